@@ -1,0 +1,54 @@
+# Everything a newcomer types: `make demo`, `make test`. Both set up .venv by themselves.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# As many test processes as cores, but no more than four: each one loads TensorFlow.
+TEST_PROCESSES ?= auto
+PYTEST_ARGS ?=
+
+# A stamp in the environment, so that setting up happens again only when what it reads has changed.
+STAMP := $(VENV)/.set-up-for-bert_data
+
+# Silences TensorFlow's C++ log (0 says everything, 3 only what is fatal).
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench clean
+
+help:
+	@echo 'make demo    train a small BERT on text that Python brings along, and show what it learned'
+	@echo 'make test    lint, types and all tests'
+	@echo 'make bench   the benchmarks whose figures README quotes'
+	@echo 'make setup   only the environment in $(VENV) (the others call it)'
+	@echo 'make clean   remove caches and demo_output/, keep $(VENV)'
+
+setup: $(STAMP)
+
+$(STAMP): setup.cfg pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null \
+	  || { echo "bert_data needs Python 3.11, 3.12 or 3.13, and '$(PYTHON)' is not one:" \
+	            "name one with 'make PYTHON=/path/to/python3.11 ...'." >&2; exit 1; }
+	@echo "setting up $(VENV) (once, some minutes: TensorFlow is large)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(STAMP)
+	@$(BIN)/python examples/demo.py
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses=4 $(PYTEST_ARGS)
+
+bench: $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,benchmarks]'
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf demo_output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +

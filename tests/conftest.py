@@ -1,0 +1,76 @@
+"""Fixtures that all tests share, and the settings that must be in place before TensorFlow loads."""
+
+import os
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+# Tests never use an accelerator, so that they give the same results on every machine.
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+hypothesis.settings.register_profile("dev", deadline=None, print_blob=True)
+hypothesis.settings.register_profile(
+    "ci", deadline=None, derandomize=True, print_blob=True, database=None
+)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+SYLLABLES = ("ba", "do", "ki", "lu", "me", "no", "ra", "si", "tu", "ve")
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    """The project's top folder, where the scripts stand."""
+    return CHECKOUT
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real text and golden files beside the checkout; skips where there is none."""
+    folder = CHECKOUT.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip("needs ../shared (real text and golden files), which is not here")
+    return folder
+
+
+def formula_words() -> list[str]:
+    """The 100 words of two syllables, in a fixed order: "baba", "bado", ... "veve"."""
+    return [first + second for first in SYLLABLES for second in SYLLABLES]
+
+
+@pytest.fixture(scope="session")
+def small_vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vocabulary file that fits `small_text`, with words of one, two and unknown pieces.
+
+    The special tokens have ids 0 to 4; then come ".", "?", the syllables ("ba"), the same as
+    continuations ("##ba") and every third of the two-syllable words in whole. The word "zzz" of
+    the text has no pieces: [UNK].
+    """
+    path = tmp_path_factory.mktemp("small_vocabulary") / "vocab.txt"
+    tokens = [*SPECIAL_TOKENS, ".", "?", *SYLLABLES, *(f"##{s}" for s in SYLLABLES)]
+    tokens += formula_words()[::3]
+    path.write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def small_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text of 40 documents of 1 to 12 sentences of 3 to 17 words, the same in every run."""
+    words = [*formula_words(), "zzz"]
+    state = 1
+    documents = []
+    for document in range(40):
+        sentences = []
+        for sentence in range(1 + document * 7 % 12):
+            picked = []
+            for _ in range(3 + (document * 5 + sentence * 11) % 15):
+                state = state * 48271 % 2147483647  # Park and Miller's generator
+                picked.append(words[state % len(words)])
+            sentences.append(" ".join(picked) + (" ?" if state % 5 == 0 else "."))
+        documents.append("\n".join(sentences) + "\n")
+    path = tmp_path_factory.mktemp("small_text") / "text.txt"
+    path.write_text("\n".join(documents), encoding="utf-8")
+    return path
