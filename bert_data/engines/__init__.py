@@ -1,0 +1,1 @@
+"""Where work runs: this process or threads, for functions that release the GIL."""

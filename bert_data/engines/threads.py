@@ -1,0 +1,54 @@
+"""Runs a function on items in threads and gives the results in the items' order.
+
+    ordered_map(len, ["a", "bb", "ccc"], num_workers=2)  ->  1, 2, 3
+"""
+
+import collections
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def count_workers(num_workers: int) -> int:
+    """The number of threads that a flag asks for: 0 stands for every core this process may use.
+
+    Raises:
+      ValueError: num_workers is negative.
+    """
+    if num_workers < 0:
+        raise ValueError(f"num_workers is {num_workers}; 0 (all cores) or more is allowed")
+    return num_workers or len(os.sched_getaffinity(0))
+
+
+def ordered_map(
+    function: Callable[[Item], Result], items: Iterable[Item], *, num_workers: int
+) -> Iterator[Result]:
+    """Applies `function` to every item; at most `num_workers` + 1 items are under way.
+
+    Args:
+      function: releases the GIL for most of its work; pure.
+      items: read in this thread, as workers become free.
+      num_workers: >= 1; with 1 the work is done in this thread.
+
+    Yields:
+      The results, in the order of the items. An exception of the function comes at its turn.
+    """
+    if num_workers == 1:
+        yield from map(function, items)
+        return
+    waiting: collections.deque[Future[Result]] = collections.deque()
+    with ThreadPoolExecutor(num_workers) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > num_workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,0 +1,36 @@
+"""The errors of the library that are not a caller's mistake.
+
+A caller's mistake (a flag out of its range, a pattern that matches nothing) is a `ValueError` whose
+text is one sentence with the field, the value and what is allowed. Bytes on disk that are not what
+they should be are a `CorruptDataError`.
+"""
+
+import os
+
+
+class CorruptDataError(Exception):
+    """Bytes of a file contradict its format, its index or its manifest.
+
+    Attributes:
+      path: the file.
+      offset: byte offset in the (uncompressed) file where the damage was noticed, >= 0.
+      reason: what is wrong there, without a full stop.
+      record: number of the damaged record in the file, from 0, or None where it has none.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        offset: int,
+        reason: str,
+        record: int | None = None,
+    ) -> None:
+        self.path = os.fspath(path)
+        self.offset = offset
+        self.reason = reason
+        self.record = record
+        where = f"byte offset {offset}" if record is None else f"record {record}, byte offset {offset}"
+        super().__init__(f"{self.path}: {where}: {reason}")
+
+    def __reduce__(self):
+        return type(self), (self.path, self.offset, self.reason, self.record)

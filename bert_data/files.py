@@ -1,0 +1,257 @@
+"""Names of files: patterns to inputs, specifications to outputs, and outputs that appear whole.
+
+    "b.txt,a*.txt"      -> b.txt, a1.txt, a2.txt       (each pattern's matches sorted)
+    "data/train@3"      -> data/train-00000-of-00003 ... data/train-00002-of-00003
+
+An `OutputSet` writes each file under a hidden name beside its final one and renames all of them at
+the end. A run that dies leaves hidden files and a lock; the next run for the same set removes them.
+"""
+
+import contextlib
+import dataclasses
+import errno
+import fcntl
+import glob
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, Self
+
+from absl import logging
+
+_SHARDED = re.compile(r"(?P<path>.+)@(?P<count>\d+)")
+_MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
+_COMMITTING = "committing"
+
+
+def expand_inputs(patterns: str) -> list[str]:
+    """The files that a comma-separated list of patterns names, each pattern's matches sorted.
+
+    Raises:
+      ValueError: a pattern matches nothing or an entry is empty.
+      IsADirectoryError: a match is a directory.
+    """
+    paths: list[str] = []
+    for pattern in patterns.split(","):
+        if not pattern:
+            raise ValueError(f"an empty file name in the list of inputs {patterns!r}")
+        matches = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
+        if not matches:
+            raise ValueError(f"no file matches {pattern!r}")
+        paths += matches
+    for path in paths:
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, "is a directory, not a file (name the files in it)", path)
+    return paths
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OutputNames:
+    """The files of one set of outputs.
+
+    Attributes:
+      name: of the set: `path` of "path@N", else the first file. The manifest is named after it.
+      paths: the files, in the order in which records are dealt to them.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+
+
+def expand_outputs(specification: str) -> OutputNames:
+    """The files that a comma-separated list of names and `path@N` entries stands for.
+
+    Raises:
+      ValueError: an empty entry, a number of shards out of range, two outputs of the same name.
+    """
+    paths: list[str] = []
+    name = ""
+    for entry in specification.split(","):
+        if not entry:
+            raise ValueError(f"an empty file name in the list of outputs {specification!r}")
+        if entry.startswith(("gs://", "s3://", "hdfs://")):
+            raise ValueError(f"output {entry!r} is remote; write to a local folder and copy the files from there")
+        sharded = _SHARDED.fullmatch(entry)
+        name = name or (sharded["path"] if sharded else entry)
+        if not sharded:
+            paths.append(entry)
+            continue
+        count = int(sharded["count"])
+        if not 1 <= count <= _MAX_SHARDS:
+            raise ValueError(f"output {entry!r} asks for {count} shards; 1 to {_MAX_SHARDS} are allowed")
+        paths += [f"{sharded['path']}-{i:05d}-of-{count:05d}" for i in range(count)]
+    seen: dict[str, str] = {}
+    for path in paths:
+        other = seen.setdefault(os.path.realpath(path), path)
+        if other is not path:
+            raise ValueError(f"two outputs have the same name: {other!r} and {path!r}")
+    return OutputNames(name=name, paths=tuple(paths))
+
+
+@contextlib.contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Gives an OSError that comes without a file's name (a full disk, say) the name of `path`."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = path
+        raise
+
+
+class OutputSet:
+    """Files that appear together, each whole, or not at all.
+
+    with OutputSet("train.tfrecord", ["train.tfrecord"], overwrite=False) as outputs:
+        with outputs.open("train.tfrecord") as file:
+            file.write(...)
+        outputs.commit(["train.tfrecord"])
+
+    A second run for the same set, at the same time, is refused. Leaving the block without `commit`
+    removes all that was written, the folders made for it included.
+    """
+
+    def __init__(
+        self, name: str, paths: Sequence[str], *, overwrite: bool, work_dir: str | None = None
+    ) -> None:
+        """
+        Args:
+          name: of the set; its lock lies beside it.
+          paths: every file that the run will write under its final name.
+          overwrite: whether files that exist under these names are replaced.
+          work_dir: folder for what spills to disk; None: the folder of the first output.
+        """
+        self._lock_path = _hidden(name, "lock")
+        self._paths = tuple(paths)
+        self._overwrite = overwrite
+        self._work_parent = work_dir
+        self._lock: IO[str] | None = None
+        self._made_folders: list[str] = []
+        self._committed: set[str] = set()
+        self.work_dir = ""
+
+    def __enter__(self) -> Self:
+        folders = {os.path.dirname(os.path.abspath(path)) for path in self._paths}
+        if self._work_parent is not None:
+            folders.add(os.path.abspath(self._work_parent))
+        try:
+            for folder in sorted(folders):
+                self._made_folders += _make_folders(folder)
+            self._lock = _take_lock(self._lock_path)
+            if not self._overwrite:
+                self._refuse_existing()
+            parent = self._work_parent or os.path.dirname(os.path.abspath(self._lock_path))
+            self.work_dir = tempfile.mkdtemp(prefix=".bert_data-", dir=parent)
+            record = {"work_dir": self.work_dir, "paths": [os.path.abspath(p) for p in self._paths]}
+            self._lock.write(json.dumps(record) + "\n")
+            self._lock.flush()
+        except BaseException:
+            self._remove_everything()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._remove_everything()
+
+    def _refuse_existing(self) -> None:
+        for path in self._paths:
+            if os.path.lexists(path):
+                raise FileExistsError(errno.EEXIST, "exists already (--overwrite replaces it)", path)
+
+    def open(self, path: str) -> IO[bytes]:
+        """Opens a file of the set for writing, under its hidden name."""
+        return open(_hidden(path, "partial"), "wb", buffering=0)  # noqa: SIM115 - the caller closes it
+
+    def commit(self, paths: Sequence[str], *, obsolete: Sequence[str] = ()) -> None:
+        """Gives the files their final names, in this order; the last one vouches for the others.
+
+        Args:
+          paths: files of the set that were written. The last one, if it exists from an earlier run,
+            is removed first: it must not vouch for a mixture.
+          obsolete: files of an earlier run that would be mistaken for part of this set.
+        """
+        assert self._lock is not None
+        self._lock.write(_COMMITTING + "\n")
+        self._lock.flush()
+        for path in (paths[-1], *obsolete):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(path)
+        for path in paths:
+            os.replace(_hidden(path, "partial"), path)
+            self._committed.add(path)
+        self._made_folders.clear()
+
+    def _remove_everything(self) -> None:
+        """Removes what is not committed; the lock last, for it tells the next run what is left."""
+        if self.work_dir:
+            shutil.rmtree(self.work_dir, ignore_errors=True)
+        if self._lock is not None:
+            for path in self._paths:
+                _remove(_hidden(path, "partial"))
+            _remove(self._lock_path)
+            self._lock.close()
+        for folder in reversed(self._made_folders):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+
+
+def _hidden(path: str, ending: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.{ending}")
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(path)
+
+
+def _make_folders(folder: str) -> list[str]:
+    """Makes a folder and its parents; returns those that were missing, outermost first."""
+    missing = []
+    parent = folder
+    while not os.path.lexists(parent):
+        missing.append(parent)
+        parent = os.path.dirname(parent)
+    os.makedirs(folder, exist_ok=True)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "no permission to write into this folder", folder)
+    return missing[::-1]
+
+
+def _take_lock(path: str) -> IO[str]:
+    """Locks `path` for this process and removes what a killed run has left behind."""
+    while True:
+        lock = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - held for the whole run
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            raise BlockingIOError(errno.EAGAIN, "another run is writing this output", path) from None
+        if os.path.exists(path) and os.path.samestat(os.fstat(lock.fileno()), os.stat(path)):
+            break
+        lock.close()  # its owner removed it between our open and our lock
+    lock.seek(0)
+    left = lock.read().splitlines()
+    if left:
+        _clean_up(left)
+        lock.truncate(0)
+    return lock
+
+
+def _clean_up(left: Sequence[str]) -> None:
+    """Removes the files of a killed run: `left` is what it wrote into its lock."""
+    try:
+        record: dict[str, Any] = json.loads(left[0])
+    except json.JSONDecodeError:
+        return  # killed while it wrote the first line, before it made anything
+    logging.info("removing what an earlier, killed run has left of %s", record["paths"][0])
+    shutil.rmtree(record["work_dir"], ignore_errors=True)
+    committing = _COMMITTING in left
+    whole = committing and os.path.exists(record["paths"][-1])
+    for path in record["paths"]:
+        _remove(_hidden(path, "partial"))
+        if committing and not whole:
+            _remove(path)

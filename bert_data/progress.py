@@ -1,0 +1,73 @@
+"""What a long stage says while it works: a bar with an ETA on a terminal, lines in a log elsewhere.
+
+    with progress("instances", total=2000, unit="document") as advance:
+        for document in documents:
+            ...
+            advance(1)
+
+    terminal   instances:  42%|####      | 840/2000 [00:03<00:04, 271 document/s]
+    log        instances: 42% (840 of 2,000 documents), 0:00:04 left
+"""
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from absl import logging
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+@contextlib.contextmanager
+def progress(name: str, *, total: int, unit: str) -> Iterator[Callable[[int], None]]:
+    """Shows how far a stage is, from its start to its end.
+
+    Args:
+      name: of the stage.
+      total: units of work in all, >= 0; 0 where it is not known.
+      unit: singular name of a unit, such as "document"; "B" is shown in powers of 1,000.
+
+    Yields:
+      advance(n): tell that n >= 0 more units are done. Called from one thread.
+    """
+    if sys.stderr.isatty():
+        from tqdm import tqdm  # 40 ms that a job without a terminal does not spend
+
+        with tqdm(total=total or None, desc=name, unit=unit, unit_scale=True, leave=False) as bar:
+            yield bar.update
+        return
+    lines = _Lines(name, total, unit)
+    yield lines.advance
+
+
+class _Lines:
+    """Progress as log lines, one every `_SECONDS_BETWEEN_LINES`; a short stage says nothing."""
+
+    def __init__(self, name: str, total: int, unit: str) -> None:
+        self._name, self._total, self._unit = name, total, unit
+        self._done = 0
+        self._start = self._last = time.monotonic()
+
+    def advance(self, num_units: int) -> None:
+        self._done += num_units
+        now = time.monotonic()
+        if now - self._last < _SECONDS_BETWEEN_LINES:
+            return
+        self._last = now
+        unit = self._unit if self._unit == "B" else self._unit + "s"
+        if not self._total or not self._done:
+            logging.info("%s: %s %s", self._name, f"{self._done:,}", unit)
+            return
+        left = (now - self._start) * (self._total - self._done) / self._done
+        logging.info(
+            "%s: %d%% (%s of %s %s), %s left",
+            self._name, 100 * self._done // self._total, f"{self._done:,}", f"{self._total:,}", unit,
+            duration(left),
+        )  # fmt: skip
+
+
+def duration(seconds: float) -> str:
+    """Seconds as h:mm:ss."""
+    whole = max(0, round(seconds))
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

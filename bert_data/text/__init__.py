@@ -1,0 +1,1 @@
+"""Files in, blocks of whole lines out."""

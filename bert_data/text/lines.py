@@ -1,0 +1,51 @@
+"""Files of lines, read as blocks of whole lines.
+
+    "one\\ntwo\\nthr" | "ee\\n"   ->   LineBlock(b"one\\ntwo\\n"), LineBlock(b"three\\n")
+
+How a file is cut depends on the file and on `block_bytes` alone, never on who works on the blocks.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from bert_data.text.compression import open_bytes
+
+DEFAULT_BLOCK_BYTES = 2 << 20
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LineBlock:
+    """Whole lines of one file.
+
+    Attributes:
+      path: the file.
+      data: the bytes; the last line of a file may lack its newline.
+    """
+
+    path: str
+    data: bytes
+
+
+def read_line_blocks(
+    paths: Sequence[str], *, block_bytes: int = DEFAULT_BLOCK_BYTES
+) -> Iterator[LineBlock]:
+    """Reads files in order, in blocks of about `block_bytes` that end with a line.
+
+    A line longer than a block makes its block longer. An empty file gives no block.
+
+    Raises:
+      OSError: a file cannot be read.
+      CorruptDataError: a compressed file is damaged.
+    """
+    for path in paths:
+        with open_bytes(path) as file:
+            pieces: list[bytes] = []  # of a line that goes on
+            while data := file.read(block_bytes):
+                end = data.rfind(b"\n") + 1
+                if end == 0:
+                    pieces.append(data)
+                    continue
+                yield LineBlock(path=path, data=b"".join([*pieces, memoryview(data)[:end]]))
+                pieces = [data[end:]] if end < len(data) else []
+            if pieces:
+                yield LineBlock(path=path, data=b"".join(pieces))
