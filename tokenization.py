@@ -114,13 +114,12 @@ def load_vocab(vocab_file: str | os.PathLike[str]) -> dict[str, int]:
       OSError: the file cannot be read.
       UnicodeDecodeError: it is not UTF-8.
     """
-    lines = _read_bytes(os.fspath(vocab_file)).replace(b"\r", b"").decode("utf-8").split("\n")
-    if not lines[-1]:  # what follows the last line's end is not a line
-        lines.pop()
-    return {line.strip(): number for number, line in enumerate(lines)}
+    content = read_file(os.fspath(vocab_file))
+    return {token: number for number, token in enumerate(split_vocab(content))}
 
 
-def _read_bytes(path: str) -> bytes:
+def read_file(path: str) -> bytes:
+    """Returns a file's bytes; a path with a scheme (gs://...) is opened by TensorFlow."""
     if "://" in path:
         import tensorflow as tf  # only remote files need it
 
@@ -128,6 +127,14 @@ def _read_bytes(path: str) -> bytes:
             return remote.read()
     with open(path, "rb") as file:
         return file.read()
+
+
+def split_vocab(content: bytes) -> list[str]:
+    """Returns the token of each line of a vocabulary file, as `load_vocab` says."""
+    lines = content.replace(b"\r", b"").decode("utf-8").split("\n")
+    if not lines[-1]:  # what follows the last line's end is not a line
+        lines.pop()
+    return [line.strip() for line in lines]
 
 
 def convert_by_vocab(vocab: Mapping[Any, Any], items: Iterable[Any]) -> list[Any]:

@@ -1,0 +1,1 @@
+"""Text to ids: the vocabulary, the fast exact tokenizer, the token store."""

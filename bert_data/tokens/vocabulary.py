@@ -1,0 +1,145 @@
+r"""A vocabulary file, checked, with all that the stages need to know of it.
+
+    [PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nwalk\n##ing\n
+      -> ids {"[PAD]": 0, ..., "walk": 5, "##ing": 6}, size 7, unk_id 1, ..., mask_id 4
+         continuation [F F F F F F T], word_ids [0 1 2 3 4 5 6], sha256 of the bytes
+
+What is a token and what its id is `tokenization.load_vocab` says. Here a file that cannot serve is
+refused, and one that can but looks like a mistake is told in the log with its line numbers.
+"""
+
+import dataclasses
+import hashlib
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from absl import logging
+from numpy.typing import NDArray
+
+import tokenization
+
+_REQUIRED = ("[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_PADDING = "[PAD]"
+_NUM_TOLD = 5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Vocabulary:
+    """The tokens of a model and their ids.
+
+    Attributes:
+      path: the file it was read from.
+      sha256: hex digest of the file's bytes.
+      tokens: the token of each id, in the file's order; a token may stand there twice.
+      ids: token -> id. The keys are in the order of their first lines, the id of a token that
+        stands twice is that of its last line.
+      word_ids: int32 [len(ids)], the id of each key of `ids` in order. It is the identity unless
+        the file has duplicates: drawing a random word draws a position here, not an id.
+      continuation: bool [size], whether the token of that id begins with "##".
+      unk_id: id of [UNK]; likewise cls_id, sep_id, mask_id.
+      pad_id: id of [PAD], 0 where the vocabulary has none. (Records are padded with 0 always.)
+    """
+
+    path: str
+    sha256: str
+    tokens: Sequence[str]
+    ids: dict[str, int]
+    word_ids: NDArray[np.int32]
+    continuation: NDArray[np.bool_]
+    unk_id: int
+    cls_id: int
+    sep_id: int
+    mask_id: int
+    pad_id: int
+
+    @property
+    def size(self) -> int:
+        """Number of ids: of the file's lines."""
+        return len(self.tokens)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary(path={self.path!r}, size={self.size}, sha256={self.sha256[:12]!r})"
+
+
+def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
+    """Reads and checks a vocabulary file.
+
+    Args:
+      path: a local path, or one with a scheme (gs://...) that TensorFlow opens.
+
+    Returns:
+      The vocabulary. Empty lines, duplicates and a [PAD] that is missing or not first are a warning
+      in the log.
+
+    Raises:
+      OSError: the file cannot be read.
+      ValueError: it is empty, not UTF-8 text, or without one of [UNK], [CLS], [SEP], [MASK].
+    """
+    path = os.fspath(path)
+    content = tokenization.read_file(path)
+    tokens = _split_checked(path, content)
+    ids = {token: number for number, token in enumerate(tokens)}
+    missing = [token for token in _REQUIRED if token not in ids]
+    if missing:
+        raise ValueError(
+            f"vocabulary {path} has no {', '.join(missing)} in its {len(tokens)} "
+            f"{'line' if len(tokens) == 1 else 'lines'}; a line for each is needed"
+        )
+    _tell_oddities(path, tokens, ids)
+    return Vocabulary(
+        path=path,
+        sha256=hashlib.sha256(content).hexdigest(),
+        tokens=tokens,
+        ids=ids,
+        word_ids=np.fromiter(ids.values(), np.int32, len(ids)),
+        continuation=np.fromiter((t.startswith("##") for t in tokens), np.bool_, len(tokens)),
+        unk_id=ids["[UNK]"],
+        cls_id=ids["[CLS]"],
+        sep_id=ids["[SEP]"],
+        mask_id=ids["[MASK]"],
+        pad_id=ids.get(_PADDING, 0),
+    )
+
+
+def _split_checked(path: str, content: bytes) -> list[str]:
+    """Returns the token of each line, or raises ValueError when this is no vocabulary."""
+    if b"\0" in content:
+        line = content.count(b"\n", 0, content.index(b"\0")) + 1
+        raise ValueError(f"vocabulary {path} is not text: there is a NUL byte in line {line}")
+    try:
+        tokens = tokenization.split_vocab(content)
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"vocabulary {path} is not UTF-8: line {line} has an {error.reason}"
+        ) from error
+    if not any(tokens):
+        raise ValueError(f"vocabulary {path} is empty; it must have a token on every line")
+    return tokens
+
+
+def _tell_oddities(path: str, tokens: Sequence[str], ids: dict[str, int]) -> None:
+    """Warns of what works, but is most likely a mistake of whoever made the file."""
+    oddities = []
+    empty = [number for number, token in enumerate(tokens) if not token]
+    if empty:
+        oddities.append(f"{_lines(empty)} empty")
+    if len(ids) < len(tokens):
+        doubled = [n for n, token in enumerate(tokens) if token and ids[token] != n]
+        if doubled:
+            oddities.append(f"{_lines(doubled)} repeated further down, where the id is taken from")
+    if ids.get(_PADDING) != 0:
+        place = f"on line {ids[_PADDING] + 1}" if _PADDING in ids else "missing"
+        oddities.append(f"{_PADDING} is {place}, while records are padded with id 0 (line 1)")
+    if oddities:
+        logging.warning("vocabulary %s: %s", path, "; ".join(oddities))
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    """Returns "line 3 is" or "lines 3, 5, 8 are", counted from 1."""
+    if len(numbers) == 1:
+        return f"line {numbers[0] + 1} is"
+    told = ", ".join(str(number + 1) for number in numbers[:_NUM_TOLD])
+    more = len(numbers) - _NUM_TOLD
+    return f"lines {told}{f' and {more} more' if more > 0 else ''} are"
