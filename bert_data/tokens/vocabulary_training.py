@@ -1,0 +1,194 @@
+"""A WordPiece vocabulary from text.
+
+    "low lower lowest ..."  -->  [PAD] [UNK] [CLS] [SEP] [MASK] e l o ... ##e ##o ... low ##er ...
+
+Words are split as BERT's basic tokenizer does; then, from single characters on, the two neighbours
+that stand together most often become one piece, until the vocabulary is full (Sennrich et al. 2016,
+"Neural Machine Translation of Rare Words with Subword Units", with WordPiece's "##").
+
+The `tokenizers` library merges. Left alone it numbers the single characters in the order of a hash
+table, which decides between pairs of equal count: another vocabulary in each run. Here the
+characters are found first and numbered in order, so that the same text gives the same bytes.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from absl import logging
+
+from bert_data.progress import progress
+from bert_data.text.lines import read_line_blocks
+
+if TYPE_CHECKING:
+    import tokenizers
+
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+CONTINUATION = "##"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VocabularyTrainingConfig:
+    """What a vocabulary is made from.
+
+    Attributes:
+      input_files: text, one sentence a line; .gz and .zst are read too.
+      vocab_size: entries, the five special tokens and single characters included; > 5.
+      do_lower_case: lower the text and drop its accents, as the tokenizer will with the same flag.
+      min_frequency: pieces that are put together must come at least so often; >= 1.
+      max_characters: so many different characters, the most frequent ones, are kept; >= 1. A word
+        with any other character will be [UNK].
+      encoding_errors: "strict", or Python's "replace" or "ignore", for bytes that are not UTF-8.
+    """
+
+    input_files: tuple[str, ...]
+    vocab_size: int
+    do_lower_case: bool = True
+    min_frequency: int = 2
+    max_characters: int = 1000
+    encoding_errors: str = "strict"
+
+    def __post_init__(self) -> None:
+        if not self.input_files:
+            raise ValueError("input_files is empty; name at least one file")
+        if self.vocab_size <= len(SPECIAL_TOKENS):
+            raise ValueError(
+                f"vocab_size is {self.vocab_size}; it must be more than the"
+                f" {len(SPECIAL_TOKENS)} special tokens"
+            )
+        for field in ("min_frequency", "max_characters"):
+            if getattr(self, field) < 1:
+                raise ValueError(f"{field} is {getattr(self, field)}; it must be at least 1")
+        if self.encoding_errors not in ("strict", "replace", "ignore"):
+            raise ValueError(
+                f"encoding_errors is {self.encoding_errors!r}; it must be strict, replace or ignore"
+            )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainedVocabulary:
+    """A vocabulary and what it was made from.
+
+    Attributes:
+      tokens: the pieces by id: special tokens, characters, "##" characters, then by merge.
+      num_lines: lines of text that were read.
+      num_characters: different characters in the text, spaces left out, after lowering.
+      num_characters_kept: of them, those that are in the vocabulary.
+    """
+
+    tokens: tuple[str, ...]
+    num_lines: int
+    num_characters: int
+    num_characters_kept: int
+
+
+def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
+    """Makes a vocabulary; the same text and configuration give the same one on every machine.
+
+    It may be smaller than `vocab_size` where the text holds too few frequent pieces.
+
+    Raises:
+      ValueError: bytes that are not UTF-8 (with `encoding_errors="strict"`), a text without words,
+        or a vocab_size that has no room for the characters.
+      OSError: a file cannot be read.
+    """
+    from tokenizers import normalizers
+
+    normalizer = normalizers.BertNormalizer(lowercase=config.do_lower_case)
+    counts, num_lines = _count_characters(config, normalizer)
+    if not counts:
+        raise ValueError(f"no words in {', '.join(config.input_files[:3])}: nothing to learn from")
+    kept = sorted(counts, key=lambda character: (-counts[character], character))
+    kept = kept[: config.max_characters]
+
+    # The first training, for no more than the characters, tells which of them continue a word.
+    found = _train(config, normalizer, fixed=list(SPECIAL_TOKENS), characters=kept, size=0)
+    characters = sorted(set(found) - set(SPECIAL_TOKENS), key=lambda token: (len(token) > 1, token))
+    fixed = [*SPECIAL_TOKENS, *characters]
+    if len(fixed) > config.vocab_size:
+        raise ValueError(
+            f"vocab_size is {config.vocab_size}, but the special tokens and the text's {len(kept)}"
+            f" characters (as such and with ##) take {len(fixed)}; a larger vocab_size or a smaller"
+            " max_characters is needed"
+        )
+    tokens = _train(config, normalizer, fixed=fixed, characters=kept, size=config.vocab_size)
+    return TrainedVocabulary(
+        tokens=tuple(tokens),
+        num_lines=num_lines,
+        num_characters=len(counts),
+        num_characters_kept=len(kept),
+    )
+
+
+def _count_characters(
+    config: VocabularyTrainingConfig, normalizer: "tokenizers.normalizers.Normalizer"
+) -> tuple[collections.Counter[str], int]:
+    """Returns how often each character comes, spaces left out, and the number of lines."""
+    counts: collections.Counter[str] = collections.Counter()
+    num_lines = 0
+    with progress("characters", total=0, unit="line") as advance:
+        for line in _lines(config):
+            counts.update(normalizer.normalize_str(line))
+            num_lines += 1
+            advance(1)
+    for character in [c for c in counts if c.isspace()]:
+        del counts[character]
+    return counts, num_lines
+
+
+def _lines(config: VocabularyTrainingConfig) -> Iterator[str]:
+    """Yields the lines of all files."""
+    path, num_lines = "", 0
+    for block in read_line_blocks(config.input_files):
+        if block.path != path:
+            path, num_lines = block.path, 0
+        try:
+            lines = block.data.decode(errors=config.encoding_errors).removesuffix("\n").split("\n")
+        except UnicodeDecodeError as error:
+            line = num_lines + block.data.count(b"\n", 0, error.start) + 1
+            raise ValueError(
+                f"{path}:{line}: not UTF-8 ({error.reason});"
+                " --encoding_errors=replace or ignore goes on"
+            ) from None
+        num_lines += len(lines)
+        yield from lines
+
+
+def _train(
+    config: VocabularyTrainingConfig,
+    normalizer: "tokenizers.normalizers.Normalizer",
+    *,
+    fixed: list[str],
+    characters: list[str],
+    size: int,
+) -> dict[str, int]:
+    """Returns the tokens with their ids, in the order of the ids: `fixed` first.
+
+    Args:
+      config: of the whole.
+      normalizer: what is done to the text before it is split at spaces and punctuation.
+      fixed: tokens with the first ids. As the library decides ties by id, the result is the same
+        in every run if all characters, with ## and without, are here.
+      characters: the others are left out of the words.
+      size: of the vocabulary; it will be larger if it has no room for the characters.
+    """
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=size,
+        min_frequency=config.min_frequency,
+        special_tokens=fixed,
+        initial_alphabet=characters,
+        limit_alphabet=len(characters),
+        continuing_subword_prefix=CONTINUATION,
+        show_progress=False,
+    )
+    if size:
+        logging.info("merging pieces until there are %s", f"{size:,}")
+    tokenizer.train_from_iterator(_lines(config), trainer)
+    ids = tokenizer.get_vocab()
+    return dict(sorted(ids.items(), key=lambda item: item[1]))

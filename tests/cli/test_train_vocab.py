@@ -1,0 +1,80 @@
+"""The command that makes a vocabulary, as a user types it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def run(checkout: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bert_data.cli.train_vocab", *flags]
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+
+
+def test_the_same_text_gives_the_same_bytes_in_every_process(
+    checkout: Path, tmp_path: Path
+) -> None:
+    # All six-letter words once: nearly every count is a tie.
+    text = tmp_path / "text.txt"
+    words = [f"{a}{b}{c}{a}{c}{b}" for a in "abcdefg" for b in "hijklmn" for c in "opqrstu"]
+    text.write_text("\n".join(words), encoding="utf-8")
+    made = []
+    for attempt in range(4):
+        path = tmp_path / f"vocab{attempt}.txt"
+        result = run(checkout, f"--input_file={text}", "--vocab_size=150", f"--output_file={path}")
+        assert result.returncode == 0, result.stderr
+        made.append(path.read_bytes())
+    assert made[0].count(b"\n") == 150
+    assert made == made[:1] * 4
+
+
+def test_says_what_it_made(checkout: Path, small_text: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "vocab.txt"
+    result = run(checkout, f"--input_file={small_text}", "--vocab_size=60", f"--output_file={path}")
+    assert result.returncode == 0
+    assert f"{path}: 60 tokens from " in result.stderr
+    assert path.read_text(encoding="utf-8").splitlines()[:2] == ["[PAD]", "[UNK]"]
+    assert [p.name for p in path.parent.iterdir()] == ["vocab.txt"]
+
+
+def test_says_when_the_text_is_too_small(checkout: Path, small_text: Path, tmp_path: Path) -> None:
+    path = tmp_path / "vocab.txt"
+    flags = (f"--input_file={small_text}", f"--output_file={path}", "--vocab_size=9000")
+    assert "--vocab_size=9000 was asked for" in run(checkout, *flags).stderr
+    assert path.exists()
+
+
+def test_keeps_an_existing_file(checkout: Path, small_text: Path, tmp_path: Path) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_text("precious\n", encoding="utf-8")
+    flags = (f"--input_file={small_text}", f"--output_file={path}", "--vocab_size=60")
+    refused = run(checkout, *flags)
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        f"train_vocab: error: {path}: exists already (--overwrite replaces it)\n"
+    )
+    assert path.read_text(encoding="utf-8") == "precious\n"
+    assert run(checkout, *flags, "--overwrite").returncode == 0
+    assert path.read_text(encoding="utf-8").startswith("[PAD]\n")
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        ((), "--input_file is missing: name the text to learn from"),
+        (("--input_file=no/such*.txt",), "no file matches 'no/such*.txt'"),
+        (("--input_file=README.md", "--vocab_size=4"), "vocab_size is 4; it must be more than"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    checkout: Path, tmp_path: Path, flags: tuple[str, ...], sentence: str
+) -> None:
+    folder = tmp_path / "output"
+    (tmp_path / "README.md").write_text("text\n", encoding="utf-8")
+    flags = tuple(flag.replace("README.md", str(tmp_path / "README.md")) for flag in flags)
+    result = run(checkout, *flags, f"--output_file={folder}/vocab.txt")
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"train_vocab: error: {sentence}")
+    assert result.stderr.count("\n") == 1
+    assert not folder.exists()

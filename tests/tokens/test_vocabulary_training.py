@@ -1,0 +1,130 @@
+"""The vocabulary against a plain and slow trainer, and against the tokenizer that will use it."""
+
+import collections
+import gzip
+import itertools
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tokenization
+from bert_data.tokens.vocabulary_training import (
+    SPECIAL_TOKENS,
+    VocabularyTrainingConfig,
+    train_vocabulary,
+)
+
+
+def train(path: Path, **settings: object) -> list[str]:
+    config = VocabularyTrainingConfig(input_files=(str(path),), **settings)  # type: ignore[arg-type]
+    return list(train_vocabulary(config).tokens)
+
+
+def plain_trainer(words: list[str], *, vocab_size: int, min_frequency: int) -> list[str]:
+    """Counts every pair anew before each merge; of pairs of equal count, the one of smaller ids."""
+    splits = {w: [w[0], *(f"##{c}" for c in w[1:])] for w in words}
+    counts = collections.Counter(words)
+    characters = {piece for split in splits.values() for piece in split} | set("".join(words))
+    tokens = [*SPECIAL_TOKENS, *sorted(characters, key=lambda t: (len(t) > 1, t))]
+    while len(tokens) < vocab_size:
+        ids = {token: i for i, token in enumerate(tokens)}
+        pairs: collections.Counter[tuple[str, str]] = collections.Counter()
+        for word, split in splits.items():
+            for pair in itertools.pairwise(split):
+                pairs[pair] += counts[word]
+        if not pairs:
+            break
+        best = min(pairs, key=lambda p: (-pairs[p], ids[p[0]], ids[p[1]]))
+        if pairs[best] < min_frequency:
+            break
+        merged = best[0] + best[1].removeprefix("##")
+        if merged not in ids:
+            tokens.append(merged)
+        for split in splits.values():
+            start = 0
+            while start < len(split) - 1:
+                if (split[start], split[start + 1]) == best:
+                    split[start : start + 2] = [merged]
+                start += 1
+    return tokens
+
+
+@settings(max_examples=60)
+@given(
+    words=st.lists(st.text("abc", min_size=1, max_size=7), min_size=1, max_size=60),
+    vocab_size=st.integers(12, 40),
+    min_frequency=st.integers(1, 3),
+)
+def test_equals_the_plain_trainer(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str], vocab_size: int, min_frequency: int
+) -> None:
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text(" ".join(words) + "\n", encoding="utf-8")
+    expected = plain_trainer(words, vocab_size=vocab_size, min_frequency=min_frequency)
+    assert train(path, vocab_size=vocab_size, min_frequency=min_frequency) == expected
+
+
+def test_the_tokenizer_knows_every_word_of_the_text(small_text: Path, tmp_path: Path) -> None:
+    tokens = train(small_text, vocab_size=60)
+    assert tuple(tokens[:5]) == SPECIAL_TOKENS
+    assert len(tokens) == len(set(tokens)) == 60
+    path = tmp_path / "vocab.txt"
+    path.write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8")
+    tokenizer = tokenization.FullTokenizer(vocab_file=str(path))
+    text = small_text.read_text(encoding="utf-8")
+    pieces = tokenizer.tokenize(text)
+    assert "[UNK]" not in pieces
+    assert max(map(len, pieces)) >= 4  # syllables, at least, have become one piece
+
+
+def test_case_and_accents_follow_the_flag(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("Élan ÉLAN élan\n" * 3, encoding="utf-8")
+    assert {"e", "##l", "elan"} <= set(train(path, vocab_size=30))
+    cased = train(path, vocab_size=40, do_lower_case=False)
+    assert {"É", "é", "élan", "Élan", "ÉLAN"} <= set(cased)
+
+
+def test_rare_characters_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("aaaa bbb cc d\n", encoding="utf-8")
+    tokens = train(path, vocab_size=30, max_characters=2, min_frequency=5)
+    assert tokens == [*SPECIAL_TOKENS, "a", "b", "##a", "##b"]
+
+
+def test_reads_compressed_text(small_text: Path, tmp_path: Path) -> None:
+    path = tmp_path / "text.txt.gz"
+    path.write_bytes(gzip.compress(small_text.read_bytes()))
+    assert train(path, vocab_size=50) == train(small_text, vocab_size=50)
+
+
+def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"one two\nth\xffree\n")
+    with pytest.raises(ValueError, match=r"text\.txt:2: not UTF-8"):
+        train(path, vocab_size=30)
+    assert "two" in train(path, vocab_size=30, min_frequency=1, encoding_errors="ignore")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"vocab_size": 5}, "vocab_size is 5; it must be more than the 5 special tokens"),
+        ({"vocab_size": 30, "min_frequency": 0}, "min_frequency is 0; it must be at least 1"),
+        ({"vocab_size": 30, "max_characters": 0}, "max_characters is 0; it must be at least 1"),
+        ({"vocab_size": 30, "encoding_errors": "shrug"}, "encoding_errors is 'shrug'"),
+        ({"vocab_size": 12}, "vocab_size is 12, but the special tokens and the text's"),
+    ],
+)
+def test_unusable_settings(small_text: Path, settings: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        train(small_text, **settings)
+
+
+def test_a_text_without_words(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("\n \n\t\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="no words in"):
+        train(path, vocab_size=30)
