@@ -1,0 +1,45 @@
+"""BERT pretraining: the model, its losses and optimizer, loops, checkpoints and evaluation.
+
+    config ─▶ encoder + heads = model ─┬▶ steps ─▶ loop ─▶ checkpoints, report
+    tf.data ─▶ batches ────────────────┤
+                                       └▶ evaluate, predict
+
+Start with `pretraining_model` for Keras' own loop, `train` for this project's, `load_pretrained`
+for a model that is trained.
+"""
+
+import os
+
+# Keras reads this when it is first imported; a user's own setting may name another backend.
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+
+import keras
+
+from bert_data.training.config import BertConfig
+from bert_data.training.distribution import DistributionConfig, make_strategy
+from bert_data.training.evaluate import evaluate, write_results
+from bert_data.training.loop import TrainingConfig, train
+from bert_data.training.model import PretrainingModel, pretraining_model
+from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
+from bert_data.training.predict import best_guesses, load_pretrained
+
+if keras.backend.backend() != "tensorflow":
+    raise ImportError(
+        f"Keras runs on {keras.backend.backend()}; this package needs KERAS_BACKEND=tensorflow"
+    )
+
+__all__ = [
+    "AdamWeightDecay",
+    "BertConfig",
+    "DistributionConfig",
+    "PretrainingModel",
+    "TrainingConfig",
+    "WarmupLinearDecay",
+    "best_guesses",
+    "evaluate",
+    "load_pretrained",
+    "make_strategy",
+    "pretraining_model",
+    "train",
+    "write_results",
+]

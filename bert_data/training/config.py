@@ -1,0 +1,128 @@
+"""The shape of a BERT, as Google's bert_config.json gives it.
+
+    {"vocab_size": 30522, "hidden_size": 768, ...}  ->  BertConfig(vocab_size=30522, ...)
+
+What a configuration says is checked when it is made.
+"""
+
+import dataclasses
+import json
+import math
+from typing import Any, Self
+
+from absl import logging
+
+ACTIVATIONS = (
+    "gelu",
+    "gelu_erf",
+    "gelu_new",
+    "gelu_tanh",
+    "linear",
+    "relu",
+    "tanh",
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BertConfig:
+    """Sizes and settings of the model; names, meaning and defaults are those of Google's BERT.
+
+    Attributes:
+      vocab_size: number of rows of the table of word embeddings, >= 1.
+      hidden_size: width of the encoder, a multiple of `num_attention_heads`.
+      num_hidden_layers: number of Transformer layers, >= 1.
+      num_attention_heads: heads of a layer, >= 1.
+      intermediate_size: width of the feed-forward part of a layer, >= 1.
+      hidden_act: "gelu", "gelu_new" and "gelu_tanh" (the tanh approximation, which Google's program
+        calls gelu), "gelu_erf" (the exact one), "relu", "tanh" or "linear".
+      hidden_dropout_prob: of embeddings and of the outputs of a layer's two parts, in [0, 1).
+      attention_probs_dropout_prob: of the attention probabilities, in [0, 1).
+      max_position_embeddings: the longest sequence the model can read, >= 1.
+      type_vocab_size: number of segments, >= 1.
+      initializer_range: standard deviation of the truncated normal weights start from, > 0.
+    """
+
+    vocab_size: int
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 16
+    initializer_range: float = 0.02
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.type in (int, "int") and (type(value) is not int or value < 1):
+                raise ValueError(f"{field.name} is {value!r}; a whole number >= 1 is allowed")
+        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+            value = getattr(self, name)
+            if not _is_number(value) or not 0 <= value < 1:
+                raise ValueError(f"{name} is {value!r}; a number in [0, 1) is allowed")
+        if not _is_number(self.initializer_range) or not 0 < self.initializer_range < math.inf:
+            raise ValueError(
+                f"initializer_range is {self.initializer_range!r}; a number > 0 is allowed"
+            )
+        if self.hidden_act not in ACTIVATIONS:
+            raise ValueError(
+                f"hidden_act is {self.hidden_act!r}; allowed are {', '.join(ACTIVATIONS)}"
+            )
+        if self.hidden_size % self.num_attention_heads:
+            raise ValueError(
+                f"hidden_size is {self.hidden_size}; a multiple of num_attention_heads"
+                f" ({self.num_attention_heads}) is allowed"
+            )
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Makes a configuration from JSON's names and values.
+
+        Names that are not of this model (released files have a few, such as "directionality" or
+        "pooler_type") are told in the log and left out.
+
+        Raises:
+          ValueError: a value is not allowed, or "vocab_size" is missing.
+        """
+        names = {field.name for field in dataclasses.fields(cls)}
+        unknown = sorted(set(values) - names)
+        if unknown:
+            logging.warning("the model's configuration has names without meaning here: %s", unknown)
+        if "vocab_size" not in values:
+            raise ValueError("vocab_size is missing; a whole number >= 1 is allowed")
+        known = {name: value for name, value in values.items() if name in names}
+        activation = known.get("hidden_act", "gelu")
+        if activation is None or isinstance(activation, str):  # "" and null are linear for Google
+            known["hidden_act"] = (activation or "linear").lower()
+        return cls(**known)
+
+    @classmethod
+    def from_json_file(cls, path: str) -> Self:
+        """Reads a bert_config.json.
+
+        Raises:
+          OSError: the file cannot be read.
+          ValueError: it is not a JSON object, or a value in it is not allowed.
+        """
+        with open(path, encoding="utf-8") as file:
+            try:
+                values = json.load(file)
+            except ValueError as error:
+                raise ValueError(f"{path} is not JSON: {error}") from None
+        if not isinstance(values, dict):
+            raise ValueError(f"{path} holds {type(values).__name__}; a JSON object is allowed")
+        try:
+            return cls.from_dict(values)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+
+    def to_json(self) -> str:
+        """The configuration as the text of a bert_config.json."""
+        return json.dumps(dataclasses.asdict(self), indent=2, sort_keys=True) + "\n"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)

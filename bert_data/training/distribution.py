@@ -1,0 +1,142 @@
+"""Where training runs: one device, all of a machine, those of several machines, or a TPU.
+
+    DistributionConfig(kind="mirrored")  ->  tf.distribute.MirroredStrategy
+
+One process of a run, the chief, writes its files.
+"""
+
+import dataclasses
+import json
+import os
+
+import tensorflow as tf
+from absl import logging
+
+KINDS = ("auto", "one", "mirrored", "multi_worker", "tpu")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DistributionConfig:
+    """Devices.
+
+    Attributes:
+      kind: "one" device; "mirrored": all GPUs of this machine; "multi_worker": those of the
+        machines in the environment variable TF_CONFIG; "tpu"; or "auto": multi_worker if TF_CONFIG
+        names several workers, mirrored if there are several GPUs, else one.
+      tpu_name: name or grpc:// address of a Cloud TPU.
+      tpu_zone: of the Cloud TPU; by default, from the metadata of this machine.
+      gcp_project: of the Cloud TPU; the same.
+      num_tpu_cores: that the TPU should have.
+      num_cpu_devices: into how many devices the CPU is divided, to try "mirrored" without GPUs.
+    """
+
+    kind: str = "auto"
+    tpu_name: str | None = None
+    tpu_zone: str | None = None
+    gcp_project: str | None = None
+    num_tpu_cores: int = 8
+    num_cpu_devices: int = 1
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"distribution is {self.kind!r}; allowed are {', '.join(KINDS)}")
+        if self.num_cpu_devices < 1:
+            raise ValueError(f"num_cpu_devices is {self.num_cpu_devices}; >= 1 is allowed")
+
+
+def make_strategy(config: DistributionConfig) -> tf.distribute.Strategy:
+    """Connects to the devices. To be called before TensorFlow has computed anything.
+
+    Raises:
+      ValueError: TF_CONFIG is missing or wrong, or there are no such devices.
+    """
+    if config.num_cpu_devices > 1:
+        device = tf.config.list_physical_devices("CPU")[0]
+        part = tf.config.LogicalDeviceConfiguration()
+        tf.config.set_logical_device_configuration(device, [part] * config.num_cpu_devices)
+    kind = config.kind
+    if kind == "auto":
+        kind = _best_kind(config)
+    logging.info("distribution: %s", kind)
+    if kind == "tpu":
+        return _tpu_strategy(config)
+    if kind == "multi_worker":
+        if _num_workers() < 1:
+            raise ValueError(
+                "distribution is multi_worker, but the environment variable TF_CONFIG names no"
+                " workers"
+            )
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    if kind == "mirrored":
+        gpus = tf.config.list_logical_devices("GPU")
+        devices = gpus or tf.config.list_logical_devices("CPU")
+        return tf.distribute.MirroredStrategy([device.name for device in devices])
+    return tf.distribute.get_strategy()
+
+
+def is_chief(strategy: tf.distribute.Strategy) -> bool:
+    """Whether this process writes checkpoints and reports: in each run, one does."""
+    resolver = strategy.cluster_resolver
+    if resolver is None or not resolver.task_type:
+        return True
+    if resolver.task_type == "worker" and "chief" not in resolver.cluster_spec().jobs:
+        return resolver.task_id == 0
+    return resolver.task_type == "chief" or resolver.task_type == "localhost"
+
+
+def agree_on(strategy: tf.distribute.Strategy, what: str, value: int) -> None:
+    """Raises ValueError unless all workers have the same value."""
+    if strategy.num_replicas_in_sync == 1:
+        return
+
+    def square_deviation() -> tf.Tensor:
+        context = tf.distribute.get_replica_context()
+        mine = tf.constant(value, tf.float32)
+        total = context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
+        deviation = mine - total / strategy.num_replicas_in_sync
+        return context.all_reduce(tf.distribute.ReduceOp.SUM, deviation * deviation)
+
+    different = strategy.run(tf.function(square_deviation))
+    if float(strategy.experimental_local_results(different)[0]) > 0.1:
+        raise ValueError(
+            f"the workers differ in the {what} (here it is {value}): output_dir must be one folder"
+            " that all of them see"
+        )
+
+
+def _best_kind(config: DistributionConfig) -> str:
+    if config.tpu_name:
+        return "tpu"
+    if _num_workers() > 1:
+        return "multi_worker"
+    num_devices = max(len(tf.config.list_logical_devices("GPU")), config.num_cpu_devices)
+    return "mirrored" if num_devices > 1 else "one"
+
+
+def _num_workers() -> int:
+    """Number of workers in TF_CONFIG, the chief included."""
+    text = os.environ.get("TF_CONFIG", "") or "{}"
+    try:
+        cluster = json.loads(text).get("cluster", {})
+        return sum(len(cluster.get(job, ())) for job in ("chief", "worker"))
+    except (ValueError, AttributeError) as error:
+        raise ValueError(f"the environment variable TF_CONFIG cannot be read: {error}") from None
+
+
+def _tpu_strategy(config: DistributionConfig) -> tf.distribute.Strategy:
+    try:
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(
+            tpu=config.tpu_name or "", zone=config.tpu_zone, project=config.gcp_project
+        )
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+    except (ValueError, OSError, tf.errors.OpError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ValueError(f"cannot reach TPU {config.tpu_name or 'local'!r}: {reason}") from None
+    strategy = tf.distribute.TPUStrategy(resolver)
+    if strategy.num_replicas_in_sync != config.num_tpu_cores:
+        logging.warning(
+            "num_tpu_cores is %d, and the TPU has %d",
+            config.num_tpu_cores, strategy.num_replicas_in_sync,
+        )  # fmt: skip
+    return strategy

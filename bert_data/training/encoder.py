@@ -1,0 +1,295 @@
+"""BERT's encoder (Devlin et al., 2018, arXiv 1810.04805) in plain Keras layers.
+
+    input_ids, input_mask, segment_ids  [batch, width]
+        -> Embeddings: word + position + segment, LayerNorm, dropout
+        -> Block x num_hidden_layers: attention and feed-forward, each + input, LayerNorm
+        -> hidden states [batch, width, hidden_size], pooled [CLS] [batch, hidden_size]
+
+The width may differ from batch to batch. Layers are named so that a variable's path is its name in
+the released checkpoints: bert/encoder/layer_0/attention/self/query/kernel.
+
+Dropout takes a seed at each call: the same seed, the same zeros. So a training step can be repeated
+after a restart. Without a seed there is no dropout.
+"""
+
+import math
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from bert_data.training.activations import activation
+from bert_data.training.config import BertConfig
+
+LAYER_NORM_EPSILON = 1e-12
+_MASKED_SCORE = -10_000.0
+
+
+class WeightSeeds:
+    """Hands out initializers, each with a seed of its own, the same ones in every process."""
+
+    def __init__(self, stddev: float, random_seed: int) -> None:
+        self._stddev, self._next = stddev, random_seed * 1000
+
+    def initializer(self) -> keras.initializers.Initializer:
+        """A normal distribution cut off at two standard deviations."""
+        self._next += 1
+        return keras.initializers.TruncatedNormal(stddev=self._stddev, seed=self._next % 2**31)
+
+
+def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, place: int) -> tf.Tensor:
+    """Zeroes a share of `x` and scales the rest by 1 / (1 - rate).
+
+    Args:
+      x: of any shape.
+      rate: in [0, 1).
+      seed: int32[2], or None for no dropout.
+      place: number of the place in the model, so that no two places share their zeros.
+    """
+    if seed is None or not rate:
+        return x
+    place_seed = tf.random.experimental.stateless_fold_in(seed, place)
+    return tf.nn.experimental.stateless_dropout(x, rate, seed=place_seed)
+
+
+class Layer(keras.layers.Layer):
+    """A Keras layer that casts nothing by itself: where precision changes, the code says so."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(autocast=False, **kwargs)
+
+    def add_weight(self, name: str, shape: tuple[int, ...], initializer: Any) -> keras.Variable:
+        """Makes a trainable variable, float32 in each of the precisions."""
+        return super().add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
+
+
+class Dense(Layer):
+    """x @ kernel + bias, on the last axis."""
+
+    def __init__(self, units: int, seeds: WeightSeeds, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.units, self._initializer = units, seeds.initializer()
+
+    def build(self, input_width: int) -> None:
+        """Makes the weights."""
+        self.kernel = self.add_weight(
+            name="kernel", shape=(input_width, self.units), initializer=self._initializer
+        )
+        self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        """[..., input_width] -> [..., units]."""
+        kernel = tf.cast(self.kernel.value, x.dtype)
+        flat = tf.reshape(x, [-1, kernel.shape[0]])  # one large product instead of many small ones
+        y = tf.nn.bias_add(tf.matmul(flat, kernel), tf.cast(self.bias.value, x.dtype))
+        return tf.reshape(y, tf.concat([tf.shape(x)[:-1], [self.units]], 0))
+
+
+class LayerNorm(Layer):
+    """Normalizes the last axis to mean 0 and variance 1, in float32, then scales and shifts."""
+
+    def build(self, width: int) -> None:
+        """Makes the weights."""
+        self.gamma = self.add_weight(name="gamma", shape=(width,), initializer="ones")
+        self.beta = self.add_weight(name="beta", shape=(width,), initializer="zeros")
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        """[..., width] -> the same shape and type."""
+        wide = tf.cast(x, tf.float32)
+        centered = wide - tf.reduce_mean(wide, axis=-1, keepdims=True)
+        variance = tf.reduce_mean(centered * centered, axis=-1, keepdims=True)
+        normal = centered * tf.math.rsqrt(variance + LAYER_NORM_EPSILON)
+        return tf.cast(normal * self.gamma.value + self.beta.value, x.dtype)
+
+
+class Embeddings(Layer):
+    """The sum of word, position and segment embeddings, normalized."""
+
+    def __init__(self, config: BertConfig, seeds: WeightSeeds, **kwargs: Any) -> None:
+        super().__init__(name="embeddings", **kwargs)
+        self._config = config
+        self._initializers = [seeds.initializer() for _ in range(3)]
+        self.layer_norm = LayerNorm(name="LayerNorm", dtype=self.dtype_policy)
+
+    def build(self, _: object = None) -> None:
+        """Makes the weights."""
+        width = self._config.hidden_size
+        tables = (
+            ("word_embeddings", self._config.vocab_size),
+            ("token_type_embeddings", self._config.type_vocab_size),
+            ("position_embeddings", self._config.max_position_embeddings),
+        )
+        self.word_embeddings, self.token_type_embeddings, self.position_embeddings = (
+            self.add_weight(name=name, shape=(rows, width), initializer=initial)
+            for (name, rows), initial in zip(tables, self._initializers, strict=True)
+        )
+        self.layer_norm.build(width)
+
+    def call(
+        self, input_ids: tf.Tensor, segment_ids: tf.Tensor, seed: tf.Tensor | None = None
+    ) -> tf.Tensor:
+        """int32[batch, width] ids and segments -> [batch, width, hidden_size]."""
+        words = tf.gather(self.word_embeddings.value, input_ids)
+        # A product with one-hot rows: the table is tiny, and its gradient comes out dense.
+        one_hot = tf.one_hot(segment_ids, self._config.type_vocab_size, dtype=words.dtype)
+        segments = tf.einsum("bst,th->bsh", one_hot, self.token_type_embeddings.value)
+        positions = self.position_embeddings.value[: tf.shape(input_ids)[1]]
+        x = self.layer_norm(tf.cast(words + segments + positions, self.compute_dtype))
+        return dropout(x, self._config.hidden_dropout_prob, seed, 0)
+
+
+class SelfAttention(Layer):
+    """Attention of every position to every position that is not padding."""
+
+    def __init__(self, config: BertConfig, seeds: WeightSeeds, **kwargs: Any) -> None:
+        super().__init__(name="self", **kwargs)
+        self._config = config
+        self.query, self.key, self.value = (
+            Dense(config.hidden_size, seeds, name=name, dtype=self.dtype_policy)
+            for name in ("query", "key", "value")
+        )
+
+    def build(self, width: int) -> None:
+        """Makes the weights."""
+        for part in (self.query, self.key, self.value):
+            part.build(width)
+
+    def call(
+        self, x: tf.Tensor, adder: tf.Tensor, seed: tf.Tensor | None = None, place: int = 0
+    ) -> tf.Tensor:
+        """Mixes each position of `x` with the positions it attends to.
+
+        Args:
+          x: [batch, width, hidden_size].
+          adder: float32[batch, 1, 1, width], what to add to scores: 0, far below 0 for padding.
+          seed: int32[2] for dropout, or None.
+          place: number of the dropout.
+        """
+        heads = self._config.num_attention_heads
+        size = self._config.hidden_size // heads
+
+        def split(y: tf.Tensor) -> tf.Tensor:  # [batch, heads, width, size]
+            shape = tf.shape(y)
+            return tf.transpose(tf.reshape(y, [shape[0], shape[1], heads, size]), [0, 2, 1, 3])
+
+        query, key, value = split(self.query(x)), split(self.key(x)), split(self.value(x))
+        scores = tf.matmul(query * (1.0 / math.sqrt(size)), key, transpose_b=True)
+        probabilities = tf.nn.softmax(tf.cast(scores, tf.float32) + adder)
+        probabilities = tf.cast(probabilities, x.dtype)
+        rate = self._config.attention_probs_dropout_prob
+        context = tf.matmul(dropout(probabilities, rate, seed, place), value)
+        return tf.reshape(tf.transpose(context, [0, 2, 1, 3]), tf.shape(x))
+
+
+class Residual(Layer):
+    """LayerNorm(Dense(x) + what came before)."""
+
+    def __init__(self, config: BertConfig, seeds: WeightSeeds, **kwargs: Any) -> None:
+        super().__init__(name="output", **kwargs)
+        self._rate = config.hidden_dropout_prob
+        self.dense = Dense(config.hidden_size, seeds, name="dense", dtype=self.dtype_policy)
+        self.layer_norm = LayerNorm(name="LayerNorm", dtype=self.dtype_policy)
+
+    def build(self, width: int) -> None:
+        """Makes the weights."""
+        self.dense.build(width)
+        self.layer_norm.build(self.dense.units)
+
+    def call(
+        self, x: tf.Tensor, before: tf.Tensor, seed: tf.Tensor | None = None, place: int = 0
+    ) -> tf.Tensor:
+        """[batch, width, any], [batch, width, hidden_size] -> [batch, width, hidden_size]."""
+        return self.layer_norm(dropout(self.dense(x), self._rate, seed, place) + before)
+
+
+class Group(Layer):
+    """Named layers that share a part of their variables' names: "attention", "intermediate"."""
+
+    def __init__(self, name: str, parts: dict[str, keras.layers.Layer], **kwargs: Any) -> None:
+        super().__init__(name=name, **kwargs)
+        self.parts = parts
+
+    def build(self, width: int) -> None:
+        """Makes the weights."""
+        for part in self.parts.values():
+            part.build(width)
+
+
+class Block(Layer):
+    """One Transformer layer (Vaswani et al., 2017, arXiv 1706.03762, section 3.1)."""
+
+    def __init__(self, config: BertConfig, seeds: WeightSeeds, number: int, **kwargs: Any) -> None:
+        super().__init__(name=f"layer_{number}", **kwargs)
+        self._width, self._first_place = config.hidden_size, 1 + 3 * number
+        self._wide = config.intermediate_size
+        self._activation = activation(config.hidden_act)
+        policy = self.dtype_policy
+        self.attention = Group(
+            "attention",
+            {
+                "self": SelfAttention(config, seeds, dtype=policy),
+                "output": Residual(config, seeds, dtype=policy),
+            },
+        )
+        wide = Dense(config.intermediate_size, seeds, name="dense", dtype=policy)
+        self.intermediate = Group("intermediate", {"dense": wide})
+        self.residual = Residual(config, seeds, dtype=policy)
+
+    def build(self, _: object = None) -> None:
+        """Makes the weights."""
+        self.attention.build(self._width)
+        self.intermediate.build(self._width)
+        self.residual.build(self._wide)
+
+    def call(self, x: tf.Tensor, adder: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
+        """[batch, width, hidden_size] -> the same shape; arguments as in SelfAttention."""
+        place = self._first_place
+        context = self.attention.parts["self"](x, adder, seed=seed, place=place)
+        x = self.attention.parts["output"](context, x, seed=seed, place=place + 1)
+        wide = self._activation(self.intermediate.parts["dense"](x))
+        return self.residual(wide, x, seed=seed, place=place + 2)
+
+
+class Encoder(Layer):
+    """Token ids to hidden states.
+
+    Call it with input_ids, input_mask and segment_ids, int32[batch, width], width <=
+    max_position_embeddings, ids < vocab_size, mask 1 for tokens and 0 for padding, segment ids <
+    type_vocab_size; and with `seed`, int32[2], for dropout. It returns the hidden states
+    [batch, width, hidden_size] and the pooled first position [batch, hidden_size].
+    """
+
+    def __init__(self, config: BertConfig, random_seed: int = 0, **kwargs: Any) -> None:
+        super().__init__(name="bert", **kwargs)
+        seeds = WeightSeeds(config.initializer_range, random_seed)
+        policy = self.dtype_policy
+        self._width = config.hidden_size
+        self.embeddings = Embeddings(config, seeds, dtype=policy)
+        blocks: dict[str, keras.layers.Layer] = {
+            f"layer_{i}": Block(config, seeds, i, dtype=policy)
+            for i in range(config.num_hidden_layers)
+        }
+        self.encoder = Group("encoder", blocks)
+        dense = Dense(config.hidden_size, seeds, name="dense", dtype=policy)
+        self.pooler = Group("pooler", {"dense": dense})
+
+    def build(self, _: object = None) -> None:
+        """Makes the weights."""
+        self.embeddings.build()
+        self.encoder.build(self._width)
+        self.pooler.build(self._width)
+
+    def call(
+        self,
+        input_ids: tf.Tensor,
+        input_mask: tf.Tensor,
+        segment_ids: tf.Tensor,
+        seed: tf.Tensor | None = None,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns hidden states and pooled first position; see the class."""
+        padding = 1.0 - tf.cast(input_mask, tf.float32)
+        adder = (padding * _MASKED_SCORE)[:, tf.newaxis, tf.newaxis, :]
+        x = self.embeddings(input_ids, segment_ids, seed=seed)
+        for block in self.encoder.parts.values():
+            x = block(x, adder, seed=seed)
+        return x, tf.tanh(self.pooler.parts["dense"](x[:, 0]))

@@ -1,0 +1,157 @@
+"""The model that is pretrained: encoder, masked-LM head and next-sentence head.
+
+    {"input_ids": ..., "input_mask": ..., "segment_ids": ..., "masked_lm_positions": ...}
+        -> {"masked_lm": logits [batch, predictions, V], "next_sentence": logits [batch, 2]}
+
+It trains in `loop` and with Keras' own loop, with the same losses:
+
+    model = pretraining_model(BertConfig(vocab_size=4000, ...))
+    model.compile(AdamWeightDecay(WarmupLinearDecay(1e-4, num_train_steps=1000)))
+    model.fit(read_batches(ReaderConfig(..., form="fit")), steps_per_epoch=1000)
+"""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from bert_data import features as names
+from bert_data.training.config import BertConfig
+from bert_data.training.encoder import Encoder, Group, WeightSeeds
+from bert_data.training.heads import MaskedLM, NextSentence
+from bert_data.training.losses import pretraining_losses
+
+MASKED_LM = "masked_lm"
+NEXT_SENTENCE = "next_sentence"
+POLICIES = {"none": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+
+Features = dict[str, tf.Tensor]
+
+
+def step_seed(random_seed: int, step: tf.Tensor) -> tf.Tensor:
+    """int32[2], the seed of a training step's dropout; each replica has its own."""
+    seed = tf.stack([tf.constant(random_seed % 2**31, tf.int32), tf.cast(step, tf.int32)])
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return seed
+    replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
+    return tf.random.experimental.stateless_fold_in(seed, replica)
+
+
+class PretrainingModel(keras.Model):
+    """BERT with both heads. Make it with `pretraining_model`.
+
+    Attributes:
+      config: sizes and settings.
+      random_seed: of the initial weights and of dropout.
+    """
+
+    def __init__(self, config: BertConfig, random_seed: int, **kwargs: Any) -> None:
+        super().__init__(name="pretraining", autocast=False, **kwargs)
+        self.config, self.random_seed = config, random_seed
+        policy = self.dtype_policy
+        seeds = WeightSeeds(config.initializer_range, random_seed + 1)
+        self.encoder = Encoder(config, random_seed, dtype=policy)
+        heads = {
+            "predictions": MaskedLM(config, seeds, dtype=policy),
+            "seq_relationship": NextSentence(config, seeds, dtype=policy),
+        }
+        self.heads = Group("cls", heads)
+
+    def build(self, _: object = None) -> None:
+        """Makes the weights."""
+        self.encoder.build()
+        self.heads.build(self.config.hidden_size)
+
+    def call(
+        self, features: Features, training: bool = False, seed: tf.Tensor | None = None
+    ) -> Features:
+        """Scores the words at the masked positions and the two answers about the next sentence.
+
+        Args:
+          features: int32 input_ids, input_mask, segment_ids [batch, width] and
+            masked_lm_positions [batch, predictions]; others are ignored.
+          training: whether to drop out.
+          seed: int32[2] for dropout; by default that of the compiled optimizer's step.
+        """
+        if training and seed is None:
+            if getattr(self, "optimizer", None) is None:
+                raise ValueError("training without compile() needs seed=step_seed(seed, step)")
+            seed = step_seed(self.random_seed, self.optimizer.iterations.value)
+        hidden, pooled = self.encoder(
+            features[names.INPUT_IDS],
+            features[names.INPUT_MASK],
+            features[names.SEGMENT_IDS],
+            seed=seed if training else None,
+        )
+        table = self.encoder.embeddings.word_embeddings.value
+        positions = features[names.MASKED_LM_POSITIONS]
+        return {
+            MASKED_LM: self.heads.parts["predictions"](hidden, positions, table),
+            NEXT_SENTENCE: self.heads.parts["seq_relationship"](pooled),
+        }
+
+    def compile(self, optimizer: keras.optimizers.Optimizer, **kwargs: Any) -> None:
+        """Prepares `fit` and `evaluate`; the losses are the model's own.
+
+        By default both tasks' accuracies are shown, and XLA, which would compile each width of
+        batch anew, is off.
+        """
+        kwargs.setdefault("jit_compile", False)
+        kwargs.setdefault(
+            "weighted_metrics",
+            {
+                MASKED_LM: [keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
+                NEXT_SENTENCE: [keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
+            },
+        )
+        super().compile(optimizer=optimizer, **kwargs)
+
+    def compute_loss(
+        self,
+        x: Features | None = None,
+        y: Features | None = None,
+        y_pred: Features | None = None,
+        sample_weight: Features | None = None,
+        training: bool = True,
+    ) -> tf.Tensor:
+        """This replica's share of the loss, for Keras' loop; arguments as the reader gives them."""
+        del x, training
+        assert y is not None and y_pred is not None
+        if sample_weight is None:
+            raise ValueError('fit needs (features, labels, weights): read with form="fit"')
+        return pretraining_losses(
+            y_pred[MASKED_LM],
+            y_pred[NEXT_SENTENCE],
+            y[MASKED_LM],
+            sample_weight[MASKED_LM],
+            y[NEXT_SENTENCE],
+        ).total
+
+
+def pretraining_model(
+    config: BertConfig, *, random_seed: int = 12345, mixed_precision: str = "none"
+) -> PretrainingModel:
+    """Makes the model with fresh weights, which depend on nothing but the configuration and seed.
+
+    Args:
+      config: sizes and settings.
+      random_seed: of the weights and of dropout.
+      mixed_precision: "none", "bfloat16" or "float16": what products are computed in; weights,
+        LayerNorm, softmax and losses stay float32.
+
+    Raises:
+      ValueError: `mixed_precision` is another word.
+    """
+    if mixed_precision not in POLICIES:
+        raise ValueError(
+            f"mixed_precision is {mixed_precision!r}; allowed are {', '.join(POLICIES)}"
+        )
+    model = PretrainingModel(config, random_seed, dtype=POLICIES[mixed_precision])
+    model.build()
+    return model
+
+
+def named_weights(model: PretrainingModel) -> dict[str, keras.Variable]:
+    """The model's variables by their names in the released checkpoints."""
+    return {variable.path.split("/", 1)[1]: variable for variable in model.trainable_variables}

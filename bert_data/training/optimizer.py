@@ -1,0 +1,189 @@
+"""Adam as BERT was trained with it, and its learning rate.
+
+    schedule   0 -> learning_rate in num_warmup_steps, then the line that ends at 0 in the last step
+    update     m, v as Adam, no bias correction;  w -= lr * (m / (sqrt(v) + epsilon) + decay * w)
+
+Gradients are added up over the replicas, then clipped by their global norm. Biases and LayerNorm do
+not decay. With `loss_scaling` (float16), a step whose gradients are not finite changes no weight,
+and halves the scale.
+"""
+
+import re
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+_NO_DECAY = re.compile("LayerNorm|layer_norm|bias")
+_GROWTH_STEPS = 2000
+_MAX_SCALE = 2.0**24
+
+
+@keras.saving.register_keras_serializable("bert_data")
+class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
+    """The learning rate of a step, counted from 0."""
+
+    def __init__(
+        self, learning_rate: float, num_train_steps: int, num_warmup_steps: int = 0
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.num_train_steps, self.num_warmup_steps = num_train_steps, num_warmup_steps
+
+    def __call__(self, step: tf.Tensor) -> tf.Tensor:
+        """Number of a step, of any type -> its learning rate, float32."""
+        now = tf.cast(step, tf.float32)
+        last = tf.constant(float(self.num_train_steps))
+        rate = self.learning_rate * (1.0 - tf.minimum(now, last) / last)
+        if not self.num_warmup_steps:
+            return rate
+        warm = self.learning_rate * (now / float(self.num_warmup_steps))
+        return tf.where(now < float(self.num_warmup_steps), warm, rate)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal one."""
+        return {
+            "learning_rate": self.learning_rate,
+            "num_train_steps": self.num_train_steps,
+            "num_warmup_steps": self.num_warmup_steps,
+        }
+
+
+@keras.saving.register_keras_serializable("bert_data")
+class AdamWeightDecay(keras.optimizers.Optimizer):
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2017, arXiv 1711.05101).
+
+    Args:
+      learning_rate: a number or a schedule.
+      weight_decay: share of a weight that decays in a step, times the learning rate.
+      beta_1: decay of the mean of gradients.
+      beta_2: decay of the mean of squared gradients.
+      epsilon: added to the root of the latter.
+      clip_norm: the largest allowed norm of all gradients together.
+      loss_scaling: whether to scale losses so that float16 gradients do not vanish.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float | keras.optimizers.schedules.LearningRateSchedule,
+        *,
+        weight_decay: float = 0.01,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-6,
+        clip_norm: float = 1.0,
+        loss_scaling: bool = False,
+        name: str = "adam_weight_decay",
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, name=name)
+        self._decay, self._epsilon, self._clip_norm = weight_decay, epsilon, clip_norm
+        self._betas = (beta_1, beta_2)
+        self._loss_scaling = loss_scaling
+
+    def build(self, variables: list[keras.Variable]) -> None:
+        """Makes the slots, zero, one pair a variable."""
+        if self.built:
+            return
+        super().build(variables)
+        self.momentums, self.velocities = self.add_optimizer_variables(
+            variables, ["adam_m", "adam_v"]
+        )
+        self._decays = [_NO_DECAY.search(variable.path) is None for variable in variables]
+        if self._loss_scaling:
+            self.loss_scale, self.num_good_steps = (
+                self.add_variable((), initial, "float32", "only_first_replica", name=name)
+                for name, initial in (
+                    ("loss_scale", keras.initializers.Constant(2.0**15)),
+                    ("num_good_steps", "zeros"),
+                )
+            )
+
+    def named_slots(self, weights: dict[str, keras.Variable]) -> dict[str, keras.Variable]:
+        """The optimizer's variables, named after those of `weights`, as in Google's checkpoints."""
+        slots = {}
+        for name, variable in weights.items():
+            index = self._get_variable_index(variable)
+            slots[f"{name}/adam_m"] = self.momentums[index]
+            slots[f"{name}/adam_v"] = self.velocities[index]
+        if self._loss_scaling:
+            slots["loss_scale"] = self.loss_scale
+            slots["loss_scale/num_good_steps"] = self.num_good_steps
+        return slots
+
+    def scale_loss(self, loss: tf.Tensor) -> tf.Tensor:
+        """Multiplies a loss before its gradients are taken, where float16 needs that."""
+        return loss * self.loss_scale.value if self._loss_scaling else loss
+
+    def _backend_update_step(
+        self, grads: list[Any], trainable_variables: list[Any], learning_rate: tf.Tensor
+    ) -> None:
+        """Updates this replica's copy of each variable; called by `apply`, in each replica.
+
+        All replicas hold the same sum of gradients, so their copies stay equal.
+        """
+        # Embeddings have IndexedSlices: dense before the norm, for a word that comes twice in a
+        # batch has two slices.
+        dense = [tf.convert_to_tensor(gradient) for gradient in grads]
+        context = tf.distribute.get_replica_context()
+        if context.num_replicas_in_sync > 1:
+            dense = context.all_reduce(tf.distribute.ReduceOp.SUM, dense)
+        scale = self.loss_scale.value if self._loss_scaling else tf.constant(1.0)
+        norm = tf.linalg.global_norm(dense) / scale
+        factor = 1.0 / (scale * tf.maximum(norm / self._clip_norm, 1.0))
+        rate = tf.cast(learning_rate, tf.float32)
+        beta_1, beta_2 = (tf.constant(beta, tf.float32) for beta in self._betas)
+        if self._loss_scaling:
+            # With these numbers the update leaves weights and slots as they are.
+            good = tf.math.is_finite(norm)
+            dense = [tf.where(good, gradient, 0.0) for gradient in dense]
+            factor, rate = tf.where(good, factor, 0.0), tf.where(good, rate, 0.0)
+            beta_1, beta_2 = tf.where(good, beta_1, 1.0), tf.where(good, beta_2, 1.0)
+            self._adjust_loss_scale(good)
+        for gradient, variable in zip(dense, trainable_variables, strict=True):
+            self._update(variable, gradient * factor, rate, beta_1, beta_2)
+
+    def _update(
+        self, variable: Any, gradient: tf.Tensor, rate: tf.Tensor, *betas: tf.Tensor
+    ) -> None:
+        index = self._get_variable_index(variable)
+        weight = getattr(variable, "value", variable)
+        weight = weight if hasattr(weight, "handle") else variable
+        if self._decay and self._decays[index]:
+            tf.raw_ops.AssignSubVariableOp(
+                resource=weight.handle, value=weight.read_value() * (rate * self._decay)
+            )
+        # Powers of 0 stand for "no bias correction". One operation instead of ten, each of which
+        # would go through the whole variable.
+        tf.raw_ops.ResourceApplyAdam(
+            var=weight.handle,
+            m=self.momentums[index].value.handle,
+            v=self.velocities[index].value.handle,
+            beta1_power=0.0,
+            beta2_power=0.0,
+            lr=rate,
+            beta1=betas[0],
+            beta2=betas[1],
+            epsilon=self._epsilon,
+            grad=gradient,
+        )
+
+    def _adjust_loss_scale(self, good: tf.Tensor) -> None:
+        """Halves the scale after a step that overflowed, doubles it after many that did not."""
+        count = tf.where(good, self.num_good_steps.value + 1.0, 0.0)
+        grow = count >= _GROWTH_STEPS
+        change = tf.where(good, tf.where(grow, 2.0, 1.0), 0.5)
+        self.loss_scale.assign(tf.clip_by_value(self.loss_scale.value * change, 1.0, _MAX_SCALE))
+        self.num_good_steps.assign(tf.where(grow, 0.0, count))
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal one."""
+        base = super().get_config()
+        return {
+            "learning_rate": base["learning_rate"],
+            "name": base["name"],
+            "weight_decay": self._decay,
+            "beta_1": self._betas[0],
+            "beta_2": self._betas[1],
+            "epsilon": self._epsilon,
+            "clip_norm": self._clip_norm,
+            "loss_scaling": self._loss_scaling,
+        }

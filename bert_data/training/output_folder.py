@@ -1,0 +1,63 @@
+"""The folder of a training run: checkpoints, events, and the configuration they belong to.
+
+    output_dir/bert_config.json, checkpoint, model.ckpt-*, events.*, eval/, eval_results.txt
+
+To another configuration the folder is closed.
+"""
+
+import dataclasses
+import json
+import os
+
+import tensorflow as tf
+from absl import logging
+
+from bert_data.training.checkpoints import latest_checkpoint
+from bert_data.training.config import BertConfig
+
+_CONFIG = "bert_config.json"
+_MAY_CHANGE = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range")
+
+
+def claim_output_folder(folder: str, config: BertConfig) -> None:
+    """Makes the folder and writes the configuration into it.
+
+    Raises:
+      ValueError: the folder has checkpoints of a model of another configuration.
+      OSError: the folder cannot be made or written.
+    """
+    try:
+        tf.io.gfile.makedirs(folder)
+        if latest_checkpoint(folder) is not None:
+            _compare(folder, config)
+        partial = os.path.join(folder, f".{_CONFIG}.partial")
+        with tf.io.gfile.GFile(partial, "w") as file:
+            file.write(config.to_json())
+        tf.io.gfile.rename(partial, os.path.join(folder, _CONFIG), overwrite=True)
+    except tf.errors.OpError as error:
+        raise OSError(f"cannot write to output_dir {folder!r}: {error.message}") from None
+
+
+def folder_config(folder: str) -> BertConfig | None:
+    """The configuration of the checkpoints in a folder, or None where none is written."""
+    path = os.path.join(folder, _CONFIG)
+    if not tf.io.gfile.exists(path):
+        return None
+    with tf.io.gfile.GFile(path) as file:
+        return BertConfig.from_dict(json.loads(file.read()))
+
+
+def _compare(folder: str, config: BertConfig) -> None:
+    before = folder_config(folder)
+    if before is None:
+        return
+    for field in dataclasses.fields(BertConfig):
+        old, new = getattr(before, field.name), getattr(config, field.name)
+        if old == new:
+            continue
+        if field.name not in _MAY_CHANGE:
+            raise ValueError(
+                f"{folder} holds checkpoints of a model whose {field.name} is {old}, not {new}: use"
+                " another output_dir, or the model's own configuration"
+            )
+        logging.warning("%s was %s in %s and is %s now", field.name, old, folder, new)

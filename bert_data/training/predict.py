@@ -1,0 +1,111 @@
+"""A trained model, and what it thinks stands behind a mask.
+
+model = load_pretrained("output_dir")
+best_guesses(model, [[2, 7592, 103, 3]], mask_id=103, k=5)
+    -> [[[(2088, 0.31), (1010, 0.12), ...]]]          one text, one mask, five guesses
+"""
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from bert_data import features as names
+from bert_data.training.config import BertConfig
+from bert_data.training.init_checkpoint import load_weights
+from bert_data.training.model import MASKED_LM, PretrainingModel, pretraining_model
+from bert_data.training.output_folder import folder_config
+
+
+def load_pretrained(path: str, config: BertConfig | None = None) -> PretrainingModel:
+    """Makes the model of a checkpoint.
+
+    Args:
+      path: the folder of a training run, for its last checkpoint, or the prefix of a checkpoint.
+      config: by default, the bert_config.json beside the checkpoint.
+
+    Raises:
+      ValueError: there is no checkpoint or no configuration, or one does not fit the other.
+      CorruptDataError: the checkpoint is damaged.
+    """
+    folder = path if tf.io.gfile.isdir(path) else os.path.dirname(path)
+    config = config or folder_config(folder)
+    if config is None:
+        raise ValueError(f"there is no bert_config.json in {folder!r}")
+    model = pretraining_model(config)
+    load_weights(model, path)
+    return model
+
+
+def best_guesses(
+    model: PretrainingModel,
+    texts: Sequence[Sequence[int]],
+    *,
+    mask_id: int,
+    k: int = 5,
+    segment_ids: Sequence[Sequence[int]] | None = None,
+) -> list[list[list[tuple[int, float]]]]:
+    """The likeliest words for each mask.
+
+    Args:
+      model: a trained one.
+      texts: token ids of each text, [CLS] and [SEP] included, without padding.
+      mask_id: the id of [MASK].
+      k: how many guesses, 1 to vocab_size.
+      segment_ids: of each token, 0 or 1; by default, 0.
+
+    Returns:
+      For each text, for each of its masks from left to right: (id, probability), the likeliest first.
+
+    Raises:
+      ValueError: a text is longer than the model can read, or has an id it does not know.
+    """
+    batch, counts = _padded(model.config, texts, segment_ids, mask_id)
+    if not batch[names.MASKED_LM_POSITIONS].size:
+        return [[] for _ in texts]
+    logits = model({name: tf.constant(value) for name, value in batch.items()})[MASKED_LM]
+    probabilities, ids = (x.numpy() for x in tf.math.top_k(tf.nn.softmax(logits), k))
+    return [
+        [
+            [
+                (int(i), float(p))
+                for i, p in zip(ids[row, mask], probabilities[row, mask], strict=True)
+            ]
+            for mask in range(count)
+        ]
+        for row, count in enumerate(counts)
+    ]
+
+
+def _padded(
+    config: BertConfig,
+    texts: Sequence[Sequence[int]],
+    segment_ids: Sequence[Sequence[int]] | None,
+    mask_id: int,
+) -> tuple[dict[str, np.ndarray], list[int]]:
+    """The features of the texts, and the number of masks of each."""
+    width = max((len(text) for text in texts), default=0)
+    if width > config.max_position_embeddings:
+        raise ValueError(
+            f"a text has {width} tokens; the model reads up to {config.max_position_embeddings}"
+        )
+    masks = [[place for place, token in enumerate(text) if token == mask_id] for text in texts]
+    counts = [len(places) for places in masks]
+    batch = {
+        names.INPUT_IDS: _table(texts, width),
+        names.INPUT_MASK: _table([[1] * len(text) for text in texts], width),
+        names.SEGMENT_IDS: _table(segment_ids or [[0] * len(text) for text in texts], width),
+        names.MASKED_LM_POSITIONS: _table(masks, max(counts, default=0)),
+    }
+    ids = batch[names.INPUT_IDS]
+    if ids.size and not 0 <= ids.min() <= ids.max() < config.vocab_size:
+        raise ValueError(f"a text has an id that is not below vocab_size, {config.vocab_size}")
+    return batch, counts
+
+
+def _table(rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
+    table = np.zeros((len(rows), width), np.int32)
+    for row, values in enumerate(rows):
+        table[row, : len(values)] = values
+    return table

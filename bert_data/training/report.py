@@ -1,0 +1,92 @@
+"""What training says while it works: a line in the log, and curves for TensorBoard.
+
+    step 200/1000  loss 6.214031 (mean of 100: 6.402518)  masked_lm 5.5272  next_sentence 0.6868
+      lr 8.9e-05  412 examples/s  21,904 tokens/s  0:01:02 left
+
+The first loss is the last step's, so that it does not depend on restarts.
+"""
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+from absl import logging
+
+from bert_data.progress import duration
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingReport:
+    """What happened since the report before.
+
+    Attributes:
+      step: number of steps done in all.
+      num_train_steps: the last one.
+      masked_lm_losses: float32[n], of each of the last n steps.
+      next_sentence_losses: float32[n].
+      learning_rate: of the last step.
+      num_examples: read in the n steps.
+      num_tokens: in them, without padding.
+      seconds: that the n steps took.
+    """
+
+    step: int
+    num_train_steps: int
+    masked_lm_losses: np.ndarray
+    next_sentence_losses: np.ndarray
+    learning_rate: float
+    num_examples: int
+    num_tokens: int
+    seconds: float
+
+    @property
+    def losses(self) -> np.ndarray:
+        """float32[n], the sum of both losses, which training minimizes."""
+        return self.masked_lm_losses + self.next_sentence_losses
+
+    @property
+    def seconds_left(self) -> float:
+        """At the pace of the last n steps."""
+        return (self.num_train_steps - self.step) * self.seconds / len(self.losses)
+
+
+def log_report(report: TrainingReport) -> None:
+    """Writes a report as one line of the log."""
+    logging.info(
+        "step %d/%d  loss %.6f (mean of %d: %.6f)  masked_lm %.4f  next_sentence %.4f  lr %.3g"
+        "  %s examples/s  %s tokens/s  %s left",
+        report.step, report.num_train_steps, report.losses[-1],
+        len(report.losses), report.losses.mean(dtype=np.float64),
+        report.masked_lm_losses[-1], report.next_sentence_losses[-1], report.learning_rate,
+        f"{report.num_examples / report.seconds:,.0f}",
+        f"{report.num_tokens / report.seconds:,.0f}",
+        duration(report.seconds_left),
+    )  # fmt: skip
+
+
+class TensorBoard:
+    """Curves in a folder: the last step's losses, the learning rate and the pace."""
+
+    def __init__(self, folder: str) -> None:
+        self._writer = tf.summary.create_file_writer(folder)
+
+    def write_report(self, report: TrainingReport) -> None:
+        """Adds one point to each curve of training."""
+        self.write(
+            report.step,
+            {
+                "loss": report.losses[-1],
+                "masked_lm_loss": report.masked_lm_losses[-1],
+                "next_sentence_loss": report.next_sentence_losses[-1],
+                "learning_rate": report.learning_rate,
+                "examples_per_second": report.num_examples / report.seconds,
+                "tokens_per_second": report.num_tokens / report.seconds,
+            },
+        )
+
+    def write(self, step: int, values: dict[str, float]) -> None:
+        """Adds one point to each of the named curves."""
+        with self._writer.as_default(step):
+            for name, value in values.items():
+                tf.summary.scalar(name, value)
+        self._writer.flush()

@@ -1,0 +1,101 @@
+"""All that a training run is, so that a checkpoint of it goes on as if nothing had happened.
+
+    weights              bert/..., cls/...
+    slots of Adam        bert/.../adam_m, bert/.../adam_v      (names as in Google's checkpoints)
+    steps done           global_step
+    place in the data    data/description, data/num_batches
+    scale of the loss    loss_scale, loss_scale/num_good_steps (float16 only)
+
+Nothing else is needed: the data, the order of batches and the zeros of dropout follow from seeds
+and the number of the step.
+"""
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+from absl import logging
+
+from bert_data.training.checkpoints import Checkpoint
+from bert_data.training.init_checkpoint import check_shapes
+from bert_data.training.model import PretrainingModel, named_weights
+from bert_data.training.optimizer import AdamWeightDecay
+
+_STEP = "global_step"
+_DESCRIPTION = "data/description"
+_NUM_BATCHES = "data/num_batches"
+
+
+@dataclasses.dataclass(kw_only=True)
+class TrainingState:
+    """A model, its optimizer and the place in the data.
+
+    Attributes:
+      model: with weights.
+      optimizer: built on the model's variables.
+      data_description: text that says which batches there are and in which order.
+      first_step: the step that reads the data's first batch; batch = step - first_step.
+    """
+
+    model: PretrainingModel
+    optimizer: AdamWeightDecay
+    data_description: str = ""
+    first_step: int = 0
+
+    @property
+    def step(self) -> int:
+        """Number of steps done."""
+        return int(self.optimizer.iterations.numpy())
+
+    @property
+    def next_batch(self) -> int:
+        """Number of the batch that the next step reads, from 0."""
+        return self.step - self.first_step
+
+    def values(self) -> dict[str, np.ndarray]:
+        """What a checkpoint holds."""
+        weights = named_weights(self.model)
+        values = {name: variable.numpy() for name, variable in weights.items()}
+        values |= {name: slot.numpy() for name, slot in self._slots().items()}
+        values[_STEP] = np.int64(self.step)
+        values[_NUM_BATCHES] = np.int64(self.next_batch)
+        values[_DESCRIPTION] = np.array(self.data_description, object)
+        return values
+
+    def restore(self, path: str) -> None:
+        """Goes back to a checkpoint: this program's or Google's, which lacks the place in the data.
+
+        Raises:
+          ValueError: the checkpoint does not fit the model.
+          CorruptDataError: it is damaged.
+        """
+        checkpoint = Checkpoint(path)
+        variables = {**named_weights(self.model), **self._slots()}
+        if "loss_scale" not in checkpoint:  # it was not saved by a run in float16
+            variables = {n: v for n, v in variables.items() if not n.startswith("loss_scale")}
+        check_shapes(checkpoint, variables)
+        for name, variable in variables.items():
+            variable.assign(checkpoint.read(name))
+        step = int(checkpoint.read(_STEP))
+        self.optimizer.iterations.assign(step)
+        self.first_step = step - self._batches_read(checkpoint)
+
+    def _batches_read(self, checkpoint: Checkpoint) -> int:
+        if _DESCRIPTION not in checkpoint:
+            logging.warning(
+                "checkpoint %s does not say which data were read: reading starts at the beginning",
+                checkpoint.prefix,
+            )
+            return 0
+        before = tf.compat.as_text(checkpoint.read(_DESCRIPTION))
+        if before != self.data_description:
+            logging.warning(
+                "the data or the way to read them differ from those of checkpoint %s: reading"
+                " starts at the beginning (before: %s; now: %s)",
+                checkpoint.prefix, before, self.data_description,
+            )  # fmt: skip
+            return 0
+        return int(checkpoint.read(_NUM_BATCHES))
+
+    def _slots(self) -> dict:
+        return self.optimizer.named_slots(named_weights(self.model))

@@ -1,0 +1,67 @@
+"""Training steps as one graph: forward, backward, update, and the next step.
+
+    run(iterator, 100)  ->  float32[100, 4]: of each step both losses, examples, tokens
+
+Python and TensorFlow meet once a call, not once a step.
+"""
+
+from collections.abc import Callable, Iterator
+
+import tensorflow as tf
+
+from bert_data import features as names
+from bert_data.training.losses import pretraining_losses
+from bert_data.training.model import MASKED_LM, NEXT_SENTENCE, Features, PretrainingModel, step_seed
+from bert_data.training.optimizer import AdamWeightDecay
+
+COLUMNS = ("masked_lm_loss", "next_sentence_loss", "num_examples", "num_tokens")
+
+
+def training_steps(
+    strategy: tf.distribute.Strategy,
+    model: PretrainingModel,
+    optimizer: AdamWeightDecay,
+    *,
+    jit_compile: bool,
+) -> Callable[[Iterator, tf.Tensor], tf.Tensor]:
+    """Makes the function that runs many steps in one call.
+
+    Args:
+      strategy: where steps run; model and optimizer were made in its scope.
+      model: what is trained.
+      optimizer: built on the model's variables.
+      jit_compile: whether XLA compiles a step, once for each shape of batch.
+
+    Returns:
+      A function of (iterator, int32 number of steps) -> float32[steps, 4], as COLUMNS says.
+    """
+
+    def step(batch: Features) -> tf.Tensor:
+        seed = step_seed(model.random_seed, optimizer.iterations.value)
+        with tf.GradientTape() as tape:
+            logits = model(batch, training=True, seed=seed)
+            losses = pretraining_losses(
+                logits[MASKED_LM],
+                logits[NEXT_SENTENCE],
+                batch[names.MASKED_LM_IDS],
+                batch[names.MASKED_LM_WEIGHTS],
+                batch[names.NEXT_SENTENCE_LABELS],
+            )
+            scaled = optimizer.scale_loss(losses.total)
+        weights = model.trainable_variables
+        optimizer.apply(tape.gradient(scaled, [weight.value for weight in weights]), weights)
+        num_examples = tf.cast(tf.shape(batch[names.INPUT_IDS])[0], tf.float32)
+        num_tokens = tf.cast(tf.reduce_sum(batch[names.INPUT_MASK]), tf.float32)
+        return tf.stack([losses.masked_lm, losses.next_sentence, num_examples, num_tokens])
+
+    compiled = tf.function(step, jit_compile=True) if jit_compile else step
+
+    @tf.function(reduce_retracing=True)
+    def run(iterator: Iterator, num_steps: tf.Tensor) -> tf.Tensor:
+        rows = tf.TensorArray(tf.float32, num_steps, element_shape=[len(COLUMNS)])
+        for i in tf.range(num_steps):
+            shares = strategy.run(compiled, args=(next(iterator),))
+            rows = rows.write(i, strategy.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None))
+        return rows.stack()
+
+    return run

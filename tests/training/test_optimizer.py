@@ -1,0 +1,138 @@
+"""The optimizer against the rule in NumPy, step by step."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
+from tests.training.tiny import tiny_config
+
+
+@pytest.mark.parametrize(
+    ("step", "rate"),
+    [
+        (0, 0.0),
+        (1, 1e-4 * 1 / 10),
+        (9, 1e-4 * 9 / 10),
+        (10, 1e-4 * (1 - 10 / 100)),  # the line has been falling all the time
+        (50, 1e-4 * 0.5),
+        (99, 1e-4 * 0.01),
+        (100, 0.0),
+        (150, 0.0),
+    ],
+)
+def test_learning_rate_of_a_step(step: int, rate: float) -> None:
+    schedule = WarmupLinearDecay(1e-4, num_train_steps=100, num_warmup_steps=10)
+    assert float(schedule(tf.constant(step, tf.int64))) == pytest.approx(rate, rel=1e-5, abs=1e-12)
+
+
+def test_without_warm_up_the_first_step_is_the_highest() -> None:
+    assert float(WarmupLinearDecay(1e-4, 100)(0)) == pytest.approx(1e-4)
+
+
+class Rule:
+    """Google's update in float64: no bias correction, decay beside Adam, one norm for all."""
+
+    def __init__(self, weights: dict[str, np.ndarray]) -> None:
+        self.weights = {name: value.astype(np.float64) for name, value in weights.items()}
+        self.m = {name: 0 * value for name, value in self.weights.items()}
+        self.v = {name: 0 * value for name, value in self.weights.items()}
+
+    def update(self, gradients: dict[str, np.ndarray], rate: float) -> None:
+        norm = np.sqrt(sum((g.astype(np.float64) ** 2).sum() for g in gradients.values()))
+        for name, weight in self.weights.items():
+            gradient = gradients[name] / max(norm, 1.0)
+            self.m[name] = 0.9 * self.m[name] + 0.1 * gradient
+            self.v[name] = 0.999 * self.v[name] + 0.001 * gradient**2
+            change = self.m[name] / (np.sqrt(self.v[name]) + 1e-6)
+            if "LayerNorm" not in name and "bias" not in name:
+                change = change + 0.01 * weight
+            self.weights[name] = weight - rate * change
+
+
+def random_gradients(weights: dict[str, keras.Variable], step: int) -> dict[str, np.ndarray]:
+    """Small ones in odd steps, so that clipping is seen to spare them."""
+    random = np.random.default_rng(step)
+    size = 1e-3 if step % 2 else 1.0
+    return {
+        name: random.normal(0, size, variable.shape).astype(np.float32)
+        for name, variable in weights.items()
+    }
+
+
+def test_equals_the_rule_step_by_step() -> None:
+    weights = named_weights(pretraining_model(tiny_config()))
+    optimizer = AdamWeightDecay(WarmupLinearDecay(0.1, 10, 2))
+    optimizer.build(list(weights.values()))
+    rule = Rule({name: variable.numpy() for name, variable in weights.items()})
+    for step in range(6):
+        gradients = random_gradients(weights, step)
+        tensors = {name: tf.constant(gradient) for name, gradient in gradients.items()}
+        # The table's gradient comes as slices, the row 3 twice: it must count twice in the norm.
+        table = "bert/embeddings/word_embeddings"
+        slices = tf.IndexedSlices(tf.constant(gradients[table][:4]), [3, 1, 3, 2], (11, 8))
+        gradients[table] = tf.convert_to_tensor(slices).numpy()
+        tensors[table] = slices
+        optimizer.apply([tensors[name] for name in weights], list(weights.values()))
+        rule.update(gradients, 0.1 * (step / 2 if step < 2 else 1 - step / 10))
+        for name, variable in weights.items():
+            # The operation computes 1 - beta_2 in float32, which is 5e-5 off 0.001.
+            np.testing.assert_allclose(variable.numpy(), rule.weights[name], rtol=0, atol=1e-5)
+    slots = optimizer.named_slots(weights)
+    for name in weights:
+        np.testing.assert_allclose(slots[f"{name}/adam_m"].numpy(), rule.m[name], atol=1e-6)
+        np.testing.assert_allclose(slots[f"{name}/adam_v"].numpy(), rule.v[name], atol=1e-6)
+    assert int(optimizer.iterations.numpy()) == 6
+
+
+def test_what_decays_without_gradient() -> None:
+    weights = named_weights(pretraining_model(tiny_config()))
+    before = {name: variable.assign(variable + 1.0).numpy() for name, variable in weights.items()}
+    optimizer = AdamWeightDecay(0.5)
+    optimizer.apply([tf.zeros(v.shape) for v in weights.values()], list(weights.values()))
+    for name, variable in weights.items():
+        share = 1.0 if "LayerNorm" in name or "bias" in name else 1.0 - 0.5 * 0.01
+        np.testing.assert_allclose(variable.numpy(), before[name] * share, rtol=1e-6)
+
+
+def test_a_step_that_overflows_changes_nothing_but_the_scale() -> None:
+    weights = named_weights(pretraining_model(tiny_config()))
+    plain, scaled = AdamWeightDecay(0.1), AdamWeightDecay(0.1, loss_scaling=True)
+    variables = list(weights.values())
+    scaled.build(variables)
+    gradients = [tf.constant(g) for g in random_gradients(weights, 0).values()]
+    first = [v.numpy() for v in variables]
+    broken = [gradients[0] * np.inf, *gradients[1:]]
+    scaled.apply(broken, variables)
+    for variable, value in zip(variables, first, strict=True):
+        np.testing.assert_array_equal(variable.numpy(), value)
+    scale = float(scaled.loss_scale.numpy())
+    assert scale == 2.0**14 and int(scaled.iterations.numpy()) == 1
+    assert float(scaled.scale_loss(tf.constant(3.0))) == 3.0 * scale
+    scaled.apply([gradient * scale for gradient in gradients], variables)
+    after = [v.numpy() for v in variables]
+    for variable, value in zip(variables, first, strict=True):
+        variable.assign(value)
+    plain.apply(gradients, variables)
+    for variable, value in zip(variables, after, strict=True):
+        np.testing.assert_allclose(variable.numpy(), value, rtol=1e-5, atol=1e-7)
+
+
+def test_the_scale_grows_after_many_good_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bert_data.training.optimizer._GROWTH_STEPS", 3)
+    variable = keras.Variable(np.ones(2, np.float32))
+    optimizer = AdamWeightDecay(0.1, loss_scaling=True)
+    scales = []
+    for _ in range(7):
+        optimizer.apply([tf.ones(2)], [variable])
+        scales.append(float(optimizer.loss_scale.numpy()) / 2**15)
+    assert scales == [1, 1, 2, 2, 2, 4, 4]
+
+
+def test_can_be_made_again_from_its_configuration() -> None:
+    optimizer = AdamWeightDecay(WarmupLinearDecay(0.1, 10, 2), weight_decay=0.2, loss_scaling=True)
+    again = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert again.get_config() == optimizer.get_config()
+    assert float(again.learning_rate) == 0.0

@@ -1,0 +1,65 @@
+"""A tiny BERT and random batches for it."""
+
+from typing import Any
+
+import numpy as np
+
+from bert_data.training.batches import MakeBatches
+from bert_data.training.config import BertConfig
+
+VOCAB_SIZE = 11
+
+
+def tiny_config(**changes: Any) -> BertConfig:
+    """A BERT of two layers without dropout, with weights large enough to matter."""
+    sizes = {
+        "vocab_size": VOCAB_SIZE,
+        "hidden_size": 8,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 12,
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+        "max_position_embeddings": 10,
+        "type_vocab_size": 2,
+        "initializer_range": 0.5,
+    }
+    return BertConfig(**{**sizes, **changes})
+
+
+def random_batch(
+    *, num_examples: int = 4, width: int = 9, num_predictions: int = 3, seed: int = 0
+) -> dict[str, np.ndarray]:
+    """Random ids, lengths and predictions, padded with zeros."""
+    random = np.random.default_rng(seed)
+    lengths = random.integers(4, width + 1, num_examples)[:, None]
+    counts = random.integers(1, num_predictions + 1, num_examples)[:, None]
+    mask = np.arange(width) < lengths
+    weights = np.arange(num_predictions) < counts
+    positions = np.sort(random.integers(0, lengths, (num_examples, num_predictions)))
+    batch = {
+        "input_ids": random.integers(0, VOCAB_SIZE, mask.shape) * mask,
+        "input_mask": mask,
+        "segment_ids": (np.arange(width) >= lengths // 2) * mask,
+        "masked_lm_positions": positions * weights,
+        "masked_lm_ids": random.integers(0, VOCAB_SIZE, weights.shape) * weights,
+        "next_sentence_labels": random.integers(0, 2, (num_examples, 1)),
+    }
+    return {
+        **{name: value.astype(np.int32) for name, value in batch.items()},
+        "masked_lm_weights": weights.astype(np.float32),
+    }
+
+
+def batches_of(examples: dict[str, np.ndarray], *, repeat: bool = True) -> MakeBatches:
+    """Batches of the examples in their order; hosts take every num_hosts-th."""
+    import tensorflow as tf
+
+    def make(
+        *, batch_size: int, start_batch: int, num_hosts: int, host_index: int
+    ) -> tf.data.Dataset:
+        rows = tf.data.Dataset.from_tensor_slices(examples)
+        rows = rows.repeat() if repeat else rows
+        return rows.shard(num_hosts, host_index).batch(batch_size).skip(start_batch)
+
+    return make
