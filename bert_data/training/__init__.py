@@ -15,8 +15,9 @@ os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
 import keras
 
+from bert_data.training.checkpoints import Checkpoint, latest_checkpoint
 from bert_data.training.config import BertConfig
-from bert_data.training.distribution import DistributionConfig, make_strategy
+from bert_data.training.distribution import DistributionConfig, is_chief, make_strategy
 from bert_data.training.evaluate import evaluate, write_results
 from bert_data.training.loop import TrainingConfig, train
 from bert_data.training.model import PretrainingModel, pretraining_model
@@ -31,12 +32,15 @@ if keras.backend.backend() != "tensorflow":
 __all__ = [
     "AdamWeightDecay",
     "BertConfig",
+    "Checkpoint",
     "DistributionConfig",
     "PretrainingModel",
     "TrainingConfig",
     "WarmupLinearDecay",
     "best_guesses",
     "evaluate",
+    "is_chief",
+    "latest_checkpoint",
     "load_pretrained",
     "make_strategy",
     "pretraining_model",

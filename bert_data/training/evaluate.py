@@ -11,7 +11,7 @@ import tensorflow as tf
 from absl import logging
 
 from bert_data import features as names
-from bert_data.training.batches import told_about_ids
+from bert_data.training.batches import explain_reading
 from bert_data.training.losses import cross_entropy
 from bert_data.training.model import MASKED_LM, NEXT_SENTENCE, Features, PretrainingModel
 from bert_data.training.report import TensorBoard
@@ -31,18 +31,19 @@ def evaluate(model: PretrainingModel, batches: Iterable[Features]) -> dict[str, 
       mean over batches of what training would minimize.
 
     Raises:
-      ValueError: there is no batch, or an id in them is not in the vocabulary.
+      ValueError: there is no batch, or the reader refuses one.
+      CorruptDataError: a record is damaged.
     """
     rows = []
     sums_of = tf.function(lambda batch: batch_sums(model, batch), reduce_retracing=True)
     try:
         for batch in batches:
             rows.append(sums_of(batch).numpy())
-    except tf.errors.InvalidArgumentError as error:
-        told = told_about_ids(error, model.config.vocab_size)
-        if told is None:
+    except tf.errors.OpError as error:
+        explained = explain_reading(error)
+        if explained is error:
             raise
-        raise told from None
+        raise explained from None
     if not rows:
         raise ValueError("there is not one batch of data to evaluate on")
     return metrics(np.array(rows, np.float64))

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from bert_data.training.batches import MakeBatches, distribute_batches, told_about_ids
+from bert_data.training.batches import MakeBatches, distribute_batches, explain_reading
 from bert_data.training.checkpoints import (
     latest_checkpoint,
     remove_left_overs,
@@ -95,7 +95,7 @@ def train(
     Args:
       config: how to train.
       bert_config: the model.
-      make_batches: makes a host's batches; they must not end.
+      make_batches: makes a host's batches, see `batches`; they must not end.
       strategy: devices; by default, one.
       data_description: what `make_batches` reads and in which order. After a restart with another
         description, reading starts at the beginning.
@@ -131,7 +131,6 @@ def train(
         make_batches,
         batch_size=config.batch_size,
         start_batch=state.next_batch,
-        vocab_size=bert_config.vocab_size,
     )
     reporters: list[Callable[[TrainingReport], None]] = []
     if chief:
@@ -211,11 +210,11 @@ def _call(
         raise ValueError(
             f"the data ended after {state.step} steps; training needs batches without an end"
         ) from None
-    except tf.errors.InvalidArgumentError as error:
-        told = told_about_ids(error, state.model.config.vocab_size)
-        if told is None:
+    except tf.errors.OpError as error:
+        explained = explain_reading(error)
+        if explained is error:
             raise
-        raise told from None
+        raise explained from None
 
 
 def _refuse_nan(rows: np.ndarray, step: int) -> None:

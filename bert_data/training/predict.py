@@ -56,7 +56,8 @@ def best_guesses(
       segment_ids: of each token, 0 or 1; by default, 0.
 
     Returns:
-      For each text, for each of its masks from left to right: (id, probability), the likeliest first.
+      For each text, for each of its masks from left to right, pairs (id, probability), the
+      likeliest first.
 
     Raises:
       ValueError: a text is longer than the model can read, or has an id it does not know.

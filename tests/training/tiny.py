@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from bert_data.training.batches import MakeBatches
 from bert_data.training.config import BertConfig
@@ -51,15 +52,15 @@ def random_batch(
     }
 
 
-def batches_of(examples: dict[str, np.ndarray], *, repeat: bool = True) -> MakeBatches:
-    """Batches of the examples in their order; hosts take every num_hosts-th."""
-    import tensorflow as tf
+def batches_of(
+    examples: dict[str, np.ndarray], batch_size: int, *, repeat: bool = True
+) -> MakeBatches:
+    """Batches of the examples in their order, divided among replicas."""
 
-    def make(
-        *, batch_size: int, start_batch: int, num_hosts: int, host_index: int
-    ) -> tf.data.Dataset:
+    def make(start_batch: int, context: tf.distribute.InputContext) -> tf.data.Dataset:
         rows = tf.data.Dataset.from_tensor_slices(examples)
-        rows = rows.repeat() if repeat else rows
-        return rows.shard(num_hosts, host_index).batch(batch_size).skip(start_batch)
+        rows = (rows.repeat() if repeat else rows).skip(start_batch * batch_size)
+        rows = rows.shard(context.num_input_pipelines, context.input_pipeline_id)
+        return rows.batch(context.get_per_replica_batch_size(batch_size))
 
     return make

@@ -1,0 +1,227 @@
+"""Pretrains a BERT on records, and measures it: Google's flags, and a few more.
+
+    python run_pretraining.py --bert_config_file=bert_config.json --input_file=data/train-* \\
+        --output_dir=out --do_train --do_eval
+
+Started again with the same flags, it goes on from the last checkpoint in --output_dir.
+"""
+
+import dataclasses
+import json
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from absl import flags, logging
+
+from bert_data.cli.entry import run
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from bert_data.reader import ReaderConfig
+    from bert_data.training import BertConfig, DistributionConfig
+
+FLAGS = flags.FLAGS
+
+flags.DEFINE_string(
+    "bert_config_file", None, "JSON file with the sizes of the model.", required=True
+)
+flags.DEFINE_string(
+    "input_file", None, "Records: file names or patterns, with commas.", required=True
+)
+flags.DEFINE_string(
+    "output_dir", None, "Folder for checkpoints, curves and results.", required=True
+)
+flags.DEFINE_string(
+    "init_checkpoint",
+    None,
+    "Checkpoint whose weights training starts from: a released one or one of this program. It is"
+    " not looked at when --output_dir has a checkpoint.",
+)
+flags.DEFINE_integer("max_seq_length", 128, "Longest sequence in the records, in tokens.")
+flags.DEFINE_integer("max_predictions_per_seq", 20, "Most masked tokens of a sequence.")
+flags.DEFINE_bool("do_train", False, "Whether to train.")
+flags.DEFINE_bool("do_eval", False, "Whether to evaluate the last checkpoint.")
+flags.DEFINE_integer("train_batch_size", 32, "Examples a training step, of all devices together.")
+flags.DEFINE_integer("eval_batch_size", 8, "Examples a step of evaluation.")
+flags.DEFINE_float("learning_rate", 5e-5, "The highest learning rate of Adam.")
+flags.DEFINE_integer("num_train_steps", 100000, "Training steps in all.")
+flags.DEFINE_integer("num_warmup_steps", 10000, "Steps in which the learning rate rises.")
+flags.DEFINE_integer("save_checkpoints_steps", 1000, "Steps between checkpoints.")
+flags.DEFINE_integer("iterations_per_loop", 1000, "Most steps in one call of TensorFlow.")
+flags.DEFINE_integer(
+    "max_eval_steps", 100, "Most steps of evaluation; it ends with the data if that is sooner."
+)
+flags.DEFINE_bool("use_tpu", False, "Whether to train on a TPU.")
+flags.DEFINE_string("tpu_name", None, "Name or grpc:// address of the Cloud TPU.")
+flags.DEFINE_string("tpu_zone", None, "Zone of the Cloud TPU; by default, this machine's.")
+flags.DEFINE_string("gcp_project", None, "Project of the Cloud TPU; by default, this machine's.")
+flags.DEFINE_string("master", None, "Address of the TPU, if --tpu_name is not given.")
+flags.DEFINE_integer("num_tpu_cores", 8, "Number of cores that the TPU has.")
+
+flags.DEFINE_enum(
+    "distribution",
+    "auto",
+    ["auto", "one", "mirrored", "multi_worker", "tpu"],
+    "Devices: one; all GPUs here (mirrored); those of the machines in TF_CONFIG (multi_worker); a"
+    " TPU. auto: what is there.",
+)
+flags.DEFINE_integer("num_cpu_devices", 1, "Divide the CPU, to try mirrored without GPUs.")
+flags.DEFINE_enum(
+    "mixed_precision",
+    "none",
+    ["none", "bfloat16", "float16"],
+    "What products are computed in: bfloat16 for TPUs and new GPUs, float16 (the loss is scaled).",
+)
+flags.DEFINE_bool("jit_compile", False, "Whether XLA compiles the training step.")
+flags.DEFINE_string(
+    "batch_width",
+    None,
+    "How wide a batch is: batch (its longest sequence), max (--max_seq_length), or ascending"
+    " widths, as 64,96,128. XLA and TPUs compile once a width; there the default is max, elsewhere batch.",
+)
+flags.DEFINE_string("vocab_file", None, "If given, the records must have been made with it.")
+flags.DEFINE_string("eval_input_file", None, "Records for --do_eval; by default, --input_file.")
+flags.DEFINE_bool("skip_corrupt", False, "Whether to leave out damaged records, with a warning.")
+flags.DEFINE_integer("random_seed", 12345, "Of first weights, dropout and the order of records.")
+flags.DEFINE_integer("keep_checkpoints", 5, "How many checkpoints to keep.")
+flags.DEFINE_integer("log_every_steps", 100, "Steps between two lines about the training.")
+
+
+def main(_: Sequence[str]) -> None:
+    """Trains and evaluates as the flags say."""
+    if not (FLAGS.do_train or FLAGS.do_eval):
+        raise ValueError("nothing to do: give --do_train, --do_eval or both")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow's remarks about itself
+    from bert_data import training
+    from bert_data.reader import read_batches
+
+    config = training.BertConfig.from_json_file(FLAGS.bert_config_file)
+    if FLAGS.max_seq_length > config.max_position_embeddings:
+        raise ValueError(
+            f"max_seq_length is {FLAGS.max_seq_length}, but the model of {FLAGS.bert_config_file}"
+            f" reads up to max_position_embeddings = {config.max_position_embeddings} tokens"
+        )
+    strategy = training.make_strategy(distribution())
+    train_data, eval_data = training_data(config), evaluation_data(config)
+    for data in [train_data] * FLAGS.do_train + [eval_data] * FLAGS.do_eval:
+        read_batches(data)  # if they do not fit, this tells so before anything is written
+    if FLAGS.do_train:
+        train(config, train_data, strategy)
+    if FLAGS.do_eval and training.is_chief(strategy):
+        evaluate(config, eval_data)
+
+
+def distribution() -> "DistributionConfig":
+    """The flags about devices."""
+    from bert_data.training import DistributionConfig
+
+    return DistributionConfig(
+        kind="tpu" if FLAGS.use_tpu else FLAGS.distribution,
+        tpu_name=FLAGS.tpu_name or FLAGS.master,
+        tpu_zone=FLAGS.tpu_zone,
+        gcp_project=FLAGS.gcp_project,
+        num_tpu_cores=FLAGS.num_tpu_cores,
+        num_cpu_devices=FLAGS.num_cpu_devices,
+    )
+
+
+def training_data(config: "BertConfig") -> "ReaderConfig":
+    """What training reads: without end, shuffled."""
+    from bert_data.reader import ReaderConfig
+
+    return ReaderConfig(
+        input_patterns=FLAGS.input_file,
+        batch_size=FLAGS.train_batch_size,
+        max_seq_length=FLAGS.max_seq_length,
+        max_predictions_per_seq=FLAGS.max_predictions_per_seq,
+        width=batch_width(),
+        shuffle=True,
+        seed=FLAGS.random_seed,
+        num_epochs=None,
+        drop_remainder=True,
+        skip_corrupt=FLAGS.skip_corrupt,
+        vocab_size=config.vocab_size,
+        vocab_file=FLAGS.vocab_file,
+    )
+
+
+def evaluation_data(config: "BertConfig") -> "ReaderConfig":
+    """What evaluation reads: once, in order."""
+    return dataclasses.replace(
+        training_data(config),
+        input_patterns=FLAGS.eval_input_file or FLAGS.input_file,
+        batch_size=FLAGS.eval_batch_size,
+        shuffle=False,
+        num_epochs=1,
+        drop_remainder=False,
+    )
+
+
+def batch_width() -> str | tuple[int, ...]:
+    """The flag --batch_width, or what suits the device."""
+    if FLAGS.batch_width is None:
+        is_static = FLAGS.jit_compile or FLAGS.use_tpu or FLAGS.distribution == "tpu"
+        return "max" if is_static else "batch"
+    if FLAGS.batch_width in ("batch", "max"):
+        return FLAGS.batch_width
+    try:
+        return tuple(int(width) for width in FLAGS.batch_width.split(","))
+    except ValueError:
+        raise ValueError(
+            f"batch_width is {FLAGS.batch_width!r}; batch, max or ascending numbers with commas are"
+            " allowed"
+        ) from None
+
+
+def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.Strategy") -> None:
+    """Trains to the last step."""
+    from bert_data import training
+    from bert_data.reader import read_batches
+
+    def make_batches(start_batch: int, context: "tf.distribute.InputContext") -> "tf.data.Dataset":
+        here = dataclasses.replace(data, start_batch=start_batch)
+        return read_batches(here, input_context=context)
+
+    description = {**dataclasses.asdict(data), "num_replicas": strategy.num_replicas_in_sync}
+    training.train(
+        training.TrainingConfig(
+            output_dir=FLAGS.output_dir,
+            num_train_steps=FLAGS.num_train_steps,
+            batch_size=FLAGS.train_batch_size,
+            learning_rate=FLAGS.learning_rate,
+            num_warmup_steps=FLAGS.num_warmup_steps,
+            init_checkpoint=FLAGS.init_checkpoint,
+            save_checkpoints_steps=FLAGS.save_checkpoints_steps,
+            num_kept_checkpoints=FLAGS.keep_checkpoints,
+            iterations_per_loop=FLAGS.iterations_per_loop,
+            log_every_steps=FLAGS.log_every_steps,
+            random_seed=FLAGS.random_seed,
+            mixed_precision=FLAGS.mixed_precision,
+            jit_compile=FLAGS.jit_compile,
+        ),
+        config,
+        make_batches,
+        strategy=strategy,
+        data_description=json.dumps(description, sort_keys=True),
+    )
+
+
+def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
+    """Measures the last checkpoint of --output_dir, or else --init_checkpoint, on one device."""
+    from bert_data import training
+    from bert_data.reader import read_batches
+
+    checkpoint = training.Checkpoint(
+        training.latest_checkpoint(FLAGS.output_dir) or FLAGS.init_checkpoint or FLAGS.output_dir
+    )
+    logging.info("evaluating %s", checkpoint.prefix)
+    model = training.load_pretrained(checkpoint.prefix, config)
+    step = int(checkpoint.read("global_step")) if "global_step" in checkpoint else 0
+    results = training.evaluate(model, read_batches(data).take(FLAGS.max_eval_steps))
+    training.write_results(FLAGS.output_dir, step, results)
+
+
+if __name__ == "__main__":
+    run(main)
