@@ -108,7 +108,7 @@ class OutputSet:
     with OutputSet("train.tfrecord", ["train.tfrecord"], overwrite=False) as outputs:
         with outputs.open("train.tfrecord") as file:
             file.write(...)
-        outputs.commit(["train.tfrecord"])
+        outputs.commit(["train.tfrecord"], vouchers=[])
 
     A second run for the same set, at the same time, is refused. Leaving the block without `commit`
     removes all that was written, the folders made for it included.
@@ -120,7 +120,8 @@ class OutputSet:
         """
         Args:
           name: of the set; its lock lies beside it.
-          paths: every file that the run will write under its final name.
+          paths: every file that the run will write under its final name; the one that is renamed
+            last comes last.
           overwrite: whether files that exist under these names are replaced.
           work_dir: folder for what spills to disk; None: the folder of the first output.
         """
@@ -130,7 +131,6 @@ class OutputSet:
         self._work_parent = work_dir
         self._lock: IO[str] | None = None
         self._made_folders: list[str] = []
-        self._committed: set[str] = set()
         self.work_dir = ""
 
     def __enter__(self) -> Self:
@@ -161,27 +161,30 @@ class OutputSet:
             if os.path.lexists(path):
                 raise FileExistsError(errno.EEXIST, "exists already (--overwrite replaces it)", path)
 
-    def open(self, path: str) -> IO[bytes]:
+    @contextlib.contextmanager
+    def open(self, path: str) -> Iterator[IO[bytes]]:
         """Opens a file of the set for writing, under its hidden name."""
-        return open(_hidden(path, "partial"), "wb", buffering=0)  # noqa: SIM115 - the caller closes it
+        with naming(path), open(_hidden(path, "partial"), "wb") as file:
+            yield file
 
-    def commit(self, paths: Sequence[str], *, obsolete: Sequence[str] = ()) -> None:
-        """Gives the files their final names, in this order; the last one vouches for the others.
+    def commit(
+        self, paths: Sequence[str], vouchers: Sequence[str], *, obsolete: Sequence[str] = ()
+    ) -> None:
+        """Gives files of the set their final names.
 
         Args:
-          paths: files of the set that were written. The last one, if it exists from an earlier run,
-            is removed first: it must not vouch for a mixture.
+          paths: renamed first.
+          vouchers: renamed last; each says of the others that they are whole, so one that exists
+            from an earlier run is removed first: it must not vouch for a mixture.
           obsolete: files of an earlier run that would be mistaken for part of this set.
         """
         assert self._lock is not None
         self._lock.write(_COMMITTING + "\n")
         self._lock.flush()
-        for path in (paths[-1], *obsolete):
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(path)
-        for path in paths:
+        for path in (*vouchers, *obsolete):
+            _remove(path)
+        for path in (*paths, *vouchers):
             os.replace(_hidden(path, "partial"), path)
-            self._committed.add(path)
         self._made_folders.clear()
 
     def _remove_everything(self) -> None:

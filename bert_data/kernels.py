@@ -99,6 +99,9 @@ class _SayCompiling(event.Listener):
 event.register("numba:compile", _SayCompiling())
 
 
+_SETTINGS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Compiles a function with numba: no GIL, no bounds checks, C's division, kept on disk.
 
@@ -109,7 +112,29 @@ def kernel(function: Callable[..., Any]) -> Any:
     Returns:
       numba's dispatcher; called like the function.
     """
-    dispatcher = numba.njit(nogil=True, error_model="numpy", boundscheck=False)(function)
+    dispatcher = numba.njit(**_SETTINGS)(function)
     dispatcher.kernel_stamp = _stamp(function)
     dispatcher._cache = _KernelCache(function)
+    return dispatcher
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Compiles a part of kernels, that only kernels can call.
+
+    It has no way in from Python and no file of its own, which halves the time to compile a kernel
+    made of several parts. Tests call `function.py_func`, or the kernel.
+    """
+    dispatcher = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_SETTINGS)(function)
+    dispatcher.kernel_stamp = _stamp(function)
+    return dispatcher
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Puts a small part of kernels in the place of its calls, before they are compiled.
+
+    numba counts references to arrays at each call that it makes, which costs more than a part of a
+    few instructions does.
+    """
+    dispatcher = numba.njit(inline="always", **_SETTINGS)(function)
+    dispatcher.kernel_stamp = _stamp(function)
     return dispatcher

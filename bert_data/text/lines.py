@@ -19,10 +19,12 @@ class LineBlock:
 
     Attributes:
       path: the file.
+      file: its number among the files that are read, from 0.
       data: the bytes; the last line of a file may lack its newline.
     """
 
     path: str
+    file: int
     data: bytes
 
 
@@ -37,7 +39,7 @@ def read_line_blocks(
       OSError: a file cannot be read.
       CorruptDataError: a compressed file is damaged.
     """
-    for path in paths:
+    for number, path in enumerate(paths):
         with open_bytes(path) as file:
             pieces: list[bytes] = []  # of a line that goes on
             while data := file.read(block_bytes):
@@ -45,7 +47,7 @@ def read_line_blocks(
                 if end == 0:
                     pieces.append(data)
                     continue
-                yield LineBlock(path=path, data=b"".join([*pieces, memoryview(data)[:end]]))
+                yield LineBlock(path=path, file=number, data=b"".join([*pieces, memoryview(data)[:end]]))
                 pieces = [data[end:]] if end < len(data) else []
             if pieces:
-                yield LineBlock(path=path, data=b"".join(pieces))
+                yield LineBlock(path=path, file=number, data=b"".join(pieces))

@@ -1,0 +1,191 @@
+"""The stage from a token store to instances: rows in a spool file, and the order of the records.
+
+    store + InstanceConfig  ->  spool: uint32[instances, words], as made
+                                order: uint32[instances], the row of each record
+
+All draws come from one stream, as in the reference: the shuffle of the documents, the instances of
+`dupe_factor` passes over them, the shuffle of the instances.
+"""
+
+import dataclasses
+import math
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.files import naming
+from bert_data.instances.masking import (
+    NUM_KEPT,
+    NUM_MASKED,
+    NUM_REPLACED,
+    MaskingRule,
+    masking_scratch,
+    num_to_predict,
+)
+from bert_data.instances.mersenne import RandomStream, reserve_for, seeded_stream
+from bert_data.instances.pairing import (
+    DOCUMENT,
+    NO_SENTENCE,
+    NUM_COUNTS,
+    NUM_INSTANCES,
+    NUM_RANDOM_NEXT,
+    NUM_TOKENS,
+    LengthRule,
+    Sentences,
+    make_rows,
+)
+from bert_data.instances.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
+from bert_data.instances.shuffling import shuffled_indices
+from bert_data.progress import progress
+from bert_data.tokens.store import TokenStore
+from bert_data.tokens.vocabulary import Vocabulary
+
+_MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
+_ROWS_BYTES = 2 << 20  # of rows between two writes
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class InstanceConfig:
+    """How instances are made; names and defaults are the reference's flags.
+
+    Attributes:
+      max_seq_length: tokens of an instance at most, 5 to 65,535.
+      max_predictions_per_seq: masked tokens of an instance at most, >= 0.
+      random_seed: any integer.
+      dupe_factor: passes over the documents, >= 1, each with its own pairs and masks.
+      masked_lm_prob: share of tokens to predict, in [0, 1].
+      short_seq_prob: probability of a document with a shorter target length, in [0, 1].
+      do_whole_word_mask: whether all pieces of a word are masked together.
+    """
+
+    max_seq_length: int = 128
+    max_predictions_per_seq: int = 20
+    random_seed: int = 12345
+    dupe_factor: int = 10
+    masked_lm_prob: float = 0.15
+    short_seq_prob: float = 0.1
+    do_whole_word_mask: bool = False
+
+    def __post_init__(self) -> None:
+        for field, low, high in (
+            ("max_seq_length", _MIN_SEQ_LENGTH, MAX_SEQ_LENGTH),
+            ("max_predictions_per_seq", 0, MAX_SEQ_LENGTH),
+            ("dupe_factor", 1, math.inf),
+            ("masked_lm_prob", 0, 1),
+            ("short_seq_prob", 0, 1),
+        ):
+            value = getattr(self, field)
+            if not low <= value <= high:
+                allowed = f"{low} or more is" if high == math.inf else f"{low} to {high} is"
+                raise ValueError(f"{field} is {value}; {allowed} allowed")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class InstanceCounts:
+    """What was made: instances, those with a random next sentence, their tokens without padding,
+    and the tokens to predict by what stands in their place."""
+
+    num_instances: int
+    num_random_next: int
+    num_tokens: int
+    num_masked: int
+    num_kept: int
+    num_replaced: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Instances:
+    """Instances on disk and their order.
+
+    Attributes:
+      counts: of them.
+      num_words: of a row.
+      order: uint32[instances], the row of each record.
+    """
+
+    counts: InstanceCounts
+    num_words: int
+    order: NDArray[np.uint32]
+
+
+def make_instances(
+    store: TokenStore, vocabulary: Vocabulary, config: InstanceConfig, spool: IO[bytes]
+) -> Instances:
+    """Makes all instances of a token store.
+
+    Args:
+      store: at sentence level, with one document or more.
+      vocabulary: that the store's ids belong to.
+      config: how.
+      spool: rows are appended to it.
+
+    Raises:
+      ValueError: max_seq_length and the vocabulary do not fit a row together.
+      OSError: the spool cannot be written.
+    """
+    check_row_fits(config.max_seq_length, vocabulary.size)
+    reserve = reserve_for(config.max_seq_length)
+    stream = seeded_stream(config.random_seed, reserve=reserve)
+    sentences = Sentences(
+        ids=store.ids,
+        lengths=store.lengths,
+        offsets=store.offsets,
+        bounds=store.documents,
+        order=shuffled_indices(stream, store.num_documents),
+    )
+    lengths_rule = LengthRule(float(config.short_seq_prob), config.max_seq_length - 3, reserve)
+    rule = _masking_rule(vocabulary, config)
+    num_words = HEADER_WORDS + int(rule.num_to_predict.max())
+    rows = np.empty((max(1, _ROWS_BYTES // (4 * num_words)), num_words), np.uint32)
+    counts = _fill_spool(stream, sentences, lengths_rule, rule, config, rows, spool)
+    return Instances(
+        counts=counts, num_words=num_words, order=shuffled_indices(stream, counts.num_instances)
+    )
+
+
+def _masking_rule(vocabulary: Vocabulary, config: InstanceConfig) -> MaskingRule:
+    return MaskingRule(
+        num_to_predict=num_to_predict(
+            config.max_seq_length, config.masked_lm_prob, config.max_predictions_per_seq
+        ),
+        word_ids=vocabulary.word_ids,
+        continues=vocabulary.continuation if config.do_whole_word_mask else np.zeros(0, np.bool_),
+        mask_id=vocabulary.mask_id,
+        code_bits=code_bits(vocabulary.size),
+    )
+
+
+def _fill_spool(
+    stream: RandomStream,
+    sentences: Sentences,
+    lengths_rule: LengthRule,
+    rule: MaskingRule,
+    config: InstanceConfig,
+    rows: NDArray[np.uint32],
+    spool: IO[bytes],
+) -> InstanceCounts:
+    """Makes the rows of all passes and writes them, some megabytes at a time."""
+    scratch = masking_scratch(config.max_seq_length)
+    counts = np.zeros(NUM_COUNTS, np.int64)
+    num_documents = sentences.order.size
+    total = config.dupe_factor * num_documents
+    with progress("make instances", total=total, unit="document") as advance:
+        for _ in range(config.dupe_factor):
+            cursor = np.array([0, NO_SENTENCE, 0], np.int64)
+            while cursor[DOCUMENT] < num_documents:
+                before = int(cursor[DOCUMENT])
+                num_rows = make_rows(
+                    stream, sentences, cursor, lengths_rule, rule, scratch, counts, rows
+                )
+                with naming(spool.name):
+                    spool.write(memoryview(rows[:num_rows]).cast("B"))
+                advance(int(cursor[DOCUMENT]) - before)
+    return InstanceCounts(
+        num_instances=int(counts[NUM_INSTANCES]),
+        num_random_next=int(counts[NUM_RANDOM_NEXT]),
+        num_tokens=int(counts[NUM_TOKENS]),
+        num_masked=int(counts[NUM_MASKED]),
+        num_kept=int(counts[NUM_KEPT]),
+        num_replaced=int(counts[NUM_REPLACED]),
+    )

@@ -1,0 +1,83 @@
+"""An instance as a row of 32-bit words: where its tokens lie in the store, and what is masked.
+
+    word   0 1        2 3        4                5                            6 ...
+           A begins   B begins   len(B)<<16 |     predictions<<1 |             position<<code_bits | code,
+           (64 bits)  (64 bits)  len(A)           B is a random next sentence  positions ascending
+
+A and B are always ranges of the token store, also after truncation, so a row needs about 100 bytes
+where the tokens, masks and labels of an instance of length 128 need 340. A code is the id that
+stands at the position instead of the token, or the all-ones word for "the token itself".
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.tokens.vocabulary import Vocabulary
+
+HEADER_WORDS = 6
+MAX_SEQ_LENGTH = (1 << 16) - 1  # lengths of A and B share a word
+
+
+def code_bits(vocab_size: int) -> int:
+    """Bits of a code: every id and the all-ones word fit."""
+    return vocab_size.bit_length()
+
+
+def check_row_fits(max_seq_length: int, vocab_size: int) -> None:
+    """Refuses lengths and vocabularies that do not fit the words of a row.
+
+    Raises:
+      ValueError: a position and a code need more than 32 bits together.
+    """
+    if (max_seq_length - 1).bit_length() + code_bits(vocab_size) > 32:
+        raise ValueError(
+            f"max_seq_length {max_seq_length} with a vocabulary of {vocab_size:,} entries: "
+            "their bits together must be at most 32"
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Instance:
+    """One unpadded instance, for people and tests; kernels never make one.
+
+    Attributes:
+      ids: token ids with [CLS], [SEP], masks and random words, each in [0, vocabulary size).
+      segment_ids: 0 for A with its [CLS] and [SEP], 1 for B with its [SEP].
+      masked_positions: ascending positions in `ids` that are to be predicted.
+      masked_ids: the original ids there.
+      is_random_next: whether B comes from elsewhere.
+    """
+
+    ids: tuple[int, ...]
+    segment_ids: tuple[int, ...]
+    masked_positions: tuple[int, ...]
+    masked_ids: tuple[int, ...]
+    is_random_next: bool
+
+
+def decode_row(row: NDArray[np.uint32], ids: NDArray[np.integer], vocabulary: Vocabulary) -> Instance:
+    """Reads a row: uint32[words], with `ids` the tokens of the store that it points into."""
+    words: Sequence[int] = row.tolist()
+    a_begin, b_begin = words[0] | words[1] << 32, words[2] | words[3] << 32
+    a_length, b_length = words[4] & 0xFFFF, words[4] >> 16
+    a = ids[a_begin : a_begin + a_length].tolist()
+    b = ids[b_begin : b_begin + b_length].tolist()
+    tokens = [vocabulary.cls_id, *a, vocabulary.sep_id, *b, vocabulary.sep_id]
+    bits = code_bits(vocabulary.size)
+    keep = (1 << bits) - 1
+    predictions = words[HEADER_WORDS : HEADER_WORDS + (words[5] >> 1)]
+    positions = tuple(word >> bits for word in predictions)
+    labels = tuple(tokens[position] for position in positions)
+    for word, position in zip(predictions, positions, strict=True):
+        if word & keep != keep:
+            tokens[position] = word & keep
+    return Instance(
+        ids=tuple(tokens),
+        segment_ids=(0,) * (a_length + 2) + (1,) * (b_length + 1),
+        masked_positions=positions,
+        masked_ids=labels,
+        is_random_next=bool(words[5] & 1),
+    )

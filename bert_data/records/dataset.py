@@ -1,0 +1,249 @@
+"""From text to a set of shards: the stages in their order, what they spill, and what is left of them.
+
+    text --fill_store--> token store --make_instances--> spool --write_shards--> shards, indexes
+                                                                          then the manifests, last
+"""
+
+import dataclasses
+import os
+import time
+from collections.abc import Sequence
+
+from bert_data import features
+from bert_data.engines.threads import count_workers
+from bert_data.errors import CorruptDataError
+from bert_data.files import OutputSet, expand_inputs, expand_outputs
+from bert_data.instances.making import InstanceConfig, InstanceCounts, Instances, make_instances
+from bert_data.instances.rows import Instance, decode_row
+from bert_data.records.manifest import Manifest, ManifestFile, read_manifest
+from bert_data.records.sidecars import index_path, manifest_path
+from bert_data.records.spool import read_rows
+from bert_data.records.writing import RecordConfig, write_shards
+from bert_data.tokens.filling import TokenCounts, fill_store
+from bert_data.tokens.store import open_store
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
+
+_MIN_MEMORY_MB = 300
+_BASE_BYTES = 250_000_000  # interpreter, compiled kernels, tokenizer, buffers
+_MIN_ROWS_BYTES = 16_000_000
+
+ENCODING_ERRORS = ("strict", "replace", "ignore")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DatasetConfig:
+    """What is made of which text, and with what.
+
+    Attributes:
+      input_file, output_file: comma-separated, see `bert_data.files`.
+      vocab_file, do_lower_case: of the tokenizer.
+      instances: how instances are made.
+      record_layout, compression: of the shards.
+      encoding_errors: what becomes of bytes that are not UTF-8; one of `ENCODING_ERRORS`.
+      num_workers: threads; 0: all cores. The files do not depend on it.
+      max_memory_mb: what the process may take, in 10**6 bytes, >= 300. To it come the memory-mapped
+        token store, which the system can take back, and 8 bytes an instance.
+      work_dir: folder for what spills to disk; None: the first output's.
+      overwrite: whether outputs that exist are replaced.
+      num_examples: records to show, >= 0.
+    """
+
+    input_file: str
+    output_file: str
+    vocab_file: str
+    do_lower_case: bool = True
+    instances: InstanceConfig = InstanceConfig()
+    record_layout: str = features.RAGGED
+    compression: str = "none"
+    encoding_errors: str = "strict"
+    num_workers: int = 0
+    max_memory_mb: int = 1000
+    work_dir: str | None = None
+    overwrite: bool = False
+    num_examples: int = 3
+
+    def __post_init__(self) -> None:
+        if self.encoding_errors not in ENCODING_ERRORS:
+            allowed = ", ".join(ENCODING_ERRORS)
+            raise ValueError(f"encoding_errors is {self.encoding_errors!r}; one of {allowed} is allowed")
+        if self.max_memory_mb < _MIN_MEMORY_MB:
+            raise ValueError(
+                f"max_memory_mb is {self.max_memory_mb}; {_MIN_MEMORY_MB} or more is allowed"
+            )
+        if self.num_examples < 0:
+            raise ValueError(f"num_examples is {self.num_examples}; 0 or more is allowed")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A stage that is done: its wall-clock seconds, and the bytes that it is measured by."""
+
+    name: str
+    seconds: float
+    num_bytes: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """What was made.
+
+    Attributes:
+      inputs: the files read.
+      tokens, instances: counts.
+      stages: seconds and bytes.
+      manifest: what it says; its files are in the order of the outputs.
+      paths: of the shards.
+      examples: the first records.
+      vocabulary: of the tokens.
+    """
+
+    inputs: Sequence[str]
+    tokens: TokenCounts
+    instances: InstanceCounts
+    stages: Sequence[Stage]
+    manifest: Manifest
+    paths: Sequence[str]
+    examples: Sequence[Instance]
+    vocabulary: Vocabulary
+
+
+def create_dataset(config: DatasetConfig) -> Dataset:
+    """Makes a set of shards from text; they appear together, or not at all.
+
+    Raises:
+      ValueError: a setting, an input or the vocabulary cannot serve; nothing is left behind.
+      OSError: something cannot be read or written; likewise.
+      CorruptDataError: a compressed input is damaged; likewise.
+    """
+    records = RecordConfig(
+        record_layout=config.record_layout,
+        compression=config.compression,
+        max_seq_length=config.instances.max_seq_length,
+        max_predictions_per_seq=config.instances.max_predictions_per_seq,
+    )
+    num_workers = count_workers(config.num_workers)
+    names = expand_outputs(config.output_file)
+    inputs = expand_inputs(config.input_file)
+    vocabulary = load_vocabulary(config.vocab_file)
+    manifests = _manifest_paths(names.name, names.paths)
+    indexes = [index_path(path) for path in names.paths]
+    with OutputSet(
+        names.name,
+        [*names.paths, *indexes, *manifests],
+        overwrite=config.overwrite,
+        work_dir=config.work_dir,
+    ) as outputs:
+        stages: list[Stage] = []
+        start = time.monotonic()
+        prefix = os.path.join(outputs.work_dir, "tokens")
+        tokens = fill_store(
+            inputs,
+            FastTokenizer(vocabulary, config.do_lower_case),
+            prefix,
+            encoding_errors=config.encoding_errors,
+            num_workers=num_workers,
+        )
+        start = _note(stages, "tokenize", start, tokens.num_bytes)
+        store = open_store(prefix)
+        spool_path = os.path.join(outputs.work_dir, "instances")
+        with open(spool_path, "wb") as spool:
+            instances = make_instances(store, vocabulary, config.instances, spool)
+        examples = _first_records(spool_path, instances, store.ids, vocabulary, config.num_examples)
+        start = _note(stages, "make instances", start, os.path.getsize(spool_path))
+        files = write_shards(
+            store, vocabulary, instances, spool_path, records, outputs, names.paths,
+            max_rows_bytes=_max_rows_bytes(config.max_memory_mb), num_workers=num_workers,
+        )  # fmt: skip
+        _note(stages, "write records", start, sum(file.num_bytes for file in files))
+        manifest = _manifest(config, vocabulary, tokens, instances.counts, files)
+        for path in manifests:
+            with outputs.open(path) as file:
+                file.write(_part_in_folder(manifest, names.paths, os.path.dirname(path)).to_json().encode())
+        obsolete = _obsolete(manifests, {*names.paths, *indexes})
+        outputs.commit([*names.paths, *indexes], manifests, obsolete=obsolete)
+    return Dataset(
+        inputs=inputs,
+        tokens=tokens,
+        instances=instances.counts,
+        stages=stages,
+        manifest=manifest,
+        paths=names.paths,
+        examples=examples,
+        vocabulary=vocabulary,
+    )
+
+
+def _note(stages: list[Stage], name: str, start: float, num_bytes: int) -> float:
+    now = time.monotonic()
+    stages.append(Stage(name=name, seconds=now - start, num_bytes=num_bytes))
+    return now
+
+
+def _max_rows_bytes(max_memory_mb: int) -> int:
+    """Memory for rows: two buckets at a time stand beside the rest of the process."""
+    return max(_MIN_ROWS_BYTES, (max_memory_mb * 1_000_000 - _BASE_BYTES) // 2)
+
+
+def _first_records(
+    path: str, instances: Instances, ids: object, vocabulary: Vocabulary, count: int
+) -> list[Instance]:
+    rows = read_rows(path, instances.num_words, instances.order[:count])
+    return [decode_row(row, ids, vocabulary) for row in rows]
+
+
+def _manifest(
+    config: DatasetConfig,
+    vocabulary: Vocabulary,
+    tokens: TokenCounts,
+    instances: InstanceCounts,
+    files: tuple[ManifestFile, ...],
+) -> Manifest:
+    made = config.instances
+    return Manifest(
+        record_layout=config.record_layout,
+        compression=config.compression,
+        max_seq_length=made.max_seq_length,
+        max_predictions_per_seq=made.max_predictions_per_seq,
+        random_seed=made.random_seed,
+        vocab_size=vocabulary.size,
+        vocab_sha256=vocabulary.sha256,
+        flags={
+            "do_lower_case": config.do_lower_case,
+            "do_whole_word_mask": made.do_whole_word_mask,
+            "dupe_factor": made.dupe_factor,
+            "masked_lm_prob": made.masked_lm_prob,
+            "short_seq_prob": made.short_seq_prob,
+            "encoding_errors": config.encoding_errors,
+        },
+        counts=dataclasses.asdict(tokens) | dataclasses.asdict(instances),
+        files=files,
+    )
+
+
+def _manifest_paths(set_name: str, paths: Sequence[str]) -> list[str]:
+    """One manifest in each folder of shards, the first shard's folder last."""
+    folders = dict.fromkeys(os.path.dirname(path) for path in paths)
+    name = os.path.basename(set_name)
+    return [manifest_path(os.path.join(folder, name)) for folder in reversed(folders)]
+
+
+def _part_in_folder(manifest: Manifest, paths: Sequence[str], folder: str) -> Manifest:
+    """The manifest with those of its shards that lie in a folder."""
+    pairs = zip(manifest.files, paths, strict=True)
+    files = tuple(file for file, path in pairs if os.path.dirname(path) == folder)
+    return dataclasses.replace(manifest, files=files)
+
+
+def _obsolete(manifests: Sequence[str], paths: set[str]) -> list[str]:
+    """Shards and indexes of the earlier set of the same name that the new set does not replace."""
+    found: list[str] = []
+    for path in manifests:
+        try:
+            earlier = read_manifest(path)
+        except (OSError, CorruptDataError):
+            continue
+        for file in earlier.files:
+            shard = os.path.join(os.path.dirname(path), file.name)
+            found += [name for name in (shard, index_path(shard)) if name not in paths]
+    return found

@@ -1,0 +1,70 @@
+"""What a run says when it is done, and examples of what it made, for people."""
+
+from collections.abc import Iterator
+
+from bert_data.instances.rows import Instance
+from bert_data.records.dataset import Dataset
+from bert_data.tokens.vocabulary import Vocabulary
+
+
+def describe_example(instance: Instance, vocabulary: Vocabulary) -> str:
+    """An instance as lines: its tokens, and what is to be predicted.
+
+    Example:
+      tokens: [CLS] the [MASK] sat [SEP] on the mat [SEP]
+      next sentence: it follows
+      to predict: 2 cat (masked)
+    """
+    tokens = [vocabulary.tokens[i] for i in instance.ids]
+    predictions = []
+    for position, original in zip(instance.masked_positions, instance.masked_ids, strict=True):
+        there = instance.ids[position]
+        how = "masked" if there == vocabulary.mask_id else "kept" if there == original else "replaced"
+        predictions.append(f"{position} {vocabulary.tokens[original]} ({how})")
+    following = "from elsewhere" if instance.is_random_next else "it follows"
+    return (
+        f"tokens: {' '.join(tokens)}\n"
+        f"  next sentence: {following}\n"
+        f"  to predict: {', '.join(predictions) or 'nothing'}"
+    )
+
+
+def summarize(dataset: Dataset) -> str:
+    """The lines of the summary."""
+    return "\n".join(_lines(dataset))
+
+
+def _lines(dataset: Dataset) -> Iterator[str]:
+    tokens, made, manifest = dataset.tokens, dataset.instances, dataset.manifest
+    room = made.num_instances * manifest.max_seq_length
+    predicted = made.num_masked + made.num_kept + made.num_replaced
+    yield f"{manifest.record_layout} records in {len(dataset.paths):,} file(s)"
+    yield _row("text", f"{len(dataset.inputs):,} file(s), {tokens.num_bytes:,} bytes")
+    yield _row("documents", f"{tokens.num_documents:,}")
+    yield _row("sentences", f"{tokens.num_sentences:,}")
+    unknown = f"{tokens.num_unknown:,} [UNK], {_percent(tokens.num_unknown, tokens.num_tokens)}"
+    yield _row("tokens", f"{tokens.num_tokens:,} ({unknown})")
+    if tokens.num_replaced:
+        yield _row("undecodable", f"{tokens.num_replaced:,} places were replaced or ignored")
+    yield _row("instances", f"{made.num_instances:,} of {made.num_tokens / made.num_instances:.1f} tokens")
+    padding = _percent(room - made.num_tokens, room)
+    yield _row("padding", f"{padding} if every row is padded to {manifest.max_seq_length}")
+    yield _row("next sentence", f"{_percent(made.num_random_next, made.num_instances)} random")
+    shares = (
+        f"{_percent(made.num_masked, predicted)} [MASK], {_percent(made.num_replaced, predicted)} random, "
+        f"{_percent(made.num_kept, predicted)} kept"
+    )
+    yield _row("to predict", f"{predicted:,} tokens: {shares}")
+    for stage in dataset.stages:
+        rate = stage.num_bytes / 1e6 / max(stage.seconds, 1e-9)
+        yield _row(stage.name, f"{stage.seconds:.2f} s, {rate:.1f} MB/s")
+    for path, file in zip(dataset.paths, manifest.files, strict=True):
+        yield _row("wrote", f"{path}  {file.num_records:,} records, {file.num_bytes:,} bytes")
+
+
+def _row(name: str, value: str) -> str:
+    return f"  {name:<15}{value}"
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}%" if whole else "none"

@@ -1,0 +1,243 @@
+"""The stage from instances to shards: TFRecord files with their indexes, in the records' order.
+
+    spool --in the order of slots--> chunks of records --workers--> bytes --in order--> shard, index
+
+A chunk is a run of records of one shard. What it holds depends on the records alone; workers only
+decide who makes which chunk.
+"""
+
+import dataclasses
+import os
+import queue
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data import features
+from bert_data.engines.threads import ordered_map
+from bert_data.files import OutputSet
+from bert_data.instances.making import Instances
+from bert_data.progress import progress
+from bert_data.records.crc32c import crc32c
+from bert_data.records.examples import (
+    NUM_SCRATCH_ARRAYS,
+    max_record_bytes,
+    record_layout,
+    write_records,
+)
+from bert_data.records.gzip_stream import GzipStream, deflate_chunk
+from bert_data.records.manifest import ManifestFile
+from bert_data.records.sidecars import IndexWriter, index_path
+from bert_data.records.spool import SlotRun, read_slots, slots_by_shard
+from bert_data.tokens.store import TokenStore
+from bert_data.tokens.vocabulary import Vocabulary
+
+_CHUNK_BYTES = 1 << 20  # fits the second-level cache of a core
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecordConfig:
+    """How records are written.
+
+    Attributes:
+      record_layout: one of `features.LAYOUTS`.
+      compression: one of `features.COMPRESSIONS`.
+      max_seq_length, max_predictions_per_seq: of the instances; what `reference` records are padded to.
+    """
+
+    record_layout: str = features.RAGGED
+    compression: str = "none"
+    max_seq_length: int = 128
+    max_predictions_per_seq: int = 20
+
+    def __post_init__(self) -> None:
+        for field, allowed in (
+            ("record_layout", features.LAYOUTS),
+            ("compression", features.COMPRESSIONS),
+        ):
+            value = getattr(self, field)
+            if value not in allowed:
+                raise ValueError(f"{field} is {value!r}; {' or '.join(allowed)} is allowed")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Chunk:
+    """Records of one shard to make: `order` are their rows."""
+
+    shard: int
+    rows: NDArray[np.uint32]
+    order: NDArray[np.uint32]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Made:
+    """A chunk's bytes, and what the index says of its records."""
+
+    chunk: _Chunk
+    data: memoryview
+    deflated: bytes
+    ends: NDArray[np.int64]
+    num_tokens: NDArray[np.uint32]
+    buffer: NDArray[np.uint8]
+
+
+def write_shards(
+    store: TokenStore,
+    vocabulary: Vocabulary,
+    instances: Instances,
+    spool_path: str,
+    config: RecordConfig,
+    outputs: OutputSet,
+    paths: Sequence[str],
+    *,
+    max_rows_bytes: int,
+    num_workers: int,
+) -> tuple[ManifestFile, ...]:
+    """Writes all records into shards, each with its index.
+
+    Args:
+      store, vocabulary: of the instances.
+      instances, spool_path: what was made; the spool is removed.
+      config: how records look.
+      outputs: where files are made.
+      paths: of the shards; record i goes to shard i mod len(paths).
+      max_rows_bytes: of instances in memory at a time.
+      num_workers: >= 1. The files do not depend on it.
+
+    Returns:
+      What the manifest says of each shard.
+    """
+    num_records = instances.order.size
+    starts = np.cumsum([0, *(len(range(i, num_records, len(paths))) for i in range(len(paths)))])
+    slots = slots_by_shard(instances.order, len(paths))
+    runs = read_slots(spool_path, instances.num_words, slots, max_bytes=max_rows_bytes)
+    maker = _RecordMaker(store, vocabulary, config)
+    made = ordered_map(
+        maker.make, _cut(runs, starts, maker.chunk_size, store, max_rows_bytes), num_workers=num_workers
+    )
+    files = []
+    with progress("write records", total=num_records, unit="record") as advance:
+        following = next(made, None)
+        for number, path in enumerate(paths):
+            size = int(starts[number + 1] - starts[number])
+            with outputs.open(path) as file, outputs.open(index_path(path)) as index_file:
+                shard = _ShardWriter(file, index_file, size, gzip=config.compression == "gzip")
+                while following is not None and following.chunk.shard == number:
+                    shard.add(following)
+                    advance(following.ends.size)
+                    maker.reuse(following.buffer)
+                    following = next(made, None)
+                shard.finish()
+            files.append(shard.describe(path))
+    return tuple(files)
+
+
+def _cut(
+    runs: Iterator[SlotRun],
+    starts: NDArray[np.int64],
+    chunk_size: int,
+    store: TokenStore,
+    max_store_bytes: int,
+) -> Iterator[_Chunk]:
+    """Cuts runs of slots into chunks of one shard each.
+
+    A store that is larger than what may be in memory is let go of after each chunk.
+    """
+    shard = 0
+    for run in runs:
+        at, stop = run.start, run.start + run.order.size
+        while at < stop:
+            while starts[shard + 1] <= at:
+                shard += 1
+            end = min(stop, int(starts[shard + 1]), at + chunk_size)
+            order = run.order[at - run.start : end - run.start]
+            if store.ids.nbytes > max_store_bytes:
+                store.release_memory()
+            yield _Chunk(shard=shard, rows=run.rows, order=order)
+            at = end
+
+
+class _RecordMaker:
+    """Makes chunks of records; called by many threads at a time."""
+
+    def __init__(self, store: TokenStore, vocabulary: Vocabulary, config: RecordConfig) -> None:
+        self._store = store
+        self._gzip = config.compression == "gzip"
+        self._layout = record_layout(
+            config.record_layout,
+            vocabulary,
+            max_seq_length=config.max_seq_length,
+            max_predictions_per_seq=config.max_predictions_per_seq,
+        )
+        record_bytes = max_record_bytes(config.max_seq_length, config.max_predictions_per_seq)
+        self.chunk_size = max(1, _CHUNK_BYTES // record_bytes)
+        self._buffer_bytes = self.chunk_size * record_bytes
+        self._num_values = max(config.max_seq_length + 1, config.max_predictions_per_seq)
+        self._buffers: queue.SimpleQueue[NDArray[np.uint8]] = queue.SimpleQueue()
+
+    def make(self, chunk: _Chunk) -> _Made:
+        """Makes the bytes of a chunk, in a buffer that `reuse` takes back."""
+        try:
+            buffer = self._buffers.get_nowait()
+        except queue.Empty:
+            buffer = np.empty(self._buffer_bytes, np.uint8)
+        values = np.empty((NUM_SCRATCH_ARRAYS, self._num_values), np.int32)
+        ends = np.empty(chunk.order.size, np.int64)
+        num_tokens = np.empty(chunk.order.size, np.uint32)
+        num_bytes = write_records(
+            chunk.rows, chunk.order, self._store.ids, self._layout, values, buffer, ends, num_tokens
+        )
+        data = memoryview(buffer)[:num_bytes]
+        return _Made(
+            chunk=chunk,
+            data=data,
+            deflated=deflate_chunk(data) if self._gzip else b"",
+            ends=ends,
+            num_tokens=num_tokens,
+            buffer=buffer,
+        )
+
+    def reuse(self, buffer: NDArray[np.uint8]) -> None:
+        """Takes the buffer of a chunk that is written."""
+        self._buffers.put(buffer)
+
+
+class _ShardWriter:
+    """Writes one shard and its index."""
+
+    def __init__(self, file: IO[bytes], index_file: IO[bytes], num_records: int, *, gzip: bool) -> None:
+        self._file = file
+        self._num_records = num_records
+        self._num_bytes = 0
+        self._crc = 0
+        self._stream = GzipStream(self._write) if gzip else None
+        self._index = IndexWriter(index_file, num_records)
+
+    def _write(self, data: bytes | memoryview) -> None:
+        """Writes bytes of the file as they will be on disk."""
+        self._crc = crc32c(data, self._crc)
+        self._num_bytes += len(data)
+        self._file.write(data)
+
+    def add(self, made: _Made) -> None:
+        if self._stream is not None:
+            self._stream.add(made.data, made.deflated)
+        else:
+            self._write(made.data)
+        self._index.add(made.ends, made.num_tokens)
+
+    def finish(self) -> None:
+        if self._stream is not None:
+            self._stream.finish()
+        self._index.finish()
+
+    def describe(self, path: str) -> ManifestFile:
+        """What the manifest says of the shard."""
+        return ManifestFile(
+            name=os.path.basename(path),
+            num_records=self._num_records,
+            num_bytes=self._num_bytes,
+            crc32c=self._crc,
+        )

@@ -1,0 +1,103 @@
+"""Makes pretraining data for BERT from text: masked tokens and next sentences, in TFRecord files.
+
+The text has one sentence a line and a blank line between documents. The flags of Google's
+create_pretraining_data.py have their names and defaults and give its records, in its order.
+
+    python create_pretraining_data.py --input_file=corpus.txt --vocab_file=vocab.txt \\
+        --output_file=train.tfrecord
+
+    # many files in, eight shards out, Google's padded records
+    python create_pretraining_data.py --input_file='text/*.txt.gz' --vocab_file=vocab.txt \\
+        --output_file=data/train@8 --record_layout=reference
+"""
+
+from collections.abc import Sequence
+
+from absl import flags, logging
+
+from bert_data import features
+from bert_data.cli import entry
+
+_INPUT_FILE = flags.DEFINE_string(
+    "input_file", None, "Text: a file, a pattern or a comma-separated list of them; .gz and .zst are read.",
+    required=True,
+)  # fmt: skip
+_OUTPUT_FILE = flags.DEFINE_string(
+    "output_file", None,
+    "TFRecord file, or a comma-separated list; path@N is N files path-00000-of-0000N. Records are "
+    "dealt to the files in turn.", required=True,
+)  # fmt: skip
+_VOCAB_FILE = flags.DEFINE_string("vocab_file", None, "WordPiece vocabulary, one token a line.", required=True)
+_DO_LOWER_CASE = flags.DEFINE_bool(
+    "do_lower_case", True, "Lower-case the text and drop accents: True for uncased models."
+)
+_DO_WHOLE_WORD_MASK = flags.DEFINE_bool("do_whole_word_mask", False, "Mask all pieces of a word together.")
+_MAX_SEQ_LENGTH = flags.DEFINE_integer("max_seq_length", 128, "Most tokens of an instance, 5 or more.")
+_MAX_PREDICTIONS_PER_SEQ = flags.DEFINE_integer(
+    "max_predictions_per_seq", 20, "Most masked tokens of an instance."
+)
+_RANDOM_SEED = flags.DEFINE_integer("random_seed", 12345, "Seed of all random numbers.")
+_DUPE_FACTOR = flags.DEFINE_integer("dupe_factor", 10, "Passes over the text, each with other pairs and masks.")
+_MASKED_LM_PROB = flags.DEFINE_float("masked_lm_prob", 0.15, "Share of tokens to predict.")
+_SHORT_SEQ_PROB = flags.DEFINE_float(
+    "short_seq_prob", 0.1, "Probability of a document whose instances are shorter than max_seq_length."
+)
+_RECORD_LAYOUT = flags.DEFINE_enum(
+    "record_layout", features.RAGGED, features.LAYOUTS,
+    "ragged: unpadded, with the row splits of whole words. reference: padded, as Google's.",
+)  # fmt: skip
+_COMPRESSION = flags.DEFINE_enum("compression", "none", features.COMPRESSIONS, "Of the TFRecord files.")
+_NUM_WORKERS = flags.DEFINE_integer(
+    "num_workers", 0, "Threads; 0 is all cores. The files do not depend on it."
+)
+_MAX_MEMORY_MB = flags.DEFINE_integer(
+    "max_memory_mb", 1000, "Memory to use, in MB, 300 or more; beyond it instances are sorted on disk."
+)
+_WORK_DIR = flags.DEFINE_string(
+    "work_dir", None, "Folder for what spills to disk (default: the folder of the first output)."
+)
+_ENCODING_ERRORS = flags.DEFINE_enum(
+    "encoding_errors", "strict", ("strict", "replace", "ignore"),
+    "What to do with bytes that are not UTF-8: stop and name the line, or replace or drop and count.",
+)  # fmt: skip
+_OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace outputs that exist.")
+_NUM_EXAMPLES = flags.DEFINE_integer("num_examples", 3, "Records to show in the log.")
+
+
+def main(_: Sequence[str]) -> None:
+    from bert_data.instances.making import InstanceConfig
+    from bert_data.records.dataset import DatasetConfig, create_dataset
+    from bert_data.records.summary import describe_example, summarize
+
+    dataset = create_dataset(
+        DatasetConfig(
+            input_file=_INPUT_FILE.value,
+            output_file=_OUTPUT_FILE.value,
+            vocab_file=_VOCAB_FILE.value,
+            do_lower_case=_DO_LOWER_CASE.value,
+            instances=InstanceConfig(
+                max_seq_length=_MAX_SEQ_LENGTH.value,
+                max_predictions_per_seq=_MAX_PREDICTIONS_PER_SEQ.value,
+                random_seed=_RANDOM_SEED.value,
+                dupe_factor=_DUPE_FACTOR.value,
+                masked_lm_prob=_MASKED_LM_PROB.value,
+                short_seq_prob=_SHORT_SEQ_PROB.value,
+                do_whole_word_mask=_DO_WHOLE_WORD_MASK.value,
+            ),
+            record_layout=_RECORD_LAYOUT.value,
+            compression=_COMPRESSION.value,
+            encoding_errors=_ENCODING_ERRORS.value,
+            num_workers=_NUM_WORKERS.value,
+            max_memory_mb=_MAX_MEMORY_MB.value,
+            work_dir=_WORK_DIR.value,
+            overwrite=_OVERWRITE.value,
+            num_examples=_NUM_EXAMPLES.value,
+        )
+    )
+    for example in dataset.examples:
+        logging.info("example\n  %s", describe_example(example, dataset.vocabulary))
+    logging.info("%s", summarize(dataset))
+
+
+if __name__ == "__main__":
+    entry.run(main)
