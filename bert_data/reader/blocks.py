@@ -1,0 +1,204 @@
+"""A shard in, blocks of checked records out.
+
+    file (or what gzip unpacks)  ->  1 MiB at a time  ->  scan  ->  RecordBlock, RecordBlock, ...
+
+Damage is told with file, record and offset, or counted.
+"""
+
+import contextlib
+import gzip
+import zlib
+from collections.abc import Generator
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.errors import CorruptDataError
+from bert_data.reader.block import RecordBlock
+from bert_data.reader.corruption import Damage
+from bert_data.reader.scan import (
+    BAD_DATA,
+    FEATURES,
+    FRAME_BYTES,
+    HEADER_BYTES,
+    LENGTH_BYTES,
+    MISSING,
+    NO_EXAMPLE,
+    OK,
+    UNEVEN,
+    Scan,
+    is_ragged_example,
+    scan_records,
+    stored_lengths,
+)
+from bert_data.reader.shards import Shard, open_bytes
+
+FIRST_BLOCK_BYTES = 1 << 16  # enough to see what a shard is
+BLOCK_BYTES = 1 << 20
+
+_BAD_LENGTH = "the checksum of a record's length does not match"
+
+
+class FirstRecord(NamedTuple):
+    """What the first whole record of a shard tells.
+
+    Attributes:
+      is_ragged: whether it is ragged (has row splits), or else padded.
+      num_tokens, num_predictions: as stored, with padding.
+    """
+
+    is_ragged: bool
+    num_tokens: int
+    num_predictions: int
+
+
+def look_at_first(shard: Shard, *, skip_corrupt: bool) -> FirstRecord | None:
+    """The first whole record of a shard, or None if it has none.
+
+    Raises:
+      CorruptDataError: it is damaged, unless `skip_corrupt`.
+    """
+    with contextlib.closing(read_blocks(shard, Damage(skip=skip_corrupt))) as blocks:
+        for block in blocks:
+            if block.num_records:
+                start, size = int(block.starts[0]), int(block.sizes[0])
+                is_ragged = is_ragged_example(block.data, start, start + size)
+                return FirstRecord(is_ragged, *stored_lengths(block))
+    return None
+
+
+def read_blocks(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
+    """Yields the records of a shard, in order.
+
+    Args:
+      shard: to read.
+      damage: takes what is found damaged: raises it, or counts it.
+
+    Raises:
+      CorruptDataError: damage, unless it is counted.
+    """
+    stream = _Stream(shard)
+    is_ragged: bool | None = None
+    with contextlib.closing(stream):
+        while stream.fill():
+            while True:
+                if is_ragged is None:
+                    is_ragged = _looks_ragged(stream)
+                scan = scan_records(stream.data, stream.at, is_ragged=bool(is_ragged))
+                if scan.block.num_records:
+                    yield _keep_good(scan, shard, stream, damage)
+                stream.advance(scan)
+                if scan.is_length_bad:
+                    _lose_rest(shard, stream, damage, _BAD_LENGTH)
+                    return
+                if not scan.block.num_records:
+                    break
+    if stream.error is not None or stream.data.size > stream.at:
+        _lose_rest(shard, stream, damage, stream.reason())
+    elif shard.num_records is not None and stream.record != shard.num_records:
+        told = f"its index or manifest tells of {shard.num_records}"
+        _lose_rest(shard, stream, damage, f"ends after {stream.record} records; {told}")
+
+
+def _lose_rest(shard: Shard, stream: "_Stream", damage: Damage, reason: str) -> None:
+    lost = 1 if shard.num_records is None else max(1, shard.num_records - stream.record)
+    damage.found(CorruptDataError(shard.path, stream.offset, reason, stream.record), lost)
+
+
+class _Stream:
+    """The bytes of a shard, a block at a time, and how far they are read.
+
+    Attributes:
+      data: uint8[bytes], the block, with what the last one left over before it.
+      at: where in it the next frame begins.
+      offset: of that frame in the (unpacked) file.
+      record: its number.
+      error: what ended the unpacking early, if anything did.
+    """
+
+    def __init__(self, shard: Shard) -> None:
+        self._raw = open_bytes(shard.path)
+        self._file: IO[bytes] | gzip.GzipFile = self._raw
+        if shard.is_gzip:
+            self._file = gzip.GzipFile(fileobj=self._raw, mode="rb")
+        self.data: NDArray[np.uint8] = np.empty(0, np.uint8)
+        self.at = self.offset = self.record = 0
+        self.error: Exception | None = None
+        self._block_bytes = FIRST_BLOCK_BYTES
+
+    def fill(self) -> bool:
+        """Reads on, as far as the frame at hand needs at least; False where nothing more comes."""
+        left = self.data.size - self.at
+        wanted, self._block_bytes = self._block_bytes, BLOCK_BYTES
+        if left >= HEADER_BYTES:
+            size = int.from_bytes(self.data[self.at : self.at + LENGTH_BYTES].tobytes(), "little")
+            wanted = max(wanted, size + FRAME_BYTES - left)
+        if self.error is not None:
+            return False
+        parts, got = [self.data[self.at :]], 0
+        while got < wanted:
+            try:
+                part = self._file.read(min(wanted - got, BLOCK_BYTES))
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                self.error = error
+                break
+            if not part:
+                break
+            parts.append(np.frombuffer(part, np.uint8))
+            got += len(part)
+        if not left and len(parts) == 2:
+            self.data = parts[1]  # nothing to join: not copied
+        else:
+            self.data = np.concatenate(parts)
+        self.at = 0
+        return got > 0
+
+    def advance(self, scan: Scan) -> None:
+        self.offset += scan.end - self.at
+        self.record += scan.block.num_records
+        self.at = scan.end
+
+    def reason(self) -> str:
+        if self.error is not None:
+            return f"cannot be unpacked ({self.error})"
+        left = self.data.size - self.at
+        if left < HEADER_BYTES:
+            return f"is cut after {left} bytes of a record's header"
+        size = int.from_bytes(self.data[self.at : self.at + LENGTH_BYTES].tobytes(), "little")
+        return f"is cut after {left} of the {size + FRAME_BYTES} bytes of a record"
+
+    def close(self) -> None:
+        self._file.close()
+        self._raw.close()
+
+
+def _looks_ragged(stream: _Stream) -> bool | None:
+    """The layout by the first record that is whole; None where there is none."""
+    scan = scan_records(stream.data, stream.at, is_ragged=True)
+    for start, size, status in zip(scan.block.starts, scan.block.sizes, scan.statuses, strict=True):
+        if status != BAD_DATA:
+            return is_ragged_example(stream.data, int(start), int(start + size))
+    return None
+
+
+def _keep_good(scan: Scan, shard: Shard, stream: _Stream, damage: Damage) -> RecordBlock:
+    """The block without damaged records, each of which is told."""
+    bad = np.flatnonzero(scan.statuses)
+    if not bad.size:
+        return scan.block
+    for i in bad.tolist():
+        offset = stream.offset + int(scan.block.starts[i]) - HEADER_BYTES - stream.at
+        reason = _reason(int(scan.statuses[i]))
+        damage.found(CorruptDataError(shard.path, offset, reason, stream.record + i), 1)
+    return scan.block.take(np.flatnonzero(scan.statuses == OK))
+
+
+def _reason(status: int) -> str:
+    kind, name = status % 8, FEATURES[status // 8]
+    return {
+        BAD_DATA: "the checksum of a record's data does not match",
+        NO_EXAMPLE: "a record is not a tf.train.Example",
+        MISSING: f"a record has no feature {name!r}",
+        UNEVEN: f"a record's feature {name!r} has another length than the features that go with it",
+    }[kind]

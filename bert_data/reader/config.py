@@ -1,0 +1,117 @@
+"""What a reader is told.
+
+    ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True, seed=7)
+
+Which shards, in what order, how wide the batches are, and what they look like.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+
+WIDTH_OF_BATCH = "batch"
+WIDTH_MAX = "max"
+FEATURE_NAMES = ("google", "tfhub")
+FORMS = ("features", "supervised", "fit")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReaderConfig:
+    """Configuration of `read_batches`.
+
+    Attributes:
+      input_patterns: patterns of shards; a string with commas, or a sequence. Local or remote.
+      batch_size: rows of a batch of this host, >= 1. Under an `input_context` it is the global
+        batch size, of which each replica takes its part.
+      max_seq_length: longest row that the model takes, in tokens; None takes it from the manifest
+        or from padded records. Longer records are refused.
+      max_predictions_per_seq: the same of predictions.
+      width: how wide a batch is. "batch": its longest row and its most predictions, at least 1
+        each. "max": max_seq_length and max_predictions_per_seq. Ascending widths: the next one
+        that holds its longest row (max_seq_length is always the last), and
+        max_predictions_per_seq.
+      shuffle: whether shards and records come in an order drawn from (seed, epoch), new each epoch;
+        otherwise shard after shard.
+      shuffle_buffer: records from which the order is drawn, >= 1.
+      seed: >= 0.
+      num_epochs: passes over the records, >= 1; None goes on for ever. Batches run across epochs.
+      start_batch: batches to pass over at the start, >= 0; the rest is as in a run from 0.
+      drop_remainder: whether a last batch of fewer rows is left out.
+      num_hosts, host_index: this host reads its part of the records, disjoint from the others'.
+        Whole shards when the hosts can share them evenly (or within an eighth), else every
+        num_hosts-th record.
+      feature_names: "google", or "tfhub" (input_word_ids, input_mask, input_type_ids).
+      form: "features": one dict. "supervised": (features, labels). "fit": (features, labels, sample
+        weights) of the outputs "masked_lm" and "next_sentence", for `model.fit`.
+      skip_corrupt: leave damaged records out, count them and warn, instead of an error.
+      vocab_size: size of the model's vocabulary, compared with the manifest and with the ids; it may
+        be the vocabulary's rounded up to a multiple of 8 (padding below 128).
+      vocab_file: vocabulary file, compared with the manifest by its sha256.
+    """
+
+    input_patterns: str | Sequence[str]
+    batch_size: int
+    max_seq_length: int | None = None
+    max_predictions_per_seq: int | None = None
+    width: str | tuple[int, ...] = WIDTH_OF_BATCH
+    shuffle: bool = False
+    shuffle_buffer: int = 8192
+    seed: int = 0
+    num_epochs: int | None = 1
+    start_batch: int = 0
+    drop_remainder: bool = False
+    num_hosts: int = 1
+    host_index: int = 0
+    feature_names: str = "google"
+    form: str = "features"
+    skip_corrupt: bool = False
+    vocab_size: int | None = None
+    vocab_file: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.patterns or not all(self.patterns):
+            raise ValueError(f"input_patterns is {self.input_patterns!r}; must name files")
+        at_least_one = ("batch_size", "shuffle_buffer", "num_hosts")
+        for name in (*at_least_one, "seed", "start_batch", "host_index"):
+            _check_at_least(name, getattr(self, name), int(name in at_least_one))
+        for name in ("num_epochs", "max_seq_length", "max_predictions_per_seq", "vocab_size"):
+            least = 0 if name == "max_predictions_per_seq" else 1
+            if getattr(self, name) is not None:
+                _check_at_least(name, getattr(self, name), least)
+        if self.host_index >= self.num_hosts:
+            allowed = f"must be below num_hosts, {self.num_hosts}"
+            raise ValueError(f"host_index is {self.host_index}; {allowed}")
+        for name, choices in (("feature_names", FEATURE_NAMES), ("form", FORMS)):
+            if getattr(self, name) not in choices:
+                choice = getattr(self, name)
+                raise ValueError(f"{name} is {choice!r}; must be one of {', '.join(choices)}")
+        self._check_width()
+
+    def _check_width(self) -> None:
+        width = self.width
+        if width in (WIDTH_OF_BATCH, WIDTH_MAX):
+            return
+        if not isinstance(width, tuple) or not _is_ascending(width):
+            allowed = "'batch', 'max' or a tuple of ascending widths >= 1"
+            raise ValueError(f"width is {width!r}; must be {allowed}")
+        if self.max_seq_length is not None and width[-1] > self.max_seq_length:
+            limit = f"max_seq_length, {self.max_seq_length}"
+            raise ValueError(f"width is {width!r}; must not exceed {limit}")
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns, one by one."""
+        if isinstance(self.input_patterns, str):
+            return tuple(self.input_patterns.split(","))
+        return tuple(self.input_patterns)
+
+
+def _is_ascending(widths: tuple[int, ...]) -> bool:
+    if not widths or not all(isinstance(width, int) for width in widths):
+        return False
+    return all(low < high for low, high in itertools.pairwise((0, *widths)))
+
+
+def _check_at_least(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} is {value!r}; must be an integer >= {least}")

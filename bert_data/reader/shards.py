@@ -1,0 +1,132 @@
+"""Patterns in, shards out: which files they are, and what they should hold.
+
+    "data/train-*"  ->  Shard(data/train-00000-of-00002, gzip?, records by index or manifest)
+                        Shard(data/train-00001-of-00002, ...)
+
+An index or a manifest that a pattern like data/* matches too is dropped. Local and remote names
+(gs:// and what else TensorFlow reads) are alike, except that indexes and manifests are local.
+"""
+
+import dataclasses
+import os
+from typing import IO
+
+import numpy as np
+import tensorflow as tf
+
+from bert_data.errors import CorruptDataError
+from bert_data.reader.config import ReaderConfig
+from bert_data.reader.scan import HEADER_BYTES, LENGTH_BYTES
+from bert_data.records.crc32c import masked_crc32c
+from bert_data.records.manifest import Manifest, find_manifest
+
+_SIDECARS = ("index.", "manifest.")
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Shard:
+    """One file of records.
+
+    Attributes:
+      path: of the file.
+      num_bytes: its size.
+      is_gzip: whether it is compressed.
+      manifest: the one that lists it, if any.
+      num_records: records that it must hold by its index or manifest; None where there is neither.
+      expected_bytes: size that it must have by its manifest or index; None where neither tells.
+    """
+
+    path: str
+    num_bytes: int
+    is_gzip: bool
+    manifest: Manifest | None = None
+    num_records: int | None = None
+    expected_bytes: int | None = None
+
+
+def is_remote(path: str) -> bool:
+    """Whether a name is not in the local file system."""
+    return "://" in path
+
+
+def open_bytes(path: str) -> IO[bytes]:
+    """Opens a local or remote file for reading bytes."""
+    if is_remote(path):
+        return tf.io.gfile.GFile(path, "rb")
+    return open(path, "rb")
+
+
+def find_shards(config: ReaderConfig) -> tuple[Shard, ...]:
+    """The shards that the patterns name: each pattern's matches sorted, each file once.
+
+    Raises:
+      ValueError: a pattern matches nothing.
+      OSError: a match is a directory or cannot be read.
+    """
+    paths: dict[str, None] = {}
+    for pattern in config.patterns:
+        paths.update(dict.fromkeys(_matches(pattern)))
+    manifests: dict[str, Manifest] = {}
+    return tuple(_describe(path, manifests) for path in paths)
+
+
+def _matches(pattern: str) -> list[str]:
+    if tf.io.gfile.exists(pattern):
+        matches = [pattern]
+    else:
+        found = sorted(tf.io.gfile.glob(pattern))
+        matches = [path for path in found if not os.path.basename(path).startswith(_SIDECARS)]
+    if not matches:
+        raise ValueError(f"no file matches {pattern!r}")
+    return [os.fspath(path) for path in matches]
+
+
+def _describe(path: str, manifests: dict[str, Manifest]) -> Shard:
+    """Looks at a shard's first bytes and beside it; `manifests` keeps those found by shard path."""
+    if tf.io.gfile.isdir(path):
+        raise IsADirectoryError(f"{path} is a directory, not a shard (name its files: {path}/*)")
+    try:
+        with open_bytes(path) as file:
+            head = file.read(HEADER_BYTES)
+        num_bytes = tf.io.gfile.stat(path).length
+    except (OSError, tf.errors.OpError) as error:
+        reason = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
+        raise OSError(f"cannot read {path}: {reason}") from error
+    shard = Shard(path=path, num_bytes=num_bytes, is_gzip=_is_gzip(head))
+    return shard if is_remote(path) else _compare_beside(shard, manifests)
+
+
+def _is_gzip(head: bytes) -> bool:
+    """Whether gzip packed it; gzip's first two bytes may be a record's length too."""
+    if not head.startswith(_GZIP_MAGIC):
+        return False
+    if len(head) < HEADER_BYTES:
+        return True
+    checksum = masked_crc32c(head[:LENGTH_BYTES]) & 0xFFFFFFFF
+    return checksum != int.from_bytes(head[LENGTH_BYTES:HEADER_BYTES], "little")
+
+
+def _compare_beside(shard: Shard, manifests: dict[str, Manifest]) -> Shard:
+    """Adds what index and manifest tell about a local shard."""
+    folder, name = os.path.split(shard.path)
+    if shard.path not in manifests:
+        found = find_manifest(shard.path)
+        if found is not None:
+            manifests.update({os.path.join(folder, file.name): found for file in found.files})
+    manifest = manifests.get(shard.path)
+    if manifest is not None:
+        file = next(file for file in manifest.files if file.name == name)
+        return dataclasses.replace(
+            shard, manifest=manifest, num_records=file.num_records, expected_bytes=file.num_bytes
+        )
+    index_path = os.path.join(folder, f"index.{name}.npy")
+    if not os.path.exists(index_path):
+        return shard
+    try:
+        index = np.load(index_path, mmap_mode="r")
+        end = int(index["offset"][-1])
+    except (ValueError, IndexError, EOFError) as error:
+        raise CorruptDataError(index_path, 0, f"is no index of records ({error})") from error
+    expected_bytes = None if shard.is_gzip else end
+    return dataclasses.replace(shard, num_records=index.size - 1, expected_bytes=expected_bytes)

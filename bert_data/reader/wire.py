@@ -1,0 +1,97 @@
+"""Protocol buffers' wire format, as far as a tf.train.Example needs it, for kernels.
+
+    field = varint (number << 3 | type), then by type: 0 varint, 1 eight bytes, 2 length and bytes,
+            5 four bytes
+
+Source: the encoding chapter of protobuf.dev; the messages of tensorflow/core/example/feature.proto.
+Numbers packed in a list may be spread over several fields, and single numbers may stand among them.
+"""
+
+import numpy as np
+
+from bert_data.kernels import kernel
+
+FIELD_1, FIELD_2, FIELD_3 = 0x0A, 0x12, 0x1A  # fields 1, 2 and 3 that hold a length and bytes
+VARINT_1, FIXED32_1 = 0x08, 0x0D  # field 1 as a single varint or float
+_MAX_VARINT_BYTES = 10
+
+
+@kernel
+def read_varint(data, at, stop):
+    """The varint at data[at:stop] as uint64, and its end; the end is -1 where it is cut."""
+    value = np.uint64(0)
+    shift = np.uint64(0)
+    for i in range(at, min(stop, at + _MAX_VARINT_BYTES)):
+        byte = data[i]
+        value |= np.uint64(byte & 127) << shift
+        if byte < 128:
+            return value, i + 1
+        shift += np.uint64(7)
+    return value, -1
+
+
+@kernel
+def next_field(data, at, stop):
+    """The field at data[at:stop].
+
+    Returns:
+      (tag, begin, end): the field's tag, and the range of its content. begin is -1 where the bytes
+      are no field.
+    """
+    tag = np.int64(data[at])
+    at += 1
+    if tag >= 128:  # a field number above 15: not ours, but a field all the same
+        rest, at = read_varint(data, at, stop)
+        if at < 0:
+            return 0, -1, -1
+        tag = np.int64(tag & 127) | np.int64(rest) << 7
+    wire_type = tag & 7
+    if wire_type == 2:
+        if at < stop and data[at] < 128:
+            size, begin = np.int64(data[at]), at + 1
+        else:
+            wide, begin = read_varint(data, at, stop)
+            size = np.int64(wide)
+            if begin < 0:
+                return 0, -1, -1
+        if size < 0 or size > stop - begin:
+            return 0, -1, -1
+        return tag, begin, begin + size
+    if wire_type == 0:
+        _, end = read_varint(data, at, stop)
+        if end < 0:
+            return 0, -1, -1
+        return tag, at, end
+    size = 8 if wire_type == 1 else 4
+    if (wire_type != 1 and wire_type != 5) or size > stop - at:
+        return 0, -1, -1
+    return tag, at, at + size
+
+
+@kernel
+def count_varints(data, begin, end):
+    """Numbers in data[begin:end], packed varints: the bytes that end one."""
+    count = 0
+    for i in range(begin, end):
+        count += np.int64(data[i] < 128)
+    return count
+
+
+@kernel
+def count_numbers(data, begin, end, is_float):
+    """Numbers in the Int64List or FloatList at data[begin:end]; -1 where it is malformed."""
+    count = 0
+    while begin < end:
+        tag, first, last = next_field(data, begin, end)
+        if first < 0:
+            return -1
+        if tag == FIELD_1:
+            if is_float and (last - first) & 3:
+                return -1
+            if not is_float and last > first and data[last - 1] >= 128:
+                return -1
+            count += (last - first) >> 2 if is_float else count_varints(data, first, last)
+        elif tag == (FIXED32_1 if is_float else VARINT_1):
+            count += 1
+        begin = last
+    return count
