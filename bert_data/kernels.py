@@ -22,6 +22,7 @@ import numba
 import numpy as np
 from absl import logging
 from numba.core import caching, event
+from numba.core.runtime import rtsys
 
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
 
@@ -75,6 +76,16 @@ class _CacheImpl(caching.CompileResultCacheImpl):
 
 class _KernelCache(caching.FunctionCache):
     _impl_class = _CacheImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Loads machine code without numba's tables of all that could be compiled.
+
+        Filling those takes a quarter of a second, and only a compilation needs them, which fills
+        them itself. What machine code needs is numba's runtime, for references to arrays.
+        """
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 class _SayCompiling(event.Listener):
