@@ -21,19 +21,6 @@ from typing import Any
 
 _CONTINUATION = "##"
 
-# The ranges that Unicode names CJK Unified (or Compatibility) Ideographs. Hangul, Hiragana and
-# Katakana are not in them: these scripts are treated like alphabets.
-_IDEOGRAPHS = (
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F),
-    (0x2B820, 0x2CEAF),
-    (0x2F800, 0x2FA1F),
-)
-
 # Released models by their way of casing: the name of the folder that the checkpoint lies in.
 _UNCASED_MODELS = frozenset(
     {
@@ -213,8 +200,8 @@ class BasicTokenizer:
             if self.do_lower_case:
                 # The order matters: lower() looks at what stands around a capital sigma, and a
                 # decomposed text can lower-case to something else than a composed one.
-                word = _strip_accents(word.lower())
-            words += _split_at_punctuation(word)
+                word = strip_accents(word.lower())
+            words += split_at_punctuation(word)
         # Joined and split once more: a character may decompose to one with a space.
         return whitespace_tokenize(" ".join(words))
 
@@ -271,51 +258,64 @@ class WordpieceTokenizer:
 
 def _clean(text: str) -> str:
     """Deletes what is invisible and makes every whitespace character a space."""
-    return "".join(
-        " " if _is_whitespace(char) else char
-        for char in text
-        if char not in "\0\ufffd" and not _is_control(char)
-    )
+    return "".join(" " if is_whitespace(char) else char for char in text if not is_deleted(char))
 
 
 def _set_ideographs_apart(text: str) -> str:
-    return "".join(f" {char} " if _is_ideograph(char) else char for char in text)
+    return "".join(f" {char} " if is_ideograph(char) else char for char in text)
 
 
-def _strip_accents(text: str) -> str:
+def strip_accents(text: str) -> str:
     """Decomposes each character (NFD) and drops the marks that take no space of their own."""
     decomposed = unicodedata.normalize("NFD", text)
     return "".join(char for char in decomposed if unicodedata.category(char) != "Mn")
 
 
-def _split_at_punctuation(word: str) -> list[str]:
+def split_at_punctuation(word: str) -> list[str]:
     """Returns the punctuation marks, each alone, and what stands between them."""
     parts: list[str] = []
     start = 0
     for position, char in enumerate(word):
-        if _is_punctuation(char):
+        if is_punctuation(char):
             parts += [word[start:position], char]
             start = position + 1
     parts.append(word[start:])
     return [part for part in parts if part]
 
 
-def _is_ideograph(char: str) -> bool:
-    code = ord(char)
-    return any(first <= code <= last for first, last in _IDEOGRAPHS)
+def is_ideograph(char: str) -> bool:
+    """Whether the character is in a block of CJK Unified (or Compatibility) Ideographs.
+
+    Hangul, Hiragana and Katakana are not: these scripts are treated like alphabets.
+    """
+    return char >= "\u3400" and (
+        "\u3400" <= char <= "\u4dbf"
+        or "\u4e00" <= char <= "\u9fff"
+        or "\uf900" <= char <= "\ufaff"
+        or "\U00020000" <= char <= "\U0002a6df"
+        or "\U0002a700" <= char <= "\U0002b73f"
+        or "\U0002b740" <= char <= "\U0002b81f"
+        or "\U0002b820" <= char <= "\U0002ceaf"
+        or "\U0002f800" <= char <= "\U0002fa1f"
+    )
 
 
-def _is_whitespace(char: str) -> bool:
+def is_whitespace(char: str) -> bool:
     """Whether the character is a space of any width, a tab or the end of a line."""
     return char in " \t\n\r" or unicodedata.category(char) == "Zs"
 
 
-def _is_control(char: str) -> bool:
+def is_control(char: str) -> bool:
     """Whether the character controls or formats and is not whitespace (category Cc or Cf)."""
     return char not in "\t\n\r" and unicodedata.category(char) in ("Cc", "Cf")
 
 
-def _is_punctuation(char: str) -> bool:
+def is_deleted(char: str) -> bool:
+    """Whether the cleaning drops the character: a control, NUL, or what stands for lost bytes."""
+    return char in "\0\ufffd" or is_control(char)
+
+
+def is_punctuation(char: str) -> bool:
     """Whether the character is of a category P*, or ASCII and no letter, digit, space or control.
 
     Unicode calls "$", "+", "<", "^", "`", "|", "~" symbols; here they split words all the same.
@@ -323,3 +323,9 @@ def _is_punctuation(char: str) -> bool:
     if char.isascii():
         return char.isprintable() and not char.isalnum() and char != " "
     return unicodedata.category(char).startswith("P")
+
+
+# The names that the predicates have in google-research/bert.
+_is_whitespace = is_whitespace
+_is_control = is_control
+_is_punctuation = is_punctuation

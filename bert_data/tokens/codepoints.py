@@ -1,0 +1,122 @@
+r"""What BERT's basic tokenizer makes of one code point: asked of this Python's Unicode tables.
+
+A code point is treated the same wherever it stands, with two exceptions, which the actions SIGMA
+and MARK leave to the kernel that sees the neighbours. Lower-cased:
+
+    "É"           -> LETTERS "e"                   "\xad" (soft hyphen)    -> DELETE
+    "각"          -> LETTERS, three jamo           "\u2028"                -> SPACE
+    "東"          -> IDEOGRAPH "東"                "\u037e" (Greek "?")    -> PUNCTUATION ";"
+    "Σ"           -> SIGMA, "σ" or "ς" at the end  "\u0301" (accent)       -> DELETE
+    "\ua9c0"      -> MARK, NFD may put it behind its neighbour
+
+Nothing here is a list of characters: the answers come from `tokenization`, `str` and `unicodedata`
+of the running interpreter, so they are right for its version of Unicode.
+"""
+
+import enum
+import unicodedata
+from typing import NamedTuple
+
+import tokenization
+
+MAX_LETTERS = 3  # more is UNUSUAL; in Unicode 14 to 17 nothing becomes more than a Hangul syllable
+CAPITAL_SIGMA = "Σ"
+SMALL_SIGMA = "σ"
+FINAL_SIGMA = "ς"
+
+
+class Action(enum.IntEnum):
+    """What to do at a code point. 0 is none of them: a table's mark for "not asked yet"."""
+
+    LETTERS = 1  # append the letters to the word
+    DELETE = 2  # nothing, as if it were not there
+    SPACE = 3  # end the word; the choice of a sigma does not look beyond
+    IDEOGRAPH = 4  # a space, its letter, a space
+    PUNCTUATION = 5  # end the word; its letter is a word; a sigma looks beyond
+    SIGMA = 6  # append a letter that depends on what stands around
+    MARK = 7  # append the letters, unless another MARK stands before: NFD may swap them
+    UNUSUAL = 8  # none of these: leave the text around it to the definition
+
+
+class CodePoint(NamedTuple):
+    """How one code point is tokenized.
+
+    Attributes:
+      action: what to do.
+      letters: what it becomes (SIGMA: one of these); none for DELETE, SPACE and UNUSUAL.
+      is_space: whether `str.isspace` holds; a line of nothing else is blank.
+      is_cased: whether a sigma's choice stops here and finds a cased letter.
+      is_ignorable: whether a sigma's choice looks past it.
+    """
+
+    action: Action
+    letters: str = ""
+    is_space: bool = False
+    is_cased: bool = False
+    is_ignorable: bool = False
+
+
+def describe(char: str, *, do_lower_case: bool) -> CodePoint:
+    """Says how a code point is tokenized.
+
+    Args:
+      char: one character.
+      do_lower_case: whether the text is lower-cased and accents are dropped.
+    """
+    if "\ud800" <= char <= "\udfff":  # no UTF-8 has surrogates
+        return CodePoint(Action.UNUSUAL)
+    is_space = char.isspace()
+    if tokenization.is_deleted(char):
+        return CodePoint(Action.DELETE, "", is_space, False, True)
+    if is_space or tokenization.is_whitespace(char):
+        return CodePoint(Action.SPACE, "", is_space)
+    if not do_lower_case:
+        return CodePoint(_action(char, char, False), char)
+    letters = tokenization.strip_accents(char.lower())
+    action = _action(char, letters, any(map(unicodedata.combining, letters)))
+    if action == Action.UNUSUAL:
+        letters = ""
+    if action == Action.SIGMA:
+        letters = SMALL_SIGMA + FINAL_SIGMA
+    # Unicode, section 3.13, Final_Sigma: a cased letter stands before and none after it, looking
+    # past case-ignorable characters. `str` tells the two properties by applying the rule.
+    is_cased = f"{char}{CAPITAL_SIGMA}".lower()[-1] == FINAL_SIGMA
+    is_ignorable = not is_cased and f"A{char}{CAPITAL_SIGMA}".lower()[-1] == FINAL_SIGMA
+    return CodePoint(action, letters, False, is_cased, is_ignorable)
+
+
+def _action(char: str, letters: str, has_marks: bool) -> Action:
+    """Returns the action of a character that is neither deleted by the cleaning nor a space.
+
+    Args:
+      char: the character.
+      letters: what it becomes.
+      has_marks: whether NFD may move a part of the letters.
+    """
+    is_ideograph = tokenization.is_ideograph(char)
+    if len(letters) != 1:
+        if is_ideograph or len(letters) > min(MAX_LETTERS, len(char.encode())):
+            return Action.UNUSUAL  # the kernel relies on no more letters than bytes
+        if any(letter.isspace() or tokenization.is_punctuation(letter) for letter in letters):
+            return Action.UNUSUAL
+        if not letters:
+            return Action.DELETE
+    elif letters.isspace():
+        return Action.UNUSUAL
+    if is_ideograph:
+        return Action.UNUSUAL if has_marks else Action.IDEOGRAPH
+    if has_marks:
+        return Action.MARK
+    if char == CAPITAL_SIGMA and letters != char:
+        return Action.SIGMA
+    return Action.PUNCTUATION if tokenization.is_punctuation(letters[0]) else Action.LETTERS
+
+
+def are_plain_ideographs(text: str, *, do_lower_case: bool) -> bool:
+    """Whether `describe` makes of each character an IDEOGRAPH with itself as its letter.
+
+    There are 80,000 of them; this answers for many at once.
+    """
+    if not all(map(tokenization.is_ideograph, text)):
+        return False
+    return not do_lower_case or tokenization.strip_accents(text.lower()) == text

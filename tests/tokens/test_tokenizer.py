@@ -1,0 +1,333 @@
+"""The fast tokenizer against the definition: any text, any vocabulary, any damage to the bytes."""
+
+import hashlib
+import json
+import pickle
+import random
+import threading
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import tokenization
+from bert_data.tokens.tokenizer import FastTokenizer, TokenBlock, UndecodableLineError
+from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
+
+# Characters that each step of the definition treats in a way of its own.
+ODD = [
+    *"aA'.!:-^$_#0 \t\n\r",
+    *"ΣσςßİıÅǅﬁⅣªʰ",
+    *"\x00\x01\x0b\x0c\x1c\x1f\x7f\x85\xa0\xad",
+    *"\u0300\u0301\u0323\u0334\u0345\u034f\u0903\u093e\u0488",  # marks of all kinds
+    *"\u302e\u302f\u1b44\ua9c0\U00016ff0\U0001d165\U0001d166\U0001d16d\U0001d15f\U0001d1be",
+    *"\u1680\u2003\u200b\u200d\u200e\u2028\u2029\u2060\u3000\ufeff\ufffd",
+    *"각한\u1100\u1161\u11a8\u3131",
+    *"東京\u3400\uf900\ufa0e\U00020000\U0002f800\U0002f81a々ー",
+    *"\u037e\u0387\u1fef\u1fc1\u1f82\u212b\u2126\u0958\u0929\u0dde\ufb1d\ufb2c",
+    *"\U00010400\U0001f600\U000e0001\ue000\uffff\U0010ffff",
+    "a" * 199,
+    "각" * 67,
+]
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+odd_texts = st.lists(st.sampled_from(ODD), max_size=24).map("".join)
+any_texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+texts = st.one_of(odd_texts, any_texts, st.tuples(odd_texts, any_texts).map(" ".join))
+
+
+def make_vocabulary(pieces: Iterable[str]) -> Vocabulary:
+    """A vocabulary as a file with these lines after the special tokens would give it."""
+    tokens = [*SPECIAL, *pieces]
+    ids = {token: number for number, token in enumerate(tokens)}
+    return Vocabulary(
+        path="vocab.txt",
+        sha256="",
+        tokens=tokens,
+        ids=ids,
+        word_ids=np.array(list(ids.values()), np.int32),
+        continuation=np.array([token.startswith("##") for token in tokens]),
+        unk_id=1,
+        cls_id=2,
+        sep_id=3,
+        mask_id=4,
+        pad_id=0,
+    )
+
+
+def defined_ids(vocabulary: Vocabulary, do_lower_case: bool, text: str) -> list[int]:
+    basic = tokenization.BasicTokenizer(do_lower_case)
+    pieces = tokenization.WordpieceTokenizer(vocabulary.ids)
+    return [vocabulary.ids[p] for word in basic.tokenize(text) for p in pieces.tokenize(word)]
+
+
+def letters_of(characters: Sequence[str]) -> list[str]:
+    """What the characters become, in either casing: what a vocabulary's pieces are made of."""
+    cased = "".join(characters)
+    lower = tokenization.strip_accents(cased.lower())
+    return sorted({char for char in cased + lower if not char.isspace()})
+
+
+LETTERS = letters_of(ODD)
+pieces_of_odd = st.lists(
+    st.tuples(st.sampled_from(["", "##"]), st.text(LETTERS, max_size=4)).map("".join), max_size=40
+)
+EVERY_LETTER = make_vocabulary([*LETTERS, *(f"##{letter}" for letter in LETTERS), "a" * 150])
+
+
+@pytest.fixture(scope="module")
+def tokenizers() -> dict[bool, FastTokenizer]:
+    """Tokenizers that stay, so that their caches get filled by one example and used by others."""
+    return {lower: FastTokenizer(EVERY_LETTER, lower) for lower in (False, True)}
+
+
+@settings(max_examples=1500)
+@given(text=texts, lower=st.booleans())
+@example(text="ΑΣ\u0345Σ' Σ'ς AΣ\u00ad\u0345a\u2028Σ aΣ東Σ Σ\xa0Σa", lower=True)
+@example(text="a\U0001d165\u0301\u302ea a\u302e\U0001d165 a\u302e\u0488\U0001d165", lower=True)
+@example(text="\U0001d15f\u0301\U0001d16d\U0001d165", lower=True)
+@example(text="e\x00\u0301\u00ad\u0323x", lower=False)
+def test_ids_of_any_text(tokenizers: dict[bool, FastTokenizer], text: str, lower: bool) -> None:
+    assert tokenizers[lower].encode(text) == defined_ids(EVERY_LETTER, lower, text)
+
+
+@settings(max_examples=400)
+@given(pieces=pieces_of_odd, samples=st.lists(odd_texts, max_size=5), lower=st.booleans())
+@example(pieces=[], samples=["a b", ""], lower=True)
+@example(pieces=["##", "#", "", "a", "a", "##a", "##aa", "aaa"], samples=["aaaaa##a"], lower=True)
+def test_ids_with_any_vocabulary(pieces: list[str], samples: list[str], lower: bool) -> None:
+    vocabulary = make_vocabulary(pieces)
+    tokenizer = FastTokenizer(vocabulary, lower)
+    for text in samples:
+        assert tokenizer.encode(text) == defined_ids(vocabulary, lower, text)
+
+
+def test_ids_beyond_16_bits() -> None:
+    vocabulary = make_vocabulary([f"[unused{i}]" for i in range(70_000)] + ["a", "##b", "##c"])
+    tokenizer = FastTokenizer(vocabulary)
+    text = "a ab abc abcb abcbc x " * 3
+    expected = defined_ids(vocabulary, True, text)
+    assert max(expected) == 70_007
+    assert tokenizer.encode(text) == expected
+    block = tokenizer.tokenize_block(text.encode())
+    assert block.ids.dtype == np.int32
+    assert block.ids.tolist() == expected
+
+
+@pytest.mark.parametrize("length", [199, 200, 201])
+def test_the_limit_counts_letters_after_decomposition(length: int) -> None:
+    vocabulary = make_vocabulary(["a", "##a", "\u1100", "##\u1161"])
+    tokenizer = FastTokenizer(vocabulary)
+    for text in ("a" * length, "á" * length + "!", "가" * (length // 2) + "a" * (length % 2)):
+        assert tokenizer.encode(text) == defined_ids(vocabulary, True, text)
+        assert (tokenizer.encode(text)[0] == vocabulary.unk_id) == (length > 200 or "가" in text)
+
+
+def test_surrogates_are_letters_that_no_piece_has(tokenizers: dict[bool, FastTokenizer]) -> None:
+    for text in ("a\ud800 a", "\udc00", "Σ\ud800Σ"):
+        assert tokenizers[True].encode(text) == defined_ids(EVERY_LETTER, True, text)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_every_character_among_others(tokenizers: dict[bool, FastTokenizer], lower: bool) -> None:
+    text = "".join(map(chr, range(0x110000)))
+    # Of the scripts with thousands of like characters, every 50th will do.
+    alike = {"Cn", "Co", "Lo"}
+    chars = [
+        char
+        for number, char in enumerate(text)
+        if (category := unicodedata.category(char)) != "Cs"
+        and (category not in alike or number % 50 == 0 or unicodedata.decomposition(char))
+    ]
+    for char in chars:
+        sample = f"a{char}Σ{char} {char}\u0301b"
+        assert tokenizers[lower].encode(sample) == defined_ids(EVERY_LETTER, lower, sample), char
+
+
+def defined_block(
+    vocabulary: Vocabulary, lower: bool, data: bytes, errors: str = "strict"
+) -> tuple[list[list[int]], list[int], int]:
+    """Sentences, breaks and number of lines, read as the reference reads a file."""
+    sentences: list[list[int]] = []
+    breaks: list[int] = []
+    lines = data.replace(b"\r", b"").split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    for line in lines:
+        text = line.decode(errors=errors)
+        ids = defined_ids(vocabulary, lower, text.strip())
+        if not text.strip():
+            breaks.append(len(sentences))
+        elif ids:
+            sentences.append(ids)
+    return sentences, breaks, len(lines)
+
+
+def assert_block(block: TokenBlock, expected: tuple[list[list[int]], list[int], int]) -> None:
+    sentences, breaks, num_lines = expected
+    ids = [number for sentence in sentences for number in sentence]
+    assert block.ids.tolist() == ids
+    assert block.sentence_lengths.tolist() == [len(sentence) for sentence in sentences]
+    assert block.breaks.tolist() == breaks
+    assert block.num_lines == num_lines
+    assert block.num_unknown == ids.count(1)
+    assert block.ids.dtype == np.uint16
+    assert (block.sentence_lengths.dtype, block.breaks.dtype) == (np.int32, np.int64)
+
+
+@settings(max_examples=600)
+@given(lines=st.lists(st.one_of(texts, st.sampled_from(["", " \x1c\u3000", "\u200b"]))), end=texts)
+@example(lines=["a b", "", "\u200b", "\x85\xa0\u2028", "c"], end="")
+@example(lines=["a\rb", "c\r", "\r", "\r\r"], end="\r")
+@example(lines=["a"], end=" \r")
+@example(lines=["a\n\n\nb"], end="c")
+def test_blocks_of_lines(tokenizers: dict[bool, FastTokenizer], lines: list[str], end: str) -> None:
+    data = "".join(f"{line}\n" for line in lines).encode() + end.encode()
+    block = tokenizers[True].tokenize_block(data)
+    assert_block(block, defined_block(EVERY_LETTER, True, data))
+    assert block.num_replaced == 0
+
+
+@pytest.mark.parametrize("data", [b"", bytearray(b"a b\n"), memoryview(b"xa b\n")[1:]])
+def test_any_kind_of_bytes(tokenizers: dict[bool, FastTokenizer], data) -> None:
+    expected = defined_block(EVERY_LETTER, True, bytes(data))
+    assert_block(tokenizers[True].tokenize_block(data), expected)
+
+
+DAMAGE = [b"\x80", b"\xc0\x80", b"\xc3", b"\xe4\xb8", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xf4\x90"]
+DAMAGE += [b"\xf5\x80\x80\x80", b"\xe0\x80\x80", b"\xf0\x80\x80\x80", b"\xff", b"\xe4\r\xb8\xad"]
+damaged = st.lists(
+    st.one_of(odd_texts.map(str.encode), st.sampled_from(DAMAGE), st.just(b"\n"), st.binary()),
+    max_size=12,
+).map(b"".join)
+
+
+@settings(max_examples=600)
+@given(data=damaged, errors=st.sampled_from(["replace", "ignore"]))
+@example(data=b"a \xff\xef\xbf\xbd\xe4\xb8 b\n\xff\n\xc3\r\xa9 \xe4\n\xa0", errors="replace")
+@example(data="ς\u302e\u302f\u302e".encode() + b"\xff", errors="replace")
+def test_damaged_bytes_are_treated_as_pythons_codec_does(
+    tokenizers: dict[bool, FastTokenizer], data: bytes, errors: str
+) -> None:
+    block = tokenizers[True].tokenize_block(data, encoding_errors=errors)
+    assert_block(block, defined_block(EVERY_LETTER, True, data, errors))
+    lines = [line.replace(b"\r", b"") for line in data.split(b"\n")]
+    replaced = sum(line.decode(errors="replace").count("\ufffd") for line in lines)
+    assert block.num_replaced == replaced - sum(line.count(b"\xef\xbf\xbd") for line in lines)
+
+
+@settings(max_examples=300)
+@given(data=damaged)
+@example(data=b"fine\n\nalso\xe4\xb8\nand not\xff")
+@example(data="\n\u302e\u302e".encode() + b"\xff")
+def test_strict_names_the_first_damaged_line(
+    tokenizers: dict[bool, FastTokenizer], data: bytes
+) -> None:
+    reasons = []
+    for number, line in enumerate(data.split(b"\n")):
+        try:
+            line.replace(b"\r", b"").decode()
+        except UnicodeDecodeError as error:
+            reasons.append((number, str(error)))
+    if not reasons:
+        tokenizers[True].tokenize_block(data)
+        return
+    with pytest.raises(UndecodableLineError) as caught:
+        tokenizers[True].tokenize_block(data)
+    assert (caught.value.line, caught.value.reason) == reasons[0]
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (again.line, again.reason, str(again)) == (*reasons[0], str(caught.value))
+
+
+def test_many_different_chunks_drive_each_other_out_of_the_cache() -> None:
+    generator = random.Random(5)
+    alphabet = "abcdefghij"
+    pieces = [*alphabet, *(f"##{a}{b}" for a in alphabet for b in alphabet[::2])]
+    vocabulary = make_vocabulary(pieces)
+    words = [
+        "".join(generator.choices(alphabet, k=generator.randint(1, 18))) for _ in range(70_000)
+    ]
+    data = " ".join(words * 2).encode()
+    block = FastTokenizer(vocabulary).tokenize_block(data)
+    pieces_of = tokenization.WordpieceTokenizer(vocabulary.ids)
+    expected = [vocabulary.ids[piece] for word in words for piece in pieces_of.tokenize(word)]
+    assert block.ids.tolist() == expected * 2
+
+
+def test_threads_share_a_tokenizer() -> None:
+    tokenizer = FastTokenizer(EVERY_LETTER)
+    # Each thread comes to pages of code points that the others have not filled in yet.
+    samples = [
+        "".join(chr(c) for c in range(first, first + 3000)) for first in range(0, 0xD000, 900)
+    ]
+    results: dict[int, list[int]] = {}
+    start = threading.Barrier(4)
+
+    def work(number: int) -> None:
+        start.wait()
+        for i in range(number, len(samples), 4):
+            results[i] = tokenizer.encode(samples[i])
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    again = FastTokenizer(EVERY_LETTER)
+    assert [results[i] for i in range(len(samples))] == [again.encode(text) for text in samples]
+
+
+def test_a_pickled_tokenizer_gives_the_same_ids() -> None:
+    tokenizer = pickle.loads(pickle.dumps(FastTokenizer(EVERY_LETTER, do_lower_case=False)))
+    assert tokenizer.encode("aA 東") == defined_ids(EVERY_LETTER, False, "aA 東")
+
+
+FLAVORS = {"uncased": (True, "uncased"), "cased": (False, "uncased"), "chinese": (True, "chinese")}
+
+
+def golden(shared: Path, flavor: str) -> tuple[dict, FastTokenizer]:
+    goldens = json.loads((shared / "goldens/tokenization.json").read_text(encoding="utf-8"))
+    if unicodedata.unidata_version != goldens["unicodedata"]:
+        pytest.skip(f"the goldens are of Unicode {goldens['unicodedata']}")
+    lower, name = FLAVORS[flavor]
+    vocabulary = load_vocabulary(shared / f"data/vocab/bert-base-{name}.txt")
+    return goldens, FastTokenizer(vocabulary, lower)
+
+
+def digest_of_texts(tokenizer: FastTokenizer, texts: Iterable[str]) -> list:
+    """[sha256, number of ids] of the ids of each text, as the goldens have it, from one block."""
+    texts = [text.replace("\n", " ").replace("\r", " ") for text in texts]
+    # The "~" is a word of one id, so that texts without ids are seen too.
+    block = tokenizer.tokenize_block("".join(f"{text} ~\n" for text in texts).encode())
+    assert len(block.sentence_lengths) == len(texts)
+    ids = block.ids.astype(str).tolist()
+    digest = hashlib.sha256()
+    end = 0
+    for length in block.sentence_lengths.tolist():
+        start, end = end, end + length
+        digest.update(f"{' '.join(ids[start : end - 1])}\n".encode())
+    return [digest.hexdigest(), len(ids) - len(texts)]
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_ids_of_real_and_edge_texts_equal_the_reference(shared: Path, flavor: str) -> None:
+    goldens, tokenizer = golden(shared, flavor)
+    for name, digests in goldens["corpora"].items():
+        if flavor not in digests:
+            continue
+        folder = "corpora" if (shared / "data/corpora" / name).exists() else "edge"
+        data = (shared / "data" / folder / name).read_bytes()
+        texts = [line.decode(errors="ignore") for line in data.split(b"\n")]
+        assert digest_of_texts(tokenizer, texts) == digests[flavor], name
+
+
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_ids_of_every_code_point_equal_the_reference(shared: Path, flavor: str) -> None:
+    goldens, tokenizer = golden(shared, flavor)
+    points = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    for template, digest in goldens["codepoints"][flavor].items():
+        assert digest_of_texts(tokenizer, map(template.format, points)) == digest, template
