@@ -44,8 +44,8 @@ class ReaderConfig:
       form: "features": one dict. "supervised": (features, labels). "fit": (features, labels, sample
         weights) of the outputs "masked_lm" and "next_sentence", for `model.fit`.
       skip_corrupt: leave damaged records out, count them and warn, instead of an error.
-      vocab_size: size of the model's vocabulary, compared with the manifest and with the ids; it may
-        be the vocabulary's rounded up to a multiple of 8 (padding below 128).
+      vocab_size: size of the model's vocabulary, compared with the manifest and with the ids; it
+        may be the vocabulary's rounded up to a multiple of 8 (padding below 128).
       vocab_file: vocabulary file, compared with the manifest by its sha256.
     """
 

@@ -1,7 +1,9 @@
 """A configuration in, a tf.data.Dataset of batches out.
 
-read_batches(ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True, num_epochs=None))
-  -> {"input_ids": int32[32, widest row], ..., "next_sentence_labels": int32[32, 1]}, ...
+    read_batches(ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True))
+      -> {"input_ids": int32[32, widest row], ..., "next_sentence_labels": int32[32, 1]}, ...
+
+The batches are made in NumPy, see `bert_data.reader.batches`; here they become tensors.
 """
 
 import dataclasses
@@ -28,19 +30,20 @@ def read_batches(
     """Makes the dataset of batches that a configuration tells of.
 
     Every iteration over it gives the same batches, in every process. All features are int32, the
-    weights float32. Errors inside an iteration reach the caller as tf.errors.OpError whose text holds
-    ours; `iterate_batches` and `explain` give ours back.
+    weights float32. Errors inside an iteration reach the caller as tf.errors.OpError whose text
+    holds ours; `iterate_batches` and `explain` give ours back.
 
     Args:
       config: what to read and how.
-      input_context: inside `tf.distribute.Strategy.distribute_datasets_from_function`: hosts and the
-        rows of a replica are taken from it; config.batch_size and config.start_batch are global, and
-        each replica takes one batch of this dataset a step.
+      input_context: inside `tf.distribute.Strategy.distribute_datasets_from_function`: hosts and
+        the rows of a replica are taken from it; config.batch_size and config.start_batch are
+        global, and each replica takes one batch of this dataset a step.
 
     Raises:
       ValueError: the configuration contradicts the shards, or there is nothing to read.
       OSError: a file cannot be read.
-      CorruptDataError: a shard's size contradicts its manifest or index, or its first record is damaged.
+      CorruptDataError: a shard's size contradicts its manifest or index, or its first record is
+        damaged.
     """
     if input_context is not None:
         config = _for_replica(config, input_context)

@@ -57,7 +57,7 @@ def new_buffer(num_words: int) -> NDArray[np.int32]:
 
 @kernel
 def _put_varints(data, begin, end, out):
-    """Numbers of an Int64List into out int32[width], zeros behind; returns the largest, as unsigned."""
+    """Numbers of an Int64List into out int32[width], zeros behind; returns the largest one."""
     at = 0
     largest = np.uint64(0)
     while begin < end:

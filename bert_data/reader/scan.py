@@ -185,7 +185,7 @@ def _is_checked(data, start, end):
 
 @kernel
 def _scan(data, at, is_ragged, starts, sizes, spans, lengths, statuses):
-    """Fills a row a record; returns (records, where the next frame is, whether its length is bad)."""
+    """Fills a row a record; returns (records, next frame, whether that frame's length is bad)."""
     found = np.zeros(_NUM_NAMES, np.bool_)
     count = 0
     while count < starts.size and data.size - at >= HEADER_BYTES:

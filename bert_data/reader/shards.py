@@ -19,8 +19,8 @@ from bert_data.reader.config import ReaderConfig
 from bert_data.reader.scan import HEADER_BYTES, LENGTH_BYTES
 from bert_data.records.crc32c import masked_crc32c
 from bert_data.records.manifest import Manifest, find_manifest
+from bert_data.records.sidecars import index_path, is_sidecar
 
-_SIDECARS = ("index.", "manifest.")
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -76,7 +76,7 @@ def _matches(pattern: str) -> list[str]:
         matches = [pattern]
     else:
         found = sorted(tf.io.gfile.glob(pattern))
-        matches = [path for path in found if not os.path.basename(path).startswith(_SIDECARS)]
+        matches = [path for path in found if not is_sidecar(path)]
     if not matches:
         raise ValueError(f"no file matches {pattern!r}")
     return [os.fspath(path) for path in matches]
@@ -120,13 +120,13 @@ def _compare_beside(shard: Shard, manifests: dict[str, Manifest]) -> Shard:
         return dataclasses.replace(
             shard, manifest=manifest, num_records=file.num_records, expected_bytes=file.num_bytes
         )
-    index_path = os.path.join(folder, f"index.{name}.npy")
-    if not os.path.exists(index_path):
+    index_name = index_path(shard.path)
+    if not os.path.exists(index_name):
         return shard
     try:
-        index = np.load(index_path, mmap_mode="r")
+        index = np.load(index_name, mmap_mode="r")
         end = int(index["offset"][-1])
     except (ValueError, IndexError, EOFError) as error:
-        raise CorruptDataError(index_path, 0, f"is no index of records ({error})") from error
+        raise CorruptDataError(index_name, 0, f"is no index of records ({error})") from error
     expected_bytes = None if shard.is_gzip else end
     return dataclasses.replace(shard, num_records=index.size - 1, expected_bytes=expected_bytes)
