@@ -79,7 +79,8 @@ flags.DEFINE_string(
     "batch_width",
     None,
     "How wide a batch is: batch (its longest sequence), max (--max_seq_length), or ascending"
-    " widths, as 64,96,128. XLA and TPUs compile once a width; there the default is max, elsewhere batch.",
+    " widths, as 64,96,128. XLA and TPUs compile once a width; there the default is max, elsewhere"
+    " batch.",
 )
 flags.DEFINE_string("vocab_file", None, "If given, the records must have been made with it.")
 flags.DEFINE_string("eval_input_file", None, "Records for --do_eval; by default, --input_file.")

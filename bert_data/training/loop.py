@@ -20,7 +20,7 @@ from bert_data.training.checkpoints import (
     save_checkpoint,
 )
 from bert_data.training.config import BertConfig
-from bert_data.training.distribution import agree_on, is_chief
+from bert_data.training.distribution import agree_on, check_that_xla_compiles, is_chief
 from bert_data.training.init_checkpoint import load_weights
 from bert_data.training.model import PretrainingModel, pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
@@ -99,7 +99,7 @@ def train(
       strategy: devices; by default, one.
       data_description: what `make_batches` reads and in which order. After a restart with another
         description, reading starts at the beginning.
-      observers: called with each report, besides the log and TensorBoard.
+      observers: called with each report, besides the log and TensorBoard, in each process.
 
     Returns:
       The trained model.
@@ -110,6 +110,8 @@ def train(
       CorruptDataError: a checkpoint or a record is damaged.
     """
     strategy = strategy or tf.distribute.get_strategy()
+    if config.jit_compile:
+        check_that_xla_compiles(strategy)
     chief = is_chief(strategy)
     if chief:
         claim_output_folder(config.output_dir, bert_config)
@@ -132,9 +134,9 @@ def train(
         batch_size=config.batch_size,
         start_batch=state.next_batch,
     )
-    reporters: list[Callable[[TrainingReport], None]] = []
+    reporters = [log_report, *observers]
     if chief:
-        reporters = [log_report, TensorBoard(config.output_dir).write_report, *observers]
+        reporters.append(TensorBoard(config.output_dir).write_report)
     for report in _run(config, strategy, state, iter(batches)):
         for reporter in reporters:
             reporter(report)
@@ -208,7 +210,7 @@ def _call(
         return run(iterator, tf.constant(num_steps)).numpy()
     except tf.errors.OutOfRangeError:
         raise ValueError(
-            f"the data ended after {state.step} steps; training needs batches without an end"
+            "the data ended before num_train_steps: training needs batches without an end"
         ) from None
     except tf.errors.OpError as error:
         explained = explain_reading(error)

@@ -37,7 +37,8 @@ def random_batch(
     counts = random.integers(1, num_predictions + 1, num_examples)[:, None]
     mask = np.arange(width) < lengths
     weights = np.arange(num_predictions) < counts
-    positions = np.sort(random.integers(0, lengths, (num_examples, num_predictions)))
+    order = np.argsort(random.random(mask.shape) + 2 * ~mask)  # a permutation, padding last
+    positions = order[:, :num_predictions]
     batch = {
         "input_ids": random.integers(0, VOCAB_SIZE, mask.shape) * mask,
         "input_mask": mask,

@@ -1,0 +1,90 @@
+"""Bundles of named tensors: whole or not there, and readable by TensorFlow itself."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_data.errors import CorruptDataError
+from bert_data.training.checkpoints import (
+    Checkpoint,
+    latest_checkpoint,
+    remove_left_overs,
+    save_checkpoint,
+)
+
+
+def save(folder: Path, step: int, *, num_kept: int = 3) -> str:
+    values = {
+        "bert/kernel": np.full((2, 3), step, np.float32),
+        "global_step": np.int64(step),
+        "data/description": np.array("é", object),
+    }
+    return save_checkpoint(str(folder), step, values, num_kept=num_kept)
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    prefix = save(tmp_path, 7)
+    assert prefix == str(tmp_path / "model.ckpt-7")
+    checkpoint = Checkpoint(prefix)
+    np.testing.assert_array_equal(checkpoint.read("bert/kernel"), np.full((2, 3), 7))
+    assert checkpoint.read("global_step") == 7
+    assert checkpoint.read("data/description").decode() == "é"
+    assert checkpoint.shapes["bert/kernel"] == [2, 3]
+    assert "bert/kernel" in checkpoint and "bert/bias" not in checkpoint
+    with pytest.raises(ValueError, match=r"has no variable 'bert/bias'"):
+        checkpoint.read("bert/bias")
+    assert tf.train.load_variable(prefix, "bert/kernel").shape == (2, 3)
+
+
+def test_the_last_ones_are_kept(tmp_path: Path) -> None:
+    assert latest_checkpoint(str(tmp_path)) is None
+    for step in (5, 10, 100, 110):
+        save(tmp_path, step, num_kept=2)
+    assert latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-110")
+    assert Checkpoint(str(tmp_path)).prefix == str(tmp_path / "model.ckpt-110")
+    left = sorted(os.listdir(tmp_path))
+    assert [name for name in left if name.endswith(".index")] == [
+        "model.ckpt-100.index",
+        "model.ckpt-110.index",
+    ]
+    assert len(left) == 5
+    save(tmp_path, 110, num_kept=2)  # the same step again replaces its own
+    assert sorted(os.listdir(tmp_path)) == left
+
+
+def test_a_moved_folder_is_found_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    save(tmp_path / "a", 3)
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert latest_checkpoint(str(tmp_path / "b")) == str(tmp_path / "b" / "model.ckpt-3")
+
+
+def test_what_a_killed_run_leaves_is_removed(tmp_path: Path) -> None:
+    save(tmp_path, 3)
+    before = sorted(os.listdir(tmp_path))
+    left = "model.ckpt-6.data-00000-of-00001.tempstate123", "model.ckpt-6.index.tempstate9"
+    for name in (*left, ".checkpoint.partial"):
+        (tmp_path / name).write_bytes(b"x")
+    remove_left_overs(str(tmp_path))
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_no_checkpoint_is_told_by_name(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"there is no checkpoint '.*none' \(no file .*none.index"):
+        Checkpoint(str(tmp_path / "none"))
+    with pytest.raises(ValueError, match="there is no checkpoint"):
+        Checkpoint(str(tmp_path))
+
+
+def test_a_damaged_checkpoint_is_told(tmp_path: Path) -> None:
+    prefix = save(tmp_path, 3)
+    data = Path(f"{prefix}.data-00000-of-00001")
+    data.write_bytes(bytes(reversed(data.read_bytes())))
+    with pytest.raises(CorruptDataError, match="bert/kernel"):
+        Checkpoint(prefix).read("bert/kernel")
+    Path(f"{prefix}.index").write_bytes(b"")
+    with pytest.raises(CorruptDataError, match=r"model.ckpt-3.index"):
+        Checkpoint(prefix)

@@ -1,0 +1,104 @@
+"""Checkpoints in the form of the released ones, written and read by TensorFlow 1's Saver."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_data.training.checkpoints import save_checkpoint
+from bert_data.training.init_checkpoint import load_weights
+from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.optimizer import AdamWeightDecay
+from bert_data.training.state import TrainingState
+from tests.training import numpy_bert
+from tests.training.tiny import random_batch, tiny_config
+
+V1 = tf.compat.v1
+
+
+def released_values(**changes: object) -> dict[str, np.ndarray]:
+    """A model's weights under their released names, beside what Google's optimizer adds."""
+    random = np.random.default_rng(3)
+    weights = named_weights(pretraining_model(tiny_config(**changes)))
+    values = {name: random.normal(0, 0.5, v.shape) for name, v in weights.items()}
+    slots = {f"{name}/adam_{slot}": 0 * value for name, value in values.items() for slot in "mv"}
+    slots = {name: value + 0.25 for name, value in slots.items()}
+    return {name: value.astype(np.float32) for name, value in {**values, **slots}.items()}
+
+
+def write_as_tensorflow_1(folder: Path, values: dict[str, np.ndarray]) -> str:
+    with tf.Graph().as_default():
+        for name, value in values.items():
+            V1.get_variable(name, initializer=value)
+        V1.get_variable("global_step", initializer=np.int64(1000), trainable=False)
+        saver = V1.train.Saver()
+        with V1.Session() as session:
+            session.run(V1.global_variables_initializer())
+            return saver.save(session, str(folder / "bert_model.ckpt"), write_meta_graph=False)
+
+
+def test_a_released_checkpoint_gives_its_weights(tmp_path: Path) -> None:
+    values = released_values()
+    prefix = write_as_tensorflow_1(tmp_path, values)
+    model = pretraining_model(tiny_config())
+    load_weights(model, prefix)
+    for name, variable in named_weights(model).items():
+        np.testing.assert_array_equal(variable.numpy(), values[name])
+    batch = random_batch()
+    expected = numpy_bert.forward(values, batch, num_layers=2, num_heads=2, act="gelu")
+    np.testing.assert_allclose(model(batch)["masked_lm"], expected["masked_lm"], atol=1e-4)
+
+
+def test_googles_own_training_goes_on(tmp_path: Path) -> None:
+    values = released_values()
+    model = pretraining_model(tiny_config())
+    optimizer = AdamWeightDecay(0.1)
+    optimizer.build(model.trainable_variables)
+    state = TrainingState(model=model, optimizer=optimizer)
+    state.restore(write_as_tensorflow_1(tmp_path, values))
+    assert state.step == 1000 and state.next_batch == 0
+    np.testing.assert_array_equal(optimizer.momentums[0].numpy(), np.full((11, 8), 0.25))
+
+
+def test_tensorflow_1_reads_what_is_written_here(tmp_path: Path) -> None:
+    model = pretraining_model(tiny_config())
+    optimizer = AdamWeightDecay(0.1)
+    optimizer.build(model.trainable_variables)
+    state = TrainingState(model=model, optimizer=optimizer)
+    prefix = save_checkpoint(str(tmp_path), 0, state.values(), num_kept=1)
+    names = list(released_values())
+    with tf.Graph().as_default():
+        variables = {
+            name: V1.get_variable(name, initializer=0 * tf.train.load_variable(prefix, name))
+            for name in names
+        }
+        with V1.Session() as session:
+            V1.train.Saver().restore(session, prefix)
+            table = session.run(variables["bert/embeddings/word_embeddings"])
+    np.testing.assert_array_equal(table, model.encoder.embeddings.word_embeddings.numpy())
+
+
+def test_a_missing_variable_is_named(tmp_path: Path) -> None:
+    values = released_values()
+    del values["cls/seq_relationship/output_weights"]
+    prefix = write_as_tensorflow_1(tmp_path, values)
+    model = pretraining_model(tiny_config())
+    before = model.encoder.embeddings.word_embeddings.numpy()
+    with pytest.raises(ValueError) as error:
+        load_weights(model, prefix)
+    assert str(error.value) == (
+        f"checkpoint {prefix} has no variable 'cls/seq_relationship/output_weights', which the"
+        " model needs (1 of 46 are missing)"
+    )
+    np.testing.assert_array_equal(model.encoder.embeddings.word_embeddings.numpy(), before)
+
+
+def test_a_variable_of_another_shape_is_named(tmp_path: Path) -> None:
+    prefix = write_as_tensorflow_1(tmp_path, released_values(vocab_size=12))
+    with pytest.raises(ValueError) as error:
+        load_weights(pretraining_model(tiny_config()), prefix)
+    assert str(error.value) == (
+        "variable 'bert/embeddings/word_embeddings' is [11, 8] in the model's configuration and"
+        f" [12, 8] in checkpoint {prefix}"
+    )

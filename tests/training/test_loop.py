@@ -1,0 +1,172 @@
+"""Training from first to last step, restarts, and what is refused."""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bert_data.training.config import BertConfig
+from bert_data.training.evaluate import evaluate
+from bert_data.training.loop import TrainingConfig, train
+from bert_data.training.model import named_weights
+from bert_data.training.predict import load_pretrained
+from bert_data.training.report import TrainingReport
+from tests.training.tiny import batches_of, random_batch, tiny_config
+
+EXAMPLES = random_batch(num_examples=20)
+
+
+def config(folder: Path, **changes: object) -> TrainingConfig:
+    values = {
+        "output_dir": str(folder),
+        "num_train_steps": 12,
+        "batch_size": 8,
+        "learning_rate": 1e-2,
+        "num_warmup_steps": 2,
+        "save_checkpoints_steps": 5,
+        "log_every_steps": 4,
+    }
+    return TrainingConfig(**{**values, **changes})
+
+
+def small(**changes: object) -> BertConfig:
+    return tiny_config(**{"num_hidden_layers": 1, **changes})
+
+
+def losses_of(reports: list[TrainingReport]) -> list[float]:
+    return [float(loss) for report in reports for loss in report.losses]
+
+
+def test_overfits_fifty_examples(tmp_path: Path) -> None:
+    """What a word is follows from its neighbours here, so all of them can be learned."""
+    examples = random_batch(num_examples=50, width=10, seed=4)
+    bert = tiny_config(hidden_size=32, intermediate_size=64, initializer_range=0.1)
+    model = train(
+        config(tmp_path, num_train_steps=400, batch_size=50, num_warmup_steps=20,
+               log_every_steps=200, save_checkpoints_steps=400),
+        bert, batches_of(examples, 50),
+    )  # fmt: skip
+    results = evaluate(model, [examples])
+    assert results["masked_lm_accuracy"] > 0.95
+    assert results["next_sentence_accuracy"] > 0.95
+
+
+def test_goes_on_as_if_it_had_never_stopped(tmp_path: Path) -> None:
+    """In float16, where the scale of the loss must be remembered, too."""
+    bert = small(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.2)
+    batches = batches_of(EXAMPLES, 8)
+    straight: list[TrainingReport] = []
+    again: list[TrainingReport] = []
+    whole = config(tmp_path / "a", mixed_precision="float16")
+    train(whole, bert, batches, observers=[straight.append])
+    # A run that ends at the checkpoint of step 5: the files of a run that was killed after it.
+    broken = dataclasses.replace(whole, output_dir=str(tmp_path / "b"))
+
+    def stop(report: TrainingReport) -> None:
+        if report.step > 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(broken, bert, batches, observers=[stop])
+    train(broken, bert, batches, observers=[again.append])
+    assert losses_of(again) == losses_of(straight)[5:]
+    first, second = (load_pretrained(str(tmp_path / name)) for name in "ab")
+    for name, variable in named_weights(first).items():
+        np.testing.assert_array_equal(variable.numpy(), named_weights(second)[name].numpy())
+
+
+def test_steps_a_call_change_nothing(tmp_path: Path) -> None:
+    all_losses = []
+    for name, iterations in (("a", 1), ("b", 100)):
+        reports: list[TrainingReport] = []
+        short = config(tmp_path / name, iterations_per_loop=iterations)
+        train(short, small(), batches_of(EXAMPLES, 8), observers=[reports.append])
+        assert [report.step for report in reports] == [4, 5, 8, 10, 12]
+        all_losses.append(losses_of(reports))
+    assert all_losses[0] == all_losses[1]
+    assert len(all_losses[0]) == 12
+
+
+def test_reports_say_what_was_read(tmp_path: Path) -> None:
+    reports: list[TrainingReport] = []
+    train(config(tmp_path), small(), batches_of(EXAMPLES, 8), observers=[reports.append])
+    num_tokens = sum(report.num_tokens for report in reports)
+    rows = np.arange(12 * 8) % 20
+    assert num_tokens == EXAMPLES["input_mask"][rows].sum()
+    assert sum(report.num_examples for report in reports) == 12 * 8
+    assert reports[0].learning_rate == pytest.approx(1e-2 * (1 - 3 / 12))
+    assert reports[0].seconds_left > 0 and reports[-1].seconds_left == 0
+
+
+def test_the_folder_holds_what_is_needed_later(tmp_path: Path) -> None:
+    bert = small()
+    train(config(tmp_path, num_kept_checkpoints=2), bert, batches_of(EXAMPLES, 8))
+    names = sorted(os.listdir(tmp_path))
+    assert [name for name in names if name.endswith("index")] == [
+        "model.ckpt-10.index",
+        "model.ckpt-12.index",
+    ]
+    assert json.loads((tmp_path / "bert_config.json").read_text())["hidden_size"] == 8
+    assert any(name.startswith("events.") for name in names)
+    reports: list[TrainingReport] = []
+    train(config(tmp_path), bert, batches_of(EXAMPLES, 8), observers=[reports.append])
+    assert not reports  # all steps were done
+
+
+def test_starts_from_weights_of_another_run(tmp_path: Path) -> None:
+    bert, batches = small(), batches_of(EXAMPLES, 8)
+    train(config(tmp_path / "a"), bert, batches)
+    second = config(
+        tmp_path / "b", init_checkpoint=str(tmp_path / "a"), num_train_steps=1, num_warmup_steps=1
+    )
+    reports: list[TrainingReport] = []
+    train(second, bert, batches, observers=[reports.append])  # in its first step the rate is 0
+    first, other = (named_weights(load_pretrained(str(tmp_path / name))) for name in "ab")
+    for name, variable in first.items():
+        np.testing.assert_array_equal(variable.numpy(), other[name].numpy())
+    assert [report.step for report in reports] == [1]
+
+
+def test_another_configuration_is_refused(tmp_path: Path) -> None:
+    batches = batches_of(EXAMPLES, 8)
+    train(config(tmp_path), small(), batches)
+    with pytest.raises(ValueError, match="whose hidden_size is 8, not 16: use another output_dir"):
+        train(config(tmp_path, num_train_steps=20), small(hidden_size=16), batches)
+    train(config(tmp_path, num_train_steps=13), small(hidden_dropout_prob=0.1), batches)
+
+
+def test_data_that_end_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the data ended before num_train_steps"):
+        train(config(tmp_path), small(), batches_of(EXAMPLES, 8, repeat=False))
+
+
+def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
+    broken = {**EXAMPLES, "masked_lm_weights": EXAMPLES["masked_lm_weights"].copy()}
+    broken["masked_lm_weights"][17] = np.nan  # in the third batch
+    with pytest.raises(ValueError, match="the loss of step 3 is not a number"):
+        train(config(tmp_path, save_checkpoints_steps=2), small(), batches_of(broken, 8))
+    assert Path(tmp_path / "model.ckpt-2.index").exists()
+    assert not Path(tmp_path / "model.ckpt-4.index").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"num_train_steps": 0}, "num_train_steps is 0; a number >= 1 is allowed"),
+        ({"num_kept_checkpoints": 0}, "num_kept_checkpoints is 0"),
+        ({"num_warmup_steps": -1}, "num_warmup_steps is -1"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0; a number > 0"),
+    ],
+)
+def test_what_is_not_allowed_is_told(change: dict, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        config(Path("x"), **change)
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="cannot write to output_dir"):
+        train(config(tmp_path / "file" / "x"), small(), batches_of(EXAMPLES, 8))

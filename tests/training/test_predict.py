@@ -1,0 +1,62 @@
+"""Best guesses for masked words."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bert_data.training.loop import TrainingConfig, train
+from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.predict import best_guesses, load_pretrained
+from tests.training import numpy_bert
+from tests.training.tiny import batches_of, random_batch, tiny_config
+
+
+def test_guesses_are_the_likeliest_words() -> None:
+    model = pretraining_model(tiny_config())
+    texts = [[2, 4, 7, 3], [2, 4, 5, 4, 6, 3], [2, 3]]
+    guesses = best_guesses(model, texts, mask_id=4, k=3)
+    assert [len(masks) for masks in guesses] == [1, 2, 0]
+    weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
+    for text, masks in zip(texts[:2], guesses[:2], strict=True):
+        batch = {
+            "input_ids": np.array([text]),
+            "input_mask": np.ones((1, len(text)), int),
+            "segment_ids": np.zeros((1, len(text)), int),
+            "masked_lm_positions": np.array([[i for i, token in enumerate(text) if token == 4]]),
+        }
+        outputs = numpy_bert.forward(weights, batch, num_layers=2, num_heads=2, act="gelu")
+        probabilities = numpy_bert.softmax(outputs["masked_lm"])[0]
+        for mask, expected in zip(masks, probabilities, strict=True):
+            best = np.argsort(-expected)[:3]
+            assert [word for word, _ in mask] == best.tolist()
+            assert [p for _, p in mask] == pytest.approx(expected[best].tolist(), rel=1e-4)
+
+
+def test_texts_without_masks_have_no_guesses() -> None:
+    assert best_guesses(pretraining_model(tiny_config()), [[2, 3], []], mask_id=4) == [[], []]
+
+
+def test_texts_that_the_model_cannot_read_are_told() -> None:
+    model = pretraining_model(tiny_config())
+    with pytest.raises(ValueError, match="a text has 11 tokens; the model reads up to 10"):
+        best_guesses(model, [[4] * 11], mask_id=4)
+    with pytest.raises(ValueError, match="not below vocab_size, 11"):
+        best_guesses(model, [[4, 11]], mask_id=4)
+
+
+def test_loads_the_last_checkpoint_or_the_one_that_is_named(tmp_path: Path) -> None:
+    examples = random_batch(num_examples=8)
+    train(
+        TrainingConfig(output_dir=str(tmp_path), num_train_steps=4, batch_size=8,
+                       save_checkpoints_steps=2, num_warmup_steps=0, learning_rate=0.01),
+        tiny_config(), batches_of(examples, 8),
+    )  # fmt: skip
+    tables = [
+        load_pretrained(str(tmp_path / name)).encoder.embeddings.word_embeddings.numpy()
+        for name in ("", "model.ckpt-4", "model.ckpt-2")
+    ]
+    np.testing.assert_array_equal(tables[0], tables[1])
+    assert not np.array_equal(tables[0], tables[2])
+    with pytest.raises(ValueError, match=r"no bert_config.json"):
+        load_pretrained(str(tmp_path / "none" / "model.ckpt-4"))

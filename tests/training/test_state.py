@@ -1,0 +1,58 @@
+"""The place in the data, which a checkpoint remembers for the data it belongs to."""
+
+from pathlib import Path
+
+import pytest
+
+from bert_data.training.checkpoints import save_checkpoint
+from bert_data.training.model import pretraining_model
+from bert_data.training.optimizer import AdamWeightDecay
+from bert_data.training.state import TrainingState
+from tests.training.tiny import tiny_config
+
+
+def new_state(description: str, *, loss_scaling: bool = False) -> TrainingState:
+    model = pretraining_model(tiny_config(num_hidden_layers=1))
+    optimizer = AdamWeightDecay(0.1, loss_scaling=loss_scaling)
+    optimizer.build(model.trainable_variables)
+    return TrainingState(model=model, optimizer=optimizer, data_description=description)
+
+
+def restored(folder: Path, description: str, *, steps_more: int) -> TrainingState:
+    """A run that goes on from the folder's last checkpoint, some steps further, and saves."""
+    state = new_state(description)
+    state.restore(str(folder))
+    state.optimizer.iterations.assign(state.step + steps_more)
+    save_checkpoint(str(folder), state.step, state.values(), num_kept=9)
+    return state
+
+
+def test_other_data_are_read_from_their_beginning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = new_state("a")
+    state.optimizer.iterations.assign(5)
+    save_checkpoint(str(tmp_path), 5, state.values(), num_kept=9)
+    state = restored(tmp_path, "a", steps_more=2)
+    assert (state.step, state.next_batch) == (7, 7)
+    assert not caplog.records
+    state = restored(tmp_path, "b", steps_more=3)
+    assert (state.step, state.next_batch) == (10, 3)
+    assert "reading starts at the beginning (before: a; now: b)" in caplog.text
+    state = restored(tmp_path, "b", steps_more=1)
+    assert (state.step, state.next_batch) == (11, 4)
+    assert len(caplog.records) == 1
+
+
+def test_float16_may_be_switched_on_and_off(tmp_path: Path) -> None:
+    plain, scaled = new_state("a"), new_state("a", loss_scaling=True)
+    scaled.optimizer.loss_scale.assign(64.0)
+    save_checkpoint(str(tmp_path), 1, scaled.values(), num_kept=9)
+    plain.restore(str(tmp_path))
+    again = new_state("a", loss_scaling=True)
+    again.restore(str(tmp_path))
+    assert float(again.optimizer.loss_scale.numpy()) == 64.0
+    save_checkpoint(str(tmp_path), 2, plain.values(), num_kept=9)
+    again.optimizer.loss_scale.assign(32.0)
+    again.restore(str(tmp_path))
+    assert float(again.optimizer.loss_scale.numpy()) == 32.0
