@@ -19,7 +19,7 @@ from bert_data import features
 from bert_data.cli import entry
 
 _INPUT_FILE = flags.DEFINE_string(
-    "input_file", None, "Text: a file, a pattern or a comma-separated list of them; .gz and .zst are read.",
+    "input_file", None, "Text: files or patterns, separated by commas; .gz and .zst are read.",
     required=True,
 )  # fmt: skip
 _OUTPUT_FILE = flags.DEFINE_string(
@@ -27,44 +27,59 @@ _OUTPUT_FILE = flags.DEFINE_string(
     "TFRecord file, or a comma-separated list; path@N is N files path-00000-of-0000N. Records are "
     "dealt to the files in turn.", required=True,
 )  # fmt: skip
-_VOCAB_FILE = flags.DEFINE_string("vocab_file", None, "WordPiece vocabulary, one token a line.", required=True)
+_VOCAB_FILE = flags.DEFINE_string(
+    "vocab_file", None, "WordPiece vocabulary, one token a line.", required=True
+)
 _DO_LOWER_CASE = flags.DEFINE_bool(
     "do_lower_case", True, "Lower-case the text and drop accents: True for uncased models."
 )
-_DO_WHOLE_WORD_MASK = flags.DEFINE_bool("do_whole_word_mask", False, "Mask all pieces of a word together.")
-_MAX_SEQ_LENGTH = flags.DEFINE_integer("max_seq_length", 128, "Most tokens of an instance, 5 or more.")
+_DO_WHOLE_WORD_MASK = flags.DEFINE_bool(
+    "do_whole_word_mask", False, "Mask all pieces of a word together."
+)
+_MAX_SEQ_LENGTH = flags.DEFINE_integer(
+    "max_seq_length", 128, "Most tokens of an instance, 5 or more."
+)
 _MAX_PREDICTIONS_PER_SEQ = flags.DEFINE_integer(
     "max_predictions_per_seq", 20, "Most masked tokens of an instance."
 )
 _RANDOM_SEED = flags.DEFINE_integer("random_seed", 12345, "Seed of all random numbers.")
-_DUPE_FACTOR = flags.DEFINE_integer("dupe_factor", 10, "Passes over the text, each with other pairs and masks.")
+_DUPE_FACTOR = flags.DEFINE_integer(
+    "dupe_factor", 10, "Passes over the text, each with other pairs and masks."
+)
 _MASKED_LM_PROB = flags.DEFINE_float("masked_lm_prob", 0.15, "Share of tokens to predict.")
 _SHORT_SEQ_PROB = flags.DEFINE_float(
-    "short_seq_prob", 0.1, "Probability of a document whose instances are shorter than max_seq_length."
+    "short_seq_prob",
+    0.1,
+    "Probability of a document whose instances are shorter than max_seq_length.",
 )
 _RECORD_LAYOUT = flags.DEFINE_enum(
     "record_layout", features.RAGGED, features.LAYOUTS,
     "ragged: unpadded, with the row splits of whole words. reference: padded, as Google's.",
 )  # fmt: skip
-_COMPRESSION = flags.DEFINE_enum("compression", "none", features.COMPRESSIONS, "Of the TFRecord files.")
+_COMPRESSION = flags.DEFINE_enum(
+    "compression", "none", features.COMPRESSIONS, "Of the TFRecord files."
+)
 _NUM_WORKERS = flags.DEFINE_integer(
     "num_workers", 0, "Threads; 0 is all cores. The files do not depend on it."
 )
 _MAX_MEMORY_MB = flags.DEFINE_integer(
-    "max_memory_mb", 1000, "Memory to use, in MB, 300 or more; beyond it instances are sorted on disk."
+    "max_memory_mb",
+    1000,
+    "Memory to use, in MB, 300 or more; beyond it instances are sorted on disk.",
 )
 _WORK_DIR = flags.DEFINE_string(
     "work_dir", None, "Folder for what spills to disk (default: the folder of the first output)."
 )
 _ENCODING_ERRORS = flags.DEFINE_enum(
     "encoding_errors", "strict", ("strict", "replace", "ignore"),
-    "What to do with bytes that are not UTF-8: stop and name the line, or replace or drop and count.",
+    "What becomes of bytes that are not UTF-8: an error with the line, or they are counted and go.",
 )  # fmt: skip
 _OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace outputs that exist.")
 _NUM_EXAMPLES = flags.DEFINE_integer("num_examples", 3, "Records to show in the log.")
 
 
 def main(_: Sequence[str]) -> None:
+    """Turns the flags into a configuration and runs the stages."""
     from bert_data.instances.making import InstanceConfig
     from bert_data.records.dataset import DatasetConfig, create_dataset
     from bert_data.records.summary import describe_example, summarize

@@ -6,6 +6,7 @@ they should be are a `CorruptDataError`.
 """
 
 import os
+from typing import Self
 
 
 class CorruptDataError(Exception):
@@ -29,8 +30,10 @@ class CorruptDataError(Exception):
         self.offset = offset
         self.reason = reason
         self.record = record
-        where = f"byte offset {offset}" if record is None else f"record {record}, byte offset {offset}"
+        where = (
+            f"byte offset {offset}" if record is None else f"record {record}, byte offset {offset}"
+        )
         super().__init__(f"{self.path}: {where}: {reason}")
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[Self], tuple[str, int, str, int | None]]:
         return type(self), (self.path, self.offset, self.reason, self.record)

@@ -38,13 +38,17 @@ def expand_inputs(patterns: str) -> list[str]:
     for pattern in patterns.split(","):
         if not pattern:
             raise ValueError(f"an empty file name in the list of inputs {patterns!r}")
-        matches = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
+        matches = (
+            [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
+        )
         if not matches:
             raise ValueError(f"no file matches {pattern!r}")
         paths += matches
     for path in paths:
         if os.path.isdir(path):
-            raise IsADirectoryError(errno.EISDIR, "is a directory, not a file (name the files in it)", path)
+            raise IsADirectoryError(
+                errno.EISDIR, "is a directory, not a file (name the files in it)", path
+            )
     return paths
 
 
@@ -73,7 +77,9 @@ def expand_outputs(specification: str) -> OutputNames:
         if not entry:
             raise ValueError(f"an empty file name in the list of outputs {specification!r}")
         if entry.startswith(("gs://", "s3://", "hdfs://")):
-            raise ValueError(f"output {entry!r} is remote; write to a local folder and copy the files from there")
+            raise ValueError(
+                f"output {entry!r} is remote; write to a local folder and copy the files from there"
+            )
         sharded = _SHARDED.fullmatch(entry)
         name = name or (sharded["path"] if sharded else entry)
         if not sharded:
@@ -81,7 +87,9 @@ def expand_outputs(specification: str) -> OutputNames:
             continue
         count = int(sharded["count"])
         if not 1 <= count <= _MAX_SHARDS:
-            raise ValueError(f"output {entry!r} asks for {count} shards; 1 to {_MAX_SHARDS} are allowed")
+            raise ValueError(
+                f"output {entry!r} asks for {count} shards; 1 to {_MAX_SHARDS} are allowed"
+            )
         paths += [f"{sharded['path']}-{i:05d}-of-{count:05d}" for i in range(count)]
     seen: dict[str, str] = {}
     for path in paths:
@@ -108,7 +116,7 @@ class OutputSet:
     with OutputSet("train.tfrecord", ["train.tfrecord"], overwrite=False) as outputs:
         with outputs.open("train.tfrecord") as file:
             file.write(...)
-        outputs.commit(["train.tfrecord"], vouchers=[])
+        outputs.commit(["train.tfrecord"])
 
     A second run for the same set, at the same time, is refused. Leaving the block without `commit`
     removes all that was written, the folders made for it included.
@@ -117,7 +125,8 @@ class OutputSet:
     def __init__(
         self, name: str, paths: Sequence[str], *, overwrite: bool, work_dir: str | None = None
     ) -> None:
-        """
+        """Describes a set; nothing is made yet.
+
         Args:
           name: of the set; its lock lies beside it.
           paths: every file that the run will write under its final name; the one that is renamed
@@ -159,7 +168,9 @@ class OutputSet:
     def _refuse_existing(self) -> None:
         for path in self._paths:
             if os.path.lexists(path):
-                raise FileExistsError(errno.EEXIST, "exists already (--overwrite replaces it)", path)
+                raise FileExistsError(
+                    errno.EEXIST, "exists already (--overwrite replaces it)", path
+                )
 
     @contextlib.contextmanager
     def open(self, path: str) -> Iterator[IO[bytes]]:
@@ -168,7 +179,7 @@ class OutputSet:
             yield file
 
     def commit(
-        self, paths: Sequence[str], vouchers: Sequence[str], *, obsolete: Sequence[str] = ()
+        self, paths: Sequence[str], vouchers: Sequence[str] = (), *, obsolete: Sequence[str] = ()
     ) -> None:
         """Gives files of the set their final names.
 
@@ -232,7 +243,9 @@ def _take_lock(path: str) -> IO[str]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             lock.close()
-            raise BlockingIOError(errno.EAGAIN, "another run is writing this output", path) from None
+            raise BlockingIOError(
+                errno.EAGAIN, "another run is writing this output", path
+            ) from None
         if os.path.exists(path) and os.path.samestat(os.fstat(lock.fileno()), os.stat(path)):
             break
         lock.close()  # its owner removed it between our open and our lock

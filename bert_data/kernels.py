@@ -24,6 +24,9 @@ from absl import logging
 from numba.core import caching, event
 from numba.core.runtime import rtsys
 
+Scalar = Any
+"""A whole number that a kernel computes with: `int` to a caller, 64 bits in the kernel."""
+
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
 
 
@@ -34,10 +37,10 @@ def _source_digest(path: str) -> bytes:
 
 
 def _stamp(function: Callable[..., Any]) -> str:
-    """Hex digest of all that the machine code of `function` depends on but numba and the processor."""
+    """Hex digest of what a kernel's machine code depends on, numba and the processor apart."""
     digest = hashlib.sha256(_source_digest(function.__code__.co_filename))
     for name in sorted(function.__code__.co_names):
-        value = function.__globals__.get(name)
+        value: Any = function.__globals__.get(name)
         if hasattr(value, "kernel_stamp"):
             digest.update(f"{name}={value.kernel_stamp}".encode())
         elif isinstance(value, _CONSTANTS):
@@ -71,7 +74,7 @@ class _UserWide(_Stamped, caching.UserWideCacheLocator):
 
 
 class _CacheImpl(caching.CompileResultCacheImpl):
-    _locator_classes = [_Chosen, _BesideSource, _UserWide]
+    _locator_classes = (_Chosen, _BesideSource, _UserWide)
 
 
 class _KernelCache(caching.FunctionCache):

@@ -1,12 +1,12 @@
 """What a long stage says while it works: a bar with an ETA on a terminal, lines in a log elsewhere.
 
-    with progress("instances", total=2000, unit="document") as advance:
-        for document in documents:
-            ...
-            advance(1)
+with progress("instances", total=2000, unit="document") as advance:
+for document in documents:
+...
+advance(1)
 
-    terminal   instances:  42%|####      | 840/2000 [00:03<00:04, 271 document/s]
-    log        instances: 42% (840 of 2,000 documents), 0:00:04 left
+terminal   instances:  42%|####      | 840/2000 [00:03<00:04, 271 document/s]
+log        instances: 42% (840 of 2,000 documents), 0:00:04 left
 """
 
 import contextlib
@@ -60,11 +60,8 @@ class _Lines:
             logging.info("%s: %s %s", self._name, f"{self._done:,}", unit)
             return
         left = (now - self._start) * (self._total - self._done) / self._done
-        logging.info(
-            "%s: %d%% (%s of %s %s), %s left",
-            self._name, 100 * self._done // self._total, f"{self._done:,}", f"{self._total:,}", unit,
-            duration(left),
-        )  # fmt: skip
+        done = f"{100 * self._done // self._total}% ({self._done:,} of {self._total:,} {unit})"
+        logging.info("%s: %s, %s left", self._name, done, duration(left))
 
 
 def duration(seconds: float) -> str:

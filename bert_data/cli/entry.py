@@ -36,7 +36,7 @@ def run(main: Callable[[Sequence[str]], object]) -> None:
 
 
 def _parse_flags(argv: Sequence[str]) -> list[str]:
-    """absl's own parsing, with a mistyped flag told in one line and without the whole help."""
+    """Parses as absl does, with a mistyped flag told in one line and without the whole help."""
     try:
         return flags.FLAGS(list(argv))
     except flags.Error as error:

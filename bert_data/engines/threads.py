@@ -1,6 +1,6 @@
 """Runs a function on items in threads and gives the results in the items' order.
 
-    ordered_map(len, ["a", "bb", "ccc"], num_workers=2)  ->  1, 2, 3
+ordered_map(len, ["a", "bb", "ccc"], num_workers=2)  ->  1, 2, 3
 """
 
 import collections

@@ -83,8 +83,14 @@ class InstanceConfig:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class InstanceCounts:
-    """What was made: instances, those with a random next sentence, their tokens without padding,
-    and the tokens to predict by what stands in their place."""
+    """What was made.
+
+    Attributes:
+      num_instances: in all.
+      num_random_next: those whose second half comes from elsewhere.
+      num_tokens: in all of them, without padding.
+      num_masked, num_kept, num_replaced: tokens to predict, by what stands in their place.
+    """
 
     num_instances: int
     num_random_next: int
@@ -179,7 +185,7 @@ def _fill_spool(
                     stream, sentences, cursor, lengths_rule, rule, scratch, counts, rows
                 )
                 with naming(spool.name):
-                    spool.write(memoryview(rows[:num_rows]).cast("B"))
+                    spool.write(rows[:num_rows].data)
                 advance(int(cursor[DOCUMENT]) - before)
     return InstanceCounts(
         num_instances=int(counts[NUM_INSTANCES]),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bert_data.instances.mersenne import draw_below, draw_unit
 from bert_data.instances.rows import HEADER_WORDS
 from bert_data.instances.shuffling import shuffle_down
-from bert_data.kernels import inner
+from bert_data.kernels import Scalar, inner
 
 NUM_MASKED, NUM_KEPT, NUM_REPLACED = 0, 1, 2
 
@@ -57,19 +57,31 @@ def masking_scratch(max_seq_length: int) -> MaskingScratch:
     )
 
 
-def num_to_predict(max_seq_length: int, masked_lm_prob: float, max_predictions: int) -> NDArray[np.int32]:
+def num_to_predict(
+    max_seq_length: int, masked_lm_prob: float, max_predictions: int
+) -> NDArray[np.int32]:
     """Predictions for an instance of n tokens, [CLS] and [SEP] counted, n = 0 ... max_seq_length.
 
     Returns:
       int32[max_seq_length + 1]: min(max_predictions, max(1, round(n * masked_lm_prob))), where
       round is half-to-even on the double product.
     """
-    counts = [min(max_predictions, max(1, round(n * masked_lm_prob))) for n in range(max_seq_length + 1)]
+    counts = [
+        min(max_predictions, max(1, round(n * masked_lm_prob))) for n in range(max_seq_length + 1)
+    ]
     return np.array(counts, np.int32)
 
 
 @inner
-def _find_words(ids, a_begin, a_length, b_begin, b_length, continues, starts):
+def _find_words(
+    ids: NDArray[np.integer],
+    a_begin: Scalar,
+    a_length: Scalar,
+    b_begin: Scalar,
+    b_length: Scalar,
+    continues: NDArray[np.bool_],
+    starts: NDArray[np.uint16],
+) -> Scalar:
     """Fills starts[: words + 1] with the first token of each candidate; returns the words."""
     num_tokens = a_length + b_length
     num_words = 0
@@ -83,7 +95,19 @@ def _find_words(ids, a_begin, a_length, b_begin, b_length, continues, starts):
 
 
 @inner
-def mask_tokens(draws, position, ids, a_begin, a_length, b_begin, b_length, rule, scratch, counts, row):
+def mask_tokens(
+    draws: NDArray[np.uint32],
+    position: Scalar,
+    ids: NDArray[np.integer],
+    a_begin: Scalar,
+    a_length: Scalar,
+    b_begin: Scalar,
+    b_length: Scalar,
+    rule: MaskingRule,
+    scratch: MaskingScratch,
+    counts: NDArray[np.int64],
+    row: NDArray[np.uint32],
+) -> tuple[Scalar, Scalar]:
     """Chooses the predictions of one instance.
 
     Args:
@@ -143,7 +167,9 @@ def mask_tokens(draws, position, ids, a_begin, a_length, b_begin, b_length, rule
 
 
 @inner
-def _compact(predictions, stop, num_chosen, row):
+def _compact(
+    predictions: NDArray[np.uint32], stop: Scalar, num_chosen: Scalar, row: NDArray[np.uint32]
+) -> None:
     """Moves the words that are not zero behind the row's header, in order, and zeroes their places.
 
     No prediction is the word 0, for none is at position 0, where [CLS] is.

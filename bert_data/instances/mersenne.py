@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import inner
+from bert_data.kernels import Scalar, inner
 
 _N = 624
 _M = 397
@@ -67,13 +67,13 @@ def seeded_stream(seed: int, *, reserve: int = 4096) -> RandomStream:
 
 
 @inner
-def _mix(upper, lower, far):
+def _mix(upper: np.uint32, lower: np.uint32, far: np.uint32) -> np.uint32:
     bits = (upper & _UPPER) | (lower & _LOWER)
     return far ^ (bits >> _ONE) ^ ((lower & _ONE) * _TWIST)
 
 
 @inner
-def refill(state, draws, start):
+def refill(state: NDArray[np.uint32], draws: NDArray[np.uint32], start: Scalar) -> None:
     """Makes the next outputs, for draws[start:], whose size is a multiple of 624.
 
     The recurrence is split where it wraps, so that each loop has no short dependency and the
@@ -94,7 +94,9 @@ def refill(state, draws, start):
 
 
 @inner
-def top_up(state, draws, position, reserve):
+def top_up(
+    state: NDArray[np.uint32], draws: NDArray[np.uint32], position: Scalar, reserve: Scalar
+) -> Scalar:
     """Sees to it that `reserve` draws are there from the position on; returns the position."""
     if draws.size - position >= reserve:
         return position
@@ -107,7 +109,7 @@ def top_up(state, draws, position, reserve):
 
 
 @inner
-def draw_below(draws, position, limit):
+def draw_below(draws: NDArray[np.uint32], position: Scalar, limit: Scalar) -> tuple[Scalar, Scalar]:
     """CPython's randbelow(limit), 1 <= limit < 2**32: (int64 in [0, limit), the position after it).
 
     The top bits of an output, as many as `limit` has, until they are below it.
@@ -126,7 +128,7 @@ def draw_below(draws, position, limit):
 
 
 @inner
-def draw_unit(draws, position):
+def draw_unit(draws: NDArray[np.uint32], position: Scalar) -> tuple[float, Scalar]:
     """CPython's random(): (float64 in [0, 1) with 53 random bits, the position after it)."""
     high = np.int64(draws[position] >> np.uint32(5))
     low = np.int64(draws[position + 1] >> np.uint32(6))

@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.instances.masking import mask_tokens
-from bert_data.instances.mersenne import draw_below, draw_unit, top_up
-from bert_data.instances.rows import HEADER_WORDS
-from bert_data.kernels import inner, kernel
+from bert_data.instances.masking import MaskingRule, MaskingScratch, mask_tokens
+from bert_data.instances.mersenne import RandomStream, draw_below, draw_unit, top_up
+from bert_data.kernels import Scalar, inner, kernel
 
 DOCUMENT, SENTENCE, TARGET = 0, 1, 2  # of a cursor
 NO_SENTENCE = -1
@@ -63,9 +62,11 @@ class LengthRule(NamedTuple):
 
 
 @inner
-def _gather(lengths, start, stop, target):
+def _gather(
+    lengths: NDArray[np.int32], start: Scalar, stop: Scalar, target: Scalar
+) -> tuple[Scalar, Scalar]:
     """Sentences from `start` until `target` tokens are met or `stop` comes: (end, tokens)."""
-    num_tokens = np.int64(0)
+    num_tokens: Scalar = np.int64(0)
     end = start
     while True:
         num_tokens += lengths[end]
@@ -75,7 +76,13 @@ def _gather(lengths, start, stop, target):
 
 
 @inner
-def _draw_other(draws, position, bounds, order, document):
+def _draw_other(
+    draws: NDArray[np.uint32],
+    position: Scalar,
+    bounds: NDArray[np.int64],
+    order: NDArray[np.uint32],
+    document: Scalar,
+) -> tuple[Scalar, Scalar, Scalar]:
     """A random sentence of another document: (sentence, end of its document, position).
 
     The tenth draw of a document may be the same one again.
@@ -92,7 +99,14 @@ def _draw_other(draws, position, bounds, order, document):
 
 
 @inner
-def _truncate(state, draws, position, a_length, b_length, max_num_tokens):
+def _truncate(
+    state: NDArray[np.uint32],
+    draws: NDArray[np.uint32],
+    position: Scalar,
+    a_length: Scalar,
+    b_length: Scalar,
+    max_num_tokens: Scalar,
+) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar]:
     """Cuts the longer side (a tie: B), token by token: (A's front, A, B's front, B, position)."""
     a_front = b_front = np.int64(0)
     while a_length + b_length > max_num_tokens:
@@ -110,7 +124,15 @@ def _truncate(state, draws, position, a_length, b_length, max_num_tokens):
 
 
 @inner
-def _choose_pair(draws, position, sentences, document, sentence, stop, target):
+def _choose_pair(
+    draws: NDArray[np.uint32],
+    position: Scalar,
+    sentences: Sentences,
+    document: Scalar,
+    sentence: Scalar,
+    stop: Scalar,
+    target: Scalar,
+) -> tuple[Scalar, Scalar, Scalar, Scalar, bool, Scalar]:
     """One chunk made into A and B, before truncation.
 
     Returns:
@@ -137,7 +159,9 @@ def _choose_pair(draws, position, sentences, document, sentence, stop, target):
 
 
 @inner
-def _begin_document(draws, position, short_seq_prob, max_num_tokens):
+def _begin_document(
+    draws: NDArray[np.uint32], position: Scalar, short_seq_prob: float, max_num_tokens: Scalar
+) -> tuple[Scalar, Scalar]:
     """The target length of a document's instances: (tokens, position)."""
     unit, position = draw_unit(draws, position)
     if unit >= short_seq_prob:
@@ -147,7 +171,16 @@ def _begin_document(draws, position, short_seq_prob, max_num_tokens):
 
 
 @kernel
-def make_rows(stream, sentences, cursor, lengths_rule, rule, scratch, counts, rows):
+def make_rows(
+    stream: RandomStream,
+    sentences: Sentences,
+    cursor: NDArray[np.int64],
+    lengths_rule: LengthRule,
+    rule: MaskingRule,
+    scratch: MaskingScratch,
+    counts: NDArray[np.int64],
+    rows: NDArray[np.uint32],
+) -> Scalar:
     """Makes instances until `rows` is full or every document has had its turn.
 
     Args:
@@ -164,7 +197,12 @@ def make_rows(stream, sentences, cursor, lengths_rule, rule, scratch, counts, ro
       The number of rows filled.
     """
     state, draws, position = stream.state, stream.draws, stream.position[0]
-    ids, offsets, bounds, order = sentences.ids, sentences.offsets, sentences.bounds, sentences.order
+    ids, offsets, bounds, order = (
+        sentences.ids,
+        sentences.offsets,
+        sentences.bounds,
+        sentences.order,
+    )
     document, sentence, target = cursor[DOCUMENT], cursor[SENTENCE], cursor[TARGET]
     max_num_tokens = lengths_rule.max_num_tokens
     id_bytes = np.int64(ids.itemsize)

@@ -1,8 +1,8 @@
 """An instance as a row of 32-bit words: where its tokens lie in the store, and what is masked.
 
-    word   0 1        2 3        4                5                            6 ...
-           A begins   B begins   len(B)<<16 |     predictions<<1 |             position<<code_bits | code,
-           (64 bits)  (64 bits)  len(A)           B is a random next sentence  positions ascending
+    word   0 1        2 3        4              5                  6 ...
+           A begins   B begins   len(B)<<16 |   predictions<<1 |   position<<code_bits | code,
+           (64 bits)  (64 bits)  len(A)         B is random        positions ascending
 
 A and B are always ranges of the token store, also after truncation, so a row needs about 100 bytes
 where the tokens, masks and labels of an instance of length 128 need 340. A code is the id that
@@ -58,7 +58,9 @@ class Instance:
     is_random_next: bool
 
 
-def decode_row(row: NDArray[np.uint32], ids: NDArray[np.integer], vocabulary: Vocabulary) -> Instance:
+def decode_row(
+    row: NDArray[np.uint32], ids: NDArray[np.integer], vocabulary: Vocabulary
+) -> Instance:
     """Reads a row: uint32[words], with `ids` the tokens of the store that it points into."""
     words: Sequence[int] = row.tolist()
     a_begin, b_begin = words[0] | words[1] << 32, words[2] | words[3] << 32

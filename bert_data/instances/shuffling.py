@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.instances.mersenne import RandomStream, top_up
-from bert_data.kernels import inner, kernel
+from bert_data.kernels import Scalar, inner, kernel
 
 
 @inner
-def shuffle_down(draws, position, items, i):
+def shuffle_down(
+    draws: NDArray[np.uint32], position: Scalar, items: NDArray[np.unsignedinteger], i: Scalar
+) -> tuple[Scalar, Scalar]:
     """Goes on with a shuffle at item i, down to item 1 or the end of the draws.
 
     Returns:
@@ -40,7 +42,7 @@ def shuffle_down(draws, position, items, i):
 
 
 @kernel
-def _shuffle(stream, items):
+def _shuffle(stream: RandomStream, items: NDArray[np.unsignedinteger]) -> None:
     state, draws, position = stream.state, stream.draws, stream.position[0]
     i = items.size - 1
     while i >= 1:

@@ -1,11 +1,12 @@
-"""CRC-32C (Castagnoli), the checksum of TFRecord files, with the processor's instruction where it has one.
+"""CRC-32C (Castagnoli), the checksum of TFRecord files, by the processor's own instruction.
 
     crc32c(b"123456789") == 0xE3069283
 
-x86-64 processors since 2008 (SSE 4.2) compute it eight bytes at a time; elsewhere tables do.
+x86-64 processors since 2008 (SSE 4.2) have it, for eight bytes at a time; elsewhere tables serve.
 """
 
 import platform
+from typing import Any
 
 import llvmlite.binding
 import numpy as np
@@ -48,17 +49,19 @@ _TABLES = _make_tables()
 
 
 @intrinsic
-def _crc_of_8_bytes(typing_context, crc, data, start):
+def _crc_of_8_bytes(typing_context: Any, crc: Any, data: Any, start: Any) -> Any:
     """The checksum `crc` (uint64) gone on over data[start : start + 8] (uint8 array)."""
 
-    def generate(context, builder, signature, arguments):
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         crc_value, array_value, start_value = arguments
         array = context.make_array(signature.args[1])(context, builder, array_value)
         address = builder.gep(array.data, [start_value])
         word_type = ir.IntType(64)
         word = builder.load(builder.bitcast(address, word_type.as_pointer()), align=1)
         function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(word_type, [word_type, word_type]), "llvm.x86.sse42.crc32.64.64"
+            builder.module,
+            ir.FunctionType(word_type, [word_type, word_type]),
+            "llvm.x86.sse42.crc32.64.64",
         )
         return builder.call(function, [crc_value, word])
 
@@ -66,14 +69,14 @@ def _crc_of_8_bytes(typing_context, crc, data, start):
 
 
 @inner
-def _extend_bytes(crc, data, start, stop):
+def _extend_bytes(crc: np.uint32, data: NDArray[np.uint8], start: int, stop: int) -> np.uint32:
     for i in range(start, stop):
         crc = _TABLES[0, (crc ^ data[i]) & _BYTE] ^ (crc >> np.uint32(8))
     return crc
 
 
 @inner
-def _extend_by_tables(crc, data, start, stop):
+def _extend_by_tables(crc: np.uint32, data: NDArray[np.uint8], start: int, stop: int) -> np.uint32:
     """Eight bytes a step (Kounavis and Berry 2005, slicing-by-8)."""
     while stop - start >= 8:
         low = crc ^ (
@@ -97,7 +100,9 @@ def _extend_by_tables(crc, data, start, stop):
 
 
 @inner
-def _extend_by_instruction(crc, data, start, stop):
+def _extend_by_instruction(
+    crc: np.uint32, data: NDArray[np.uint8], start: int, stop: int
+) -> np.uint32:
     wide = np.uint64(crc)
     while stop - start >= 8:
         wide = _crc_of_8_bytes(wide, data, start)
@@ -109,7 +114,7 @@ _extend = _extend_by_instruction if HAS_INSTRUCTION else _extend_by_tables
 
 
 @kernel
-def crc32c_of_range(data, start, stop, crc):
+def crc32c_of_range(data: NDArray[np.uint8], start: int, stop: int, crc: np.uint32) -> np.uint32:
     """CRC-32C of data[start:stop].
 
     Args:
@@ -124,7 +129,7 @@ def crc32c_of_range(data, start, stop, crc):
 
 
 @kernel
-def masked_crc32c_of_range(data, start, stop):
+def masked_crc32c_of_range(data: NDArray[np.uint8], start: int, stop: int) -> np.uint32:
     """The checksum as TFRecord files store it: rotated by 15 bits, plus a constant; uint32."""
     crc = crc32c_of_range(data, start, stop, np.uint32(0))
     return (crc >> np.uint32(15) | crc << np.uint32(17)) + _MASK_DELTA

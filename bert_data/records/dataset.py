@@ -1,13 +1,16 @@
-"""From text to a set of shards: the stages in their order, what they spill, and what is left of them.
+"""From text to a set of shards: the stages in their order, and what they leave.
 
-    text --fill_store--> token store --make_instances--> spool --write_shards--> shards, indexes
-                                                                          then the manifests, last
+text --fill_store--> token store --make_instances--> spool --write_shards--> shards, indexes
+then the manifests, last
 """
 
 import dataclasses
 import os
 import time
 from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bert_data import features
 from bert_data.engines.threads import count_workers
@@ -53,7 +56,7 @@ class DatasetConfig:
     output_file: str
     vocab_file: str
     do_lower_case: bool = True
-    instances: InstanceConfig = InstanceConfig()
+    instances: InstanceConfig = dataclasses.field(default_factory=InstanceConfig)
     record_layout: str = features.RAGGED
     compression: str = "none"
     encoding_errors: str = "strict"
@@ -66,7 +69,9 @@ class DatasetConfig:
     def __post_init__(self) -> None:
         if self.encoding_errors not in ENCODING_ERRORS:
             allowed = ", ".join(ENCODING_ERRORS)
-            raise ValueError(f"encoding_errors is {self.encoding_errors!r}; one of {allowed} is allowed")
+            raise ValueError(
+                f"encoding_errors is {self.encoding_errors!r}; one of {allowed} is allowed"
+            )
         if self.max_memory_mb < _MIN_MEMORY_MB:
             raise ValueError(
                 f"max_memory_mb is {self.max_memory_mb}; {_MIN_MEMORY_MB} or more is allowed"
@@ -159,7 +164,9 @@ def create_dataset(config: DatasetConfig) -> Dataset:
         manifest = _manifest(config, vocabulary, tokens, instances.counts, files)
         for path in manifests:
             with outputs.open(path) as file:
-                file.write(_part_in_folder(manifest, names.paths, os.path.dirname(path)).to_json().encode())
+                file.write(
+                    _part_in_folder(manifest, names.paths, os.path.dirname(path)).to_json().encode()
+                )
         obsolete = _obsolete(manifests, {*names.paths, *indexes})
         outputs.commit([*names.paths, *indexes], manifests, obsolete=obsolete)
     return Dataset(
@@ -186,7 +193,7 @@ def _max_rows_bytes(max_memory_mb: int) -> int:
 
 
 def _first_records(
-    path: str, instances: Instances, ids: object, vocabulary: Vocabulary, count: int
+    path: str, instances: Instances, ids: NDArray[np.integer], vocabulary: Vocabulary, count: int
 ) -> list[Instance]:
     rows = read_rows(path, instances.num_words, instances.order[:count])
     return [decode_row(row, ids, vocabulary) for row in rows]

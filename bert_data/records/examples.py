@@ -6,7 +6,7 @@ An Example is a protobuf map and protobuf leaves the order of a map's entries op
 sorted by key, which is protobuf's deterministic serialization, so equal records are equal bytes.
 On the wire (protobuf encoding, field numbers of tensorflow/core/example):
 
-    Example 0A n ( entry 0A n ( key 0A n "input_ids"  value 12 n ( list 1A n ( packed 0A n varints ))))...
+    Example 0A n ( entry 0A n ( key 0A n "input_ids"  value 12 n ( list 1A n ( 0A n varints )))) ...
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bert_data import features
 from bert_data.instances.rows import HEADER_WORDS, code_bits
-from bert_data.kernels import inner, kernel
+from bert_data.kernels import Scalar, inner, kernel
 from bert_data.records.crc32c import masked_crc32c_of_range
 from bert_data.tokens.vocabulary import Vocabulary
 
@@ -93,7 +93,7 @@ def max_record_bytes(max_seq_length: int, max_predictions_per_seq: int) -> int:
 
 
 @inner
-def _varint_size(value):
+def _varint_size(value: Scalar) -> Scalar:
     size = np.int64(1)
     while value >= 128:
         value >>= 7
@@ -102,7 +102,7 @@ def _varint_size(value):
 
 
 @inner
-def _put_varint(out, at, value):
+def _put_varint(out: NDArray[np.uint8], at: Scalar, value: Scalar) -> Scalar:
     while value >= 128:
         out[at] = value & 127 | 128
         value >>= 7
@@ -112,7 +112,7 @@ def _put_varint(out, at, value):
 
 
 @inner
-def _varints_size(values, num_values):
+def _varints_size(values: NDArray[np.int32], num_values: Scalar) -> Scalar:
     """Bytes of packed varints; values in [0, 2**31)."""
     size = np.int64(num_values)
     for i in range(num_values):
@@ -127,8 +127,10 @@ def _varints_size(values, num_values):
 
 
 @inner
-def _put_varints(out, at, values, num_values, size):
-    """Packed varints of `size` bytes, without branches that cannot be predicted; returns the end."""
+def _put_varints(
+    out: NDArray[np.uint8], at: Scalar, values: NDArray[np.int32], num_values: Scalar, size: Scalar
+) -> Scalar:
+    """Packed varints of `size` bytes, by code without unpredictable branches; returns the end."""
     if size == num_values:
         for i in range(num_values):
             out[at + i] = values[i]
@@ -147,19 +149,19 @@ def _put_varints(out, at, values, num_values, size):
 
 
 @inner
-def _fill(out, at, value, count):
+def _fill(out: NDArray[np.uint8], at: Scalar, value: Scalar, count: Scalar) -> Scalar:
     for i in range(count):
         out[at + i] = value
     return at + count
 
 
 @inner
-def _list_size(payload_size):
+def _list_size(payload_size: Scalar) -> Scalar:
     return payload_size + 1 + _varint_size(payload_size) if payload_size else np.int64(0)
 
 
 @inner
-def _entry_size(key_length, payload_size):
+def _entry_size(key_length: Scalar, payload_size: Scalar) -> Scalar:
     """Bytes of a map entry behind its tag and length."""
     list_size = _list_size(payload_size)
     feature_size = 1 + _varint_size(list_size) + list_size
@@ -167,7 +169,14 @@ def _entry_size(key_length, payload_size):
 
 
 @inner
-def _put_header(out, at, key, name, name_length, payload_size):
+def _put_header(
+    out: NDArray[np.uint8],
+    at: Scalar,
+    key: Scalar,
+    name: NDArray[np.uint8],
+    name_length: Scalar,
+    payload_size: Scalar,
+) -> Scalar:
     """The bytes of an entry before its payload; returns their end."""
     list_size = _list_size(payload_size)
     out[at] = _FIELD_1
@@ -188,7 +197,13 @@ def _put_header(out, at, key, name, name_length, payload_size):
 
 
 @inner
-def _assemble_tokens(row, ids, layout, values, counts):
+def _assemble_tokens(
+    row: NDArray[np.uint32],
+    ids: NDArray[np.integer],
+    layout: RecordLayout,
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> tuple[Scalar, Scalar]:
     """Reads the tokens, segments, mask and words of a row: (tokens, B's start)."""
     tokens, segments, mask = values[_IDS], values[_SEGMENTS], values[_MASK]
     a_begin = np.int64(row[0]) | np.int64(row[1]) << 32
@@ -203,7 +218,7 @@ def _assemble_tokens(row, ids, layout, values, counts):
     for i in range(b_length):
         tokens[b_start + i] = ids[b_begin + i]
     tokens[num_tokens - 1] = layout.sep_id
-    length = max(num_tokens, layout.seq_length)
+    length: Scalar = max(num_tokens, layout.seq_length)
     for i in range(num_tokens, length):
         tokens[i] = 0
     for i in range(length):
@@ -214,22 +229,40 @@ def _assemble_tokens(row, ids, layout, values, counts):
 
 
 @inner
-def _assemble_words(layout, values, counts, num_tokens, b_start):
+def _assemble_words(
+    layout: RecordLayout,
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    num_tokens: Scalar,
+    b_start: Scalar,
+) -> None:
     """Finds the row splits of the pieces into words."""
     tokens, splits, continues = values[_IDS], values[_SPLITS], layout.continues
     num_words = np.int64(0)
     for i in range(num_tokens):
         splits[num_words] = i  # overwritten by the next piece if this one begins no word
-        is_first = i <= 1 or i == b_start  # after [CLS] or [SEP], also where B was cut inside a word
+        is_first = (
+            i <= 1 or i == b_start
+        )  # after [CLS] or [SEP], also where B was cut inside a word
         num_words += np.int64(is_first or not continues[tokens[i]])
     splits[num_words] = num_tokens
     counts[_SPLITS] = num_words + 1
 
 
 @inner
-def _assemble_predictions(row, layout, values, counts):
+def _assemble_predictions(
+    row: NDArray[np.uint32],
+    layout: RecordLayout,
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> None:
     """Reads what is to be predicted, and puts masks and random words among the tokens."""
-    tokens, positions, labels, weights = values[_IDS], values[_POSITIONS], values[_LABELS], values[_WEIGHTS]
+    tokens, positions, labels, weights = (
+        values[_IDS],
+        values[_POSITIONS],
+        values[_LABELS],
+        values[_WEIGHTS],
+    )
     num_predictions = np.int64(row[5]) >> 1
     keep = (np.int64(1) << layout.code_bits) - 1
     for i in range(num_predictions):
@@ -238,7 +271,7 @@ def _assemble_predictions(row, layout, values, counts):
         positions[i], labels[i], weights[i] = position, tokens[position], _ONE_AS_FLOAT32
         if code != keep:
             tokens[position] = code
-    num_values = max(num_predictions, layout.predictions)
+    num_values: Scalar = max(num_predictions, layout.predictions)
     for i in range(num_predictions, num_values):
         positions[i] = labels[i] = weights[i] = 0
     counts[_POSITIONS] = counts[_LABELS] = counts[_WEIGHTS] = num_values
@@ -247,14 +280,23 @@ def _assemble_predictions(row, layout, values, counts):
 
 
 @inner
-def _put_little_endian(out, at, value, num_bytes):
+def _put_little_endian(
+    out: NDArray[np.uint8], at: Scalar, value: Scalar, num_bytes: Scalar
+) -> Scalar:
     for i in range(num_bytes):
         out[at + i] = value >> (8 * i) & 255
     return at + num_bytes
 
 
 @inner
-def _put_example(out, at, layout, values, counts, sizes):
+def _put_example(
+    out: NDArray[np.uint8],
+    at: Scalar,
+    layout: RecordLayout,
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> Scalar:
     """One Example; returns its end."""
     names, name_lengths = layout.names, layout.name_lengths
     entries_size = np.int64(0)
@@ -278,7 +320,16 @@ def _put_example(out, at, layout, values, counts, sizes):
 
 
 @kernel
-def write_records(rows, order, ids, layout, values, out, ends, num_tokens):
+def write_records(
+    rows: NDArray[np.uint32],
+    order: NDArray[np.uint32],
+    ids: NDArray[np.integer],
+    layout: RecordLayout,
+    values: NDArray[np.int32],
+    out: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    num_tokens: NDArray[np.uint32],
+) -> Scalar:
     """Writes records, one after another.
 
     Args:

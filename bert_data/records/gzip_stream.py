@@ -1,6 +1,6 @@
 """One gzip file from chunks that are compressed side by side.
 
-    header | deflate(chunk 0), flushed to a byte | deflate(chunk 1) | ... | empty last block | crc, size
+    header | deflate(chunk 0), up to a whole byte | deflate(chunk 1) | ... | last block | crc, size
 
 Each chunk is a run of whole deflate blocks (RFC 1951, 3.2.4: a flush ends with an empty stored
 block), so the chunks follow each other in one stream that any gzip reader reads. Where it is cut
@@ -26,7 +26,8 @@ class GzipStream:
     """Puts the frame of a gzip file around chunks."""
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
-        """
+        """Begins the file.
+
         Args:
           write: takes the bytes of the file, in order.
         """

@@ -26,7 +26,7 @@ FORMAT_VERSION = 1
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ManifestFile:
-    """A shard: its name relative to the manifest, its records, and its bytes as they are on disk."""
+    """A shard: its name beside the manifest, its records, and its bytes as they are on disk."""
 
     name: str
     num_records: int
@@ -94,7 +94,9 @@ def read_manifest(path: str) -> Manifest:
         data = json.loads(text)
         if data["format"] != FORMAT or data["format_version"] != FORMAT_VERSION:
             found = f"{data['format']!r} version {data['format_version']}"
-            raise CorruptDataError(path, 0, f"{found}; {FORMAT!r} version {FORMAT_VERSION} can be read")
+            raise CorruptDataError(
+                path, 0, f"{found}; {FORMAT!r} version {FORMAT_VERSION} can be read"
+            )
         manifest = Manifest(
             record_layout=data["record_layout"],
             compression=data["compression"],
@@ -112,7 +114,10 @@ def read_manifest(path: str) -> Manifest:
         raise CorruptDataError(path, error.pos, f"not JSON ({error.msg})") from error
     except (KeyError, TypeError, UnicodeDecodeError) as error:
         raise CorruptDataError(path, 0, f"not a manifest of records ({error!r})") from error
-    if manifest.record_layout not in features.LAYOUTS or manifest.compression not in features.COMPRESSIONS:
+    if (
+        manifest.record_layout not in features.LAYOUTS
+        or manifest.compression not in features.COMPRESSIONS
+    ):
         raise CorruptDataError(path, 0, "an unknown record_layout or compression")
     return manifest
 

@@ -24,7 +24,7 @@ def index_path(shard: str) -> str:
 
 
 def manifest_path(set_name: str) -> str:
-    """Where the manifest of a set of shards lies; the set's name is `path` of path@N or its first file."""
+    """Where the manifest of a set lies; the set is named `path` of path@N, or its first file."""
     folder, name = os.path.split(set_name)
     return os.path.join(folder, f"{MANIFEST_PREFIX}{name}.json")
 

@@ -8,6 +8,7 @@ Spools that fit in memory are read whole. Larger ones are cut into buckets: one 
 to the file of its bucket of slots, and each bucket is then read by itself.
 """
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Iterator
@@ -93,27 +94,24 @@ def _deal_out(
     slots_of_rows = np.empty(num_rows, np.uint32)
     slots_of_rows[rows_of_slots] = np.arange(num_rows, dtype=np.uint32)
     paths = [f"{path}.{number}" for number in range(-(-num_rows // bucket_size))]
-    files = [open(bucket, "wb") for bucket in paths]
     chunk_size = max(1, _CHUNK_BYTES // (4 * num_words))
-    try:
-        with open(path, "rb") as spool:
-            for start in range(0, num_rows, chunk_size):
-                slots = slots_of_rows[start : start + chunk_size]
-                rows = np.empty((slots.size, num_words + 1), np.uint32)
-                rows[:, :num_words] = np.fromfile(spool, np.uint32, slots.size * num_words).reshape(
-                    slots.size, num_words
-                )
-                rows[:, num_words] = slots
-                buckets = slots // bucket_size
-                by_bucket = np.argsort(buckets, kind="stable")
-                bounds = np.searchsorted(buckets[by_bucket], np.arange(len(paths) + 1))
-                for number in range(len(paths)):
-                    chosen = by_bucket[bounds[number] : bounds[number + 1]]
-                    with naming(paths[number]):
-                        files[number].write(memoryview(rows[chosen]).cast("B"))
-    finally:
-        for file in files:
-            file.close()
+    with contextlib.ExitStack() as stack:
+        spool = stack.enter_context(open(path, "rb"))
+        files = [stack.enter_context(open(bucket, "wb")) for bucket in paths]
+        for start in range(0, num_rows, chunk_size):
+            slots = slots_of_rows[start : start + chunk_size]
+            rows = np.empty((slots.size, num_words + 1), np.uint32)
+            rows[:, :num_words] = np.fromfile(spool, np.uint32, slots.size * num_words).reshape(
+                slots.size, num_words
+            )
+            rows[:, num_words] = slots
+            buckets = slots // bucket_size
+            by_bucket = np.argsort(buckets, kind="stable")
+            bounds = np.searchsorted(buckets[by_bucket], np.arange(len(paths) + 1))
+            for number in range(len(paths)):
+                chosen = by_bucket[bounds[number] : bounds[number + 1]]
+                with naming(paths[number]):
+                    files[number].write(rows[chosen].data)
     return paths
 
 

@@ -19,7 +19,9 @@ def describe_example(instance: Instance, vocabulary: Vocabulary) -> str:
     predictions = []
     for position, original in zip(instance.masked_positions, instance.masked_ids, strict=True):
         there = instance.ids[position]
-        how = "masked" if there == vocabulary.mask_id else "kept" if there == original else "replaced"
+        how = (
+            "masked" if there == vocabulary.mask_id else "kept" if there == original else "replaced"
+        )
         predictions.append(f"{position} {vocabulary.tokens[original]} ({how})")
     following = "from elsewhere" if instance.is_random_next else "it follows"
     return (
@@ -46,15 +48,21 @@ def _lines(dataset: Dataset) -> Iterator[str]:
     yield _row("tokens", f"{tokens.num_tokens:,} ({unknown})")
     if tokens.num_replaced:
         yield _row("undecodable", f"{tokens.num_replaced:,} places were replaced or ignored")
-    yield _row("instances", f"{made.num_instances:,} of {made.num_tokens / made.num_instances:.1f} tokens")
+    yield _row(
+        "instances", f"{made.num_instances:,} of {made.num_tokens / made.num_instances:.1f} tokens"
+    )
     padding = _percent(room - made.num_tokens, room)
     yield _row("padding", f"{padding} if every row is padded to {manifest.max_seq_length}")
     yield _row("next sentence", f"{_percent(made.num_random_next, made.num_instances)} random")
     shares = (
-        f"{_percent(made.num_masked, predicted)} [MASK], {_percent(made.num_replaced, predicted)} random, "
-        f"{_percent(made.num_kept, predicted)} kept"
+        f"{_percent(part, predicted)} {name}"
+        for part, name in (
+            (made.num_masked, "[MASK]"),
+            (made.num_replaced, "random"),
+            (made.num_kept, "kept"),
+        )
     )
-    yield _row("to predict", f"{predicted:,} tokens: {shares}")
+    yield _row("to predict", f"{predicted:,} tokens: {', '.join(shares)}")
     for stage in dataset.stages:
         rate = stage.num_bytes / 1e6 / max(stage.seconds, 1e-9)
         yield _row(stage.name, f"{stage.seconds:.2f} s, {rate:.1f} MB/s")

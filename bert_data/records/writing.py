@@ -44,7 +44,8 @@ class RecordConfig:
     Attributes:
       record_layout: one of `features.LAYOUTS`.
       compression: one of `features.COMPRESSIONS`.
-      max_seq_length, max_predictions_per_seq: of the instances; what `reference` records are padded to.
+      max_seq_length, max_predictions_per_seq: of the instances; `reference` records are padded to
+        them.
     """
 
     record_layout: str = features.RAGGED
@@ -115,7 +116,9 @@ def write_shards(
     runs = read_slots(spool_path, instances.num_words, slots, max_bytes=max_rows_bytes)
     maker = _RecordMaker(store, vocabulary, config)
     made = ordered_map(
-        maker.make, _cut(runs, starts, maker.chunk_size, store, max_rows_bytes), num_workers=num_workers
+        maker.make,
+        _cut(runs, starts, maker.chunk_size, store, max_rows_bytes),
+        num_workers=num_workers,
     )
     files = []
     with progress("write records", total=num_records, unit="record") as advance:
@@ -189,7 +192,7 @@ class _RecordMaker:
         num_bytes = write_records(
             chunk.rows, chunk.order, self._store.ids, self._layout, values, buffer, ends, num_tokens
         )
-        data = memoryview(buffer)[:num_bytes]
+        data = buffer.data[:num_bytes]
         return _Made(
             chunk=chunk,
             data=data,
@@ -207,7 +210,9 @@ class _RecordMaker:
 class _ShardWriter:
     """Writes one shard and its index."""
 
-    def __init__(self, file: IO[bytes], index_file: IO[bytes], num_records: int, *, gzip: bool) -> None:
+    def __init__(
+        self, file: IO[bytes], index_file: IO[bytes], num_records: int, *, gzip: bool
+    ) -> None:
         self._file = file
         self._num_records = num_records
         self._num_bytes = 0

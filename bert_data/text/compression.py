@@ -27,4 +27,6 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
             else:
                 yield file
         except (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError) as error:
-            raise CorruptDataError(path, file.tell(), f"the compressed data is damaged ({error})") from error
+            raise CorruptDataError(
+                path, file.tell(), f"the compressed data is damaged ({error})"
+            ) from error

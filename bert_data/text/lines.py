@@ -47,7 +47,9 @@ def read_line_blocks(
                 if end == 0:
                     pieces.append(data)
                     continue
-                yield LineBlock(path=path, file=number, data=b"".join([*pieces, memoryview(data)[:end]]))
+                yield LineBlock(
+                    path=path, file=number, data=b"".join([*pieces, memoryview(data)[:end]])
+                )
                 pieces = [data[end:]] if end < len(data) else []
             if pieces:
                 yield LineBlock(path=path, file=number, data=b"".join(pieces))

@@ -2,7 +2,7 @@
 
     files --blocks of lines--> FastTokenizer (one a worker) --in order--> StoreWriter
 
-Blank lines end documents, the ends of files do not (google-research/bert, create_training_instances).
+Blank lines end documents, the ends of files do not, as in google-research/bert.
 """
 
 import dataclasses

@@ -30,7 +30,7 @@ _COPY_BYTES = 4 << 20
 
 
 def token_dtype(vocab_size: int) -> np.dtype:
-    """The dtype of a vocabulary's ids: uint16 up to 65,536 entries (NeMo Curator's rule), else int32."""
+    """The dtype of ids: uint16 for up to 65,536 of them (NeMo Curator's rule), else int32."""
     return np.dtype("<u2") if vocab_size <= 1 << 16 else np.dtype("<i4")
 
 
@@ -42,7 +42,8 @@ class StoreWriter:
     """
 
     def __init__(self, prefix: str, dtype: np.dtype) -> None:
-        """
+        """Describes a store; nothing is written yet.
+
         Args:
           prefix: path without `.bin` and `.idx`. Two further files exist while it writes.
           dtype: of the ids.
@@ -69,13 +70,13 @@ class StoreWriter:
         Args:
           ids: of all the sentences, end to end, in the store's dtype.
           lengths: int32[sentences], tokens in each, >= 1.
-          breaks: int64[ends], ascending: how many of these sentences are before each document's end.
+          breaks: int64[ends], ascending: how many of the sentences are before a document's end.
         """
         assert ids.dtype == self._dtype and lengths.dtype == np.int32
         self._end_documents(np.unique(breaks + self.num_sentences))
         with naming(self._prefix + ".bin"):
-            self._ids.write(memoryview(np.ascontiguousarray(ids)).cast("B"))
-            self._lengths.write(memoryview(np.ascontiguousarray(lengths)).cast("B"))
+            self._ids.write(np.ascontiguousarray(ids).data)
+            self._lengths.write(np.ascontiguousarray(lengths).data)
         self.num_tokens += ids.size
         self.num_sentences += lengths.size
 
@@ -97,12 +98,17 @@ class StoreWriter:
     def _write_index(self) -> None:
         with open(self._prefix + ".idx", "wb") as index:
             code = _CODES[self._dtype]
-            index.write(_HEADER.pack(_MAGIC, _VERSION, code, self.num_sentences, self.num_documents + 1))
+            index.write(
+                _HEADER.pack(_MAGIC, _VERSION, code, self.num_sentences, self.num_documents + 1)
+            )
             for piece in _pieces(self._lengths):
                 index.write(piece)
             start = 0
             for piece in _pieces(self._lengths):
-                ends = np.cumsum(np.frombuffer(piece, "<i4"), dtype=np.int64) * self._dtype.itemsize + start
+                ends = (
+                    np.cumsum(np.frombuffer(piece, "<i4"), dtype=np.int64) * self._dtype.itemsize
+                    + start
+                )
                 offsets = np.empty(ends.size, "<i8")
                 offsets[0], offsets[1:] = start, ends[:-1]
                 index.write(offsets.tobytes())
@@ -137,6 +143,7 @@ class TokenStore:
 
     @property
     def num_documents(self) -> int:
+        """Documents in the store."""
         return self.documents.size - 1
 
     def release_memory(self) -> None:
@@ -157,12 +164,16 @@ def open_store(prefix: str) -> TokenStore:
         raise CorruptDataError(path, 0, "not the index of a token store (no MMIDIDX at its start)")
     _, version, code, num_sentences, num_bounds = _HEADER.unpack(data[: _HEADER.size].tobytes())
     if version != _VERSION:
-        raise CorruptDataError(path, len(_MAGIC), f"version {version}; version {_VERSION} can be read")
+        raise CorruptDataError(
+            path, len(_MAGIC), f"version {version}; version {_VERSION} can be read"
+        )
     if code not in _DTYPES:
         raise CorruptDataError(path, 17, f"dtype code {code} is not one of {sorted(_DTYPES)}")
     expected = _HEADER.size + 12 * num_sentences + 8 * num_bounds
     if data.size != expected:
-        raise CorruptDataError(path, data.size, f"has {data.size} bytes; its header says {expected}")
+        raise CorruptDataError(
+            path, data.size, f"has {data.size} bytes; its header says {expected}"
+        )
     lengths, offsets, documents = np.split(
         data[_HEADER.size :], [4 * num_sentences, 12 * num_sentences]
     )
@@ -183,7 +194,9 @@ def _check_bounds(store: TokenStore, prefix: str, num_bytes: int) -> None:
     size = store.ids.dtype.itemsize
     end = int(store.offsets[-1]) + int(store.lengths[-1]) * size if store.lengths.size else 0
     if num_bytes != end:
-        raise CorruptDataError(prefix + ".bin", num_bytes, f"has {num_bytes} bytes; the index says {end}")
+        raise CorruptDataError(
+            prefix + ".bin", num_bytes, f"has {num_bytes} bytes; the index says {end}"
+        )
     bounds = store.documents
     if not bounds.size or bounds[0] != 0 or bounds[-1] != store.lengths.size:
         raise CorruptDataError(prefix + ".idx", 0, "the document bounds do not cover the sentences")
