@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import inlined, inner, kernel
+from bert_data.kernels import inner, kernel
 from bert_data.tokens.chunks import (
     BAD_LINE,
     DONE,
@@ -24,6 +24,7 @@ from bert_data.tokens.chunks import (
     is_ascii_space,
     is_blank,
 )
+from bert_data.tokens.uncounted import uncounted
 from bert_data.tokens.wordpiece import PieceTrie
 
 # What `tokenize_lines` keeps in its int64 state: where it stands between two calls.
@@ -56,7 +57,8 @@ _ZERO = np.uint64(0)
 _MASK_30 = (1 << 30) - 1
 
 
-@inlined
+@uncounted
+@inner
 def _eight_bytes(data: NDArray[np.uint8], position: int) -> np.uint64:
     """Eight bytes as one little-endian number; the compiler makes one load of it."""
     value = np.uint64(data[position])
@@ -70,7 +72,8 @@ def _eight_bytes(data: NDArray[np.uint8], position: int) -> np.uint64:
     return value
 
 
-@inlined
+@uncounted
+@inner
 def _first_blank(eight: np.uint64) -> np.uint64:
     """Of eight bytes, the bit 8 * k where byte k is the first <= 0x20; 0 if there is none."""
     # (x - 0x21) & ~x has its top bit set for bytes below 0x21; a borrow can reach those above the
@@ -79,7 +82,8 @@ def _first_blank(eight: np.uint64) -> np.uint64:
     return (tops & (~tops + _ONE)) >> _SEVEN
 
 
-@inlined
+@uncounted
+@inner
 def _short_chunk(data: NDArray[np.uint8], position: int) -> tuple[int, np.uint64, np.uint64]:
     """(number of bytes, bytes 0-7, bytes 8-15) of a chunk; (0, _, _) if it has more than 16.
 
@@ -108,7 +112,8 @@ def _short_chunk(data: NDArray[np.uint8], position: int) -> tuple[int, np.uint64
     return length, low, high
 
 
-@inlined
+@uncounted
+@inner
 def _remember(
     cache: NDArray[np.uint64],
     place: int,
@@ -137,6 +142,7 @@ def _remember(
     cache[place, 3] = np.uint64(rest)
 
 
+@uncounted
 @inner
 def _end_line(
     data: NDArray[np.uint8],
@@ -160,6 +166,7 @@ def _end_line(
     state[LINE_START] = end + 1
 
 
+@uncounted
 @kernel
 def tokenize_lines(
     data: NDArray[np.uint8],

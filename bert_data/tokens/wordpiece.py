@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import inlined, inner, kernel
+from bert_data.kernels import inner, kernel
+from bert_data.tokens.uncounted import uncounted
 
 UNKNOWN = 1  # the symbol of every character that no piece has; 0 stands for no symbol
 SYMBOL_BITS = 18
@@ -86,7 +87,8 @@ def build_trie(ids: Mapping[str, int], symbols: Mapping[str, int]) -> PieceTrie:
     return trie
 
 
-@inlined
+@uncounted
+@inner
 def _find_slot(keys: NDArray[np.int64], node: int, symbol: int) -> int:
     """The slot of the child of a node: it has the child's key, or is free."""
     key = node << SYMBOL_BITS | symbol
@@ -97,6 +99,7 @@ def _find_slot(keys: NDArray[np.int64], node: int, symbol: int) -> int:
     return slot
 
 
+@uncounted
 @kernel
 def _insert(
     letters: NDArray[np.int32],
@@ -124,6 +127,7 @@ def _insert(
         start = end
 
 
+@uncounted
 @inner
 def append_pieces(
     word: NDArray[np.int32],
