@@ -1,0 +1,142 @@
+"""Instances against the oracle, for random corpora, seeds and flags."""
+
+import io
+import math
+import tempfile
+from collections import Counter
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bert_data.instances import making
+from bert_data.instances.making import InstanceConfig, InstanceCounts, make_instances
+from bert_data.instances.rows import decode_row
+from tests.instances.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
+from tests.instances.oracle import Document, instances_of
+
+VOCABULARY = vocabulary_of(TOKENS)
+LARGE_VOCABULARY = large_vocabulary()
+PROBABILITIES = st.one_of(st.sampled_from([0.0, 1.0, 0.15, 0.5]), st.floats(0, 1))
+CONFIGS = st.builds(
+    InstanceConfig,
+    max_seq_length=st.integers(5, 64),
+    max_predictions_per_seq=st.integers(0, 20),
+    random_seed=st.integers(),
+    dupe_factor=st.integers(1, 3),
+    masked_lm_prob=PROBABILITIES,
+    short_seq_prob=PROBABILITIES,
+    do_whole_word_mask=st.booleans(),
+)
+
+
+class Spool(io.BytesIO):
+    name = "spool"
+
+
+def make(corpus: list[Document], vocabulary, config, *, rows_bytes: int = 2 << 20):
+    """What the library makes: (Instances, the list of them in the order of the records)."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = store_of(corpus, vocabulary, folder)
+        spool = Spool()
+        with mock.patch.object(making, "_ROWS_BYTES", rows_bytes):
+            made = make_instances(store, vocabulary, config, spool)
+    rows = np.frombuffer(spool.getvalue(), np.uint32).reshape(-1, made.num_words)
+    assert len(rows) == made.order.size == made.counts.num_instances
+    return made, [decode_row(rows[i], store.ids, vocabulary) for i in made.order]
+
+
+def assert_equal_to_the_oracle(corpus, vocabulary, config, **options) -> None:
+    made, instances = make(corpus, vocabulary, config, **options)
+    tally: Counter[str] = Counter()
+    expected = instances_of(corpus, vocabulary, config, tally)
+    assert instances == expected
+    assert made.counts == InstanceCounts(
+        num_instances=len(expected),
+        num_random_next=sum(instance.is_random_next for instance in expected),
+        num_tokens=sum(len(instance.ids) for instance in expected),
+        num_masked=tally["masked"],
+        num_kept=tally["kept"],
+        num_replaced=tally["replaced"],
+    )
+
+
+@settings(max_examples=400)
+@given(documents(VOCABULARY), CONFIGS, st.sampled_from([1, 100, 1000, 2 << 20]))
+@example([[[5]]], InstanceConfig(max_seq_length=5), 1)
+@example([[[8] * 30, [8]]], InstanceConfig(do_whole_word_mask=True), 1)
+def test_instances_are_the_oracles(corpus, config, rows_bytes):
+    assert_equal_to_the_oracle(corpus, VOCABULARY, config, rows_bytes=rows_bytes)
+
+
+@settings(max_examples=40)
+@given(documents(LARGE_VOCABULARY), CONFIGS)
+def test_instances_with_ids_of_more_than_16_bits(corpus, config):
+    assert_equal_to_the_oracle(corpus, LARGE_VOCABULARY, config)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(1, 3000), min_size=1, max_size=4), st.integers(1, 3), CONFIGS)
+def test_sentences_much_longer_than_an_instance(lengths, num_documents, config):
+    sentences = [[5 + i % 11 for i in range(length)] for length in lengths]
+    corpus = [sentences[i::num_documents] for i in range(num_documents)]
+    assert_equal_to_the_oracle([d for d in corpus if d], VOCABULARY, config)
+
+
+def test_truncation_draws_more_than_all_the_outputs_made_in_advance():
+    long = [6 + i % 9 for i in range(25_000)]
+    corpus = [[long, [7]], [[8], long]]
+    config = InstanceConfig(max_seq_length=16, dupe_factor=2, random_seed=-1)
+    assert_equal_to_the_oracle(corpus, VOCABULARY, config)
+
+
+def test_one_document_takes_its_random_next_sentences_from_itself():
+    corpus = [[[5, 6], [9], [10, 13, 15]]]
+    assert_equal_to_the_oracle(corpus, VOCABULARY, InstanceConfig(max_seq_length=8, dupe_factor=40))
+
+
+def test_many_documents_and_long_instances():
+    corpus = [
+        [[5 + (d * s) % 11] * (1 + s * d % 17) for s in range(1, 2 + d % 5)] for d in range(400)
+    ]
+    config = InstanceConfig(max_seq_length=512, max_predictions_per_seq=600, masked_lm_prob=0.9)
+    assert_equal_to_the_oracle(corpus, VOCABULARY, config, rows_bytes=5000)
+
+
+def test_passes_differ_and_seeds_differ():
+    corpus = [[[5 + i % 11 for i in range(20)], [9] * 5]] * 3
+    _, once = make(corpus, VOCABULARY, InstanceConfig(dupe_factor=1))
+    _, twice = make(corpus, VOCABULARY, InstanceConfig(dupe_factor=2))
+    _, other = make(corpus, VOCABULARY, InstanceConfig(dupe_factor=1, random_seed=54321))
+    assert len(set(twice)) > len(set(once))
+    assert set(once) != set(other)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"max_seq_length": 4}, "max_seq_length is 4; 5 to 65535 is allowed"),
+        ({"max_seq_length": 65_536}, "max_seq_length is 65536; 5 to 65535 is allowed"),
+        ({"max_predictions_per_seq": -1}, "max_predictions_per_seq is -1; 0 to 65535 is allowed"),
+        ({"dupe_factor": 0}, "dupe_factor is 0; 1 or more is allowed"),
+        ({"dupe_factor": -2}, "dupe_factor is -2; 1 or more is allowed"),
+        ({"masked_lm_prob": 1.5}, "masked_lm_prob is 1.5; 0 to 1 is allowed"),
+        ({"masked_lm_prob": math.nan}, "masked_lm_prob is nan; 0 to 1 is allowed"),
+        ({"short_seq_prob": -0.1}, "short_seq_prob is -0.1; 0 to 1 is allowed"),
+        ({"short_seq_prob": math.nan}, "short_seq_prob is nan; 0 to 1 is allowed"),
+    ],
+)
+def test_settings_out_of_range(changes, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        InstanceConfig(**changes)
+
+
+def test_a_vocabulary_and_a_length_that_do_not_fit_a_row_together():
+    with pytest.raises(
+        ValueError, match="max_seq_length 65535 with a vocabulary of 65,552 entries"
+    ):
+        make([[[5]]], LARGE_VOCABULARY, InstanceConfig(max_seq_length=65_535))
+    fits = InstanceConfig(max_seq_length=32_768, dupe_factor=1, short_seq_prob=0)
+    assert_equal_to_the_oracle([[[65_540] * 40_000, [9]]], LARGE_VOCABULARY, fits)
