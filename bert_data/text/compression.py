@@ -1,7 +1,11 @@
-"""Opens a file of text by its ending: plain, `.gz` or `.zst`."""
+"""Opens a file of text by its ending: plain, `.gz` or `.zst`.
+
+A compressed file that is cut off is an error, never a shorter text.
+"""
 
 import contextlib
 import gzip
+import os
 import zlib
 from collections.abc import Iterator
 from typing import IO, cast
@@ -9,6 +13,10 @@ from typing import IO, cast
 import zstandard
 
 from bert_data.errors import CorruptDataError
+
+_COMPRESSED = (".gz", ".zst")
+# Of compressed data decompressed at a time: little, for it can become very much more.
+_ZSTD_INPUT_BYTES = 8 << 10
 
 
 @contextlib.contextmanager
@@ -20,13 +28,52 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
     """
     with open(path, "rb", buffering=0) as file:
         try:
+            if path.endswith(_COMPRESSED) and os.fstat(file.fileno()).st_size == 0:
+                raise EOFError("it is empty, without even a header")
             if path.endswith(".gz"):
                 yield cast(IO[bytes], gzip.GzipFile(fileobj=file))
             elif path.endswith(".zst"):
-                yield zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+                yield cast(IO[bytes], _ZstdFile(file))
             else:
                 yield file
         except (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError) as error:
             raise CorruptDataError(
                 path, file.tell(), f"the compressed data is damaged ({error})"
             ) from error
+
+
+class _ZstdFile:
+    """Reads the frames of a file; zstandard's own reader takes one that is cut off for whole."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._compressed = b""
+        self._text = bytearray()
+
+    def read(self, num_bytes: int) -> bytes:
+        """Returns the next bytes: `num_bytes`, or fewer at the end, where there are none.
+
+        Raises:
+          EOFError: the file ends inside a frame.
+        """
+        while len(self._text) < num_bytes and self._decompress_some():
+            pass
+        data = bytes(self._text[:num_bytes])
+        del self._text[:num_bytes]
+        return data
+
+    def _decompress_some(self) -> bool:
+        """Goes on by some bytes of the file; returns whether there were any."""
+        data = self._compressed or self._file.read(_ZSTD_INPUT_BYTES)
+        if not data:
+            if self._frame is not None:
+                raise EOFError("it ends before its end-of-frame mark")
+            return False
+        if self._frame is None:
+            self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._text += self._frame.decompress(data)
+        self._compressed = b""
+        if self._frame.eof:
+            self._compressed, self._frame = self._frame.unused_data, None
+        return True

@@ -1,0 +1,134 @@
+"""Blocks of whole lines: nothing lost, nothing cut inside a line, damage told."""
+
+import gzip
+import io
+import subprocess
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_data.errors import CorruptDataError
+from bert_data.text.lines import read_line_blocks
+
+TEXT = b"".join(
+    b"line %d of some text that does not compress to nothing\n" % i for i in range(5000)
+)
+LINES = st.lists(st.sampled_from([b"", b"\n", b"\r", b"a", b"\xff", b"bc\n", b"\0", b"long " * 9]))
+
+
+def read(path: Path, **options) -> bytes:
+    return b"".join(block.data for block in read_line_blocks([str(path)], **options))
+
+
+def zstd(data: bytes, *, checksum: bool = False) -> bytes:
+    """A frame without its size in its header, as a pipe writes it."""
+    out = io.BytesIO()
+    compressor = zstandard.ZstdCompressor(write_checksum=checksum)
+    with compressor.stream_writer(out, closefd=False) as writer:
+        writer.write(data)
+    return out.getvalue()
+
+
+@given(st.lists(LINES.map(b"".join), min_size=1, max_size=3), st.integers(1, 40))
+def test_blocks_are_whole_lines_and_all_of_the_files(tmp_path_factory, contents, block_bytes):
+    folder = tmp_path_factory.mktemp("lines")
+    paths = []
+    for number, content in enumerate(contents):
+        paths.append(str(folder / f"{number}.txt"))
+        Path(paths[-1]).write_bytes(content)
+    blocks = list(read_line_blocks(paths, block_bytes=block_bytes))
+    for number, content in enumerate(contents):
+        of_file = [block for block in blocks if block.file == number]
+        assert b"".join(block.data for block in of_file) == content
+        assert all(block.path == paths[number] for block in of_file)
+        assert all(block.data.endswith(b"\n") for block in of_file[:-1])
+    assert all(block.data for block in blocks)
+    assert [block.file for block in blocks] == sorted(block.file for block in blocks)
+
+
+def test_a_line_longer_than_a_block_is_one_block(tmp_path):
+    path = tmp_path / "long.txt"
+    path.write_bytes(b"a" * 1000 + b"\nshort\n" + b"b" * 1000)
+    blocks = [block.data for block in read_line_blocks([str(path)], block_bytes=64)]
+    assert blocks[0] == b"a" * 1000 + b"\nshort\n" or blocks[0] == b"a" * 1000 + b"\n"
+    assert b"".join(blocks) == path.read_bytes()
+
+
+@pytest.mark.parametrize("block_bytes", [100, 4096, 1 << 20])
+@pytest.mark.parametrize(
+    ("ending", "compress"),
+    [(".gz", gzip.compress), (".zst", zstd), (".zst", zstandard.compress)],
+    ids=["gz", "zst", "zst_with_size"],
+)
+class TestCompressed:
+    def test_equals_the_plain_text(self, tmp_path, ending, compress, block_bytes):
+        path = tmp_path / f"text{ending}"
+        path.write_bytes(compress(TEXT))
+        assert read(path, block_bytes=block_bytes) == TEXT
+
+    def test_many_members_or_frames_are_read_on(self, tmp_path, ending, compress, block_bytes):
+        path = tmp_path / f"text{ending}"
+        parts = [TEXT[:1000], b"", TEXT[1000:1001], TEXT[1001:]]
+        path.write_bytes(b"".join(compress(part) for part in parts))
+        assert read(path, block_bytes=block_bytes) == TEXT
+
+    def test_a_file_that_ends_too_early_is_an_error(self, tmp_path, ending, compress, block_bytes):
+        path = tmp_path / f"text{ending}"
+        whole = compress(TEXT[:5000]) + compress(TEXT)
+        first = len(compress(TEXT[:5000]))
+        for size in (1, 3, 9, first - 9, first - 1, first + 1, first + 2, first + 7, first + 100,
+                     len(whole) - 200, len(whole) - 9, len(whole) - 4, len(whole) - 1):  # fmt: skip
+            path.write_bytes(whole[:size])
+            with pytest.raises(CorruptDataError, match=f"text{ending}: byte offset"):
+                read(path, block_bytes=block_bytes)
+
+    def test_damage_is_an_error(self, tmp_path, ending, compress, block_bytes):
+        path = tmp_path / f"text{ending}"
+        for damaged in (b"not compressed at all\n" * 9, compress(TEXT) + b"rubbish behind it"):
+            path.write_bytes(damaged)
+            with pytest.raises(CorruptDataError):
+                read(path, block_bytes=block_bytes)
+
+    def test_an_empty_file_was_cut_off_at_its_start(self, tmp_path, ending, compress, block_bytes):
+        path = tmp_path / f"text{ending}"
+        path.write_bytes(b"")
+        with pytest.raises(CorruptDataError):
+            read(path, block_bytes=block_bytes)
+        path.write_bytes(compress(b""))
+        assert read(path, block_bytes=block_bytes) == b""
+
+
+def test_flipped_bytes_do_not_pass(tmp_path):
+    """Checksums see what the format itself does not."""
+    for ending, whole in ((".gz", gzip.compress(TEXT)), (".zst", zstd(TEXT, checksum=True))):
+        path = tmp_path / f"text{ending}"
+        for place in range(len(whole) // 3, len(whole), len(whole) // 7):
+            damaged = bytearray(whole)
+            damaged[place] ^= 0x10
+            path.write_bytes(damaged)
+            with pytest.raises(CorruptDataError):
+                read(path)
+
+
+def test_what_the_gzip_program_writes(tmp_path):
+    path = tmp_path / "text.gz"
+    path.write_bytes(
+        subprocess.run(["gzip", "-c"], input=TEXT, stdout=subprocess.PIPE, check=True).stdout
+    )
+    assert read(path) == TEXT
+
+
+def test_a_skippable_frame_holds_no_text(tmp_path):
+    path = tmp_path / "text.zst"
+    skippable = b"\x50\x2a\x4d\x18" + (7).to_bytes(4, "little") + b"ignored"
+    path.write_bytes(skippable + zstd(TEXT) + skippable)
+    assert read(path) == TEXT
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        read(tmp_path / "none.gz")
+    assert caught.value.filename == str(tmp_path / "none.gz")
