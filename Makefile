@@ -14,12 +14,11 @@ STAMP := $(VENV)/.set-up-for-bert_data
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint clean
 
 help:
 	@echo 'make demo    train a small BERT on text that Python brings along, and show what it learned'
 	@echo 'make test    lint, types and all tests'
-	@echo 'make bench   the benchmarks whose figures README quotes'
 	@echo 'make setup   only the environment in $(VENV) (the others call it)'
 	@echo 'make clean   remove caches and demo_output/, keep $(VENV)'
 
@@ -35,7 +34,7 @@ $(STAMP): setup.cfg pyproject.toml
 	@touch $@
 
 demo: $(STAMP)
-	@$(BIN)/python examples/demo.py
+	@$(BIN)/python -m examples.demo
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -44,10 +43,6 @@ lint: $(STAMP)
 
 test: lint
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses=4 $(PYTEST_ARGS)
-
-bench: $(STAMP)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,benchmarks]'
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
 	rm -rf demo_output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -1,0 +1,141 @@
+"""From the English that Python brings along to a small BERT that guesses masked words.
+
+    .venv/bin/python -m examples.demo          (make demo does the same, and sets up .venv before)
+
+Everything goes to demo_output/; a second run starts anew. The commands that are printed are those
+of a user with text of their own, and can be pasted.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from examples.demo.commands import run
+from examples.demo.python_prose import read_documents, split_documents, write_documents
+from examples.demo.results import load_results, show_curve, show_guesses, show_losses
+
+OUTPUT = Path("demo_output")
+HELD_OUT_EVERY = 12
+MAX_SEQ_LENGTH = 32
+MAX_PREDICTIONS = 5
+NUM_STEPS = 2000
+NUM_CHECKPOINTS = 10
+
+# Small enough for two cores, and for three minutes. No dropout: there is more text than time.
+BERT_CONFIG = {
+    "vocab_size": 3000,
+    "hidden_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 512,
+    "hidden_dropout_prob": 0.0,
+    "attention_probs_dropout_prob": 0.0,
+    "max_position_embeddings": MAX_SEQ_LENGTH,
+    "type_vocab_size": 2,
+    "initializer_range": 0.06,
+}
+
+
+def main() -> None:
+    """Runs all steps."""
+    if not Path("run_pretraining.py").exists():
+        sys.exit("demo: run it from the project's top folder")
+    shutil.rmtree(OUTPUT, ignore_errors=True)
+    OUTPUT.mkdir()
+    write_text()
+    make_vocabulary()
+    make_records()
+    train()
+    title("5. What it has learned")
+    results = load_results(OUTPUT)
+    show_curve(results)
+    learned = show_losses(results)
+    show_guesses(results)
+    if not learned:
+        sys.exit(1)
+
+
+def title(text: str) -> None:
+    """Prints the headline of a step."""
+    print(f"\n== {text}\n", flush=True)
+
+
+def write_text() -> None:
+    """Writes the text to train on and, from other documents, the text to evaluate on."""
+    title("1. Text: the prose in Python's own documentation, one sentence a line")
+    documents = read_documents()
+    train_documents, held_out = split_documents(documents, held_out_every=HELD_OUT_EVERY)
+    for name, part in (("train", train_documents), ("held_out", held_out)):
+        path = OUTPUT / f"{name}.txt"
+        write_documents(path, part)
+        num_sentences = sum(map(len, part))
+        num_bytes = path.stat().st_size
+        print(f"{path}: {len(part)} documents, {num_sentences:,} sentences, {num_bytes:,} bytes")
+    print(f"\nFor example: {train_documents[0][0]}")
+
+
+def make_vocabulary() -> None:
+    """Learns word pieces from the text to train on."""
+    title("2. Vocabulary: word pieces from that text")
+    run(
+        [
+            "-m", "bert_data.cli.train_vocab",
+            f"--input_file={OUTPUT}/train.txt",
+            f"--vocab_size={BERT_CONFIG['vocab_size']}",
+            f"--output_file={OUTPUT}/vocab.txt",
+        ]
+    )  # fmt: skip
+
+
+def make_records() -> None:
+    """Makes masked sentence pairs of both texts."""
+    title("3. Records: pairs of sentences with masked tokens")
+    for name, dupe_factor, num_examples in (("train", 20, 1), ("held_out", 4, 0)):
+        run(
+            [
+                "create_pretraining_data.py",
+                f"--input_file={OUTPUT}/{name}.txt",
+                f"--output_file={OUTPUT}/{name}.tfrecord",
+                f"--vocab_file={OUTPUT}/vocab.txt",
+                f"--max_seq_length={MAX_SEQ_LENGTH}",
+                f"--max_predictions_per_seq={MAX_PREDICTIONS}",
+                f"--dupe_factor={dupe_factor}",
+                f"--num_examples={num_examples}",
+            ]
+        )
+
+
+def train() -> None:
+    """Trains, and measures the last checkpoint on the held-out records."""
+    title("4. Training: a BERT of two layers, about a minute and a half on two cores")
+    config = OUTPUT / "bert_config.json"
+    config.write_text(json.dumps(BERT_CONFIG, indent=2) + "\n", encoding="utf-8")
+    run(
+        [
+            "run_pretraining.py",
+            f"--bert_config_file={config}",
+            f"--vocab_file={OUTPUT}/vocab.txt",
+            f"--input_file={OUTPUT}/train.tfrecord",
+            f"--eval_input_file={OUTPUT}/held_out.tfrecord",
+            f"--output_dir={OUTPUT}/model",
+            "--do_train",
+            "--do_eval",
+            f"--max_seq_length={MAX_SEQ_LENGTH}",
+            f"--max_predictions_per_seq={MAX_PREDICTIONS}",
+            "--train_batch_size=64",
+            "--eval_batch_size=256",
+            "--learning_rate=1.5e-3",
+            "--num_warmup_steps=500",
+            f"--num_train_steps={NUM_STEPS}",
+            f"--save_checkpoints_steps={NUM_STEPS // NUM_CHECKPOINTS}",
+            f"--keep_checkpoints={NUM_CHECKPOINTS}",
+            "--log_every_steps=10",
+        ],
+        # Some reports are enough here; the curve below shows all.
+        leave_out=r"^step (?!\d*[02468]00/)|^saved |variables initialized",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Runs a command as a user would, and shows it and what it says."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+
+# TensorFlow's C++ part speaks before anyone can tell it not to: "I0000 00:00:1.8 14 port.cc:153] ".
+_NATIVE_LOG = re.compile(
+    r"^(?:[IWE]\d{4} \d\d:\d\d:\d+\.\d+ +\d+ \S+\] |WARNING: All log messages before absl"
+    r"|To enable the following instructions)"
+)
+# absl's log: "I1121 01:37:44.513520 140321587645312 train_vocab.py:75] vocab.txt: ..."
+_LOG_PREFIX = re.compile(r"^[IW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] ")
+
+
+def run(arguments: Sequence[str], *, leave_out: str | None = None) -> None:
+    """Prints a command of this project, runs it with this Python, prints what it logs, indented.
+
+    Args:
+      arguments: what follows "python" on the command line.
+      leave_out: regular expression; lines of the log that match it are not shown.
+
+    Raises:
+      SystemExit: the command failed; all that it said has been shown.
+    """
+    print(_pasteable(arguments), flush=True)
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said = _LOG_PREFIX.sub("", line.rstrip())
+            if not _NATIVE_LOG.match(line) and not (leave_out and re.search(leave_out, said)):
+                print(f"    {said}", flush=True)
+    if process.returncode:
+        sys.exit(f"demo: the command above ended with status {process.returncode}")
+    print()
+
+
+def _pasteable(arguments: Sequence[str]) -> str:
+    """The command with one flag a line."""
+    words = [shlex.quote(argument) for argument in arguments]
+    num_first = next((i for i, word in enumerate(words) if word.startswith("--")), len(words))
+    python = os.path.relpath(sys.executable)
+    return " \\\n    ".join([" ".join(["$", python, *words[:num_first]]), *words[num_first:]])
