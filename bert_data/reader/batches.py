@@ -83,8 +83,8 @@ class BatchSource:
         def open_shard(number: int) -> Iterator[RecordBlock]:
             return read_blocks(self.shards[number], damage)
 
-        config = self.config
-        return host_blocks(open_shard, len(self.shards), config.num_hosts, config.host_index)
+        counts = [1 if shard.num_records is None else shard.num_records for shard in self.shards]
+        return host_blocks(open_shard, counts, self.config.num_hosts, self.config.host_index)
 
     @property
     def _names(self) -> str:
@@ -123,16 +123,16 @@ class BatchSource:
         return Shape(rows, next_width, limits.max_predictions_per_seq)
 
     def groups(self) -> Iterator[BatchGroup]:
-        """The batches, decoded, several at a time."""
+        """The batches, decoded, several at a time: first one, then twice as many, and so on."""
         held: list[tuple[RecordBlock, Shape]] = []
-        num_words = 0
+        num_words, num_batches = 0, 1
         for block in self.batches():
             shape = self.shape_of(block)
             held.append((block, shape))
             num_words += padded_words(shape.num_words)
-            if num_words >= _GROUP_WORDS:
+            if len(held) == num_batches or num_words >= _GROUP_WORDS:
                 yield self._decode(held, num_words)
-                held, num_words = [], 0
+                held, num_words, num_batches = [], 0, 2 * num_batches
         if held:
             yield self._decode(held, num_words)
 

@@ -30,25 +30,30 @@ def shares_shards(num_shards: int, num_hosts: int) -> bool:
 
 
 def host_blocks(
-    open_shard: OpenShard, num_shards: int, num_hosts: int, host: int
+    open_shard: OpenShard, num_records: Sequence[int], num_hosts: int, host: int
 ) -> tuple[list[int], OpenShard]:
-    """The part of one host: the numbers of its shards and what opens one.
+    """The part of one host: the numbers of its shards, and what opens one.
 
-    Each record is exactly one host's. Where hosts share a shard, record i of shard s is host
-    (i + s) mod num_hosts's; each reads all of the shard, and decodes its own records only.
+    Each record is exactly one host's. Where hosts share a shard, its records are dealt to them in
+    turn, and dealing goes on from shard to shard; each host reads all, and decodes its own only.
+
+    Args:
+      open_shard: opens a whole shard.
+      num_records: of each shard; 1 where it is not known, which costs evenness alone.
+      num_hosts, host: how many there are and which one this is.
     """
-    if num_hosts == 1:
-        return list(range(num_shards)), open_shard
-    if shares_shards(num_shards, num_hosts):
-        return list(range(host, num_shards, num_hosts)), open_shard
+    shards = list(range(len(num_records)))
+    if num_hosts == 1 or shares_shards(len(shards), num_hosts):
+        return shards[host::num_hosts], open_shard
+    dealt = list(itertools.accumulate(num_records, initial=0))
 
     def open_part(shard: int) -> Iterator[RecordBlock]:
-        skip = (host - shard) % num_hosts
+        skip = (host - dealt[shard]) % num_hosts
         for block in open_shard(shard):
             yield block.take(slice(skip, None, num_hosts))
             skip = (skip - block.num_records) % num_hosts
 
-    return list(range(num_shards)), open_part
+    return shards, open_part
 
 
 def interleave(streams: Iterator[Iterator[RecordBlock]]) -> Iterator[RecordBlock]:

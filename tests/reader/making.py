@@ -1,0 +1,164 @@
+"""Small instances, their records in either layout, and the batches that they must become."""
+
+import dataclasses
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+MAX_TOKENS, MAX_PREDICTIONS = 12, 4
+INT_FEATURES = (
+    "input_ids",
+    "input_mask",
+    "segment_ids",
+    "masked_lm_positions",
+    "masked_lm_ids",
+    "next_sentence_labels",
+)
+ALL_FEATURES = (*INT_FEATURES, "masked_lm_weights")
+
+
+@dataclasses.dataclass(frozen=True)
+class Instance:
+    tokens: tuple[int, ...]
+    segments: tuple[int, ...]
+    positions: tuple[int, ...]
+    labels: tuple[int, ...]
+    is_random: int
+
+
+def make_instance(number: int, *, max_tokens: int = MAX_TOKENS) -> Instance:
+    """An instance that its first token tells from others, with a [PAD] among its tokens."""
+    drawn = random.Random(number)
+    length = drawn.randint(3, max_tokens)
+    tokens = [number, *(drawn.choice((0, 5, 300, 20000, 30521)) for _ in range(length - 1))]
+    count = drawn.randint(0, min(MAX_PREDICTIONS, length))
+    positions = sorted(drawn.sample(range(length), count))
+    labels = [drawn.randint(0, 30521) for _ in positions]
+    first_b = drawn.randint(1, length)
+    segments = [int(i >= first_b) for i in range(length)]
+    return Instance(tuple(tokens), tuple(segments), tuple(positions), tuple(labels), number % 2)
+
+
+def make_instances(count: int, first: int = 1) -> list[Instance]:
+    return [make_instance(number) for number in range(first, first + count)]
+
+
+def feature(values: Sequence[float], *, is_float: bool = False) -> tf.train.Feature:
+    if is_float:
+        return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+    return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
+
+def features_of(
+    instance: Instance,
+    layout: str,
+    max_tokens: int = MAX_TOKENS,
+    max_predictions: int = MAX_PREDICTIONS,
+) -> dict[str, tf.train.Feature]:
+    def pad(values: Iterable[float], length: int) -> list[float]:
+        values = list(values)
+        return values + [0] * ((length - len(values)) if layout == "reference" else 0)
+
+    tokens, predicted = instance.tokens, instance.positions
+    made = {
+        "input_ids": feature(pad(tokens, max_tokens)),
+        "input_mask": feature(pad([1] * len(tokens), max_tokens)),
+        "segment_ids": feature(pad(instance.segments, max_tokens)),
+        "masked_lm_positions": feature(pad(predicted, max_predictions)),
+        "masked_lm_ids": feature(pad(instance.labels, max_predictions)),
+        "masked_lm_weights": feature(pad([1.0] * len(predicted), max_predictions), is_float=True),
+        "next_sentence_labels": feature([instance.is_random]),
+    }
+    if layout == "ragged":
+        made["input_ids_splits_0"] = feature(range(len(tokens) + 1))
+    return made
+
+
+def example_of(instance: Instance, layout: str, *, extra: bool = False) -> bytes:
+    made = features_of(instance, layout)
+    if extra:
+        made["a_feature_of_no_concern"] = tf.train.Feature(
+            bytes_list=tf.train.BytesList(value=[b"input_ids"])
+        )
+    message = tf.train.Example(features=tf.train.Features(feature=made))
+    return message.SerializeToString(deterministic=True)
+
+
+def write_examples(path: Path, examples: Iterable[bytes], *, compression: str = "") -> Path:
+    with tf.io.TFRecordWriter(str(path), tf.io.TFRecordOptions(compression)) as writer:
+        for example in examples:
+            writer.write(example)
+    return path
+
+
+def write_shard(
+    path: Path, instances: Iterable[Instance], layout: str = "ragged", *, compression: str = ""
+) -> Path:
+    examples = [example_of(instance, layout) for instance in instances]
+    return write_examples(path, examples, compression=compression)
+
+
+def write_shards(
+    folder: Path, num_shards: int, instances: Sequence[Instance], layout: str = "ragged"
+) -> str:
+    """Deals instances to shards as create_pretraining_data does; returns their pattern."""
+    for shard in range(num_shards):
+        path = folder / f"part-{shard:05d}-of-{num_shards:05d}"
+        write_shard(path, instances[shard::num_shards], layout)
+    return str(folder / "part-*")
+
+
+def frame_offsets(path: Path) -> list[int]:
+    """Where each record of a shard begins, and the shard's size."""
+    data = path.read_bytes()
+    offsets = [0]
+    while offsets[-1] < len(data):
+        size = int.from_bytes(data[offsets[-1] : offsets[-1] + 8], "little")
+        offsets.append(offsets[-1] + 16 + size)
+    return offsets
+
+
+def dense(instances: Sequence[Instance], width: int, predictions: int) -> dict[str, np.ndarray]:
+    """The batch of these instances, made one number at a time."""
+    batch = {
+        "input_ids": np.zeros((len(instances), width), np.int32),
+        "input_mask": np.zeros((len(instances), width), np.int32),
+        "segment_ids": np.zeros((len(instances), width), np.int32),
+        "masked_lm_positions": np.zeros((len(instances), predictions), np.int32),
+        "masked_lm_ids": np.zeros((len(instances), predictions), np.int32),
+        "masked_lm_weights": np.zeros((len(instances), predictions), np.float32),
+        "next_sentence_labels": np.zeros((len(instances), 1), np.int32),
+    }
+    for row, instance in enumerate(instances):
+        for i, token in enumerate(instance.tokens):
+            batch["input_ids"][row, i] = token
+            batch["input_mask"][row, i] = 1
+            batch["segment_ids"][row, i] = instance.segments[i]
+        for i, position in enumerate(instance.positions):
+            batch["masked_lm_positions"][row, i] = position
+            batch["masked_lm_ids"][row, i] = instance.labels[i]
+            batch["masked_lm_weights"][row, i] = 1
+        batch["next_sentence_labels"][row, 0] = instance.is_random
+    return batch
+
+
+def widest(instances: Sequence[Instance]) -> tuple[int, int]:
+    """Tokens and predictions of the batch of these instances under width="batch"."""
+    tokens = max(len(instance.tokens) for instance in instances)
+    return tokens, max(1, *(len(instance.positions) for instance in instances), 1)
+
+
+def assert_same_batch(batch: dict, expected: dict[str, np.ndarray]) -> None:
+    assert list(batch) == list(expected) or set(batch) == set(expected)
+    for name, values in expected.items():
+        found = np.asarray(batch[name])
+        assert found.dtype == values.dtype, name
+        np.testing.assert_array_equal(found, values, err_msg=name)
+
+
+def first_tokens(batches: Iterable[dict]) -> list[int]:
+    """The numbers of the instances of batches, see `make_instance`."""
+    return [int(row[0]) for batch in batches for row in np.asarray(batch["input_ids"])]

@@ -1,0 +1,349 @@
+"""`read_batches` as its users see it: values, widths, order, resuming, hosts, forms."""
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_data.reader import ReaderConfig, iterate_batches, read_batches
+from bert_data.reader.batches import BatchGroup, BatchSource
+from bert_data.reader.scan import FEATURES
+from tests.reader.making import (
+    ALL_FEATURES,
+    INT_FEATURES,
+    MAX_PREDICTIONS,
+    MAX_TOKENS,
+    assert_same_batch,
+    dense,
+    example_of,
+    first_tokens,
+    make_instances,
+    widest,
+    write_examples,
+    write_shard,
+    write_shards,
+)
+
+INSTANCES = make_instances(23)
+
+
+@pytest.fixture(scope="module")
+def patterns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A pattern of five shards of `INSTANCES` in each layout."""
+    made = {}
+    for layout in ("ragged", "reference"):
+        made[layout] = write_shards(tmp_path_factory.mktemp(layout), 5, INSTANCES, layout)
+    return made
+
+
+def config_of(pattern: str, batch_size: int = 4, **changes: Any) -> ReaderConfig:
+    return ReaderConfig(input_patterns=pattern, batch_size=batch_size, **changes)
+
+
+def numpy_batches(config: ReaderConfig) -> list[Any]:
+    return list(read_batches(config).as_numpy_iterator())
+
+
+def batches_of(group: BatchGroup) -> list[dict[str, np.ndarray]]:
+    """The batches of a group, taken apart by what `decode_records` says."""
+    batches = []
+    for begin, rows, width, predictions in group.table.tolist():
+        assert begin % 16 == 0  # aligned as TensorFlow wants it
+        batch = {}
+        for name in FEATURES:
+            columns = 1 if name == "next_sentence_labels" else width
+            columns = predictions if name.startswith("masked_lm") else columns
+            values = group.words[begin : begin + rows * columns].reshape(rows, columns)
+            batch[name] = values.view(np.float32) if name == "masked_lm_weights" else values
+            begin += rows * columns
+        batches.append(batch)
+    return batches
+
+
+# Records are dealt to the shards one by one, and read shard by shard.
+IN_ORDER = [instance for shard in range(5) for instance in INSTANCES[shard::5]]
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_batches_equal_those_made_one_number_at_a_time(
+    patterns: dict[str, str], data: st.DataObject
+) -> None:
+    layout = data.draw(st.sampled_from(("ragged", "reference")))
+    batch_size = data.draw(st.integers(1, 25))
+    widths = st.sets(st.integers(1, MAX_TOKENS), min_size=1).map(lambda w: tuple(sorted(w)))
+    width = data.draw(st.one_of(st.sampled_from(("batch", "max")), widths))
+    drop_remainder = data.draw(st.booleans())
+    config = config_of(
+        patterns[layout],
+        batch_size,
+        width=width,
+        drop_remainder=drop_remainder,
+        max_seq_length=MAX_TOKENS,
+        max_predictions_per_seq=MAX_PREDICTIONS,
+    )
+    # Made without tf.data, which would take most of the time; the next tests go through it.
+    batches = [batch for group in BatchSource(config).groups() for batch in batches_of(group)]
+    rows = [IN_ORDER[i : i + batch_size] for i in range(0, len(IN_ORDER), batch_size)]
+    if drop_remainder and len(rows[-1]) < batch_size:
+        rows.pop()
+    assert len(batches) == len(rows)
+    for batch, instances in zip(batches, rows, strict=True):
+        tokens, predictions = widest(instances)
+        if width == "max":
+            tokens = MAX_TOKENS
+        elif width != "batch":
+            tokens = next((w for w in width if w >= tokens), MAX_TOKENS)
+        if width != "batch":
+            predictions = MAX_PREDICTIONS
+        assert_same_batch(batch, dense(instances, tokens, predictions))
+
+
+def test_padded_records_tell_their_limits_and_google_has_no_manifest(
+    patterns: dict[str, str], tmp_path: Path
+) -> None:
+    config = config_of(patterns["reference"], 23, width="max")
+    assert_same_batch(numpy_batches(config)[0], dense(IN_ORDER, MAX_TOKENS, MAX_PREDICTIONS))
+    examples = [example_of(i, "reference", extra=True) for i in INSTANCES]
+    path = write_examples(tmp_path / "google.tfrecord", examples)
+    (batch,) = numpy_batches(config_of(str(path), 23))
+    assert_same_batch(batch, dense(INSTANCES, *widest(INSTANCES)))
+
+
+def test_gzip_is_read_alike(tmp_path: Path) -> None:
+    path = write_shard(tmp_path / "packed", INSTANCES, compression="GZIP")
+    assert path.read_bytes()[:2] == b"\x1f\x8b"
+    (batch,) = numpy_batches(config_of(str(path), 23))
+    assert_same_batch(batch, dense(INSTANCES, *widest(INSTANCES)))
+
+
+def test_many_batches_and_blocks(tmp_path: Path) -> None:
+    """Blocks of a shard and groups of batches follow each other without a seam."""
+    instances = make_instances(7000)
+    path = write_shard(tmp_path / "large", instances)
+    assert path.stat().st_size > 3 << 19  # more than one block
+    batches = numpy_batches(config_of(str(path), 64, width="max", max_seq_length=300,
+                                      max_predictions_per_seq=4))  # fmt: skip
+    assert first_tokens(batches) == list(range(1, 7001))
+    for number in (0, 55, 109):
+        rows = instances[64 * number : 64 * number + 64]
+        assert_same_batch(batches[number], dense(rows, 300, 4))
+
+
+def test_specs_are_as_static_as_the_width_allows(patterns: dict[str, str]) -> None:
+    pattern = patterns["reference"]
+    spec = read_batches(config_of(pattern, width="max", drop_remainder=True)).element_spec
+    assert set(spec) == set(ALL_FEATURES)
+    assert spec["input_ids"] == tf.TensorSpec([4, MAX_TOKENS], tf.int32)
+    assert spec["masked_lm_weights"] == tf.TensorSpec([4, MAX_PREDICTIONS], tf.float32)
+    assert spec["next_sentence_labels"] == tf.TensorSpec([4, 1], tf.int32)
+    spec = read_batches(config_of(pattern, width=(4, 8), num_epochs=None)).element_spec
+    assert spec["input_ids"].shape.as_list() == [4, None]
+    assert spec["masked_lm_ids"].shape.as_list() == [4, MAX_PREDICTIONS]
+    spec = read_batches(config_of(pattern)).element_spec
+    assert spec["input_ids"].shape.as_list() == [None, None]
+    assert {spec[name].dtype for name in INT_FEATURES} == {tf.int32}
+
+
+def test_forms_and_names(patterns: dict[str, str]) -> None:
+    pattern = patterns["ragged"]
+    expected = dense(IN_ORDER, *widest(IN_ORDER))
+    (batch,) = numpy_batches(config_of(pattern, 23, feature_names="tfhub"))
+    names = {"input_ids": "input_word_ids", "segment_ids": "input_type_ids"}
+    assert_same_batch(batch, {names.get(name, name): v for name, v in expected.items()})
+
+    inputs = ("input_ids", "input_mask", "segment_ids", "masked_lm_positions")
+    outputs = ("masked_lm_ids", "masked_lm_weights", "next_sentence_labels")
+    ((features, labels),) = numpy_batches(config_of(pattern, 23, form="supervised"))
+    assert_same_batch(features, {name: expected[name] for name in inputs})
+    assert_same_batch(labels, {name: expected[name] for name in outputs})
+
+    ((features, labels, weights),) = numpy_batches(config_of(pattern, 23, form="fit"))
+    assert_same_batch(features, {name: expected[name] for name in inputs})
+    masked, following = expected["masked_lm_ids"], expected["next_sentence_labels"]
+    assert_same_batch(labels, {"masked_lm": masked, "next_sentence": following})
+    ones = np.ones(23, np.float32)
+    masked_weights = expected["masked_lm_weights"]
+    assert_same_batch(weights, {"masked_lm": masked_weights, "next_sentence": ones})
+
+
+def test_a_keras_model_fits_on_it(patterns: dict[str, str]) -> None:
+    inputs = {
+        name: keras.Input([None], dtype="int32", name=name)
+        for name in ("input_ids", "input_mask", "segment_ids", "masked_lm_positions")
+    }
+    embedded = keras.layers.Embedding(30522, 4)(inputs["input_ids"])
+    pooled = keras.layers.GlobalAveragePooling1D()(embedded)
+    at_positions = keras.layers.Embedding(64, 4)(inputs["masked_lm_positions"])
+    outputs = {
+        "masked_lm": keras.layers.Dense(30522)(at_positions),
+        "next_sentence": keras.layers.Dense(2)(pooled),
+    }
+    model = keras.Model(inputs, outputs)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile("sgd", loss={"masked_lm": loss, "next_sentence": loss})
+    config = config_of(patterns["ragged"], form="fit", num_epochs=None, shuffle=True)
+    data = read_batches(config)
+    history = model.fit(data, epochs=2, steps_per_epoch=3, verbose=0, shuffle=False)
+    assert np.isfinite(history.history["loss"]).all()
+
+
+# Order.
+
+
+def test_without_shuffling_shards_follow_each_other(patterns: dict[str, str]) -> None:
+    found = first_tokens(numpy_batches(config_of(patterns["ragged"])))
+    assert found == [instance.tokens[0] for instance in IN_ORDER]
+
+
+def source_tokens(config: ReaderConfig) -> list[int]:
+    groups = BatchSource(config).groups()
+    return first_tokens(batch for group in groups for batch in batches_of(group))
+
+
+@pytest.mark.parametrize("buffer", [1, 2, 7, 100])
+def test_shuffled_epochs_hold_each_record_once_in_new_orders(
+    patterns: dict[str, str], buffer: int
+) -> None:
+    config = config_of(
+        patterns["ragged"], 5, shuffle=True, shuffle_buffer=buffer, seed=3, num_epochs=4
+    )
+    found = first_tokens(numpy_batches(config))
+    epochs = [tuple(found[i : i + 23]) for i in range(0, 92, 23)]
+    assert [sorted(epoch) for epoch in epochs] == [list(range(1, 24))] * 4
+    assert len(set(epochs)) == 4
+    assert list(range(1, 24)) not in [list(epoch) for epoch in epochs]
+    assert found == first_tokens(numpy_batches(config))
+
+
+def test_another_seed_is_another_order(patterns: dict[str, str]) -> None:
+    orders = {
+        tuple(source_tokens(config_of(patterns["ragged"], shuffle=True, seed=seed)))
+        for seed in range(4)
+    }
+    assert len(orders) == 4
+
+
+def test_another_process_sees_the_same_order(patterns: dict[str, str]) -> None:
+    config = config_of(patterns["ragged"], shuffle=True, seed=9, num_epochs=2)
+    program = (
+        "from bert_data.reader.batches import BatchSource\n"
+        "from bert_data.reader import ReaderConfig\n"
+        f"for group in BatchSource({config!r}).groups():\n"
+        "    for begin, rows, width, _ in group.table.tolist():\n"
+        "        print(*group.words[begin : begin + rows * width])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    expected = [batch["input_ids"].ravel().tolist() for batch in numpy_batches(config)]
+    assert [[int(i) for i in line.split()] for line in run.stdout.splitlines()] == expected
+
+
+@pytest.mark.parametrize("num_epochs", [3, None])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_starting_at_any_batch_gives_the_rest(
+    patterns: dict[str, str], shuffle: bool, num_epochs: int | None
+) -> None:
+    changes = {"shuffle": shuffle, "shuffle_buffer": 6, "num_epochs": num_epochs, "seed": 1}
+    whole = list(
+        itertools.islice(read_batches(config_of(patterns["ragged"], **changes)), 18)
+    )  # 3 epochs of 23 records are 17 batches of 4 and one of 1
+    assert len(whole) == 18
+    for start in range(19):
+        config = config_of(patterns["ragged"], start_batch=start, **changes)
+        groups = BatchSource(config).groups()
+        batches = (batch for group in groups for batch in batches_of(group))
+        rest = list(itertools.islice(batches, 18 - start))
+        assert len(rest) == 18 - start
+        for batch, expected in zip(rest, whole[start:], strict=True):
+            assert_same_batch(batch, {name: v.numpy() for name, v in expected.items()})
+    (last,) = itertools.islice(
+        read_batches(config_of(patterns["ragged"], start_batch=17, **changes)), 1
+    )
+    assert_same_batch(last, {name: v.numpy() for name, v in whole[17].items()})
+
+
+def test_batches_run_across_epochs_for_ever(patterns: dict[str, str]) -> None:
+    dataset = read_batches(config_of(patterns["reference"], 10, num_epochs=None))
+    assert dataset.cardinality() == tf.data.INFINITE_CARDINALITY
+    batches = list(itertools.islice(dataset.as_numpy_iterator(), 7))
+    order = [instance.tokens[0] for instance in IN_ORDER]
+    assert first_tokens(batches) == (order * 4)[:70]
+
+
+def test_a_dataset_can_be_iterated_again_and_at_the_same_time(patterns: dict[str, str]) -> None:
+    dataset = read_batches(config_of(patterns["ragged"], 3, shuffle=True))
+    first, second = iter(dataset), iter(dataset)
+    pairs = list(zip(first, second, strict=True))
+    assert len(pairs) == 8
+    assert all((a["input_ids"].numpy() == b["input_ids"].numpy()).all() for a, b in pairs)
+
+
+def test_iterate_batches_gives_the_same(patterns: dict[str, str]) -> None:
+    config = config_of(patterns["ragged"], 6, shuffle=True)
+    assert first_tokens(iterate_batches(config)) == first_tokens(numpy_batches(config))
+
+
+# Hosts.
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("num_hosts", [2, 3, 5, 8])
+def test_hosts_are_disjoint_and_complete(
+    patterns: dict[str, str], num_hosts: int, shuffle: bool
+) -> None:
+    parts = [
+        source_tokens(
+            config_of(patterns["ragged"], shuffle=shuffle, num_hosts=num_hosts, host_index=host)
+        )
+        for host in range(num_hosts)
+    ]
+    assert sorted(itertools.chain(*parts)) == list(range(1, 24))
+    assert min(map(len, parts)) >= 1
+
+
+def test_a_host_without_a_record_is_told(tmp_path: Path) -> None:
+    path = write_shard(tmp_path / "one", make_instances(1))
+    config = config_of(str(path), num_hosts=2, host_index=1)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"no records in .*one for host 1 of 2"
+    ):
+        numpy_batches(config)
+
+
+def test_input_context_gives_each_replica_its_part(patterns: dict[str, str]) -> None:
+    def read(pipeline: int) -> list[int]:
+        context = tf.distribute.InputContext(
+            num_input_pipelines=2, input_pipeline_id=pipeline, num_replicas_in_sync=4
+        )
+        config = config_of(patterns["ragged"], 8, start_batch=1)
+        batches = list(read_batches(config, input_context=context).as_numpy_iterator())
+        assert len(batches[0]["input_ids"]) == 2
+        return first_tokens(batches)
+
+    # Five shards are not two hosts' to share evenly, so each takes every other record. A host feeds
+    # two replicas with two rows each, so one global batch is four of its rows.
+    host_rows = [
+        [i.tokens[0] for s in range(5) for n, i in enumerate(INSTANCES[s::5]) if (n + s) % 2 == h]
+        for h in (0, 1)
+    ]
+    assert [read(0), read(1)] == [host_rows[0][4:], host_rows[1][4:]]
+
+
+def test_mirrored_strategy_takes_the_dataset(patterns: dict[str, str]) -> None:
+    strategy = tf.distribute.MirroredStrategy(["/cpu:0"])
+    config = config_of(patterns["ragged"], 4)
+    distributed = strategy.distribute_datasets_from_function(
+        lambda context: read_batches(config, input_context=context)
+    )
+    found = first_tokens(distributed)
+    assert found == [instance.tokens[0] for instance in IN_ORDER]
