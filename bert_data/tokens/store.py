@@ -27,6 +27,7 @@ _HEADER = struct.Struct("<9sQBQQ")  # magic, version, dtype code, S, D + 1
 _DTYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
 _CODES = {np.dtype(name): code for code, name in _DTYPES.items()}
 _COPY_BYTES = 4 << 20
+_CHECKED_SENTENCES = 1 << 20  # at a time
 
 
 def token_dtype(vocab_size: int) -> np.dtype:
@@ -191,15 +192,32 @@ def open_store(prefix: str) -> TokenStore:
 
 
 def _check_bounds(store: TokenStore, prefix: str, num_bytes: int) -> None:
-    size = store.ids.dtype.itemsize
-    end = int(store.offsets[-1]) + int(store.lengths[-1]) * size if store.lengths.size else 0
+    """Checks all that kernels rely on, for they do not check bounds themselves."""
+    end = _check_sentences(store, prefix + ".idx")
     if num_bytes != end:
-        raise CorruptDataError(
-            prefix + ".bin", num_bytes, f"has {num_bytes} bytes; the index says {end}"
-        )
+        reason = f"has {num_bytes} bytes; the index says {end}"
+        raise CorruptDataError(prefix + ".bin", num_bytes, reason)
     bounds = store.documents
-    if not bounds.size or bounds[0] != 0 or bounds[-1] != store.lengths.size:
-        raise CorruptDataError(prefix + ".idx", 0, "the document bounds do not cover the sentences")
+    covered = bounds.size and bounds[0] == 0 and bounds[-1] == store.lengths.size
+    if not covered or (bounds[:-1] > bounds[1:]).any():
+        at = _HEADER.size + 12 * store.lengths.size
+        raise CorruptDataError(
+            prefix + ".idx", at, "the document bounds do not cover the sentences"
+        )
+
+
+def _check_sentences(store: TokenStore, path: str) -> int:
+    """Checks that sentences lie end to end; returns the bytes that they take."""
+    end = 0
+    for start in range(0, store.lengths.size, _CHECKED_SENTENCES):
+        lengths = store.lengths[start : start + _CHECKED_SENTENCES]
+        offsets = store.offsets[start : start + _CHECKED_SENTENCES]
+        ends = end + np.cumsum(lengths, dtype=np.int64) * store.ids.itemsize
+        if lengths.min() < 0 or offsets[0] != end or (offsets[1:] != ends[:-1]).any():
+            reason = "the sentences do not lie end to end as their lengths say"
+            raise CorruptDataError(path, _HEADER.size + 4 * start, reason)
+        end = int(ends[-1])
+    return end
 
 
 def _map_file(path: str) -> tuple[NDArray[np.uint8], mmap.mmap | None]:

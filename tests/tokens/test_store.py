@@ -1,0 +1,239 @@
+"""The token store's bytes against Megatron-LM's own, and what is refused when one is opened."""
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_data.errors import CorruptDataError
+from bert_data.tokens.store import StoreWriter, open_store, token_dtype
+
+Document = list[list[int]]
+HEADER_BYTES = 9 + 8 + 1 + 8 + 8
+
+
+def write_documents(prefix: Path, documents: list[Document], dtype: str = "<u2") -> None:
+    """One call a document."""
+    with StoreWriter(str(prefix), np.dtype(dtype)) as writer:
+        for document in documents:
+            add(writer, document, [len(document)], dtype)
+
+
+def add(writer: StoreWriter, sentences: Document, breaks: list[int], dtype: str = "<u2") -> None:
+    writer.add(
+        np.array([token for sentence in sentences for token in sentence], dtype),
+        np.array([len(sentence) for sentence in sentences], np.int32),
+        np.array(breaks, np.int64),
+    )
+
+
+def read_documents(prefix: Path) -> list[Document]:
+    """By offsets and lengths, as a reader of Megatron's format does."""
+    store = open_store(str(prefix))
+    size = store.ids.itemsize
+    sentences = [
+        store.ids[offset // size : offset // size + length].tolist()
+        for offset, length in zip(store.offsets, store.lengths, strict=True)
+    ]
+    bounds = store.documents
+    return [sentences[bounds[d] : bounds[d + 1]] for d in range(store.num_documents)]
+
+
+def megatron_documents(numbers: range) -> list[Document]:
+    """The corpus of sentences that Megatron's files were made from, see megatron.json."""
+    return [
+        [
+            [(i * 1009 + s * 97 + j * 31) % 50000 for j in range((i * 37 + s * 13) % 41 + 1)]
+            for s in range(i * 5 % 7)
+        ]
+        for i in numbers
+    ]
+
+
+class TestMegatron:
+    def test_reads_and_writes_sentence_level(self, shared, tmp_path):
+        """Megatron repeats the boundary of an empty document; ours leave no trace."""
+        golden = shared / "goldens" / "megatron" / "sent30_uint16"
+        documents = megatron_documents(range(30))
+        assert read_documents(golden) == documents
+        write_documents(tmp_path / "ours", documents)
+        assert (tmp_path / "ours.bin").read_bytes() == golden.with_suffix(".bin").read_bytes()
+        assert read_documents(tmp_path / "ours") == [d for d in documents if d]
+        index, ours = golden.with_suffix(".idx").read_bytes(), (tmp_path / "ours.idx").read_bytes()
+        num_sentences = sum(map(len, documents))
+        bounds = HEADER_BYTES + 12 * num_sentences
+        assert ours[:26] == index[:26]
+        assert ours[HEADER_BYTES:bounds] == index[HEADER_BYTES:bounds]
+
+    @pytest.mark.parametrize(("name", "dtype"), [("doc50_uint16", "<u2"), ("doc50_int32", "<i4")])
+    def test_writes_the_same_bytes(self, shared, tmp_path, name, dtype):
+        documents = [
+            [[(i * 1009 + j * 31) % 50000 for j in range(i * 37 % 101 + 1)]] for i in range(50)
+        ]
+        write_documents(tmp_path / name, documents, dtype)
+        for ending in (".bin", ".idx"):
+            golden = shared / "goldens" / "megatron" / (name + ending)
+            assert (tmp_path / (name + ending)).read_bytes() == golden.read_bytes()
+
+    def test_a_repeated_boundary_is_an_empty_document(self, shared, tmp_path):
+        facts = json.loads((shared / "goldens" / "megatron" / "megatron.json").read_text())
+        tiny = facts["bin_idx"]["tiny3_uint16"]
+        (tmp_path / "tiny.bin").write_bytes(bytes.fromhex(tiny["bin_hex"]))
+        (tmp_path / "tiny.idx").write_bytes(bytes.fromhex(tiny["idx_hex"]))
+        assert read_documents(tmp_path / "tiny") == [[[1, 2, 3]], [], [[4, 5]]]
+
+    def test_a_store_without_documents(self, shared):
+        store = open_store(str(shared / "goldens" / "megatron" / "empty_uint16"))
+        assert (store.num_documents, store.ids.size, store.lengths.size) == (0, 0, 0)
+
+
+DOCUMENTS = st.lists(
+    st.lists(st.lists(st.integers(0, 65535), min_size=1, max_size=5), max_size=4), max_size=6
+)
+
+
+@given(DOCUMENTS, st.integers(1, 5), st.sampled_from(["<u2", "<i4"]))
+def test_blocks_of_any_cut_give_the_same_store(tmp_path_factory, documents, block_size, dtype):
+    folder = tmp_path_factory.mktemp("store")
+    write_documents(folder / "whole", documents, dtype)
+    sentences = [sentence for document in documents for sentence in document]
+    ends = np.cumsum([len(document) for document in documents]).tolist()
+    with StoreWriter(str(folder / "cut"), np.dtype(dtype)) as writer:
+        for start in range(0, len(sentences) + 1, block_size):
+            stop = start + block_size
+            breaks = [end - start for end in ends if start <= end < stop]
+            add(writer, sentences[start:stop], breaks, dtype)
+    kept = [document for document in documents if document]
+    assert read_documents(folder / "cut") == kept
+    assert writer.num_documents == len(kept)
+    assert writer.num_sentences == len(sentences)
+    assert writer.num_tokens == sum(map(len, sentences))
+    for ending in ("bin", "idx"):
+        assert (folder / f"cut.{ending}").read_bytes() == (folder / f"whole.{ending}").read_bytes()
+    assert {path.name for path in folder.iterdir()} == {
+        "whole.bin",
+        "whole.idx",
+        "cut.bin",
+        "cut.idx",
+    }
+
+
+def test_a_document_goes_on_in_the_next_block(tmp_path):
+    with StoreWriter(str(tmp_path / "s"), np.dtype("<u2")) as writer:
+        add(writer, [[1], [2]], [1])
+        add(writer, [], [])
+        add(writer, [[3]], [0, 0, 1, 1])
+        add(writer, [[4, 5]], [])
+    assert read_documents(tmp_path / "s") == [[[1]], [[2]], [[3]], [[4, 5]]]
+    with StoreWriter(str(tmp_path / "t"), np.dtype("<u2")) as writer:
+        add(writer, [[1], [2]], [])
+        add(writer, [[3]], [])
+    assert read_documents(tmp_path / "t") == [[[1], [2], [3]]]
+
+
+def test_an_index_longer_than_what_is_copied_and_checked_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("bert_data.tokens.store._COPY_BYTES", 24)
+    monkeypatch.setattr("bert_data.tokens.store._CHECKED_SENTENCES", 7)
+    documents = [[[d, s] for s in range(1 + d % 4)] for d in range(40)]
+    write_documents(tmp_path / "s", documents)
+    assert read_documents(tmp_path / "s") == documents
+
+
+def test_a_writer_that_fails_leaves_no_index(tmp_path):
+    with pytest.raises(RuntimeError), StoreWriter(str(tmp_path / "s"), np.dtype("<u2")) as writer:
+        add(writer, [[1]], [1])
+        raise RuntimeError
+    assert [path.name for path in tmp_path.iterdir()] == ["s.bin"]
+
+
+def test_the_dtype_is_wide_enough():
+    assert token_dtype(30_522) == token_dtype(65_536) == np.uint16
+    assert token_dtype(65_537) == np.int32
+
+
+DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
+    "bin cut off": (".bin", lambda b: b[:-1], "has 23 bytes; the index says 24"),
+    "bin cut off by a token": (".bin", lambda b: b[:-2], "has 22 bytes; the index says 24"),
+    "bin empty": (".bin", lambda b: b"", "has 0 bytes; the index says 24"),
+    "bin too long": (".bin", lambda b: b + b"\0\0", "has 26 bytes; the index says 24"),
+    "idx empty": (".idx", lambda b: b"", "not the index of a token store"),
+    "idx cut off in its header": (".idx", lambda b: b[:20], "not the index of a token store"),
+    "idx cut off": (".idx", lambda b: b[:-1], "its header says"),
+    "idx too long": (".idx", lambda b: b + b"\0", "its header says"),
+    "foreign": (".idx", lambda b: b"\x93NUMPY" + b[6:], "not the index of a token store"),
+    "version": (".idx", lambda b: b[:9] + struct.pack("<Q", 2) + b[17:], "version 2; version 1"),
+    "no dtype": (".idx", lambda b: b[:17] + b"\0" + b[18:], "dtype code 0 is not one of"),
+    "of floats": (".idx", lambda b: b[:17] + b"\7" + b[18:], "dtype code 7 is not one of"),
+    "another dtype": (".idx", lambda b: b[:17] + b"\4" + b[18:], "do not lie end to end"),
+    "more sentences": (".idx", lambda b: b[:18] + struct.pack("<Q", 2**60) + b[26:], "header says"),
+    "first bound": (".idx", lambda b: patched(b, "bounds", 0, 1), "document bounds"),
+    "last bound": (".idx", lambda b: patched(b, "bounds", 2, 3), "document bounds"),
+    "a bound before the one before": (
+        ".idx",
+        lambda b: patched(b, "bounds", 1, -1),
+        "document bounds",
+    ),
+    "a bound behind the end": (".idx", lambda b: patched(b, "bounds", 1, 9), "document bounds"),
+    "a length below zero": (
+        ".idx",
+        lambda b: patched(b, "lengths", 1, -3),
+        "do not lie end to end",
+    ),
+    "lengths that do not add up": (
+        ".idx",
+        lambda b: patched(b, "lengths", 0, 4),
+        "do not lie end to end",
+    ),
+    "an offset far away": (
+        ".idx",
+        lambda b: patched(b, "offsets", 1, 2**40),
+        "do not lie end to end",
+    ),
+    "an offset inside a token": (
+        ".idx",
+        lambda b: patched(b, "offsets", 1, 7),
+        "do not lie end to end",
+    ),
+}
+# Of the store of four sentences in two documents that is damaged: place of the field, its type.
+FIELDS = {
+    "lengths": (HEADER_BYTES, "<i"),
+    "offsets": (HEADER_BYTES + 16, "<q"),
+    "bounds": (HEADER_BYTES + 48, "<q"),
+}
+
+
+def patched(index: bytes, field: str, number: int, value: int) -> bytes:
+    start, code = FIELDS[field]
+    data = bytearray(index)
+    struct.pack_into(code, data, start + number * struct.calcsize(code), value)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_told(tmp_path, damage):
+    write_documents(tmp_path / "s", [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]])
+    ending, change, reason = DAMAGES[damage]
+    path = tmp_path / ("s" + ending)
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(CorruptDataError, match=reason) as caught:
+        open_store(str(tmp_path / "s"))
+    assert Path(caught.value.path).stem == "s"
+
+
+def test_a_store_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        open_store(str(tmp_path / "none"))
+    assert caught.value.filename == str(tmp_path / "none.idx")
+
+
+def test_memory_that_was_let_go_of_is_read_again(tmp_path):
+    write_documents(tmp_path / "s", [[[1, 2, 3]]])
+    store = open_store(str(tmp_path / "s"))
+    store.release_memory()
+    assert store.ids.tolist() == [1, 2, 3]
