@@ -1,0 +1,140 @@
+"""Text to token store: where documents end, what is counted, which line an error names."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_data.text import lines
+from bert_data.tokens import filling
+from bert_data.tokens.filling import TokenCounts, fill_store
+from bert_data.tokens.store import open_store
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.vocabulary import load_vocabulary
+
+
+@pytest.fixture(scope="module")
+def tokenizer(small_vocabulary):
+    return FastTokenizer(load_vocabulary(small_vocabulary))
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of a few bytes."""
+    monkeypatch.setattr(
+        filling, "read_line_blocks", lambda paths: lines.read_line_blocks(paths, block_bytes=9)
+    )
+
+
+def fill(folder: Path, tokenizer: FastTokenizer, contents: list[bytes], **options) -> TokenCounts:
+    paths = []
+    for number, content in enumerate(contents):
+        path = folder / f"text{number}.txt"
+        path.write_bytes(content)
+        paths.append(str(path))
+    return fill_store(paths, tokenizer, str(folder / "store"), **options)
+
+
+def documents_of(folder: Path, tokenizer: FastTokenizer) -> list[list[str]]:
+    """Documents as lists of sentences, tokens joined by spaces."""
+    store = open_store(str(folder / "store"))
+    ends = np.cumsum(store.lengths)
+    words = [tokenizer.vocabulary.tokens[i] for i in store.ids]
+    texts = [" ".join(words[end - n : end]) for end, n in zip(ends, store.lengths, strict=True)]
+    return [texts[a:b] for a, b in zip(store.documents, store.documents[1:], strict=False)]
+
+
+@pytest.mark.parametrize("num_workers", [1, 3])
+@pytest.mark.usefixtures("small_blocks")
+class TestDocuments:
+    def test_go_on_over_files(self, tmp_path, tokenizer, num_workers):
+        contents = [b"ba\n\ndo\nki", b"", b"lu\n", b"\nme\n\n\n", b"\n\nno"]
+        counts = fill(tmp_path, tokenizer, contents, num_workers=num_workers)
+        assert documents_of(tmp_path, tokenizer) == [["ba"], ["do", "ki", "lu"], ["me"], ["no"]]
+        assert counts == TokenCounts(
+            num_bytes=sum(map(len, contents)),
+            num_lines=12,
+            num_documents=4,
+            num_sentences=6,
+            num_tokens=6,
+            num_unknown=0,
+            num_replaced=0,
+        )
+
+    def test_end_at_lines_that_strip_to_nothing(self, tmp_path, tokenizer, num_workers):
+        # A no-break space and a line separator are spaces, a zero-width space is none.
+        text = "ba\n\u00a0\u2028\ndo\n\u200b\nki\n\x1c\r\nlu \r\n \r \t\nme\n\u3000\n"
+        fill(tmp_path, tokenizer, [text.encode()], num_workers=num_workers)
+        assert documents_of(tmp_path, tokenizer) == [["ba"], ["do", "ki"], ["lu"], ["me"]]
+
+    def test_lines_without_tokens_are_no_sentences(self, tmp_path, tokenizer, num_workers):
+        fill(tmp_path, tokenizer, [b"\x01\x02\nba\n\x01\ndo\n\n\x03\n\n"], num_workers=num_workers)
+        assert documents_of(tmp_path, tokenizer) == [["ba", "do"]]
+
+    def test_blocks_of_blank_lines_alone(self, tmp_path, tokenizer, num_workers):
+        contents = [b"\n" * 50 + b"ba\n" + b"\n" * 50 + b"do"]
+        fill(tmp_path, tokenizer, contents, num_workers=num_workers)
+        assert documents_of(tmp_path, tokenizer) == [["ba"], ["do"]]
+
+    def test_unknown_words_are_counted(self, tmp_path, tokenizer, num_workers):
+        counts = fill(tmp_path, tokenizer, [b"ba zzz\nzzz qqq do\n"], num_workers=num_workers)
+        assert (counts.num_unknown, counts.num_tokens) == (3, 5)
+
+    def test_a_text_without_a_sentence(self, tmp_path, tokenizer, num_workers):
+        for contents in ([b""], [b"\n\n \n", b"\n" * 40], [b"\x01\n"]):
+            with pytest.raises(
+                ValueError, match=r"^no sentence in the text of \d file\(s\), '.*text0"
+            ):
+                fill(tmp_path, tokenizer, contents, num_workers=num_workers)
+
+
+@pytest.mark.parametrize("num_workers", [1, 3])
+@pytest.mark.parametrize("line", [1, 2, 7, 400])
+def test_a_line_that_is_not_utf8_is_named(tmp_path, tokenizer, small_blocks, num_workers, line):
+    rows = [b"ba do"] * 500
+    rows[line - 1] = b"ki \xff"
+    first = b"ba\n" * 30 + b"do"
+    with pytest.raises(ValueError, match=rf"text1\.txt:{line}: not UTF-8 \(.*byte 0xff") as caught:
+        fill(tmp_path, tokenizer, [first, b"\n".join(rows)], num_workers=num_workers)
+    assert "--encoding_errors=replace" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_first_of_several_bad_lines_is_named(tmp_path, tokenizer, small_blocks):
+    text = b"ba\nba \xff\n" * 50
+    with pytest.raises(ValueError, match=r"text0\.txt:2: "):
+        fill(tmp_path, tokenizer, [text], num_workers=3)
+
+
+def test_bytes_that_are_not_utf8_can_be_replaced_or_ignored(tmp_path, tokenizer):
+    text = b"ba\xff do\n\xfe\nki\n"
+    for how in ("replace", "ignore"):
+        counts = fill(tmp_path, tokenizer, [text], encoding_errors=how)
+        assert counts.num_replaced == 2
+        decoded = text.decode(errors=how).encode()
+        as_if = documents_of(tmp_path, tokenizer)
+        fill(tmp_path, tokenizer, [decoded])
+        assert documents_of(tmp_path, tokenizer) == as_if
+
+
+PIECES = st.sampled_from(
+    [b"ba", b"dodo", b"zzz", b" ", b"\n", b"\n\n", b"\r\n", b"\xc3\xa9", b"\x01"]
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.lists(PIECES).map(b"".join), min_size=1, max_size=3), st.integers(1, 30))
+def test_neither_workers_nor_blocks_change_the_store(
+    tmp_path_factory, tokenizer, contents, block_bytes
+):
+    contents = [*contents, b"ba"]
+    one, other = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("other")
+    counts = fill(one, tokenizer, contents)
+    with pytest.MonkeyPatch.context() as patch:
+        small = lambda paths: lines.read_line_blocks(paths, block_bytes=block_bytes)  # noqa: E731
+        patch.setattr(filling, "read_line_blocks", small)
+        assert fill(other, tokenizer, contents, num_workers=3) == counts
+    for ending in ("bin", "idx"):
+        assert (one / f"store.{ending}").read_bytes() == (other / f"store.{ending}").read_bytes()
