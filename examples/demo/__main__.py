@@ -91,7 +91,7 @@ def make_vocabulary() -> None:
 def make_records() -> None:
     """Makes masked sentence pairs of both texts."""
     title("3. Records: pairs of sentences with masked tokens")
-    for name, dupe_factor, num_examples in (("train", 20, 1), ("held_out", 4, 0)):
+    for name, dupe_factor, num_examples in (("train", 15, 1), ("held_out", 4, 0)):
         run(
             [
                 "create_pretraining_data.py",

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-# TensorFlow's C++ part speaks before anyone can tell it not to: "I0000 00:00:1.8 14 port.cc:153] ".
+# TensorFlow's C++ part speaks before anyone can tell it not to: "I0000 00:00:1.8  14 port.cc:153] ".
 _NATIVE_LOG = re.compile(
-    r"^(?:[IWE]\d{4} \d\d:\d\d:\d+\.\d+ +\d+ \S+\] |WARNING: All log messages before absl"
+    r"^(?:[IWE]0000 00:00:\d+\.\d+ +\d+ \S+\] |WARNING: All log messages before absl"
     r"|To enable the following instructions)"
 )
 # absl's log: "I1121 01:37:44.513520 140321587645312 train_vocab.py:75] vocab.txt: ..."
