@@ -35,7 +35,8 @@ def ordered_map(
       num_workers: >= 1; with 1 the work is done in this thread.
 
     Yields:
-      The results, in the order of the items. An exception of the function comes at its turn.
+      The results, in the order of the items. An exception of the function or of the items comes at
+      its turn, after the results before it: which one a caller sees does not depend on num_workers.
     """
     if num_workers == 1:
         yield from map(function, items)
@@ -43,8 +44,8 @@ def ordered_map(
     waiting: collections.deque[Future[Result]] = collections.deque()
     with ThreadPoolExecutor(num_workers) as pool:
         try:
-            for item in items:
-                waiting.append(pool.submit(function, item))
+            for future in _submit_all(pool, function, items):
+                waiting.append(future)
                 if len(waiting) > num_workers:
                     yield waiting.popleft().result()
             while waiting:
@@ -52,3 +53,16 @@ def ordered_map(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def _submit_all(
+    pool: ThreadPoolExecutor, function: Callable[[Item], Result], items: Iterable[Item]
+) -> Iterator[Future[Result]]:
+    """Gives the future of each item; an error of the items themselves is one more, failed one."""
+    try:
+        for item in items:
+            yield pool.submit(function, item)
+    except Exception as error:
+        failed: Future[Result] = Future()
+        failed.set_exception(error)
+        yield failed
