@@ -7,6 +7,7 @@ A run that is killed and started again goes on as if nothing had happened.
 
 import dataclasses
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -137,14 +138,17 @@ def train(
     reporters = [log_report, *observers]
     if chief:
         reporters.append(TensorBoard(config.output_dir).write_report)
-    for report in _run(config, strategy, state, iter(batches)):
-        for reporter in reporters:
-            reporter(report)
-        if chief and _is_due(report.step, config.save_checkpoints_steps, config):
-            prefix = save_checkpoint(
-                config.output_dir, report.step, state.values(), num_kept=config.num_kept_checkpoints
-            )
-            logging.info("saved %s", prefix)
+    try:
+        for report in _run(config, strategy, state, iter(batches)):
+            for reporter in reporters:
+                reporter(report)
+            if chief and _is_due(report.step, config.save_checkpoints_steps, config):
+                _save(config, state)
+    except BaseException as error:
+        # An iterator that lives on in a traceback can keep a process from ending: its thread waits
+        # for an interpreter that is gone.
+        traceback.clear_frames(error.__traceback__)
+        raise
     return state.model
 
 
@@ -167,6 +171,13 @@ def _first_state(
     elif config.init_checkpoint:
         load_weights(model, config.init_checkpoint)
     return state
+
+
+def _save(config: TrainingConfig, state: TrainingState) -> None:
+    prefix = save_checkpoint(
+        config.output_dir, state.step, state.values(), num_kept=config.num_kept_checkpoints
+    )
+    logging.info("saved %s", prefix)
 
 
 def _run(

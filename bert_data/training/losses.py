@@ -29,7 +29,9 @@ class LossShares(NamedTuple):
 
 def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     """-log softmax(logits)[label], float32 of the labels' shape."""
-    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels, tf.cast(logits, tf.float32))
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(
+        tf.cast(labels, tf.int32), tf.cast(logits, tf.float32)
+    )
 
 
 def sum_over_replicas(value: tf.Tensor) -> tf.Tensor:

@@ -69,7 +69,7 @@ class PretrainingModel(keras.Model):
         """Scores the words at the masked positions and the two answers about the next sentence.
 
         Args:
-          features: int32 input_ids, input_mask, segment_ids [batch, width] and
+          features: integers input_ids, input_mask, segment_ids [batch, width] and
             masked_lm_positions [batch, predictions]; others are ignored.
           training: whether to drop out.
           seed: int32[2] for dropout; by default that of the compiled optimizer's step.
@@ -78,14 +78,18 @@ class PretrainingModel(keras.Model):
             if getattr(self, "optimizer", None) is None:
                 raise ValueError("training without compile() needs seed=step_seed(seed, step)")
             seed = step_seed(self.random_seed, self.optimizer.iterations.value)
-        hidden, pooled = self.encoder(
-            features[names.INPUT_IDS],
-            features[names.INPUT_MASK],
-            features[names.SEGMENT_IDS],
-            seed=seed if training else None,
+        # Keras builds a model under several replicas with the means of a batch, which are floats.
+        ids, mask, segments, positions = (
+            tf.cast(features[name], tf.int32)
+            for name in (
+                names.INPUT_IDS,
+                names.INPUT_MASK,
+                names.SEGMENT_IDS,
+                names.MASKED_LM_POSITIONS,
+            )
         )
+        hidden, pooled = self.encoder(ids, mask, segments, seed=seed if training else None)
         table = self.encoder.embeddings.word_embeddings.value
-        positions = features[names.MASKED_LM_POSITIONS]
         return {
             MASKED_LM: self.heads.parts["predictions"](hidden, positions, table),
             NEXT_SENTENCE: self.heads.parts["seq_relationship"](pooled),
@@ -106,6 +110,11 @@ class PretrainingModel(keras.Model):
             },
         )
         super().compile(optimizer=optimizer, **kwargs)
+
+    def fit(self, *args: Any, **kwargs: Any) -> Any:
+        """Keras' own loop; it would warn that it does not shuffle what the reader has shuffled."""
+        kwargs.setdefault("shuffle", False)
+        return super().fit(*args, **kwargs)
 
     def compute_loss(
         self,

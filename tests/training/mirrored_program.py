@@ -1,0 +1,73 @@
+"""Trains on one device and on two, by this project's loop and by Keras'; prints the losses.
+
+Run by test_distribution.py in a process of its own, as the CPU must be divided at the start.
+"""
+
+import json
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+from bert_data.reader import ReaderConfig, read_batches
+from bert_data.training import (
+    AdamWeightDecay,
+    DistributionConfig,
+    TrainingConfig,
+    make_strategy,
+    pretraining_model,
+    train,
+)
+from tests.training.tiny import random_batch, tiny_config, write_records
+
+NUM_STEPS, BATCH_SIZE, RATE = 5, 8, 1e-2
+CONFIG = tiny_config(num_hidden_layers=1)
+
+
+def loop(folder: str, data: ReaderConfig, strategy: tf.distribute.Strategy | None) -> list[float]:
+    losses: list[float] = []
+    train(
+        TrainingConfig(
+            output_dir=folder,
+            num_train_steps=NUM_STEPS,
+            batch_size=BATCH_SIZE,
+            learning_rate=RATE,
+            num_warmup_steps=0,
+        ),
+        CONFIG,
+        lambda _, context: read_batches(data, input_context=context),
+        strategy=strategy,
+        observers=[lambda report: losses.extend(map(float, report.losses))],
+    )
+    return losses
+
+
+def fit(data: ReaderConfig, strategy: tf.distribute.Strategy) -> list[float]:
+    """Keras tells the mean over an epoch's steps; with one step an epoch, the step's loss."""
+    with strategy.scope():
+        model = pretraining_model(CONFIG)
+        model.compile(AdamWeightDecay(RATE))
+    batches = read_batches(data)
+    history = model.fit(batches, steps_per_epoch=1, epochs=NUM_STEPS, verbose=0)
+    return [float(np.asarray(loss)) for loss in history.history["loss"]]
+
+
+def main(folder: str) -> None:
+    strategy = make_strategy(DistributionConfig(kind="mirrored", num_cpu_devices=2))
+    assert strategy.num_replicas_in_sync == 2
+    write_records(f"{folder}/r.tfrecord", random_batch(num_examples=40))
+    common = {"input_patterns": f"{folder}/r.tfrecord", "batch_size": BATCH_SIZE}
+    data = ReaderConfig(**common, num_epochs=None)
+    one = tf.distribute.OneDeviceStrategy("/cpu:0")
+    constant_rate = ReaderConfig(**common, num_epochs=None, form="fit")
+    losses = {
+        "loop, one": loop(f"{folder}/one", data, None),
+        "loop, mirrored": loop(f"{folder}/mirrored", data, strategy),
+        "fit, one": fit(constant_rate, one),
+        "fit, mirrored": fit(constant_rate, strategy),
+    }
+    sys.stdout.write(json.dumps(losses) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

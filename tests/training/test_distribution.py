@@ -1,0 +1,110 @@
+"""Several devices and several workers give what one device gives."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bert_data.training.distribution import DistributionConfig, make_strategy
+from tests.training.tiny import random_batch, tiny_config, write_records
+
+
+def run_program(checkout: Path, *arguments: str) -> str:
+    result = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=checkout,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_two_devices_equal_one(checkout: Path, tmp_path: Path) -> None:
+    program = "tests/training/mirrored_program.py"
+    losses = json.loads(run_program(checkout, program, str(tmp_path)).splitlines()[-1])
+    one, mirrored, fit_one, fit_mirrored = losses.values()
+    assert mirrored == pytest.approx(one, rel=1e-5)
+    assert fit_mirrored == pytest.approx(fit_one, rel=1e-5)
+    assert fit_one[:2] == pytest.approx(one[:2], rel=1e-5)  # then the learning rates differ
+    assert len(one) == 5
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def step_lines(log: str) -> list[str]:
+    """What reports say about steps, without the pace."""
+    lines = [line.split("] ", 1)[1] for line in log.splitlines() if "] step " in line]
+    return [line.split("  lr ")[0] for line in lines]
+
+
+def test_two_workers_print_equal_losses(checkout: Path, tmp_path: Path) -> None:
+    write_records(str(tmp_path / "r.tfrecord"), random_batch(num_examples=40))
+    (tmp_path / "bert.json").write_text(tiny_config(num_hidden_layers=1).to_json())
+    command = [
+        sys.executable, "run_pretraining.py", "--do_train", "--distribution=multi_worker",
+        f"--bert_config_file={tmp_path}/bert.json", f"--input_file={tmp_path}/r.tfrecord",
+        f"--output_dir={tmp_path}/out", "--max_seq_length=9", "--max_predictions_per_seq=3",
+        "--train_batch_size=8", "--num_train_steps=6", "--num_warmup_steps=2",
+        "--learning_rate=0.01", "--log_every_steps=1", "--save_checkpoints_steps=3",
+    ]  # fmt: skip
+    workers = [f"127.0.0.1:{port}" for port in free_ports(2)]
+    processes = []
+    for index in range(2):
+        task = {"cluster": {"worker": workers}, "task": {"type": "worker", "index": index}}
+        environment = {**os.environ, "TF_CONFIG": json.dumps(task)}
+        processes.append(
+            subprocess.Popen(
+                command, cwd=checkout, env=environment, stderr=subprocess.PIPE, text=True
+            )
+        )
+    try:
+        logs = [process.communicate(timeout=250)[1] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert [process.returncode for process in processes] == [0, 0], logs
+    first, second = map(step_lines, logs)
+    assert first == second
+    assert [line.split()[1] for line in first] == [f"{step}/6" for step in range(1, 7)]
+    assert "saved" in logs[0] and "saved" not in logs[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"kind": "both"}, "distribution is 'both'; allowed are auto, one"),
+        ({"num_cpu_devices": 0}, "num_cpu_devices is 0"),
+    ],
+)
+def test_what_is_not_allowed_is_told(change: dict, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        DistributionConfig(**change)
+
+
+def test_workers_need_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    with pytest.raises(ValueError, match="TF_CONFIG names no workers"):
+        make_strategy(DistributionConfig(kind="multi_worker"))
+    monkeypatch.setenv("TF_CONFIG", "{")
+    with pytest.raises(ValueError, match="TF_CONFIG cannot be read"):
+        make_strategy(DistributionConfig())
+
+
+def test_one_device_is_what_there_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    assert make_strategy(DistributionConfig()).num_replicas_in_sync == 1

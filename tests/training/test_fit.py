@@ -1,0 +1,64 @@
+"""Keras' own loop on the reader's batches gives the same weights as this project's loop."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bert_data.reader import ReaderConfig, read_batches
+from bert_data.training import AdamWeightDecay, WarmupLinearDecay, pretraining_model
+from bert_data.training.loop import TrainingConfig, train
+from bert_data.training.model import named_weights
+from tests.training.tiny import random_batch, tiny_config, write_records
+
+NUM_STEPS = 6
+
+
+def reader(folder: Path, **changes: object) -> ReaderConfig:
+    path = folder / "train.tfrecord"
+    if not path.exists():
+        write_records(str(path), random_batch(num_examples=20))
+    values = {"input_patterns": str(path), "batch_size": 8, "shuffle": True, "num_epochs": None}
+    return ReaderConfig(**{**values, **changes})
+
+
+def test_fit_equals_the_loop(tmp_path: Path) -> None:
+    bert = tiny_config(hidden_dropout_prob=0.2)
+    data = reader(tmp_path)
+    looped = train(
+        TrainingConfig(output_dir=str(tmp_path / "out"), num_train_steps=NUM_STEPS, batch_size=8,
+                       learning_rate=1e-2, num_warmup_steps=2),
+        bert, lambda _, context: read_batches(data, input_context=context),
+    )  # fmt: skip
+
+    model = pretraining_model(bert)
+    model.compile(AdamWeightDecay(WarmupLinearDecay(1e-2, NUM_STEPS, 2)))
+    history = model.fit(
+        read_batches(reader(tmp_path, form="fit")), steps_per_epoch=NUM_STEPS, verbose=0
+    )
+    for name, variable in named_weights(model).items():
+        np.testing.assert_allclose(
+            variable.numpy(), named_weights(looped)[name].numpy(), rtol=1e-5, atol=1e-6
+        )
+    assert {"loss", "masked_lm_accuracy", "next_sentence_accuracy"} <= set(history.history)
+
+
+def test_evaluate_of_keras_gives_loss_and_accuracies(tmp_path: Path) -> None:
+    model = pretraining_model(tiny_config())
+    model.compile(AdamWeightDecay(1e-2))
+    data = read_batches(reader(tmp_path, form="fit", num_epochs=1, shuffle=False, batch_size=20))
+    results = model.evaluate(data, steps=1, return_dict=True, verbose=0)
+    batch = random_batch(num_examples=20)
+    logits = {name: value.numpy() for name, value in model(batch).items()}
+    hits = logits["masked_lm"].argmax(-1) == batch["masked_lm_ids"]
+    weights = batch["masked_lm_weights"]
+    assert results["masked_lm_accuracy"] == pytest.approx((hits * weights).sum() / weights.sum())
+    answers = logits["next_sentence"].argmax(-1) == batch["next_sentence_labels"][:, 0]
+    assert results["next_sentence_accuracy"] == pytest.approx(answers.mean())
+
+
+def test_fit_without_weights_is_told(tmp_path: Path) -> None:
+    model = pretraining_model(tiny_config())
+    model.compile(AdamWeightDecay(1e-2))
+    with pytest.raises(ValueError, match='read with form="fit"'):
+        model.fit(read_batches(reader(tmp_path, form="supervised")), steps_per_epoch=1, verbose=0)

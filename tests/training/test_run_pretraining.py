@@ -1,0 +1,107 @@
+"""The command: what it writes, how it goes on after a kill, what it refuses."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.training.tiny import random_batch, tiny_config, write_records
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    write_records(str(folder / "r.tfrecord"), random_batch(num_examples=40))
+    config = tiny_config(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1)
+    (folder / "bert.json").write_text(config.to_json())
+    (folder / "small.json").write_text(tiny_config(vocab_size=7).to_json())
+    return folder
+
+
+def start(checkout: Path, data: Path, output: Path, *more: str) -> subprocess.Popen:
+    command = [
+        sys.executable, "run_pretraining.py",
+        f"--bert_config_file={data}/bert.json", f"--input_file={data}/r.tfrecord",
+        f"--output_dir={output}", "--max_seq_length=9", "--max_predictions_per_seq=3",
+        "--train_batch_size=8", "--num_train_steps=30", "--num_warmup_steps=2",
+        "--learning_rate=0.01", "--log_every_steps=1", "--save_checkpoints_steps=7", *more,
+    ]  # fmt: skip
+    return subprocess.Popen(
+        command, cwd=checkout, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def losses_by_step(log: str) -> dict[int, str]:
+    """Step -> what the log says about its losses."""
+    lines = [line.split("] step ", 1)[1] for line in log.splitlines() if "] step " in line]
+    return {int(line.split("/")[0]): line.split("  lr ")[0] for line in lines}
+
+
+def test_killed_and_started_again_it_sees_what_it_would_have_seen(
+    checkout: Path, data: Path, tmp_path: Path
+) -> None:
+    undisturbed = start(checkout, data, tmp_path / "a", "--do_train", "--do_eval")
+    log = undisturbed.communicate(timeout=250)[1]
+    assert undisturbed.returncode == 0, log
+    expected = losses_by_step(log)
+    assert sorted(expected) == list(range(1, 31))
+
+    killed = start(checkout, data, tmp_path / "b", "--do_train")
+    assert killed.stderr is not None
+    for line in killed.stderr:
+        if "] step 17/" in line:
+            killed.send_signal(signal.SIGKILL)
+            break
+    killed.communicate(timeout=250)
+    assert killed.returncode == -signal.SIGKILL
+
+    again = start(checkout, data, tmp_path / "b", "--do_train", "--do_eval")
+    log = again.communicate(timeout=250)[1]
+    assert again.returncode == 0, log
+    later = losses_by_step(log)
+    assert min(later) in (15, 22, 29)  # it may have done more steps before the signal reached it
+    assert later == {step: expected[step] for step in later}
+    results = [(tmp_path / name / "eval_results.txt").read_text() for name in "ab"]
+    assert results[0] == results[1]
+    keys = [line.split(" = ")[0] for line in results[0].splitlines()]
+    assert keys == [
+        "global_step",
+        "loss",
+        "masked_lm_accuracy",
+        "masked_lm_loss",
+        "next_sentence_accuracy",
+        "next_sentence_loss",
+    ]
+    assert results[0].startswith("global_step = 30\n")
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--do_train", "--bert_config_file={data}/small.json"],
+         "vocab_size is 7, but a record of {data}/r.tfrecord holds the token id 10"),
+        (["--do_train", "--max_seq_length=11"],
+         "max_seq_length is 11, but the model of {data}/bert.json reads up to"
+         " max_position_embeddings = 10 tokens"),
+        (["--do_train", "--max_seq_length=8"], "max_seq_length is 8, but"),
+        (["--do_eval"], "there is no checkpoint '{output}'"),
+        (["--do_train", "--input_file={data}/none*"], "no file matches '{data}/none*'"),
+        ([], "nothing to do: give --do_train, --do_eval or both"),
+    ],
+)  # fmt: skip
+def test_one_sentence_and_a_status(
+    checkout: Path, data: Path, tmp_path: Path, flags: list[str], sentence: str
+) -> None:
+    output = tmp_path / "out"
+    places = {"data": data, "output": output}
+    process = start(checkout, data, output, *(flag.format(**places) for flag in flags))
+    log = process.communicate(timeout=250)[1]
+    assert process.returncode == 1, log
+    told = [line for line in log.splitlines() if line.startswith("run_pretraining: error: ")]
+    assert len(told) == 1 and told[0].startswith(
+        "run_pretraining: error: " + sentence.format(**places)
+    ), log
+    assert "Traceback" not in log
+    assert not list(output.glob("model.ckpt*"))
