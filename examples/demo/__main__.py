@@ -58,12 +58,13 @@ def main() -> None:
 
 def title(text: str) -> None:
     """Prints the headline of a step."""
-    print(f"\n== {text}\n", flush=True)
+    print(f"\n== {text}", flush=True)
 
 
 def write_text() -> None:
     """Writes the text to train on and, from other documents, the text to evaluate on."""
     title("1. Text: the prose in Python's own documentation, one sentence a line")
+    print()
     documents = read_documents()
     train_documents, held_out = split_documents(documents, held_out_every=HELD_OUT_EVERY)
     for name, part in (("train", train_documents), ("held_out", held_out)):
@@ -72,7 +73,7 @@ def write_text() -> None:
         num_sentences = sum(map(len, part))
         num_bytes = path.stat().st_size
         print(f"{path}: {len(part)} documents, {num_sentences:,} sentences, {num_bytes:,} bytes")
-    print(f"\nFor example: {train_documents[0][0]}")
+    print(f"for example: {train_documents[0][0]}")
 
 
 def make_vocabulary() -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-# TensorFlow's C++ part speaks before anyone can tell it not to: "I0000 00:00:1.8  14 port.cc:153] ".
+# TensorFlow's C++ part speaks before anyone can silence it: "I0000 00:00:1.8    14 port.cc:153] ".
 _NATIVE_LOG = re.compile(
     r"^(?:[IWE]0000 00:00:\d+\.\d+ +\d+ \S+\] |WARNING: All log messages before absl"
     r"|To enable the following instructions)"
@@ -26,7 +26,7 @@ def run(arguments: Sequence[str], *, leave_out: str | None = None) -> None:
     Raises:
       SystemExit: the command failed; all that it said has been shown.
     """
-    print(_pasteable(arguments), flush=True)
+    print(f"\n{_pasteable(arguments)}", flush=True)
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, *arguments]
     with subprocess.Popen(
@@ -39,7 +39,6 @@ def run(arguments: Sequence[str], *, leave_out: str | None = None) -> None:
                 print(f"    {said}", flush=True)
     if process.returncode:
         sys.exit(f"demo: the command above ended with status {process.returncode}")
-    print()
 
 
 def _pasteable(arguments: Sequence[str]) -> str:

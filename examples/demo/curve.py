@@ -14,7 +14,7 @@ Points = Sequence[tuple[float, float]]
 
 
 def plot(
-    series: dict[str, Points], *, level: float, level_name: str, width: int = 66, height: int = 16
+    series: dict[str, Points], *, level: float, level_name: str, width: int = 56, height: int = 16
 ) -> str:
     """Draws points as marks, with one horizontal line.
 

@@ -23,11 +23,11 @@ from tokenization import FullTokenizer
 CLEARLY = 0.5
 SENTENCES = (
     "Return [MASK] if the object is a string, False otherwise.",
-    "This method is called when the [MASK] is closed.",
-    "If the [MASK] is not found, a KeyError is raised.",
-    "The default value is [MASK].",
-    "The class [MASK] one argument, which must be an integer.",
+    "If the file does [MASK] exist, an exception is raised.",
     "This function returns a [MASK] of strings.",
+    "The first [MASK] is the name of the file.",
+    "This method is called when the [MASK] is closed.",
+    "The default value is [MASK].",
 )
 
 
@@ -60,10 +60,13 @@ class Results:
 def load_results(folder: Path) -> Results:
     """Reads the curves of the run in `folder` and evaluates each checkpoint on held-out records."""
     with _without_native_log():
+        import tensorflow as tf
+
+        tf.config.list_logical_devices()
         from bert_data import training
     vocabulary = load_vocabulary(folder / "vocab.txt")
     curve, metrics = [], {}
-    print("evaluating each checkpoint on the held-out records ...", flush=True)
+    print("\nevaluating each checkpoint on the held-out records ...", flush=True)
     for step in _checkpoint_steps(folder):
         model = training.load_pretrained(str(folder / "model" / f"model.ckpt-{step}"))
         metrics = training.evaluate(model, _batches(folder / "held_out.tfrecord"))
@@ -157,7 +160,8 @@ def _train_curve(folder: Path) -> Points:
 
     points = []
     for path in sorted((folder / "model").glob("events*")):
-        for event in tf.compat.v1.train.summary_iterator(str(path)):
+        for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
+            event = tf.compat.v1.Event.FromString(record)
             for value in event.summary.value:
                 if value.tag == "masked_lm_loss":
                     points.append((float(event.step), float(tf.make_ndarray(value.tensor))))
