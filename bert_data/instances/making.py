@@ -23,7 +23,7 @@ from bert_data.instances.masking import (
     masking_scratch,
     num_to_predict,
 )
-from bert_data.instances.mersenne import RandomStream, reserve_for, seeded_stream
+from bert_data.instances.mersenne import reserve_for, seeded_stream
 from bert_data.instances.pairing import (
     DOCUMENT,
     NO_SENTENCE,
@@ -116,7 +116,12 @@ class Instances:
 
 
 def make_instances(
-    store: TokenStore, vocabulary: Vocabulary, config: InstanceConfig, spool: IO[bytes]
+    store: TokenStore,
+    vocabulary: Vocabulary,
+    config: InstanceConfig,
+    spool: IO[bytes],
+    *,
+    max_store_bytes: int,
 ) -> Instances:
     """Makes all instances of a token store.
 
@@ -125,6 +130,7 @@ def make_instances(
       vocabulary: that the store's ids belong to.
       config: how.
       spool: rows are appended to it.
+      max_store_bytes: of the store in memory at a time.
 
     Raises:
       ValueError: max_seq_length and the vocabulary do not fit a row together.
@@ -144,9 +150,24 @@ def make_instances(
     rule = _masking_rule(vocabulary, config)
     num_words = HEADER_WORDS + int(rule.num_to_predict.max())
     rows = np.empty((max(1, _ROWS_BYTES // (4 * num_words)), num_words), np.uint32)
-    counts = _fill_spool(stream, sentences, lengths_rule, rule, config, rows, spool)
+    scratch = masking_scratch(config.max_seq_length)
+    counts = np.zeros(NUM_COUNTS, np.int64)
+    total = config.dupe_factor * store.num_documents
+    with progress("make instances", total=total, unit="document") as advance:
+        for _ in range(config.dupe_factor):
+            cursor = np.array([0, NO_SENTENCE, 0], np.int64)
+            while (before := int(cursor[DOCUMENT])) < store.num_documents:
+                num_rows = make_rows(
+                    stream, sentences, cursor, lengths_rule, rule, scratch, counts, rows
+                )
+                with naming(spool.name):
+                    spool.write(rows[:num_rows].data)
+                store.release_memory(max_store_bytes)
+                advance(int(cursor[DOCUMENT]) - before)
     return Instances(
-        counts=counts, num_words=num_words, order=shuffled_indices(stream, counts.num_instances)
+        counts=_instance_counts(counts),
+        num_words=num_words,
+        order=shuffled_indices(stream, int(counts[NUM_INSTANCES])),
     )
 
 
@@ -162,31 +183,8 @@ def _masking_rule(vocabulary: Vocabulary, config: InstanceConfig) -> MaskingRule
     )
 
 
-def _fill_spool(
-    stream: RandomStream,
-    sentences: Sentences,
-    lengths_rule: LengthRule,
-    rule: MaskingRule,
-    config: InstanceConfig,
-    rows: NDArray[np.uint32],
-    spool: IO[bytes],
-) -> InstanceCounts:
-    """Makes the rows of all passes and writes them, some megabytes at a time."""
-    scratch = masking_scratch(config.max_seq_length)
-    counts = np.zeros(NUM_COUNTS, np.int64)
-    num_documents = sentences.order.size
-    total = config.dupe_factor * num_documents
-    with progress("make instances", total=total, unit="document") as advance:
-        for _ in range(config.dupe_factor):
-            cursor = np.array([0, NO_SENTENCE, 0], np.int64)
-            while cursor[DOCUMENT] < num_documents:
-                before = int(cursor[DOCUMENT])
-                num_rows = make_rows(
-                    stream, sentences, cursor, lengths_rule, rule, scratch, counts, rows
-                )
-                with naming(spool.name):
-                    spool.write(rows[:num_rows].data)
-                advance(int(cursor[DOCUMENT]) - before)
+def _instance_counts(counts: NDArray[np.int64]) -> InstanceCounts:
+    """Names the numbers that the kernels counted."""
     return InstanceCounts(
         num_instances=int(counts[NUM_INSTANCES]),
         num_random_next=int(counts[NUM_RANDOM_NEXT]),

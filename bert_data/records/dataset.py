@@ -9,14 +9,11 @@ import os
 import time
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bert_data import features
 from bert_data.engines.threads import count_workers
 from bert_data.errors import CorruptDataError
 from bert_data.files import OutputSet, expand_inputs, expand_outputs
-from bert_data.instances.making import InstanceConfig, InstanceCounts, Instances, make_instances
+from bert_data.instances.making import InstanceConfig, InstanceCounts, make_instances
 from bert_data.instances.rows import Instance, decode_row
 from bert_data.records.manifest import Manifest, ManifestFile, read_manifest
 from bert_data.records.sidecars import index_path, manifest_path
@@ -139,44 +136,69 @@ def create_dataset(config: DatasetConfig) -> Dataset:
         overwrite=config.overwrite,
         work_dir=config.work_dir,
     ) as outputs:
-        stages: list[Stage] = []
-        start = time.monotonic()
-        prefix = os.path.join(outputs.work_dir, "tokens")
-        tokens = fill_store(
-            inputs,
-            FastTokenizer(vocabulary, config.do_lower_case),
-            prefix,
-            encoding_errors=config.encoding_errors,
-            num_workers=num_workers,
-        )
-        start = _note(stages, "tokenize", start, tokens.num_bytes)
-        store = open_store(prefix)
-        spool_path = os.path.join(outputs.work_dir, "instances")
-        with open(spool_path, "wb") as spool:
-            instances = make_instances(store, vocabulary, config.instances, spool)
-        examples = _first_records(spool_path, instances, store.ids, vocabulary, config.num_examples)
-        start = _note(stages, "make instances", start, os.path.getsize(spool_path))
-        files = write_shards(
-            store, vocabulary, instances, spool_path, records, outputs, names.paths,
-            max_rows_bytes=_max_rows_bytes(config.max_memory_mb), num_workers=num_workers,
-        )  # fmt: skip
-        _note(stages, "write records", start, sum(file.num_bytes for file in files))
-        manifest = _manifest(config, vocabulary, tokens, instances.counts, files)
+        dataset = _make(config, records, inputs, vocabulary, outputs, names.paths, num_workers)
         for path in manifests:
+            part = _part_in_folder(dataset.manifest, names.paths, os.path.dirname(path))
             with outputs.open(path) as file:
-                file.write(
-                    _part_in_folder(manifest, names.paths, os.path.dirname(path)).to_json().encode()
-                )
+                file.write(part.to_json().encode())
         obsolete = _obsolete(manifests, {*names.paths, *indexes})
         outputs.commit([*names.paths, *indexes], manifests, obsolete=obsolete)
+    return dataset
+
+
+def _make(
+    config: DatasetConfig,
+    records: RecordConfig,
+    inputs: Sequence[str],
+    vocabulary: Vocabulary,
+    outputs: OutputSet,
+    paths: Sequence[str],
+    num_workers: int,
+) -> Dataset:
+    """Runs the stages; the shards and indexes are then there under hidden names."""
+    stages: list[Stage] = []
+    start = time.monotonic()
+    prefix = os.path.join(outputs.work_dir, "tokens")
+    tokens = fill_store(
+        inputs,
+        FastTokenizer(vocabulary, config.do_lower_case),
+        prefix,
+        encoding_errors=config.encoding_errors,
+        num_workers=num_workers,
+    )
+    start = _note(stages, "tokenize", start, tokens.num_bytes)
+    store = open_store(prefix)
+    max_bytes = config.max_memory_mb * 1_000_000
+    spool_path = os.path.join(outputs.work_dir, "instances")
+    with open(spool_path, "wb") as spool:
+        instances = make_instances(
+            store, vocabulary, config.instances, spool, max_store_bytes=max_bytes // 2
+        )
+    first = instances.order[: config.num_examples]
+    rows = read_rows(spool_path, instances.num_words, first)
+    start = _note(stages, "make instances", start, os.path.getsize(spool_path))
+    files = write_shards(
+        store,
+        vocabulary,
+        instances,
+        spool_path,
+        records,
+        outputs,
+        paths,
+        # The next bucket of rows is read while the last is in use, so there are two.
+        max_rows_bytes=max(_MIN_ROWS_BYTES, (max_bytes - _BASE_BYTES) // 4),
+        max_store_bytes=max_bytes // 2,
+        num_workers=num_workers,
+    )
+    _note(stages, "write records", start, sum(file.num_bytes for file in files))
     return Dataset(
         inputs=inputs,
         tokens=tokens,
         instances=instances.counts,
         stages=stages,
-        manifest=manifest,
-        paths=names.paths,
-        examples=examples,
+        manifest=_manifest(config, vocabulary, tokens, instances.counts, files),
+        paths=paths,
+        examples=[decode_row(row, store.ids, vocabulary) for row in rows],
         vocabulary=vocabulary,
     )
 
@@ -185,18 +207,6 @@ def _note(stages: list[Stage], name: str, start: float, num_bytes: int) -> float
     now = time.monotonic()
     stages.append(Stage(name=name, seconds=now - start, num_bytes=num_bytes))
     return now
-
-
-def _max_rows_bytes(max_memory_mb: int) -> int:
-    """Memory for rows: two buckets at a time stand beside the rest of the process."""
-    return max(_MIN_ROWS_BYTES, (max_memory_mb * 1_000_000 - _BASE_BYTES) // 2)
-
-
-def _first_records(
-    path: str, instances: Instances, ids: NDArray[np.integer], vocabulary: Vocabulary, count: int
-) -> list[Instance]:
-    rows = read_rows(path, instances.num_words, instances.order[:count])
-    return [decode_row(row, ids, vocabulary) for row in rows]
 
 
 def _manifest(

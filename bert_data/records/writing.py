@@ -7,6 +7,7 @@ decide who makes which chunk.
 """
 
 import dataclasses
+import mmap
 import os
 import queue
 from collections.abc import Iterator, Sequence
@@ -21,13 +22,9 @@ from bert_data.files import OutputSet
 from bert_data.instances.making import Instances
 from bert_data.progress import progress
 from bert_data.records.crc32c import crc32c
-from bert_data.records.examples import (
-    NUM_SCRATCH_ARRAYS,
-    max_record_bytes,
-    record_layout,
-    write_records,
-)
+from bert_data.records.examples import write_records
 from bert_data.records.gzip_stream import GzipStream, deflate_chunk
+from bert_data.records.layout import max_record_bytes, record_layout, record_scratch
 from bert_data.records.manifest import ManifestFile
 from bert_data.records.sidecars import IndexWriter, index_path
 from bert_data.records.spool import SlotRun, read_slots, slots_by_shard
@@ -94,6 +91,7 @@ def write_shards(
     paths: Sequence[str],
     *,
     max_rows_bytes: int,
+    max_store_bytes: int,
     num_workers: int,
 ) -> tuple[ManifestFile, ...]:
     """Writes all records into shards, each with its index.
@@ -105,6 +103,7 @@ def write_shards(
       outputs: where files are made.
       paths: of the shards; record i goes to shard i mod len(paths).
       max_rows_bytes: of instances in memory at a time.
+      max_store_bytes: of the store in memory at a time.
       num_workers: >= 1. The files do not depend on it.
 
     Returns:
@@ -115,11 +114,8 @@ def write_shards(
     slots = slots_by_shard(instances.order, len(paths))
     runs = read_slots(spool_path, instances.num_words, slots, max_bytes=max_rows_bytes)
     maker = _RecordMaker(store, vocabulary, config)
-    made = ordered_map(
-        maker.make,
-        _cut(runs, starts, maker.chunk_size, store, max_rows_bytes),
-        num_workers=num_workers,
-    )
+    chunks = _cut(runs, starts, maker.chunk_size, store, max_store_bytes)
+    made = ordered_map(maker.make, chunks, num_workers=num_workers)
     files = []
     with progress("write records", total=num_records, unit="record") as advance:
         following = next(made, None)
@@ -146,9 +142,10 @@ def _cut(
 ) -> Iterator[_Chunk]:
     """Cuts runs of slots into chunks of one shard each.
 
-    A store that is larger than what may be in memory is let go of after each chunk.
+    Each record touches two pages of the store at least, so from time to time they are let go of.
     """
-    shard = 0
+    shard = num_records = 0
+    max_records = max_store_bytes // (2 * mmap.PAGESIZE)
     for run in runs:
         at, stop = run.start, run.start + run.order.size
         while at < stop:
@@ -156,8 +153,10 @@ def _cut(
                 shard += 1
             end = min(stop, int(starts[shard + 1]), at + chunk_size)
             order = run.order[at - run.start : end - run.start]
-            if store.ids.nbytes > max_store_bytes:
-                store.release_memory()
+            num_records += order.size
+            if num_records > max_records:
+                store.release_memory(max_store_bytes)
+                num_records = 0
             yield _Chunk(shard=shard, rows=run.rows, order=order)
             at = end
 
@@ -177,7 +176,7 @@ class _RecordMaker:
         record_bytes = max_record_bytes(config.max_seq_length, config.max_predictions_per_seq)
         self.chunk_size = max(1, _CHUNK_BYTES // record_bytes)
         self._buffer_bytes = self.chunk_size * record_bytes
-        self._num_values = max(config.max_seq_length + 1, config.max_predictions_per_seq)
+        self._max_seq_length = config.max_seq_length
         self._buffers: queue.SimpleQueue[NDArray[np.uint8]] = queue.SimpleQueue()
 
     def make(self, chunk: _Chunk) -> _Made:
@@ -186,11 +185,18 @@ class _RecordMaker:
             buffer = self._buffers.get_nowait()
         except queue.Empty:
             buffer = np.empty(self._buffer_bytes, np.uint8)
-        values = np.empty((NUM_SCRATCH_ARRAYS, self._num_values), np.int32)
+        scratch = record_scratch(self._max_seq_length)
         ends = np.empty(chunk.order.size, np.int64)
         num_tokens = np.empty(chunk.order.size, np.uint32)
         num_bytes = write_records(
-            chunk.rows, chunk.order, self._store.ids, self._layout, values, buffer, ends, num_tokens
+            chunk.rows,
+            chunk.order,
+            self._store.ids,
+            self._layout,
+            scratch,
+            buffer,
+            ends,
+            num_tokens,
         )
         data = buffer.data[:num_bytes]
         return _Made(

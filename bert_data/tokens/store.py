@@ -147,9 +147,14 @@ class TokenStore:
         """Documents in the store."""
         return self.documents.size - 1
 
-    def release_memory(self) -> None:
-        """Lets the system take the pages of the ids; they are read again from disk when needed."""
-        if self._map is not None:
+    def release_memory(self, max_bytes: int) -> None:
+        """Lets go of the pages of the ids if there are more than `max_bytes` of ids.
+
+        They are read again from the file when needed, from then on one by one: what follows is
+        taken to be access here and there.
+        """
+        if self._map is not None and self.ids.nbytes > max_bytes:
+            self._map.madvise(mmap.MADV_RANDOM)
             self._map.madvise(mmap.MADV_DONTNEED)
 
 

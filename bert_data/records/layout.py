@@ -1,0 +1,95 @@
+"""What the bytes of records depend on beside the instances: names, padding, special tokens."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data import features
+from bert_data.instances.rows import code_bits
+from bert_data.records.memory import BLOCK_BYTES
+from bert_data.tokens.vocabulary import Vocabulary
+
+NAMES = tuple(
+    sorted(
+        (
+            features.INPUT_IDS,
+            features.INPUT_IDS_SPLITS,
+            features.INPUT_MASK,
+            features.MASKED_LM_IDS,
+            features.MASKED_LM_POSITIONS,
+            features.MASKED_LM_WEIGHTS,
+            features.NEXT_SENTENCE_LABELS,
+            features.SEGMENT_IDS,
+        )
+    )
+)
+"""The features of an Example, sorted, which is the order of its entries."""
+
+_FRAME_BYTES = 16  # of a TFRecord: length, its checksum, the data's checksum
+_HEADER_BYTES = 64  # of a feature at most: tags, sizes and name
+_SPARE_BYTES = BLOCK_BYTES  # whole blocks are stored and loaded
+
+
+class RecordLayout(NamedTuple):
+    """A layout, as kernels take it.
+
+    Attributes:
+      padded_length, padded_predictions: what is padded to; 0 for ragged records.
+      continues: bool[vocabulary size], whether a piece continues a word.
+      cls_id, sep_id: ids of [CLS] and [SEP].
+      code_bits: bits of a code in a row.
+      names: uint8[bytes], the names of the features, one after another, and a block to spare.
+      name_bounds: int64[9], where each name begins, and where the last ends.
+    """
+
+    padded_length: int
+    padded_predictions: int
+    continues: NDArray[np.bool_]
+    cls_id: int
+    sep_id: int
+    code_bits: int
+    names: NDArray[np.uint8]
+    name_bounds: NDArray[np.int64]
+
+
+class RecordScratch(NamedTuple):
+    """Room for one record: int32[tokens + 1] four times, uint8[bytes]."""
+
+    tokens: NDArray[np.int32]
+    splits: NDArray[np.int32]
+    positions: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    payload: NDArray[np.uint8]
+
+
+def record_layout(
+    name: str, vocabulary: Vocabulary, *, max_seq_length: int, max_predictions_per_seq: int
+) -> RecordLayout:
+    """The layout `name`, one of `features.LAYOUTS`."""
+    padded = name == features.REFERENCE
+    return RecordLayout(
+        padded_length=max_seq_length if padded else 0,
+        padded_predictions=max_predictions_per_seq if padded else 0,
+        continues=vocabulary.continuation,
+        cls_id=vocabulary.cls_id,
+        sep_id=vocabulary.sep_id,
+        code_bits=code_bits(vocabulary.size),
+        names=np.frombuffer(bytearray("".join(NAMES).encode() + bytes(_SPARE_BYTES)), np.uint8),
+        name_bounds=np.cumsum([0, *map(len, NAMES)]),
+    )
+
+
+def record_scratch(max_seq_length: int) -> RecordScratch:
+    """Room for a record of `max_seq_length` tokens."""
+    tokens, splits, positions, labels = np.empty((4, max_seq_length + 1), np.int32)
+    payload = np.empty(4 * 5 * tokens.size + _SPARE_BYTES, np.uint8)
+    return RecordScratch(tokens, splits, positions, labels, payload)
+
+
+def max_record_bytes(max_seq_length: int, max_predictions_per_seq: int) -> int:
+    """More bytes than any record of these lengths takes, frame included."""
+    per_token = 5 + 3 + 1 + 1  # id, row split, mask, segment
+    per_prediction = 5 + 3 + 4  # label, position, weight
+    values = per_token * (max_seq_length + 1) + per_prediction * max_predictions_per_seq
+    return _FRAME_BYTES + _SPARE_BYTES + _HEADER_BYTES * (len(NAMES) + 1) + values
