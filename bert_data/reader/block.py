@@ -24,8 +24,9 @@ class RecordBlock(NamedTuple):
       data: uint8[bytes].
       starts: int64[records], where in `data` each Example begins.
       sizes: int32[records], bytes of each Example.
-      spans: int32[records, 7, 2], begin and end of each feature's list, relative to the start, in
-        the order of `bert_data.reader.scan.FEATURES`.
+      spans: int32[records, 7, 2], begin and end of each feature's numbers, relative to the start,
+        in the order of `bert_data.reader.example.FEATURES`. Numbers that are not packed in one part
+        are told by ~begin (which is negative): then it is the list's message, of several fields.
       lengths: int32[records, 2], tokens and predictions without padding.
     """
 

@@ -17,21 +17,19 @@ from numpy.typing import NDArray
 from bert_data.errors import CorruptDataError
 from bert_data.reader.block import RecordBlock
 from bert_data.reader.corruption import Damage
-from bert_data.reader.scan import (
+from bert_data.reader.example import (
     BAD_DATA,
     FEATURES,
-    FRAME_BYTES,
-    HEADER_BYTES,
-    LENGTH_BYTES,
+    IDS,
     MISSING,
     NO_EXAMPLE,
     OK,
+    POSITIONS,
+    SPLITS,
     UNEVEN,
-    Scan,
-    is_ragged_example,
-    scan_records,
-    stored_lengths,
+    look_at_example,
 )
+from bert_data.reader.scan import FRAME_BYTES, HEADER_BYTES, LENGTH_BYTES, Scan, scan_records
 from bert_data.reader.shards import Shard, open_bytes
 
 FIRST_BLOCK_BYTES = 1 << 16  # enough to see what a shard is
@@ -63,8 +61,8 @@ def look_at_first(shard: Shard, *, skip_corrupt: bool) -> FirstRecord | None:
         for block in blocks:
             if block.num_records:
                 start, size = int(block.starts[0]), int(block.sizes[0])
-                is_ragged = is_ragged_example(block.data, start, start + size)
-                return FirstRecord(is_ragged, *stored_lengths(block))
+                counts = look_at_example(block.data, start, start + size).tolist()
+                return FirstRecord(counts[SPLITS] >= 0, counts[IDS], counts[POSITIONS])
     return None
 
 
@@ -178,7 +176,8 @@ def _looks_ragged(stream: _Stream) -> bool | None:
     scan = scan_records(stream.data, stream.at, is_ragged=True)
     for start, size, status in zip(scan.block.starts, scan.block.sizes, scan.statuses, strict=True):
         if status != BAD_DATA:
-            return is_ragged_example(stream.data, int(start), int(start + size))
+            counts = look_at_example(stream.data, int(start), int(start + size))
+            return bool(counts[SPLITS] >= 0)
     return None
 
 

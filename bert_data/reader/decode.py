@@ -14,12 +14,24 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import kernel
 from bert_data.reader.block import RecordBlock
-from bert_data.reader.scan import IDS, LABELS, MASK, NEXT, POSITIONS, SEGMENTS, WEIGHTS
-from bert_data.reader.wire import FIELD_1, FIXED32_1, VARINT_1, next_field, read_varint
+from bert_data.reader.example import FEATURES, NEXT, SEGMENTS, WEIGHTS
+from bert_data.reader.wire import (
+    FIELD_1,
+    FIXED32_1,
+    HIGH_BITS,
+    VARINT_1,
+    WORD_BYTES,
+    load_word,
+    next_field,
+    read_varint,
+)
 
 NUM_TOKEN_FEATURES = NUM_PREDICTION_FEATURES = 3
 _ALIGNMENT_BYTES = 64  # what TensorFlow asks of memory that it takes over instead of copying
-_WORD_BYTES = 4
+_NUMBER_BYTES = 4
+_NUM_FEATURES = len(FEATURES)
+_MAX_INT32 = np.uint64(0x7FFFFFFF)
+_NOT_SIGN = np.uint64(0x7FFFFFFFFFFFFFFF)
 
 
 class Shape(NamedTuple):
@@ -44,102 +56,129 @@ class Shape(NamedTuple):
 
 def padded_words(num_words: int) -> int:
     """The number rounded up so that what follows is aligned as TensorFlow wants it."""
-    unit = _ALIGNMENT_BYTES // _WORD_BYTES
+    unit = _ALIGNMENT_BYTES // _NUMBER_BYTES
     return -(-num_words // unit) * unit
 
 
 def new_buffer(num_words: int) -> NDArray[np.int32]:
     """int32[num_words], not initialised, aligned as TensorFlow wants it."""
-    raw = np.empty(num_words * _WORD_BYTES + _ALIGNMENT_BYTES, np.uint8)
+    raw = np.empty(num_words * _NUMBER_BYTES + _ALIGNMENT_BYTES, np.uint8)
     skip = -raw.ctypes.data % _ALIGNMENT_BYTES
-    return raw[skip : skip + num_words * _WORD_BYTES].view(np.int32)
+    return raw[skip : skip + num_words * _NUMBER_BYTES].view(np.int32)
 
 
 @kernel
-def _put_varints(data, begin, end, out):
-    """Numbers of an Int64List into out int32[width], zeros behind; returns the largest one."""
-    at = 0
-    largest = np.uint64(0)
+def _put_varint(out, at, value):
+    out[at] = -1 if value > _MAX_INT32 else np.int32(value)
+
+
+@kernel
+def _read_float_bits(data, at):
+    low = np.uint32(data[at]) | np.uint32(data[at + 1]) << np.uint32(8)
+    high = np.uint32(data[at + 2]) | np.uint32(data[at + 3]) << np.uint32(8)
+    return np.int32(low | high << np.uint32(16))
+
+
+@kernel
+def _put_fields(data, begin, end, is_float, out, at, stop):
+    """Numbers of a list of any form, data[begin:end], into out[at:stop]; returns where they end."""
     while begin < end:
         tag, i, last = next_field(data, begin, end)
         begin = last
-        if tag != FIELD_1 and tag != VARINT_1:
+        if tag != FIELD_1 and tag != (FIXED32_1 if is_float else VARINT_1):
             continue
-        while i < last and at < out.size:
-            if data[i] < 128:
-                value = np.uint64(data[i])
-                i += 1
-            elif last - i >= 2 and data[i + 1] < 128:
-                value = np.uint64(data[i] & 127) | np.uint64(data[i + 1]) << np.uint64(7)
-                i += 2
+        while i < last and at < stop:
+            if is_float:
+                out[at] = _read_float_bits(data, i)
+                i += 4
             else:
                 value, i = read_varint(data, i, last)
                 if i < 0:
-                    i = last
-            out[at] = np.int32(value)
-            largest = max(largest, value)
+                    return at
+                _put_varint(out, at, value)
             at += 1
-    out[at:] = 0
-    return largest
+    return at
 
 
 @kernel
-def _put_bytes(data, begin, end, out):
-    """As `_put_varints`, for a list whose numbers are mostly of one byte each (0 and 1)."""
-    tag, first, last = next_field(data, begin, end) if begin < end else (0, 0, 0)
-    high = np.uint8(0)
-    for i in range(first, last):
-        high |= data[i]
-    if last != end or tag != FIELD_1 or high >= 128:
-        _put_varints(data, begin, end, out)
-        return
-    count = min(last - first, out.size)
-    for i in range(count):
-        out[i] = data[first + i]
-    out[count:] = 0
+def _put_varint_rows(data, starts, spans, out, at, width):
+    """Decodes the integers of one feature of all records, a word of eight bytes at a time.
 
+    Masks and segments have one byte each, ids one to three.
 
-@kernel
-def _put_floats(data, begin, end, out):
-    """Numbers of a FloatList into out int32[width], bit by bit, zeros behind."""
-    at = 0
-    while begin < end:
-        tag, i, last = next_field(data, begin, end)
-        begin = last
-        if tag != FIELD_1 and tag != FIXED32_1:
-            continue
-        while i < last and at < out.size:
-            out[at] = np.int32(
-                np.uint32(data[i])
-                | np.uint32(data[i + 1]) << np.uint32(8)
-                | np.uint32(data[i + 2]) << np.uint32(16)
-                | np.uint32(data[i + 3]) << np.uint32(24)
-            )
-            i += 4
-            at += 1
-    out[at:] = 0
-
-
-@kernel
-def _decode(data, starts, spans, tokens, predictions, labels):
-    """Fills a batch; returns the largest id and the largest position, as unsigned numbers."""
-    largest_id = largest_position = np.uint64(0)
+    Args:
+      data, starts: of the records.
+      spans: int32[records, 2], of the feature.
+      out: int32[any]; the rows begin at `at` and have `width` numbers each, zeros behind.
+    """
     for row in range(starts.size):
-        start, span = starts[row], spans[row]
-        largest = _put_varints(data, start + span[IDS, 0], start + span[IDS, 1], tokens[0, row])
-        largest_id = max(largest_id, largest)
-        _put_bytes(data, start + span[MASK, 0], start + span[MASK, 1], tokens[1, row])
-        _put_bytes(data, start + span[SEGMENTS, 0], start + span[SEGMENTS, 1], tokens[2, row])
-        begin, end = start + span[POSITIONS, 0], start + span[POSITIONS, 1]
-        largest_position = max(
-            largest_position, _put_varints(data, begin, end, predictions[0, row])
-        )
-        begin, end = start + span[LABELS, 0], start + span[LABELS, 1]
-        largest_id = max(largest_id, _put_varints(data, begin, end, predictions[1, row]))
-        begin, end = start + span[WEIGHTS, 0], start + span[WEIGHTS, 1]
-        _put_floats(data, begin, end, predictions[2, row])
-        _put_varints(data, start + span[NEXT, 0], start + span[NEXT, 1], labels[row])
-    return largest_id, largest_position
+        stop = at + width
+        i, end = starts[row] + spans[row, 0], starts[row] + spans[row, 1]
+        if spans[row, 0] < 0:
+            at = _put_fields(data, starts[row] + ~spans[row, 0], end, False, out, at, stop)
+            i = end
+        while end - i >= WORD_BYTES and stop - at >= WORD_BYTES:
+            word = load_word(data, i)
+            if word & HIGH_BITS == np.uint64(0):
+                for k in range(8):
+                    out[at + k] = data[i + k]
+                i, at = i + 8, at + 8
+                continue
+            # Two numbers of one to three bytes, without a branch on their sizes.
+            bits = np.int64(word & _NOT_SIGN)
+            two = bits >> 7 & 1
+            three = bits >> 15 & two
+            four = bits >> 23 & three
+            size = 1 + two + three
+            out[at] = bits & 127 | bits >> 1 & 0x3F80 & -two | bits >> 2 & 0x1FC000 & -three
+            bits >>= 8 * size
+            two = bits >> 7 & 1
+            three = bits >> 15 & two
+            if four | (bits >> 23 & three):
+                break
+            out[at + 1] = bits & 127 | bits >> 1 & 0x3F80 & -two | bits >> 2 & 0x1FC000 & -three
+            i += size + 1 + two + three
+            at += 2
+        while i < end and at < stop:
+            value, i = np.uint64(data[i]), i + 1
+            if value >= 128:
+                value, i = read_varint(data, i - 1, end)
+            if i < 0:
+                break
+            _put_varint(out, at, value)
+            at += 1
+        for k in range(at, stop):
+            out[k] = 0
+        at = stop
+
+
+@kernel
+def _put_float_rows(data, starts, spans, out, at, width):
+    """As `_put_varint_rows`, for floats, bit by bit."""
+    for row in range(starts.size):
+        stop = at + width
+        i, end = starts[row] + spans[row, 0], starts[row] + spans[row, 1]
+        if spans[row, 0] < 0:
+            at = _put_fields(data, starts[row] + ~spans[row, 0], end, True, out, at, stop)
+            i = end
+        while i < end and at < stop:
+            out[at] = _read_float_bits(data, i)
+            i, at = i + 4, at + 1
+        for k in range(at, stop):
+            out[k] = 0
+        at = stop
+
+
+@kernel
+def _decode(data, starts, spans, width, predictions, out):
+    at = 0
+    for name in range(_NUM_FEATURES):
+        columns = width if name <= SEGMENTS else (1 if name == NEXT else predictions)
+        if name == WEIGHTS:
+            _put_float_rows(data, starts, spans[:, name], out, at, columns)
+        else:
+            _put_varint_rows(data, starts, spans[:, name], out, at, columns)
+        at += starts.size * columns
 
 
 def decode_records(block: RecordBlock, shape: Shape, out: NDArray[np.int32]) -> tuple[int, int]:
@@ -153,13 +192,14 @@ def decode_records(block: RecordBlock, shape: Shape, out: NDArray[np.int32]) -> 
         [rows, predictions] each, then next_sentence_labels [rows, 1].
 
     Returns:
-      The largest id in the records and the largest position; a negative one counts as 2**64 less
-      it.
+      The largest id in the batch and the largest position, where a number that is negative or above
+      2**31 - 1 counts as 2**32 - 1.
     """
     rows, width, predictions = shape
-    cut = NUM_TOKEN_FEATURES * rows * width
-    token_rows = out[:cut].reshape(NUM_TOKEN_FEATURES, rows, width)
-    prediction_rows = out[cut : out.size - rows].reshape(NUM_PREDICTION_FEATURES, rows, predictions)
-    labels = out[out.size - rows :].reshape(rows, 1)
-    largest = _decode(block.data, block.starts, block.spans, token_rows, prediction_rows, labels)
-    return int(largest[0]), int(largest[1])
+    _decode(block.data, block.starts, block.spans, width, predictions, out)
+    numbers = out.view(np.uint32)
+    ids, sequence = numbers[: rows * width], numbers[3 * rows * width :]
+    positions, labels = sequence[: rows * predictions], sequence[rows * predictions :]
+    labels = labels[: rows * predictions]
+    largest_id = max(int(ids.max()), int(labels.max(initial=0)))
+    return largest_id, int(positions.max(initial=0))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bert_data.reader import ReaderConfig, iterate_batches, read_batches
 from bert_data.reader.batches import BatchGroup, BatchSource
-from bert_data.reader.scan import FEATURES
+from bert_data.reader.example import FEATURES
 from tests.reader.making import (
     ALL_FEATURES,
     INT_FEATURES,
