@@ -15,8 +15,8 @@ import glob
 import json
 import os
 import re
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, Self
 
@@ -24,7 +24,6 @@ from absl import logging
 
 _SHARDED = re.compile(r"(?P<path>.+)@(?P<count>\d+)")
 _MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
-_COMMITTING = "committing"
 
 
 def expand_inputs(patterns: str) -> list[str]:
@@ -81,7 +80,10 @@ def expand_outputs(specification: str) -> OutputNames:
                 f"output {entry!r} is remote; write to a local folder and copy the files from there"
             )
         sharded = _SHARDED.fullmatch(entry)
-        name = name or (sharded["path"] if sharded else entry)
+        path = sharded["path"] if sharded else entry
+        if os.path.basename(path) in ("", ".", ".."):
+            raise ValueError(f"output {entry!r} names a folder, not a file in it")
+        name = name or path
         if not sharded:
             paths.append(entry)
             continue
@@ -91,12 +93,17 @@ def expand_outputs(specification: str) -> OutputNames:
                 f"output {entry!r} asks for {count} shards; 1 to {_MAX_SHARDS} are allowed"
             )
         paths += [f"{sharded['path']}-{i:05d}-of-{count:05d}" for i in range(count)]
+    _refuse_doubles(paths)
+    return OutputNames(name=name, paths=tuple(paths))
+
+
+def _refuse_doubles(paths: Sequence[str]) -> None:
     seen: dict[str, str] = {}
     for path in paths:
-        other = seen.setdefault(os.path.realpath(path), path)
-        if other is not path:
-            raise ValueError(f"two outputs have the same name: {other!r} and {path!r}")
-    return OutputNames(name=name, paths=tuple(paths))
+        real = os.path.realpath(path)
+        if real in seen:
+            raise ValueError(f"two outputs have the same name: {seen[real]!r} and {path!r}")
+        seen[real] = path
 
 
 @contextlib.contextmanager
@@ -143,34 +150,46 @@ class OutputSet:
         self.work_dir = ""
 
     def __enter__(self) -> Self:
+        _refuse_doubles(self._paths)
+        parent = os.path.abspath(self._work_parent or os.path.dirname(self._lock_path))
         folders = {os.path.dirname(os.path.abspath(path)) for path in self._paths}
-        if self._work_parent is not None:
-            folders.add(os.path.abspath(self._work_parent))
         try:
-            for folder in sorted(folders):
-                self._made_folders += _make_folders(folder)
+            for folder in sorted({*folders, parent}):
+                _make_folders(folder, self._made_folders)
             self._lock = _take_lock(self._lock_path)
-            if not self._overwrite:
-                self._refuse_existing()
-            parent = self._work_parent or os.path.dirname(os.path.abspath(self._lock_path))
-            self.work_dir = tempfile.mkdtemp(prefix=".bert_data-", dir=parent)
-            record = {"work_dir": self.work_dir, "paths": [os.path.abspath(p) for p in self._paths]}
-            self._lock.write(json.dumps(record) + "\n")
-            self._lock.flush()
+            self._refuse_existing()
+            self.work_dir = os.path.join(parent, f".bert_data-{secrets.token_hex(8)}")
+            paths = [os.path.abspath(path) for path in self._paths]
+            self._note({"work_dir": self.work_dir, "paths": paths})
+            os.mkdir(self.work_dir, 0o700)
         except BaseException:
             self._remove_everything()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._remove_everything()
+        try:
+            self._remove_everything()
+        except BaseException:  # Ctrl-C between two removals
+            self._remove_everything()
+            raise
+
+    def _note(self, record: dict[str, Any]) -> None:
+        """Writes into the lock what the next run must know if this one is killed."""
+        assert self._lock is not None
+        with naming(self._lock_path):
+            self._lock.write(json.dumps(record) + "\n")
+            self._lock.flush()
 
     def _refuse_existing(self) -> None:
         for path in self._paths:
-            if os.path.lexists(path):
-                raise FileExistsError(
-                    errno.EEXIST, "exists already (--overwrite replaces it)", path
-                )
+            if os.path.isdir(path):
+                raise IsADirectoryError(errno.EISDIR, "is a directory, not a file to write", path)
+            if os.path.lexists(path) and not self._overwrite:
+                reason = "exists already (--overwrite replaces it)"
+                raise FileExistsError(errno.EEXIST, reason, path)
+            if os.path.exists(path) and not os.path.isfile(path):
+                raise FileExistsError(errno.EEXIST, "is a device or the like, not a file", path)
 
     @contextlib.contextmanager
     def open(self, path: str) -> Iterator[IO[bytes]]:
@@ -185,17 +204,20 @@ class OutputSet:
 
         Args:
           paths: renamed first.
-          vouchers: renamed last; each says of the others that they are whole, so one that exists
-            from an earlier run is removed first: it must not vouch for a mixture.
+          vouchers: renamed last; each says of the others that they are whole, so those that exist
+            from an earlier run are removed first: they must not vouch for a mixture.
           obsolete: files of an earlier run that would be mistaken for part of this set.
         """
-        assert self._lock is not None
-        self._lock.write(_COMMITTING + "\n")
-        self._lock.flush()
-        for path in (*vouchers, *obsolete):
-            _remove(path)
-        for path in (*paths, *vouchers):
-            os.replace(_hidden(path, "partial"), path)
+        self._note({"obsolete": [os.path.abspath(path) for path in obsolete]})
+        try:
+            # The last one first: without it there is no whole set, and with it nothing is touched.
+            for path in (*reversed(vouchers), *obsolete):
+                _remove(path)
+            for path in (*paths, *vouchers):
+                os.replace(_hidden(path, "partial"), path)
+        except BaseException:
+            _remove_mixture(self._paths, obsolete)
+            raise
         self._made_folders.clear()
 
     def _remove_everything(self) -> None:
@@ -206,7 +228,8 @@ class OutputSet:
             for path in self._paths:
                 _remove(_hidden(path, "partial"))
             _remove(self._lock_path)
-            self._lock.close()
+            with contextlib.suppress(OSError):  # what a full disk did not take
+                self._lock.close()
         for folder in reversed(self._made_folders):
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
@@ -222,17 +245,27 @@ def _remove(path: str) -> None:
         os.remove(path)
 
 
-def _make_folders(folder: str) -> list[str]:
-    """Makes a folder and its parents; returns those that were missing, outermost first."""
+def _remove_mixture(paths: Sequence[str], obsolete: Sequence[str]) -> None:
+    """Removes what a commit has left that did not end: one whose last path is missing."""
+    if not os.path.lexists(paths[-1]):
+        for path in (*paths, *obsolete):
+            _remove(path)
+
+
+def _make_folders(folder: str, made: list[str]) -> None:
+    """Makes a folder and its parents; appends those that were missing to `made`, outer first."""
     missing = []
-    parent = folder
-    while not os.path.lexists(parent):
-        missing.append(parent)
-        parent = os.path.dirname(parent)
-    os.makedirs(folder, exist_ok=True)
+    while not os.path.lexists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    for path in reversed(missing):
+        os.mkdir(path)
+        made.append(path)
+        folder = path
+    if not os.path.isdir(folder):
+        raise NotADirectoryError(errno.ENOTDIR, "is not a folder", folder)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, "no permission to write into this folder", folder)
-    return missing[::-1]
 
 
 def _take_lock(path: str) -> IO[str]:
@@ -240,34 +273,32 @@ def _take_lock(path: str) -> IO[str]:
     while True:
         lock = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - held for the whole run
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            with naming(path):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             lock.close()
-            raise BlockingIOError(
-                errno.EAGAIN, "another run is writing this output", path
-            ) from None
+            reason = "another run is writing this output"
+            raise BlockingIOError(errno.EAGAIN, reason, path) from None
         if os.path.exists(path) and os.path.samestat(os.fstat(lock.fileno()), os.stat(path)):
             break
         lock.close()  # its owner removed it between our open and our lock
     lock.seek(0)
-    left = lock.read().splitlines()
-    if left:
-        _clean_up(left)
-        lock.truncate(0)
+    _clean_up(lock.read().splitlines())
+    lock.truncate(0)
     return lock
 
 
 def _clean_up(left: Sequence[str]) -> None:
-    """Removes the files of a killed run: `left` is what it wrote into its lock."""
-    try:
-        record: dict[str, Any] = json.loads(left[0])
-    except json.JSONDecodeError:
-        return  # killed while it wrote the first line, before it made anything
-    logging.info("removing what an earlier, killed run has left of %s", record["paths"][0])
-    shutil.rmtree(record["work_dir"], ignore_errors=True)
-    committing = _COMMITTING in left
-    whole = committing and os.path.exists(record["paths"][-1])
-    for path in record["paths"]:
+    """Removes the files of a killed run: `left` is what it noted in its lock."""
+    notes: dict[str, Any] = {}
+    for line in left:
+        with contextlib.suppress(json.JSONDecodeError):  # killed while it noted what comes next
+            notes |= json.loads(line)
+    if not notes:
+        return
+    logging.info("removing what an earlier, killed run has left of %s", notes["paths"][0])
+    shutil.rmtree(notes["work_dir"], ignore_errors=True)
+    for path in notes["paths"]:
         _remove(_hidden(path, "partial"))
-        if committing and not whole:
-            _remove(path)
+    if "obsolete" in notes:  # it was giving the files their names
+        _remove_mixture(notes["paths"], notes["obsolete"])
