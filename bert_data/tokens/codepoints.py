@@ -80,8 +80,10 @@ def describe(char: str, *, do_lower_case: bool) -> CodePoint:
         letters = SMALL_SIGMA + FINAL_SIGMA
     # Unicode, section 3.13, Final_Sigma: a cased letter stands before and none after it, looking
     # past case-ignorable characters. `str` tells the two properties by applying the rule.
-    is_cased = f"{char}{CAPITAL_SIGMA}".lower()[-1] == FINAL_SIGMA
-    is_ignorable = not is_cased and f"A{char}{CAPITAL_SIGMA}".lower()[-1] == FINAL_SIGMA
+    is_cased = is_ignorable = False
+    if f"A{char}{CAPITAL_SIGMA}".lower()[-1] == FINAL_SIGMA:
+        is_cased = f"{char}{CAPITAL_SIGMA}".lower()[-1] == FINAL_SIGMA
+        is_ignorable = not is_cased
     return CodePoint(action, letters, False, is_cased, is_ignorable)
 
 

@@ -27,7 +27,6 @@ MAX_LETTERS_OF_WORD = 200  # a longer word is unknown
 
 _CONTINUATION = "##"
 _MULTIPLIER = 0x1E3779B97F4A7C15
-_SLOTS_PER_LETTER = 0.75  # of the vocabulary: about a third is shared, so under half gets filled
 
 
 class PieceTrie(NamedTuple):
@@ -71,7 +70,7 @@ def build_trie(ids: Mapping[str, int], symbols: Mapping[str, int]) -> PieceTrie:
     letters = np.frombuffer("".join(ids).encode("utf-32-le"), np.uint32)
     symbol_of = np.zeros(max(map(ord, symbols), default=0) + 1, np.int32)
     symbol_of[[ord(char) for char in symbols]] = list(symbols.values())
-    num_slots = 1 << int(_SLOTS_PER_LETTER * len(letters) + 1).bit_length()
+    num_slots = 1 << (len(letters) + 1).bit_length()  # tokens share nodes: a third gets filled
     trie = PieceTrie(
         keys=np.zeros(num_slots, np.int64),
         piece_ids=np.full(2 * num_symbols + num_slots, -1, np.int32),
