@@ -1,13 +1,16 @@
 """Runs a command: absl's flags and logging, errors of the user and of the data in one line."""
 
+import signal
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 
 from absl import app, flags, logging
 
 from bert_data.errors import CorruptDataError
 
-INTERRUPTED = 130  # the shell's status for a program ended by Ctrl-C
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNAL_STATUS = 128  # the shell's exit status for a program that a signal ended, less its number
 
 
 def run(main: Callable[[Sequence[str]], object]) -> None:
@@ -15,21 +18,22 @@ def run(main: Callable[[Sequence[str]], object]) -> None:
 
     Args:
       main: takes the positional arguments, argv[0] first. A ValueError, OSError, MemoryError or
-        CorruptDataError that leaves it is printed as one line, with exit status 1.
+        CorruptDataError that leaves it is printed as one line, with exit status 1. The first
+        Ctrl-C, SIGTERM or SIGHUP raises KeyboardInterrupt in it; further ones are ignored, so that
+        it can clean up.
     """
 
     def guarded(argv: Sequence[str]) -> int:
         logging.use_absl_handler()
-        logging.set_verbosity(max(logging.get_verbosity(), logging.INFO))
-        if len(argv) > 1:
-            raise app.UsageError(f"not a flag: {' '.join(argv[1:])}; flags begin with --")
         try:
+            _interrupt_on_signals()
             main(argv)
         except (ValueError, OSError, MemoryError, CorruptDataError) as error:
             return _say(argv[0], _sentence(error))
-        except KeyboardInterrupt:
-            _say(argv[0], "interrupted; nothing was left half-written")
-            return INTERRUPTED
+        except KeyboardInterrupt as interrupt:
+            number = interrupt.args[0] if interrupt.args else signal.SIGINT
+            _say(argv[0], f"stopped by {signal.Signals(number).name}")
+            return _SIGNAL_STATUS + number
         return 0
 
     app.run(guarded, flags_parser=_parse_flags)
@@ -38,10 +42,26 @@ def run(main: Callable[[Sequence[str]], object]) -> None:
 def _parse_flags(argv: Sequence[str]) -> list[str]:
     """Parses as absl does, with a mistyped flag told in one line and without the whole help."""
     try:
-        return flags.FLAGS(list(argv))
+        rest = flags.FLAGS(list(argv))
+        if len(rest) > 1:
+            raise flags.Error(f"not a flag: {' '.join(rest[1:])}; flags begin with --")
+        return rest
     except flags.Error as error:
         _say(argv[0], " ".join(str(error).split()))
         sys.exit(2)
+
+
+def _interrupt_on_signals() -> None:
+    """Makes the signals that end a program raise KeyboardInterrupt once, but those it ignores."""
+    heeded = [n for n in _ENDING_SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        for each in heeded:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt(number)
+
+    for number in heeded:
+        signal.signal(number, interrupt)
 
 
 def _sentence(error: BaseException) -> str:
