@@ -111,7 +111,7 @@ def _truncate(
     a_front = b_front = np.int64(0)
     while a_length + b_length > max_num_tokens:
         if position + 2 > draws.size:
-            position = top_up(state, draws, position, 2)
+            position = top_up(state, draws, position, np.int64(2))
         front = np.int64(draws[position] < _FRONT)
         position += 2
         if a_length > b_length:

@@ -46,7 +46,7 @@ def _shuffle(stream: RandomStream, items: NDArray[np.unsignedinteger]) -> None:
     state, draws, position = stream.state, stream.draws, stream.position[0]
     i = items.size - 1
     while i >= 1:
-        position = top_up(state, draws, position, 1)
+        position = top_up(state, draws, position, np.int64(1))
         i, position = shuffle_down(draws, position, items, i)
     stream.position[0] = position
 
