@@ -29,7 +29,8 @@ $(STAMP): setup.cfg pyproject.toml
 	  || { echo "bert_data needs Python 3.11, 3.12 or 3.13, and '$(PYTHON)' is not one:" \
 	            "name one with 'make PYTHON=/path/to/python3.11 ...'." >&2; exit 1; }
 	@echo "setting up $(VENV) (once, some minutes: TensorFlow is large)"
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@# Made anew where it was left half-made, or its interpreter is gone.
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
