@@ -107,11 +107,10 @@ class BertConfig:
           OSError: the file cannot be read.
           ValueError: it is not a JSON object, or a value in it is not allowed.
         """
-        with open(path, encoding="utf-8") as file:
-            try:
-                values = json.load(file)
-            except ValueError as error:
-                raise ValueError(f"{path} is not JSON: {error}") from None
+        try:
+            values = json.loads(_read_text(path))
+        except ValueError as error:
+            raise ValueError(f"{path} is not JSON: {error}") from None
         if not isinstance(values, dict):
             raise ValueError(f"{path} holds {type(values).__name__}; a JSON object is allowed")
         try:
@@ -122,6 +121,20 @@ class BertConfig:
     def to_json(self) -> str:
         """The configuration as the text of a bert_config.json."""
         return json.dumps(dataclasses.asdict(self), indent=2, sort_keys=True) + "\n"
+
+
+def _read_text(path: str) -> str:
+    """The text of a local file, or of a remote one (gs://...) that TensorFlow can read."""
+    if "://" not in path:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    import tensorflow as tf
+
+    try:
+        with tf.io.gfile.GFile(path) as file:
+            return file.read()
+    except tf.errors.OpError as error:
+        raise OSError(f"cannot read {path}: {error.message}") from None
 
 
 def _is_number(value: object) -> bool:

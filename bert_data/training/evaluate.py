@@ -94,6 +94,7 @@ def write_results(folder: str, step: int, results: dict[str, float]) -> None:
     logging.info("***** Eval results *****")
     for line in lines:
         logging.info("  %s", line)
+    tf.io.gfile.makedirs(folder)
     partial = os.path.join(folder, f".{_RESULTS}.partial")
     with tf.io.gfile.GFile(partial, "w") as file:
         file.write("".join(f"{line}\n" for line in lines))

@@ -114,8 +114,8 @@ def train(
     if config.jit_compile:
         check_that_xla_compiles(strategy)
     chief = is_chief(strategy)
+    claim_output_folder(config.output_dir, bert_config, write=chief)
     if chief:
-        claim_output_folder(config.output_dir, bert_config)
         remove_left_overs(config.output_dir)
     with strategy.scope():
         state = _first_state(config, bert_config, data_description)

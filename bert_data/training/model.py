@@ -102,6 +102,8 @@ class PretrainingModel(keras.Model):
         batch anew, is off.
         """
         kwargs.setdefault("jit_compile", False)
+        # Keras would scale the loss of a float16 model a second time.
+        kwargs.setdefault("auto_scale_loss", not getattr(optimizer, "loss_scaling", False))
         kwargs.setdefault(
             "weighted_metrics",
             {

@@ -16,6 +16,7 @@ import tensorflow as tf
 
 _NO_DECAY = re.compile("LayerNorm|layer_norm|bias")
 _GROWTH_STEPS = 2000
+_FIRST_SCALE = 2.0**15
 _MAX_SCALE = 2.0**24
 
 
@@ -79,6 +80,11 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         self._betas = (beta_1, beta_2)
         self._loss_scaling = loss_scaling
 
+    @property
+    def loss_scaling(self) -> bool:
+        """Whether losses are scaled before gradients are taken."""
+        return self._loss_scaling
+
     def build(self, variables: list[keras.Variable]) -> None:
         """Makes the slots, zero, one pair a variable."""
         if self.built:
@@ -92,7 +98,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             self.loss_scale, self.num_good_steps = (
                 self.add_variable((), initial, "float32", "only_first_replica", name=name)
                 for name, initial in (
-                    ("loss_scale", keras.initializers.Constant(2.0**15)),
+                    ("loss_scale", keras.initializers.Constant(_FIRST_SCALE)),
                     ("num_good_steps", "zeros"),
                 )
             )
@@ -111,7 +117,9 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
 
     def scale_loss(self, loss: tf.Tensor) -> tf.Tensor:
         """Multiplies a loss before its gradients are taken, where float16 needs that."""
-        return loss * self.loss_scale.value if self._loss_scaling else loss
+        if not self._loss_scaling:
+            return loss
+        return loss * (self.loss_scale.value if self.built else _FIRST_SCALE)
 
     def _backend_update_step(
         self, grads: list[Any], trainable_variables: list[Any], learning_rate: tf.Tensor

@@ -19,8 +19,13 @@ _CONFIG = "bert_config.json"
 _MAY_CHANGE = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range")
 
 
-def claim_output_folder(folder: str, config: BertConfig) -> None:
+def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) -> None:
     """Makes the folder and writes the configuration into it.
+
+    Args:
+      folder: of the run.
+      config: of its model.
+      write: false in workers that only look whether the folder is another model's.
 
     Raises:
       ValueError: the folder has checkpoints of a model of another configuration.
@@ -30,6 +35,8 @@ def claim_output_folder(folder: str, config: BertConfig) -> None:
         tf.io.gfile.makedirs(folder)
         if latest_checkpoint(folder) is not None:
             _compare(folder, config)
+        if not write:
+            return
         partial = os.path.join(folder, f".{_CONFIG}.partial")
         with tf.io.gfile.GFile(partial, "w") as file:
             file.write(config.to_json())

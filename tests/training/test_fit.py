@@ -43,6 +43,17 @@ def test_fit_equals_the_loop(tmp_path: Path) -> None:
     assert {"loss", "masked_lm_accuracy", "next_sentence_accuracy"} <= set(history.history)
 
 
+def test_fit_in_float16_scales_the_loss_once(tmp_path: Path) -> None:
+    data = read_batches(reader(tmp_path, form="fit"))
+    losses = []
+    for loss_scaling in (True, False):  # by this optimizer, by Keras' around it
+        model = pretraining_model(tiny_config(), mixed_precision="float16")
+        model.compile(AdamWeightDecay(1e-2, loss_scaling=loss_scaling))
+        history = model.fit(data, steps_per_epoch=1, epochs=4, verbose=0).history
+        losses.append(history["loss"])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-2)
+
+
 def test_evaluate_of_keras_gives_loss_and_accuracies(tmp_path: Path) -> None:
     model = pretraining_model(tiny_config())
     model.compile(AdamWeightDecay(1e-2))

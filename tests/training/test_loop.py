@@ -90,6 +90,18 @@ def test_steps_a_call_change_nothing(tmp_path: Path) -> None:
     assert len(all_losses[0]) == 12
 
 
+@pytest.mark.parametrize("change", [{"jit_compile": True}, {"mixed_precision": "bfloat16"}])
+def test_other_ways_to_compute_give_nearly_the_same(tmp_path: Path, change: dict) -> None:
+    all_losses = []
+    for name, changes in (("a", {}), ("b", change)):
+        reports: list[TrainingReport] = []
+        train(config(tmp_path / name, **changes), small(), batches_of(EXAMPLES, 8),
+              observers=[reports.append])  # fmt: skip
+        all_losses.append(losses_of(reports))
+    assert all_losses[0] != all_losses[1]
+    assert all_losses[0] == pytest.approx(all_losses[1], rel=0.1)
+
+
 def test_reports_say_what_was_read(tmp_path: Path) -> None:
     reports: list[TrainingReport] = []
     train(config(tmp_path), small(), batches_of(EXAMPLES, 8), observers=[reports.append])
