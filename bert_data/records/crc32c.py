@@ -132,7 +132,8 @@ def crc32c_of_range(data: NDArray[np.uint8], start: int, stop: int, crc: np.uint
 def masked_crc32c_of_range(data: NDArray[np.uint8], start: int, stop: int) -> np.uint32:
     """The checksum as TFRecord files store it: rotated by 15 bits, plus a constant; uint32."""
     crc = crc32c_of_range(data, start, stop, np.uint32(0))
-    return (crc >> np.uint32(15) | crc << np.uint32(17)) + _MASK_DELTA
+    # numba widens the sum to 64 bits.
+    return np.uint32((crc >> np.uint32(15) | crc << np.uint32(17)) + _MASK_DELTA)
 
 
 def crc32c(data: bytes | memoryview | NDArray[np.uint8], crc: int = 0) -> int:
