@@ -5,6 +5,7 @@
 Several batches go into one array, because what passes from Python to tf.data costs by the call.
 """
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.reader.ahead import work_ahead
 from bert_data.reader.block import RecordBlock
 from bert_data.reader.blocks import read_blocks
 from bert_data.reader.checks import Limits, check_lengths, check_shards
@@ -21,7 +23,9 @@ from bert_data.reader.decode import Shape, decode_records, new_buffer, padded_wo
 from bert_data.reader.order import OpenShard, batch_blocks, epoch_blocks, host_blocks
 from bert_data.reader.shards import Shard, find_shards
 
+TABLE_COLUMNS = 15
 _GROUP_WORDS = 1 << 19
+_BLOCKS_AHEAD = 2
 _MAX_ID = 2**31 - 1
 
 
@@ -30,11 +34,19 @@ class BatchGroup(NamedTuple):
 
     Attributes:
       words: int32[any], the batches, each as `decode_records` writes it.
-      table: int32[batches, 4], of each: where it begins in `words`, rows, width, predictions.
+      table: int32[batches, 15], of each: where it begins in `words` and how many it has, the
+        numbers of the seven features, and the shapes of the first three (rows, width), the next
+        three (rows, predictions) and the last (rows, 1).
     """
 
     words: NDArray[np.int32]
     table: NDArray[np.int32]
+
+
+def _table_entry(shape: Shape) -> tuple[int, ...]:
+    rows, width, predictions = shape
+    sizes = (rows * width,) * 3 + (rows * predictions,) * 3 + (rows,)
+    return shape.num_words, *sizes, rows, width, rows, predictions, rows, 1
 
 
 class BatchSource:
@@ -97,10 +109,13 @@ class BatchSource:
         num_records = self.num_records()
         if num_records:
             first_epoch, to_skip = divmod(to_skip, num_records)
-        return batch_blocks(
-            self.records(first_epoch), config.batch_size,
-            skip_records=to_skip, drop_remainder=config.drop_remainder,
-        )  # fmt: skip
+        with contextlib.closing(work_ahead(self.records(first_epoch), _BLOCKS_AHEAD)) as blocks:
+            yield from batch_blocks(
+                blocks,
+                config.batch_size,
+                skip_records=to_skip,
+                drop_remainder=config.drop_remainder,
+            )
 
     def shape_of(self, block: RecordBlock) -> Shape:
         """The shape of the batch of a block's records.
@@ -123,7 +138,10 @@ class BatchSource:
         return Shape(rows, next_width, limits.max_predictions_per_seq)
 
     def groups(self) -> Iterator[BatchGroup]:
-        """The batches, decoded, several at a time: first one, then twice as many, and so on."""
+        """The batches, decoded, several at a time: first one, then twice as many, and so on.
+
+        A thread reads, checks and shuffles ahead; decoding is done by who asks for the groups.
+        """
         held: list[tuple[RecordBlock, Shape]] = []
         num_words, num_batches = 0, 1
         for block in self.batches():
@@ -138,10 +156,10 @@ class BatchSource:
 
     def _decode(self, held: list[tuple[RecordBlock, Shape]], num_words: int) -> BatchGroup:
         words = new_buffer(num_words)
-        table = np.empty((len(held), 4), np.int32)
+        table = np.empty((len(held), TABLE_COLUMNS), np.int32)
         at = 0
         for row, (block, shape) in zip(table, held, strict=True):
-            row[:] = at, *shape
+            row[:] = at, *_table_entry(shape)
             largest = decode_records(block, shape, words[at : at + shape.num_words])
             self._check_values(*largest, shape)
             at += padded_words(shape.num_words)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import kernel
+from bert_data.reader.memory import new_bytes
 
 
 class RecordBlock(NamedTuple):
@@ -68,7 +69,7 @@ def join_blocks(blocks: Sequence[RecordBlock]) -> RecordBlock:
         return blocks[0]
     sizes = np.concatenate([block.sizes for block in blocks])
     starts = np.empty(sizes.size, np.int64)
-    data = np.empty(int(sizes.sum(dtype=np.int64)), np.uint8)
+    data = new_bytes(int(sizes.sum(dtype=np.int64)))
     at = first = 0
     for block in blocks:
         last = first + block.num_records

@@ -7,6 +7,7 @@ Damage is told with file, record and offset, or counted.
 
 import contextlib
 import gzip
+import io
 import zlib
 from collections.abc import Generator
 from typing import IO, NamedTuple
@@ -29,6 +30,7 @@ from bert_data.reader.example import (
     UNEVEN,
     look_at_example,
 )
+from bert_data.reader.memory import new_bytes
 from bert_data.reader.scan import FRAME_BYTES, HEADER_BYTES, LENGTH_BYTES, Scan, scan_records
 from bert_data.reader.shards import Shard, open_bytes
 
@@ -134,23 +136,24 @@ class _Stream:
             wanted = max(wanted, size + FRAME_BYTES - left)
         if self.error is not None:
             return False
-        parts, got = [self.data[self.at :]], 0
-        while got < wanted:
-            try:
-                part = self._file.read(min(wanted - got, BLOCK_BYTES))
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                self.error = error
-                break
-            if not part:
-                break
-            parts.append(np.frombuffer(part, np.uint8))
-            got += len(part)
-        if not left and len(parts) == 2:
-            self.data = parts[1]  # nothing to join: not copied
-        else:
-            self.data = np.concatenate(parts)
-        self.at = 0
-        return got > 0
+        block = new_bytes(left + wanted)
+        block[:left] = self.data[self.at :]
+        end = left
+        try:
+            while end < block.size and (got := self._read_into(block[end:])):
+                end += got
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.error = error
+        self.data, self.at = block[:end], 0
+        return end > left
+
+    def _read_into(self, part: NDArray[np.uint8]) -> int:
+        """Reads bytes into `part`, as many as there are; returns how many, 0 at the end."""
+        if isinstance(self._file, gzip.GzipFile | io.BufferedIOBase):
+            return self._file.readinto(memoryview(part))
+        content = self._file.read(part.size)  # TensorFlow's files cannot read into memory
+        part[: len(content)] = np.frombuffer(content, np.uint8)
+        return len(content)
 
     def advance(self, scan: Scan) -> None:
         self.offset += scan.end - self.at

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bert_data.kernels import kernel
 from bert_data.reader.block import RecordBlock
 from bert_data.reader.example import FEATURES, NEXT, SEGMENTS, WEIGHTS
+from bert_data.reader.memory import new_bytes
 from bert_data.reader.wire import (
     FIELD_1,
     FIXED32_1,
@@ -62,7 +63,7 @@ def padded_words(num_words: int) -> int:
 
 def new_buffer(num_words: int) -> NDArray[np.int32]:
     """int32[num_words], not initialised, aligned as TensorFlow wants it."""
-    raw = np.empty(num_words * _NUMBER_BYTES + _ALIGNMENT_BYTES, np.uint8)
+    raw = new_bytes(num_words * _NUMBER_BYTES + _ALIGNMENT_BYTES)
     skip = -raw.ctypes.data % _ALIGNMENT_BYTES
     return raw[skip : skip + num_words * _NUMBER_BYTES].view(np.int32)
 

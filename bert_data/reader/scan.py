@@ -18,7 +18,7 @@ from bert_data.reader.example import BAD_DATA, FEATURES, NUM_NAMES, read_example
 from bert_data.records.crc32c import masked_crc32c_of_range
 
 LENGTH_BYTES, HEADER_BYTES, FRAME_BYTES = 8, 12, 16
-_LEAST_BYTES = 64  # of a record that could be ours; a guess of how many fit in a block
+_USUAL_BYTES, _MORE_RECORDS = 512, 64  # a guess of how many records a scan finds
 
 
 @kernel
@@ -80,14 +80,14 @@ class Scan(NamedTuple):
 
 
 def scan_records(data: NDArray[np.uint8], start: int, *, is_ragged: bool) -> Scan:
-    """Reads frames from `start` on, as many as are there.
+    """Reads frames from `start` on, as many as are there; of small ones, perhaps not all.
 
     Args:
       data: uint8[bytes] of a TFRecord file.
       start: where in it a frame begins.
       is_ragged: whether the records are ragged; else input_mask and weights tell their lengths.
     """
-    room = max(1, (data.size - start) // _LEAST_BYTES)
+    room = (data.size - start) // _USUAL_BYTES + _MORE_RECORDS
     starts, sizes = np.empty(room, np.int64), np.empty(room, np.int32)
     spans, lengths = np.empty((room, len(FEATURES), 2), np.int32), np.empty((room, 2), np.int32)
     statuses = np.empty(room, np.int32)

@@ -38,12 +38,12 @@ def read_tokens(path: Path, *, skip_corrupt: bool = False) -> list[int]:
     source = BatchSource(config_of(path, skip_corrupt=skip_corrupt))
     blocks = list(source.batches())
     assert sum(block.num_records for block in blocks) == sum(
-        int(entry[1]) for group in source.groups() for entry in group.table
+        entry[9] for group in source.groups() for entry in group.table
     )
     tokens = []
     for group in source.groups():
-        for begin, rows, width, _ in group.table.tolist():
-            tokens += group.words[begin : begin + rows * width : width].tolist()
+        for begin, _, num_ids, *shapes in group.table.tolist():
+            tokens += group.words[begin : begin + num_ids : shapes[-5]].tolist()
     return tokens
 
 

@@ -55,7 +55,8 @@ def numpy_batches(config: ReaderConfig) -> list[Any]:
 def batches_of(group: BatchGroup) -> list[dict[str, np.ndarray]]:
     """The batches of a group, taken apart by what `decode_records` says."""
     batches = []
-    for begin, rows, width, predictions in group.table.tolist():
+    for begin, size, *_, rows, width, _, predictions, _, _ in group.table.tolist():
+        end = begin + size
         assert begin % 16 == 0  # aligned as TensorFlow wants it
         batch = {}
         for name in FEATURES:
@@ -64,6 +65,7 @@ def batches_of(group: BatchGroup) -> list[dict[str, np.ndarray]]:
             values = group.words[begin : begin + rows * columns].reshape(rows, columns)
             batch[name] = values.view(np.float32) if name == "masked_lm_weights" else values
             begin += rows * columns
+        assert begin == end
         batches.append(batch)
     return batches
 
@@ -238,8 +240,8 @@ def test_another_process_sees_the_same_order(patterns: dict[str, str]) -> None:
         "from bert_data.reader.batches import BatchSource\n"
         "from bert_data.reader import ReaderConfig\n"
         f"for group in BatchSource({config!r}).groups():\n"
-        "    for begin, rows, width, _ in group.table.tolist():\n"
-        "        print(*group.words[begin : begin + rows * width])"
+        "    for begin, _, num_ids, *_ in group.table.tolist():\n"
+        "        print(*group.words[begin : begin + num_ids])"
     )
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

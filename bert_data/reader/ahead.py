@@ -1,0 +1,58 @@
+"""A thread that works ahead of who takes what it makes.
+
+    taker   |take 0|......|take 1|......|take 2|
+    thread  |0|1|2|wait...|3|wait...|4|
+
+What it makes is in the same order as without it, and so is the error that ends it.
+"""
+
+import contextlib
+import queue
+import threading
+from collections.abc import Generator, Iterator
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_SECONDS_BETWEEN_LOOKS = 0.1
+
+
+def work_ahead(items: Iterator[T], max_ahead: int) -> Generator[T]:
+    """Yields the items, which a thread makes; at most `max_ahead` wait to be taken.
+
+    The thread starts with the first item that is asked for, and ends with the generator. What an
+    item's making raises is raised here, in its place.
+    """
+    made: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(max_ahead)
+    is_over = threading.Event()
+
+    def put(item: Any, error: BaseException | None = None) -> None:
+        while not is_over.is_set():
+            with contextlib.suppress(queue.Full):
+                made.put((item, error), timeout=_SECONDS_BETWEEN_LOOKS)
+                return
+
+    def work() -> None:
+        error: BaseException = StopIteration()
+        try:
+            for item in items:
+                put(item)
+                if is_over.is_set():
+                    break
+        except BaseException as raised:
+            error = raised
+        put(None, error)
+
+    thread = threading.Thread(target=work, name="work_ahead", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error = made.get()
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            yield item
+    finally:
+        is_over.set()
+        thread.join()
