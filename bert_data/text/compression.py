@@ -20,8 +20,11 @@ _ZSTD_INPUT_BYTES = 8 << 10
 
 
 @contextlib.contextmanager
-def open_bytes(path: str) -> Iterator[IO[bytes]]:
+def open_bytes(path: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """Opens a file for reading, decompressed.
+
+    Yields:
+      The text, and the file itself, whose `tell()` says how far in it the text has come.
 
     Raises:
       CorruptDataError: the compressed file is damaged or ends too early.
@@ -31,11 +34,11 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
             if path.endswith(_COMPRESSED) and os.fstat(file.fileno()).st_size == 0:
                 raise EOFError("it is empty, without even a header")
             if path.endswith(".gz"):
-                yield cast(IO[bytes], gzip.GzipFile(fileobj=file))
+                yield cast(IO[bytes], gzip.GzipFile(fileobj=file)), file
             elif path.endswith(".zst"):
-                yield cast(IO[bytes], _ZstdFile(file))
+                yield cast(IO[bytes], _ZstdFile(file)), file
             else:
-                yield file
+                yield file, file
         except (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError) as error:
             raise CorruptDataError(
                 path, file.tell(), f"the compressed data is damaged ({error})"

@@ -7,6 +7,7 @@ How a file is cut depends on the file and on `block_bytes` alone, never on who w
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from typing import IO
 
 from bert_data.text.compression import open_bytes
 
@@ -21,11 +22,13 @@ class LineBlock:
       path: the file.
       file: its number among the files that are read, from 0.
       data: the bytes; the last line of a file may lack its newline.
+      num_file_bytes: what was read of the file for them, compressed as it is.
     """
 
     path: str
     file: int
     data: bytes
+    num_file_bytes: int
 
 
 def read_line_blocks(
@@ -40,16 +43,29 @@ def read_line_blocks(
       CorruptDataError: a compressed file is damaged.
     """
     for number, path in enumerate(paths):
-        with open_bytes(path) as file:
+        with open_bytes(path) as (text, file):
+            position = 0
             pieces: list[bytes] = []  # of a line that goes on
-            while data := file.read(block_bytes):
+            while data := text.read(block_bytes):
                 end = data.rfind(b"\n") + 1
                 if end == 0:
                     pieces.append(data)
                     continue
+                lines = b"".join([*pieces, memoryview(data)[:end]])
+                before, position = position, _position(file)
                 yield LineBlock(
-                    path=path, file=number, data=b"".join([*pieces, memoryview(data)[:end]])
+                    path=path, file=number, data=lines, num_file_bytes=position - before
                 )
                 pieces = [data[end:]] if end < len(data) else []
             if pieces:
-                yield LineBlock(path=path, file=number, data=b"".join(pieces))
+                yield LineBlock(
+                    path=path,
+                    file=number,
+                    data=b"".join(pieces),
+                    num_file_bytes=_position(file) - position,
+                )
+
+
+def _position(file: IO[bytes]) -> int:
+    """How far a file is read; 0 for a pipe, which does not know."""
+    return file.tell() if file.seekable() else 0

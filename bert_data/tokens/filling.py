@@ -70,7 +70,7 @@ def fill_store(
     results = ordered_map(tokenize, read_line_blocks(paths), num_workers=num_workers)
     with (
         StoreWriter(prefix, token_dtype(tokenizer.vocabulary.size)) as writer,
-        progress("tokenize", total=_total_bytes(paths), unit="B") as advance,
+        progress("tokenize", total=sum(map(os.path.getsize, paths)), unit="B") as advance,
     ):
         for block, tokens in results:
             if block.file != file:
@@ -86,7 +86,7 @@ def fill_store(
             num_lines += tokens.num_lines
             num_unknown += tokens.num_unknown
             num_replaced += tokens.num_replaced
-            advance(len(block.data))
+            advance(block.num_file_bytes)
     if not writer.num_sentences:
         raise ValueError(f"no sentence in the text of {len(paths)} file(s), {paths[0]!r} the first")
     return TokenCounts(
@@ -98,10 +98,3 @@ def fill_store(
         num_unknown=num_unknown,
         num_replaced=num_replaced,
     )
-
-
-def _total_bytes(paths: Sequence[str]) -> int:
-    """Bytes of text in the files; 0, for unknown, where some are compressed."""
-    if any(path.endswith((".gz", ".zst")) for path in paths):
-        return 0
-    return sum(os.stat(path).st_size for path in paths)
