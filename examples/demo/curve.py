@@ -27,7 +27,7 @@ def plot(
       height: rows of the drawing, >= 2.
 
     Returns:
-      Lines, without a newline at the end.
+      Lines, none of which ends with a space or, the last one, with a newline.
     """
     last_step = max(step for points in series.values() for step, _ in points)
     columns = {mark: _column_means(points, last_step, width) for mark, points in series.items()}
@@ -47,7 +47,7 @@ def plot(
     lines[row_of(level)] += f" {level_name} {level:.2f}"
     lines.append(f"{'':>6} +{'-' * width}")
     lines.append(f"{'':>6}  0{f'{last_step:,.0f} steps':>{width - 1}}")
-    return "\n".join(lines)
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _column_means(points: Points, last_step: float, width: int) -> dict[int, float]:
