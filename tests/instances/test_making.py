@@ -36,15 +36,24 @@ class Spool(io.BytesIO):
     name = "spool"
 
 
-def make(corpus: list[Document], vocabulary, config, *, rows_bytes: int = 2 << 20):
+def make_rows_of(store, vocabulary, config, *, rows_bytes: int = 2 << 20):
+    """What the library makes: (Instances, the rows in its spool).
+
+    With small pieces of rows the store, too, is let go of between them.
+    """
+    spool = Spool()
+    with mock.patch.object(making, "_ROWS_BYTES", rows_bytes):
+        made = make_instances(store, vocabulary, config, spool, max_store_bytes=rows_bytes // 100)
+    rows = np.frombuffer(spool.getvalue(), np.uint32).reshape(-1, made.num_words)
+    assert len(rows) == made.order.size == made.counts.num_instances
+    return made, rows
+
+
+def make(corpus: list[Document], vocabulary, config, **options):
     """What the library makes: (Instances, the list of them in the order of the records)."""
     with tempfile.TemporaryDirectory() as folder:
         store = store_of(corpus, vocabulary, folder)
-        spool = Spool()
-        with mock.patch.object(making, "_ROWS_BYTES", rows_bytes):
-            made = make_instances(store, vocabulary, config, spool)
-    rows = np.frombuffer(spool.getvalue(), np.uint32).reshape(-1, made.num_words)
-    assert len(rows) == made.order.size == made.counts.num_instances
+    made, rows = make_rows_of(store, vocabulary, config, **options)
     return made, [decode_row(rows[i], store.ids, vocabulary) for i in made.order]
 
 

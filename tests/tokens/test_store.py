@@ -235,5 +235,6 @@ def test_a_store_that_is_not_there(tmp_path):
 def test_memory_that_was_let_go_of_is_read_again(tmp_path):
     write_documents(tmp_path / "s", [[[1, 2, 3]]])
     store = open_store(str(tmp_path / "s"))
-    store.release_memory()
-    assert store.ids.tolist() == [1, 2, 3]
+    for max_bytes in (0, 5, 6, 1000):
+        store.release_memory(max_bytes)
+        assert store.ids.tolist() == [1, 2, 3]
