@@ -27,7 +27,7 @@ def plot(
       height: rows of the drawing, >= 2.
 
     Returns:
-      Lines, none of which ends with a space or, the last one, with a newline.
+      Lines without spaces at their ends; the last one has no newline.
     """
     last_step = max(step for points in series.values() for step, _ in points)
     columns = {mark: _column_means(points, last_step, width) for mark, points in series.items()}
