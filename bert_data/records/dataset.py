@@ -15,7 +15,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.files import OutputSet, expand_inputs, expand_outputs
 from bert_data.instances.making import InstanceConfig, InstanceCounts, make_instances
 from bert_data.instances.rows import Instance, decode_row
-from bert_data.records.manifest import Manifest, ManifestFile, read_manifest
+from bert_data.records.manifest import Manifest, ManifestFile, list_manifests, read_manifest
 from bert_data.records.sidecars import index_path, manifest_path
 from bert_data.records.spool import read_rows
 from bert_data.records.writing import RecordConfig, write_shards
@@ -141,7 +141,7 @@ def create_dataset(config: DatasetConfig) -> Dataset:
             part = _part_in_folder(dataset.manifest, names.paths, os.path.dirname(path))
             with outputs.open(path) as file:
                 file.write(part.to_json().encode())
-        obsolete = _obsolete(manifests, {*names.paths, *indexes})
+        obsolete = _obsolete(manifests, names.paths)
         outputs.commit([*names.paths, *indexes], manifests, obsolete=obsolete)
     return dataset
 
@@ -252,15 +252,23 @@ def _part_in_folder(manifest: Manifest, paths: Sequence[str], folder: str) -> Ma
     return dataclasses.replace(manifest, files=files)
 
 
-def _obsolete(manifests: Sequence[str], paths: set[str]) -> list[str]:
-    """Shards and indexes of the earlier set of the same name that the new set does not replace."""
+def _obsolete(manifests: Sequence[str], shards: Sequence[str]) -> list[str]:
+    """Files that the new set makes untrue or superfluous.
+
+    That is, the shards and indexes of the earlier set of the same name that it does not replace,
+    and manifests of other sets that list a shard that it does replace.
+    """
+    kept = {*shards, *map(index_path, shards)}
     found: list[str] = []
-    for path in manifests:
-        try:
-            earlier = read_manifest(path)
-        except (OSError, CorruptDataError):
-            continue
-        for file in earlier.files:
-            shard = os.path.join(os.path.dirname(path), file.name)
-            found += [name for name in (shard, index_path(shard)) if name not in paths]
+    for folder in dict.fromkeys(os.path.dirname(path) for path in shards):
+        for path in list_manifests(folder):
+            try:
+                earlier = [os.path.join(folder, file.name) for file in read_manifest(path).files]
+            except (OSError, CorruptDataError):
+                continue
+            if path in manifests:
+                left = [name for shard in earlier for name in (shard, index_path(shard))]
+                found += [name for name in left if name not in kept]
+            elif not kept.isdisjoint(earlier):
+                found.append(path)
     return found

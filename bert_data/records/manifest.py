@@ -110,6 +110,9 @@ def read_manifest(path: str) -> Manifest:
             files=tuple(ManifestFile(**file) for file in data["files"]),
             created_by=data["created_by"],
         )
+        strangers = [f.name for f in manifest.files if os.path.basename(f.name) != f.name]
+        if strangers:
+            raise CorruptDataError(path, 0, f"{strangers[0]!r} is no name of a file beside it")
     except json.JSONDecodeError as error:
         raise CorruptDataError(path, error.pos, f"not JSON ({error.msg})") from error
     except (KeyError, TypeError, UnicodeDecodeError) as error:
@@ -129,8 +132,13 @@ def find_manifest(shard: str) -> Manifest | None:
       CorruptDataError: a manifest beside the shard cannot be read.
     """
     folder, name = os.path.split(shard)
-    for path in sorted(glob.glob(os.path.join(glob.escape(folder), f"{MANIFEST_PREFIX}*.json"))):
+    for path in list_manifests(folder):
         manifest = read_manifest(path)
         if any(file.name == name for file in manifest.files):
             return manifest
     return None
+
+
+def list_manifests(folder: str) -> list[str]:
+    """The manifests in a folder, by their names."""
+    return sorted(glob.glob(os.path.join(glob.escape(folder), f"{MANIFEST_PREFIX}*.json")))

@@ -142,23 +142,35 @@ def _cut(
 ) -> Iterator[_Chunk]:
     """Cuts runs of slots into chunks of one shard each.
 
-    Each record touches two pages of the store at least, so from time to time they are let go of.
+    Where chunks are cut does not depend on the runs: one that goes on in the next run is put
+    together. Each record touches two pages of the store at least, so from time to time they are let
+    go of.
     """
     shard = num_records = 0
     max_records = max_store_bytes // (2 * mmap.PAGESIZE)
+    for_next: list[NDArray[np.uint32]] = []  # the first rows of a chunk that goes on
+    start = 0
     for run in runs:
         at, stop = run.start, run.start + run.order.size
         while at < stop:
-            while starts[shard + 1] <= at:
+            while starts[shard + 1] <= start:
                 shard += 1
-            end = min(stop, int(starts[shard + 1]), at + chunk_size)
-            order = run.order[at - run.start : end - run.start]
+            end = min(int(starts[shard + 1]), start + chunk_size)
+            rows, order = run.rows, run.order[at - run.start : end - run.start]
+            at += order.size
+            if for_next or at < end:
+                for_next.append(rows[order])
+                if at < end:
+                    break
+                rows = np.concatenate(for_next)
+                order = np.arange(len(rows), dtype=np.uint32)
+                for_next.clear()
             num_records += order.size
             if num_records > max_records:
                 store.release_memory(max_store_bytes)
                 num_records = 0
-            yield _Chunk(shard=shard, rows=run.rows, order=order)
-            at = end
+            yield _Chunk(shard=shard, rows=rows, order=order)
+            start = end
 
 
 class _RecordMaker:

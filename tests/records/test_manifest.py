@@ -60,6 +60,7 @@ def changed(**values: object) -> bytes:
     return json.dumps(data).encode()
 
 
+FILE = dataclasses.asdict(MANIFEST.files[0])
 WHOLE = MANIFEST.to_json().encode()
 
 
@@ -79,6 +80,9 @@ WHOLE = MANIFEST.to_json().encode()
         (changed(vocabulary=3), "not a manifest of records"),
         (changed(files=[{"name": "t"}]), "not a manifest of records"),
         (changed(files=3), "not a manifest of records"),
+        (changed(files=[FILE | {"name": "../t"}]), "'../t' is no name of a file beside it"),
+        (changed(files=[FILE | {"name": "/etc/t"}]), "'/etc/t' is no name of a file beside it"),
+        (changed(files=[FILE | {"name": 7}]), "not a manifest of records"),
         (changed(record_layout="square"), "unknown record_layout or compression"),
         (changed(compression="lzma"), "unknown record_layout or compression"),
     ],
