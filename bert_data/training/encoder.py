@@ -20,86 +20,9 @@ import tensorflow as tf
 
 from bert_data.training.activations import activation
 from bert_data.training.config import BertConfig
+from bert_data.training.layers import Dense, Group, Layer, LayerNorm, WeightSeeds, dropout
 
-LAYER_NORM_EPSILON = 1e-12
 _MASKED_SCORE = -10_000.0
-
-
-class WeightSeeds:
-    """Hands out initializers, each with a seed of its own, the same ones in every process."""
-
-    def __init__(self, stddev: float, random_seed: int) -> None:
-        self._stddev, self._next = stddev, random_seed * 1000
-
-    def initializer(self) -> keras.initializers.Initializer:
-        """A normal distribution cut off at two standard deviations."""
-        self._next += 1
-        return keras.initializers.TruncatedNormal(stddev=self._stddev, seed=self._next % 2**31)
-
-
-def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, place: int) -> tf.Tensor:
-    """Zeroes a share of `x` and scales the rest by 1 / (1 - rate).
-
-    Args:
-      x: of any shape.
-      rate: in [0, 1).
-      seed: int32[2], or None for no dropout.
-      place: number of the place in the model, so that no two places share their zeros.
-    """
-    if seed is None or not rate:
-        return x
-    place_seed = tf.random.experimental.stateless_fold_in(seed, place)
-    return tf.nn.experimental.stateless_dropout(x, rate, seed=place_seed)
-
-
-class Layer(keras.layers.Layer):
-    """A Keras layer that casts nothing by itself: where precision changes, the code says so."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(autocast=False, **kwargs)
-
-    def add_weight(self, name: str, shape: tuple[int, ...], initializer: Any) -> keras.Variable:
-        """Makes a trainable variable, float32 in each of the precisions."""
-        return super().add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
-
-
-class Dense(Layer):
-    """x @ kernel + bias, on the last axis."""
-
-    def __init__(self, units: int, seeds: WeightSeeds, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.units, self._initializer = units, seeds.initializer()
-
-    def build(self, input_width: int) -> None:
-        """Makes the weights."""
-        self.kernel = self.add_weight(
-            name="kernel", shape=(input_width, self.units), initializer=self._initializer
-        )
-        self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
-
-    def call(self, x: tf.Tensor) -> tf.Tensor:
-        """[..., input_width] -> [..., units]."""
-        kernel = tf.cast(self.kernel.value, x.dtype)
-        flat = tf.reshape(x, [-1, kernel.shape[0]])  # one large product instead of many small ones
-        y = tf.nn.bias_add(tf.matmul(flat, kernel), tf.cast(self.bias.value, x.dtype))
-        return tf.reshape(y, tf.concat([tf.shape(x)[:-1], [self.units]], 0))
-
-
-class LayerNorm(Layer):
-    """Normalizes the last axis to mean 0 and variance 1, in float32, then scales and shifts."""
-
-    def build(self, width: int) -> None:
-        """Makes the weights."""
-        self.gamma = self.add_weight(name="gamma", shape=(width,), initializer="ones")
-        self.beta = self.add_weight(name="beta", shape=(width,), initializer="zeros")
-
-    def call(self, x: tf.Tensor) -> tf.Tensor:
-        """[..., width] -> the same shape and type."""
-        wide = tf.cast(x, tf.float32)
-        centered = wide - tf.reduce_mean(wide, axis=-1, keepdims=True)
-        variance = tf.reduce_mean(centered * centered, axis=-1, keepdims=True)
-        normal = centered * tf.math.rsqrt(variance + LAYER_NORM_EPSILON)
-        return tf.cast(normal * self.gamma.value + self.beta.value, x.dtype)
 
 
 class Embeddings(Layer):
@@ -200,19 +123,6 @@ class Residual(Layer):
     ) -> tf.Tensor:
         """[batch, width, any], [batch, width, hidden_size] -> [batch, width, hidden_size]."""
         return self.layer_norm(dropout(self.dense(x), self._rate, seed, place) + before)
-
-
-class Group(Layer):
-    """Named layers that share a part of their variables' names: "attention", "intermediate"."""
-
-    def __init__(self, name: str, parts: dict[str, keras.layers.Layer], **kwargs: Any) -> None:
-        super().__init__(name=name, **kwargs)
-        self.parts = parts
-
-    def build(self, width: int) -> None:
-        """Makes the weights."""
-        for part in self.parts.values():
-            part.build(width)
 
 
 class Block(Layer):

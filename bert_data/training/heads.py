@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from bert_data.training.activations import activation
 from bert_data.training.config import BertConfig
-from bert_data.training.encoder import Dense, Group, Layer, LayerNorm, WeightSeeds
+from bert_data.training.layers import Dense, Group, Layer, LayerNorm, WeightSeeds
 
 
 class MaskedLM(Layer):

@@ -17,8 +17,9 @@ import tensorflow as tf
 
 from bert_data import features as names
 from bert_data.training.config import BertConfig
-from bert_data.training.encoder import Encoder, Group, WeightSeeds
+from bert_data.training.encoder import Encoder
 from bert_data.training.heads import MaskedLM, NextSentence
+from bert_data.training.layers import Group, WeightSeeds
 from bert_data.training.losses import pretraining_losses
 
 MASKED_LM = "masked_lm"

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from bert_data.training.config import ACTIVATIONS
-from bert_data.training.encoder import dropout
+from bert_data.training.layers import dropout
 from bert_data.training.losses import pretraining_losses
 from bert_data.training.model import PretrainingModel, named_weights, pretraining_model, step_seed
 from tests.training import numpy_bert
