@@ -195,11 +195,14 @@ def append_chunk(
 def is_blank(data: NDArray[np.uint8], start: int, end: int, table: NDArray[np.int64]) -> bool:
     """Whether `str.strip` leaves nothing of the valid UTF-8 in data[start:end].
 
-    The entries of its code points must be filled in.
+    The entries of its code points must be filled in, except those of ASCII whitespace.
     """
     position = start
     while position < end:
-        code, position = decode(data, position)
-        if table[code] & IS_SPACE == 0:
-            return False
+        if is_ascii_space(data[position]):
+            position += 1
+        else:
+            code, position = decode(data, position)
+            if table[code] & IS_SPACE == 0:
+                return False
     return True

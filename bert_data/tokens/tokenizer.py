@@ -3,16 +3,14 @@
     FastTokenizer(load_vocabulary("vocab.txt")).tokenize_block(b"The cat sat.\\n\\nThe end\\n")
       -> ids [1996 4937 2938 1012 1996 2203], sentence_lengths [4 2], breaks [1]
 
-Kernels do the work (`blocks`, `chunks`, `wordpiece`) from tables that this module fills in on
-demand: a page of the code points' table when a text first comes to it, so that neither start-up nor
-memory pays for scripts that do not occur. What tables cannot express goes through `tokenization` a
-chunk, a line with bytes that are not UTF-8 through Python's codec.
+Kernels do the work (`blocks`, `chunks`, `wordpiece`) and come back for what they cannot do: a code
+point that is new (`entries`), a chunk that tables cannot express (`tokenization`), a line with
+bytes that are not UTF-8 (Python's codec).
 """
 
 import contextlib
 import dataclasses
 import re
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,19 +19,10 @@ from numpy.typing import NDArray
 
 import tokenization
 from bert_data.tokens import blocks, chunks
-from bert_data.tokens.codepoints import Action, are_plain_ideographs, describe
+from bert_data.tokens.entries import EntryTable
 from bert_data.tokens.vocabulary import Vocabulary
-from bert_data.tokens.wordpiece import (
-    MAX_LETTERS_OF_WORD,
-    SYMBOL_BITS,
-    UNKNOWN,
-    build_trie,
-    number_characters,
-)
+from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD, build_trie, number_characters
 
-_NUM_CODE_POINTS = 0x110000
-_PAGE_SIZE = 32
-_IDEOGRAPHS_PAGE_SIZE = 256  # a text with one of them has hundreds
 _ASCII_SPACE = re.compile(rb"[ \t\n\r]")
 _LINE_FEED = re.compile(rb"\n")
 _REPLACEMENT = "\ufffd"
@@ -95,14 +84,11 @@ class FastTokenizer:
         self.do_lower_case = do_lower_case
         self._basic = tokenization.BasicTokenizer(do_lower_case)
         self._wordpiece = tokenization.WordpieceTokenizer(vocabulary.ids)
-        self._symbols = number_characters(vocabulary.ids)
-        self._trie = build_trie(vocabulary.ids, self._symbols)
+        symbols = number_characters(vocabulary.ids)
+        self._trie = build_trie(vocabulary.ids, symbols)
         self.id_dtype = np.uint16 if vocabulary.size <= 1 << 16 else np.int32
-        # Zeros that nobody writes to take no memory.
-        self._table = np.zeros(_NUM_CODE_POINTS, np.int64)
-        self._filling = threading.Lock()
+        self.table = EntryTable(symbols, do_lower_case)
         self._caches: list[NDArray[np.uint64]] = []
-        self.fill_page(0)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.vocabulary, self.do_lower_case)
@@ -159,41 +145,11 @@ class FastTokenizer:
         finally:
             self._caches.append(cache)
 
-    def fill_page(self, code: int) -> None:
-        """Fills in the entries of the page that a code point is on, unless it has been done."""
-        with self._filling:
-            if self._table[code]:
-                return
-            first, chars = _page_of(code)
-            if are_plain_ideographs(chars, do_lower_case=self.do_lower_case):
-                symbols = np.array([self._symbols.get(char, UNKNOWN) for char in chars])
-                page = symbols << chunks.FIRST_SYMBOL | Action.IDEOGRAPH
-            else:
-                page = np.array([self._entry(char) for char in chars])
-            # Other threads may be reading: each entry is 0 or final to them.
-            self._table[first : first + len(page)] = page
-
-    def _entry(self, char: str) -> int:
-        """Returns a character's entry in the table, as `chunks` lays it out."""
-        point = describe(char, do_lower_case=self.do_lower_case)
-        entry = int(point.action)
-        if point.is_space:
-            entry |= chunks.IS_SPACE
-        if point.is_cased:
-            entry |= chunks.IS_CASED
-        if point.is_ignorable:
-            entry |= chunks.IS_IGNORABLE
-        shift = chunks.FIRST_SYMBOL
-        for letter in point.letters:
-            entry |= self._symbols.get(letter, UNKNOWN) << shift
-            shift += SYMBOL_BITS
-        return entry
-
     def _tokenize_lines(self, run: "_Run", cache: NDArray[np.uint64]) -> int:
         return blocks.tokenize_lines(
             run.data,
             run.by_lines,
-            self._table,
+            self.table.entries,
             self._trie,
             self.vocabulary.unk_id,
             cache,
@@ -203,13 +159,6 @@ class FastTokenizer:
             run.breaks,
             run.state,
         )
-
-
-def _page_of(code: int) -> tuple[int, str]:
-    """Returns the first code point of a page, and the page's characters."""
-    size = _IDEOGRAPHS_PAGE_SIZE if tokenization.is_ideograph(chr(code)) else _PAGE_SIZE
-    first = code - code % size
-    return first, "".join(map(chr, range(first, first + size)))
 
 
 class _Run:
@@ -246,7 +195,7 @@ class _Run:
                 if status == chunks.DONE:
                     return
                 if status == chunks.UNKNOWN_CODE_POINT:
-                    self.tokenizer.fill_page(int(self.state[blocks.TROUBLE]))
+                    self.tokenizer.table.fill_page(int(self.state[blocks.TROUBLE]))
                 elif status == chunks.UNUSUAL_CHUNK:
                     self._tokenize_chunk()
                 else:

@@ -192,6 +192,14 @@ def test_blocks_of_lines(tokenizers: dict[bool, FastTokenizer], lines: list[str]
     assert block.num_replaced == 0
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\t", " \t ", "\r", "\x0b", "\x1f \x85", "\u2028"])
+def test_a_blank_line_is_the_first_thing_that_a_tokenizer_sees(blank: str) -> None:
+    data = f"{blank}\na\n{blank}\n".encode()
+    block = FastTokenizer(EVERY_LETTER).tokenize_block(data)
+    assert_block(block, defined_block(EVERY_LETTER, True, data))
+    assert block.breaks.tolist() == [0, 1]
+
+
 @pytest.mark.parametrize("data", [b"", bytearray(b"a b\n"), memoryview(b"xa b\n")[1:]])
 def test_any_kind_of_bytes(tokenizers: dict[bool, FastTokenizer], data) -> None:
     expected = defined_block(EVERY_LETTER, True, bytes(data))

@@ -1,0 +1,76 @@
+"""The table of what to do at each code point, filled in where a text comes to it.
+
+    entries[ord("É")]  0 until it is asked for, then LETTERS with the symbol of "e"
+
+The kernels look up the code points of a text here; `chunks` says how an entry is laid out. Filling
+goes by pages and asks `codepoints`, so that neither start-up nor memory pays for scripts that do
+not occur.
+"""
+
+import threading
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tokenization
+from bert_data.tokens.chunks import FIRST_SYMBOL, IS_CASED, IS_IGNORABLE, IS_SPACE
+from bert_data.tokens.codepoints import Action, are_plain_ideographs, describe
+from bert_data.tokens.wordpiece import SYMBOL_BITS, UNKNOWN
+
+_NUM_CODE_POINTS = 0x110000
+_PAGE_SIZE = 32
+_IDEOGRAPHS_PAGE_SIZE = 256  # a text with one of them has hundreds
+
+
+class EntryTable:
+    """The entries of one vocabulary and casing; many threads may use it at a time.
+
+    Attributes:
+      entries: int64 [0x110000], 0 where not filled in.
+    """
+
+    def __init__(self, symbols: Mapping[str, int], do_lower_case: bool) -> None:
+        """Makes an empty table.
+
+        Args:
+          symbols: character -> symbol, from `wordpiece.number_characters`.
+          do_lower_case: whether text is lower-cased and accents are dropped.
+        """
+        self.entries: NDArray[np.int64] = np.zeros(
+            _NUM_CODE_POINTS, np.int64
+        )  # untouched: no memory
+        self._symbols = symbols
+        self._do_lower_case = do_lower_case
+        self._filling = threading.Lock()
+
+    def fill_page(self, code: int) -> None:
+        """Fills in the page that a code point is on, unless that has been done."""
+        with self._filling:
+            if self.entries[code]:
+                return
+            size = _IDEOGRAPHS_PAGE_SIZE if tokenization.is_ideograph(chr(code)) else _PAGE_SIZE
+            first = code - code % size
+            chars = "".join(map(chr, range(first, first + size)))
+            if are_plain_ideographs(chars, do_lower_case=self._do_lower_case):
+                symbols = np.array([self._symbols.get(char, UNKNOWN) for char in chars])
+                page = symbols << FIRST_SYMBOL | Action.IDEOGRAPH
+            else:
+                page = np.array([self._entry(char) for char in chars])
+            # Other threads may be reading: each entry is 0 or final to them.
+            self.entries[first : first + size] = page
+
+    def _entry(self, char: str) -> int:
+        point = describe(char, do_lower_case=self._do_lower_case)
+        entry = int(point.action)
+        if point.is_space:
+            entry |= IS_SPACE
+        if point.is_cased:
+            entry |= IS_CASED
+        if point.is_ignorable:
+            entry |= IS_IGNORABLE
+        shift = FIRST_SYMBOL
+        for letter in point.letters:
+            entry |= self._symbols.get(letter, UNKNOWN) << shift
+            shift += SYMBOL_BITS
+        return entry
