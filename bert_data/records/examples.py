@@ -149,6 +149,46 @@ def _put_features(
     return at
 
 
+@inner
+def _measure_constants(
+    sizes: NDArray[np.int64],
+    ones: NDArray[np.int64],
+    length: Scalar,
+    padding: Scalar,
+    b_start: Scalar,
+    predictions: Scalar,
+    unpredicted: Scalar,
+) -> None:
+    """Fills in the sizes, and the ranges of ones, of the features that hold nothing but 0 and 1."""
+    sizes[_MASK] = sizes[_SEGMENTS] = length + padding
+    ones[2 * _MASK + 1] = ones[2 * _SEGMENTS + 1] = length
+    ones[2 * _SEGMENTS] = b_start
+    sizes[_WEIGHTS] = 4 * (predictions + unpredicted)
+    ones[2 * _WEIGHTS + 1] = predictions
+    sizes[_NEXT] = 1
+
+
+@inner
+def _entries_size(sizes: NDArray[np.int64], name_bounds: NDArray[np.int64]) -> Scalar:
+    """Bytes of all entries of an Example."""
+    total = np.int64(0)
+    for key in range(_NUM_FEATURES):
+        if sizes[key] >= 0:
+            total += tagged_entry_size(name_bounds[key + 1] - name_bounds[key], sizes[key])
+    return total
+
+
+@inner
+def _put_frame(out: NDArray[np.uint8], at: Scalar, stop: Scalar) -> Scalar:
+    """Frames the data that begins 12 bytes behind `at` as a TFRecord; returns the record's end."""
+    data = at + 8 + _CRC_BYTES
+    put_little_endian(out, at, stop - data, 8)
+    crc = np.int64(masked_crc32c_of_range(out, at, at + 8))
+    put_little_endian(out, at + 8, crc, _CRC_BYTES)
+    crc = np.int64(masked_crc32c_of_range(out, data, stop))
+    return put_little_endian(out, stop, crc, _CRC_BYTES)
+
+
 @kernel
 def write_records(
     rows: NDArray[np.uint32],
@@ -175,13 +215,8 @@ def write_records(
     Returns:
       The bytes written.
     """
-    tokens, splits, positions, labels = (
-        scratch.tokens,
-        scratch.splits,
-        scratch.positions,
-        scratch.labels,
-    )
-    payload, continues = scratch.payload, layout.continues
+    tokens, splits, payload = scratch.tokens, scratch.splits, scratch.payload
+    positions, labels, continues = scratch.positions, scratch.labels, layout.continues
     names, name_bounds = layout.names, layout.name_bounds
     starts, sizes = np.zeros(_NUM_FEATURES, np.int64), np.full(_NUM_FEATURES, -1)
     ones = np.zeros(2 * _NUM_FEATURES, np.int64)
@@ -210,29 +245,16 @@ def write_records(
                 end = put_ascending(payload, end, positions, predictions)
             ones[2 * key + 1] = end - starts[key]
             sizes[key] = end - starts[key] + (padding if key == _IDS else unpredicted)
-        sizes[_MASK] = sizes[_SEGMENTS] = length + padding
-        ones[2 * _MASK + 1] = ones[2 * _SEGMENTS + 1] = length
-        ones[2 * _SEGMENTS] = b_start
-        sizes[_WEIGHTS], ones[2 * _WEIGHTS + 1] = 4 * (predictions + unpredicted), predictions
-        sizes[_NEXT], ones[2 * _NEXT + 1] = 1, row[5] & 1
-        entries_size = np.int64(0)
-        for key in range(_NUM_FEATURES):
-            if sizes[key] >= 0:
-                entries_size += tagged_entry_size(
-                    name_bounds[key + 1] - name_bounds[key], sizes[key]
-                )
+        _measure_constants(sizes, ones, length, padding, b_start, predictions, unpredicted)
+        ones[2 * _NEXT + 1] = row[5] & 1
         data = at + 8 + _CRC_BYTES
         out[data] = FIELD_1
-        stop = put_varint(out, data + 1, entries_size)
+        stop = put_varint(out, data + 1, _entries_size(sizes, name_bounds))
         stop = _put_features(
             out, stop, names, name_bounds, payload, starts, sizes, ones,
             headers, header_for, header_sizes,
         )  # fmt: skip
-        put_little_endian(out, at, stop - data, 8)
-        crc = np.int64(masked_crc32c_of_range(out, at, at + 8))
-        put_little_endian(out, at + 8, crc, _CRC_BYTES)
-        crc = np.int64(masked_crc32c_of_range(out, data, stop))
-        at = put_little_endian(out, stop, crc, _CRC_BYTES)
+        at = _put_frame(out, at, stop)
         ends[record] = at
         num_tokens[record] = length
     return at
