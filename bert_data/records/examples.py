@@ -238,9 +238,9 @@ def write_records(
         for key in (_IDS, _LABELS, _POSITIONS):
             starts[key] = end
             if key == _IDS:
-                end = put_varints(payload, end, tokens, np.int64(0), length)
+                end = put_varints(payload, end, tokens, length)
             elif key == _LABELS:
-                end = put_varints(payload, end, labels, np.int64(0), predictions)
+                end = put_varints(payload, end, labels, predictions)
             else:
                 end = put_ascending(payload, end, positions, predictions)
             ones[2 * key + 1] = end - starts[key]

@@ -51,15 +51,15 @@ def put_little_endian(
 
 @inner
 def put_varints(
-    out: NDArray[np.uint8], at: Scalar, values: NDArray[np.int32], start: Scalar, num_values: Scalar
+    out: NDArray[np.uint8], at: Scalar, values: NDArray[np.int32], num_values: Scalar
 ) -> Scalar:
-    """Writes values[start:num_values], each >= 0, as packed varints; returns their end.
+    """Writes packed varints, values >= 0; returns their end.
 
     Up to three bytes behind it change.
     Ids have one byte to three, in no order that a processor could predict; so four are stored
     always, at once, and only how far to go on depends on the value.
     """
-    for i in range(start, num_values):
+    for i in range(num_values):
         value = np.int64(values[i])
         if value >= 1 << 21:
             at = put_varint(out, at, value)
@@ -81,7 +81,10 @@ def put_ascending(
         num_small += np.int64(values[i] < 128)
     for i in range(num_small):
         out[at + i] = values[i]
-    return put_varints(out, at + num_small, values, num_small, num_values)
+    at += num_small
+    for i in range(num_small, num_values):
+        at = put_varint(out, at, np.int64(values[i]))
+    return at
 
 
 @inner
