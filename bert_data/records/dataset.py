@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from bert_data import features
 from bert_data.engines.threads import count_workers
 from bert_data.errors import CorruptDataError
-from bert_data.files import OutputSet, expand_inputs, expand_outputs
+from bert_data.files import OutputSet, expand_inputs, expand_outputs, naming
 from bert_data.instances.making import InstanceConfig, InstanceCounts, make_instances
 from bert_data.instances.rows import Instance, decode_row
 from bert_data.records.manifest import Manifest, ManifestFile, list_manifests, read_manifest
@@ -130,12 +130,14 @@ def create_dataset(config: DatasetConfig) -> Dataset:
     vocabulary = load_vocabulary(config.vocab_file)
     manifests = _manifest_paths(names.name, names.paths)
     indexes = [index_path(path) for path in names.paths]
-    with OutputSet(
-        names.name,
-        [*names.paths, *indexes, *manifests],
-        overwrite=config.overwrite,
-        work_dir=config.work_dir,
-    ) as outputs:
+    written = [*names.paths, *indexes, *manifests]
+    _refuse_inputs(written, [*inputs, config.vocab_file])
+    with (
+        OutputSet(
+            names.name, written, overwrite=config.overwrite, work_dir=config.work_dir
+        ) as outputs,
+        naming(outputs.work_dir),
+    ):
         dataset = _make(config, records, inputs, vocabulary, outputs, names.paths, num_workers)
         for path in manifests:
             part = _part_in_folder(dataset.manifest, names.paths, os.path.dirname(path))
@@ -144,6 +146,14 @@ def create_dataset(config: DatasetConfig) -> Dataset:
         obsolete = _obsolete(manifests, names.paths)
         outputs.commit([*names.paths, *indexes], manifests, obsolete=obsolete)
     return dataset
+
+
+def _refuse_inputs(outputs: Sequence[str], inputs: Sequence[str]) -> None:
+    """Refuses to write over what is read."""
+    read = {os.path.realpath(path) for path in inputs}
+    for path in outputs:
+        if os.path.realpath(path) in read:
+            raise ValueError(f"output {path!r} is an input too")
 
 
 def _make(
@@ -233,7 +243,7 @@ def _manifest(
             "short_seq_prob": made.short_seq_prob,
             "encoding_errors": config.encoding_errors,
         },
-        counts=dataclasses.asdict(tokens) | dataclasses.asdict(instances),
+        counts={"text": dataclasses.asdict(tokens), "instances": dataclasses.asdict(instances)},
         files=files,
     )
 

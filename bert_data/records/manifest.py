@@ -45,7 +45,7 @@ class Manifest:
       random_seed: of the instances.
       vocab_size, vocab_sha256: of the vocabulary; the digest is that of the file's bytes.
       flags: the other settings that made the records.
-      counts: documents, sentences, tokens, instances and so on.
+      counts: of the text (documents, sentences, tokens ...) and of the instances.
       files: the shards, in the order in which records were dealt to them.
       created_by: program and version.
     """
@@ -58,7 +58,7 @@ class Manifest:
     vocab_size: int
     vocab_sha256: str
     flags: Mapping[str, Any]
-    counts: Mapping[str, int]
+    counts: Mapping[str, Mapping[str, int]]
     files: tuple[ManifestFile, ...]
     created_by: str = f"bert_data {bert_data.__version__}"
 

@@ -13,6 +13,7 @@ from typing import IO, cast
 import zstandard
 
 from bert_data.errors import CorruptDataError
+from bert_data.files import naming
 
 _COMPRESSED = (".gz", ".zst")
 # Of compressed data decompressed at a time: little, for it can become very much more.
@@ -29,7 +30,7 @@ def open_bytes(path: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     Raises:
       CorruptDataError: the compressed file is damaged or ends too early.
     """
-    with open(path, "rb", buffering=0) as file:
+    with naming(path), open(path, "rb", buffering=0) as file:
         try:
             if path.endswith(_COMPRESSED) and os.fstat(file.fileno()).st_size == 0:
                 raise EOFError("it is empty, without even a header")

@@ -17,7 +17,7 @@ MANIFEST = Manifest(
     vocab_size=30_522,
     vocab_sha256="ab" * 32,
     flags={"do_lower_case": True, "masked_lm_prob": 0.1},
-    counts={"num_documents": 7},
+    counts={"text": {"num_documents": 7}, "instances": {"num_instances": 9}},
     files=(
         ManifestFile(name="t-00000-of-00002", num_records=5, num_bytes=700, crc32c=2**32 - 1),
         ManifestFile(name="t-00001-of-00002", num_records=4, num_bytes=600, crc32c=0),

@@ -103,7 +103,7 @@ class TestShards:
     def test_the_manifest_describes_them(self, made, oracle, layout, compression, num_shards):
         paths, manifest = made
         assert (manifest.record_layout, manifest.compression) == (layout, compression)
-        assert manifest.counts["num_instances"] == len(oracle)
+        assert manifest.counts["instances"]["num_instances"] == len(oracle)
         for shard, (path, file) in enumerate(zip(paths, manifest.files, strict=True)):
             data = path.read_bytes()
             assert file.name == path.name
