@@ -1,0 +1,198 @@
+"""create_pretraining_data.py ended by a signal at any of its changes to the file system.
+
+`test_files.py` goes through every change of a small program with the same promises; here it is the
+whole program, at every change from its first output on and at each place of its stages.
+"""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bert_data.records.crc32c import crc32c
+
+FLAGS = ["--max_seq_length=32", "--max_predictions_per_seq=5", "--work_dir=work", "--num_workers=2"]
+NEW = ["--output_file=out/t@2", "--dupe_factor=2", *FLAGS]
+OLD = ["--output_file=out/t@3", "--dupe_factor=1", "--compression=gzip", *FLAGS]
+
+
+class Runs:
+    """Runs of the program in a folder, with text and vocabulary beside it."""
+
+    def __init__(self, checkout: Path, text: Path, vocabulary: Path) -> None:
+        self._script = str(checkout / "create_pretraining_data.py")
+        self._dying = str(checkout / "tests/dying_program.py")
+        self._inputs = [f"--input_file={text}", f"--vocab_file={vocabulary}", "--num_examples=0"]
+
+    def command(self, *flags: str) -> list[str]:
+        return [sys.executable, self._script, *self._inputs, *flags]
+
+    def well(self, folder: Path, *flags: str) -> None:
+        done = subprocess.run(
+            self.command(*flags), cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+    def ended(self, folder: Path, name: str, count: int, *flags: str) -> tuple[int, str]:
+        """(exit status, standard error) of a run that gets a signal at its count-th change."""
+        command = [sys.executable, self._dying, name, str(count), str(folder)]
+        done = subprocess.run(
+            [*command, *self.command(*flags)[1:]],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stderr
+
+
+@pytest.fixture(scope="module")
+def runs(checkout, small_text, small_vocabulary) -> Runs:
+    return Runs(checkout, small_text, small_vocabulary)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(runs, tmp_path_factory) -> dict[str, bytes | None]:
+    """The files of a run that nothing disturbs."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    runs.well(folder, *NEW)
+    return contents(folder)
+
+
+@pytest.fixture(scope="module")
+def older(runs, tmp_path_factory) -> dict[str, bytes | None]:
+    """An older set of the same name: other flags, one shard more."""
+    folder = tmp_path_factory.mktemp("older")
+    runs.well(folder, *OLD)
+    return contents(folder)
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """All files with their bytes, hidden ones too, and folders with None."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def write(folder: Path, files: dict[str, bytes | None]) -> None:
+    folder.mkdir()
+    for name, content in files.items():
+        if content is None:
+            (folder / name).mkdir()
+        else:
+            (folder / name).write_bytes(content)
+
+
+def assert_what_is_there_is_whole(
+    found: dict[str, bytes | None], *sets: dict[str, bytes | None]
+) -> None:
+    """Every file with a final name is a whole one of some set; a manifest's files are there."""
+    visible = {k: v for k, v in found.items() if v is not None and "/." not in k}
+    for name, content in visible.items():
+        assert content in [files.get(name) for files in sets], f"{name} is not whole"
+    manifest = visible.get("out/manifest.t.json")
+    if manifest is not None:
+        for file in json.loads(manifest)["files"]:
+            content = visible[f"out/{file['name']}"]
+            assert (len(content), crc32c(content)) == (file["num_bytes"], file["crc32c"])
+            assert f"out/index.{file['name']}.npy" in visible
+        names = {name for name in visible if name.startswith("out/t")}
+        assert names == {f"out/{file['name']}" for file in json.loads(manifest)["files"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("old", [False, True], ids=["fresh", "over an older set"])
+def test_sigkill_at_every_change(runs, tmp_path, undisturbed, older, old):
+    flags = [*NEW, "--overwrite"] if old else NEW
+    sets = (undisturbed, older) if old else (undisturbed,)
+    refused = 0
+    for count in itertools.count(1):
+        folder = tmp_path / str(count)
+        write(folder, older if old else {})
+        status, _ = runs.ended(folder, "SIGKILL", count, *flags)
+        if status == 0:
+            break
+        assert status == -signal.SIGKILL
+        found = contents(folder)
+        assert_what_is_there_is_whole(found, *sets)
+        if not old and "out/manifest.t.json" in found:  # all that was left to do is to clean up
+            status, stderr = runs.ended(folder, "SIGKILL", 0, *flags)
+            assert status == 1
+            assert "exists already" in stderr
+            refused += 1
+        else:
+            runs.well(folder, *flags)
+        assert contents(folder) == undisturbed
+    assert count > 25
+    assert old or refused > 1
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_ending_in_order_leaves_nothing(runs, tmp_path, undisturbed, name):
+    for count in itertools.count(1, 2):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        status, stderr = runs.ended(folder, name, count, *NEW)
+        if status == 0:
+            break
+        if "Traceback" in stderr or status == -getattr(
+            signal, name
+        ):  # before the program has come to its main function
+            assert contents(folder) == {}
+            continue
+        assert status == 128 + getattr(signal, name)
+        assert stderr.endswith(f"create_pretraining_data: error: stopped by {name}\n")
+        assert contents(folder) in ({}, undisturbed)
+    assert count > 15
+
+
+def test_a_killed_run_over_an_older_set_and_then_one_without_overwrite(
+    runs, tmp_path, undisturbed, older
+):
+    """Shards of the older set that nobody vouches for any more do not stay beside the new ones."""
+    for count in itertools.count(1):
+        folder = tmp_path / str(count)
+        write(folder, older)
+        status, _ = runs.ended(folder, "SIGKILL", count, *NEW, "--overwrite")
+        assert status != 0
+        if "out/manifest.t.json" not in contents(folder):
+            break
+    runs.well(folder, *NEW)
+    assert contents(folder) == undisturbed
+
+
+def test_two_runs_for_the_same_output(runs, tmp_path, undisturbed):
+    """The first one waits for its text at a pipe; the second is refused in one sentence."""
+    pipe = tmp_path / "pipe.txt"
+    os.mkfifo(pipe)
+    text = Path(runs.command()[2].removeprefix("--input_file="))
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    first = subprocess.Popen(
+        [*runs.command(*NEW), f"--input_file={pipe}"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with open(pipe, "wb") as file:  # from here on the first run is reading
+        before = contents(folder)
+        done = subprocess.run(
+            runs.command(*NEW, "--overwrite"),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert done.stderr.count("\n") == 1
+        assert "another run is writing this output" in done.stderr
+        assert contents(folder) == before
+        file.write(text.read_bytes())
+    assert first.wait() == 0
+    assert contents(folder) == undisturbed
