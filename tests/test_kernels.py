@@ -89,7 +89,7 @@ def test_a_second_process_does_not_compile_and_does_not_say_so(program):
     assert program.run() == ("4 4.0", 0, 0)
 
 
-@pytest.mark.parametrize("decorator", ["kernel", "inner", "inlined"])
+@pytest.mark.parametrize("decorator", ["kernel", "inner"])
 def test_a_callee_in_another_module_changes(program, decorator):
     program.write(decorator=decorator)
     assert program.run()[0] == "4 4.0"

@@ -124,7 +124,6 @@ def mask_tokens(
     """
     num_tokens = a_length + b_length
     wanted = rule.num_to_predict[num_tokens + 3]
-    # Arrays are taken out of their tuples once: each access counts a reference.
     starts, candidates, predictions = scratch.starts, scratch.candidates, scratch.predictions
     word_ids, continues = rule.word_ids, rule.continues
     keep = (np.int64(1) << rule.code_bits) - 1

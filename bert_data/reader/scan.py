@@ -33,13 +33,12 @@ def _read_uint(data, at, num_bytes):
 def _is_checked(data, start, end):
     """Whether the checksum of data[start:end] stands behind it."""
     difference = np.uint64(masked_crc32c_of_range(data, start, end)) ^ _read_uint(data, end, 4)
-    return difference & np.uint64(0xFFFFFFFF) == np.uint64(0)
+    return difference == np.uint64(0)
 
 
 @kernel
-def _scan(data, at, is_ragged, starts, sizes, spans, lengths, statuses):
+def _scan(data, at, is_ragged, counts, starts, sizes, spans, lengths, statuses):
     """Fills a row a record; returns (records, next frame, whether that frame's length is bad)."""
-    counts = np.empty(NUM_NAMES, np.int64)
     count = 0
     while count < starts.size and data.size - at >= HEADER_BYTES:
         if not _is_checked(data, at, at + LENGTH_BYTES):
@@ -90,9 +89,9 @@ def scan_records(data: NDArray[np.uint8], start: int, *, is_ragged: bool) -> Sca
     room = (data.size - start) // _USUAL_BYTES + _MORE_RECORDS
     starts, sizes = np.empty(room, np.int64), np.empty(room, np.int32)
     spans, lengths = np.empty((room, len(FEATURES), 2), np.int32), np.empty((room, 2), np.int32)
-    statuses = np.empty(room, np.int32)
+    statuses, counts = np.empty(room, np.int32), np.empty(NUM_NAMES, np.int64)
     count, end, is_length_bad = _scan(
-        data, start, is_ragged, starts, sizes, spans, lengths, statuses
+        data, start, is_ragged, counts, starts, sizes, spans, lengths, statuses
     )
     block = RecordBlock(data, starts, sizes, spans, lengths).take(slice(0, count))
     return Scan(block, statuses[:count], end, is_length_bad)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from bert_data.instances.rows import HEADER_WORDS
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.records.crc32c import masked_crc32c_of_range
-from bert_data.records.layout import NAMES, RecordLayout, RecordScratch
-from bert_data.records.memory import BLOCK_BYTES, put_bytes, put_repeated
+from bert_data.records.layout import HEADER_ROOM, NAMES, RecordLayout, RecordScratch
+from bert_data.records.memory import put_bytes, put_repeated
 from bert_data.records.protobuf import (
     FIELD_1,
     FLOAT_LIST,
@@ -30,7 +30,6 @@ _NUM_FEATURES = len(NAMES)
 _IDS, _SPLITS, _MASK, _LABELS, _POSITIONS, _WEIGHTS, _NEXT, _SEGMENTS = range(_NUM_FEATURES)
 _ONE = 0x3F800000  # 1.0 as float32
 _CRC_BYTES = 4
-_HEADER_ROOM = 2 * BLOCK_BYTES  # of one feature; its name is written as a block
 
 
 @inner
@@ -118,7 +117,7 @@ def _put_features(
       out, at: where to.
       names, name_bounds: of the features.
       payload, starts: packed values of features, and where each begins; the others are constant.
-      sizes: of the features' values with padding, in bytes; -1 for a feature that is left out.
+      sizes: of the features' values with padding, in bytes; ABSENT for one that is left out.
       ones: for each feature, the range [ones[2 key], ones[2 key + 1]) of its values that are one
         (a mask, a segment, a weight) or are in the payload; the others are zero.
       headers, header_for, header_sizes: the header that each feature had last, for which size of
@@ -128,7 +127,7 @@ def _put_features(
         size = sizes[key]
         if size < 0:
             continue
-        header = key * _HEADER_ROOM
+        header = key * HEADER_ROOM
         if header_for[key] != size:
             name, name_size = name_bounds[key], name_bounds[key + 1] - name_bounds[key]
             kind = FLOAT_LIST if key == _WEIGHTS else INT64_LIST
@@ -218,10 +217,9 @@ def write_records(
     tokens, splits, payload = scratch.tokens, scratch.splits, scratch.payload
     positions, labels, continues = scratch.positions, scratch.labels, layout.continues
     names, name_bounds = layout.names, layout.name_bounds
-    starts, sizes = np.zeros(_NUM_FEATURES, np.int64), np.full(_NUM_FEATURES, -1)
-    ones = np.zeros(2 * _NUM_FEATURES, np.int64)
-    headers = np.empty((_NUM_FEATURES + 1) * _HEADER_ROOM, np.uint8)
-    header_for, header_sizes = np.full(_NUM_FEATURES, -1), np.zeros(_NUM_FEATURES, np.int64)
+    starts, sizes, ones = scratch.starts, scratch.sizes, scratch.ones
+    headers, header_for = scratch.headers, scratch.header_for
+    header_sizes = scratch.header_sizes
     at = np.int64(0)
     for record in range(order.size):
         row = rows[order[record]]

@@ -26,6 +26,12 @@ NAMES = tuple(
 )
 """The features of an Example, sorted, which is the order of its entries."""
 
+ABSENT = -1
+"""The size of a feature that a layout does not have."""
+
+HEADER_ROOM = 2 * BLOCK_BYTES
+"""Bytes of scratch for one header: its name is written as a whole block."""
+
 _FRAME_BYTES = 16  # of a TFRecord: length, its checksum, the data's checksum
 _HEADER_BYTES = 64  # of a feature at most: tags, sizes and name
 _SPARE_BYTES = BLOCK_BYTES  # whole blocks are stored and loaded
@@ -54,13 +60,28 @@ class RecordLayout(NamedTuple):
 
 
 class RecordScratch(NamedTuple):
-    """Room for one record: int32[tokens + 1] four times, uint8[bytes]."""
+    """Room for one record.
+
+    Attributes:
+      tokens, splits, positions, labels: int32[tokens + 1], values of features.
+      payload: uint8[bytes], packed values.
+      starts, sizes: int64[8], where the packed values of each feature begin, and their bytes.
+      ones: int64[16], ranges of values that are one.
+      headers: uint8[bytes], the last header of each feature.
+      header_for, header_sizes: int64[8], the size of values that it was for, and its own.
+    """
 
     tokens: NDArray[np.int32]
     splits: NDArray[np.int32]
     positions: NDArray[np.int32]
     labels: NDArray[np.int32]
     payload: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    ones: NDArray[np.int64]
+    headers: NDArray[np.uint8]
+    header_for: NDArray[np.int64]
+    header_sizes: NDArray[np.int64]
 
 
 def record_layout(
@@ -84,7 +105,19 @@ def record_scratch(max_seq_length: int) -> RecordScratch:
     """Room for a record of `max_seq_length` tokens."""
     tokens, splits, positions, labels = np.empty((4, max_seq_length + 1), np.int32)
     payload = np.empty(4 * 5 * tokens.size + _SPARE_BYTES, np.uint8)
-    return RecordScratch(tokens, splits, positions, labels, payload)
+    return RecordScratch(
+        tokens,
+        splits,
+        positions,
+        labels,
+        payload,
+        starts=np.zeros(len(NAMES), np.int64),
+        sizes=np.full(len(NAMES), ABSENT),
+        ones=np.zeros(2 * len(NAMES), np.int64),
+        headers=np.empty((len(NAMES) + 1) * HEADER_ROOM, np.uint8),
+        header_for=np.full(len(NAMES), ABSENT),
+        header_sizes=np.zeros(len(NAMES), np.int64),
+    )
 
 
 def max_record_bytes(max_seq_length: int, max_predictions_per_seq: int) -> int:

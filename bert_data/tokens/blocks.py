@@ -24,7 +24,6 @@ from bert_data.tokens.chunks import (
     is_ascii_space,
     is_blank,
 )
-from bert_data.tokens.uncounted import uncounted
 from bert_data.tokens.wordpiece import PieceTrie
 
 # What `tokenize_lines` keeps in its int64 state: where it stands between two calls.
@@ -57,7 +56,6 @@ _ZERO = np.uint64(0)
 _MASK_30 = (1 << 30) - 1
 
 
-@uncounted
 @inner
 def _eight_bytes(data: NDArray[np.uint8], position: int) -> np.uint64:
     """Eight bytes as one little-endian number; the compiler makes one load of it."""
@@ -72,7 +70,6 @@ def _eight_bytes(data: NDArray[np.uint8], position: int) -> np.uint64:
     return value
 
 
-@uncounted
 @inner
 def _first_blank(eight: np.uint64) -> np.uint64:
     """Of eight bytes, the bit 8 * k where byte k is the first <= 0x20; 0 if there is none."""
@@ -82,7 +79,6 @@ def _first_blank(eight: np.uint64) -> np.uint64:
     return (tops & (~tops + _ONE)) >> _SEVEN
 
 
-@uncounted
 @inner
 def _short_chunk(data: NDArray[np.uint8], position: int) -> tuple[int, np.uint64, np.uint64]:
     """(number of bytes, bytes 0-7, bytes 8-15) of a chunk; (0, _, _) if it has more than 16.
@@ -112,7 +108,6 @@ def _short_chunk(data: NDArray[np.uint8], position: int) -> tuple[int, np.uint64
     return length, low, high
 
 
-@uncounted
 @inner
 def _remember(
     cache: NDArray[np.uint64],
@@ -142,7 +137,6 @@ def _remember(
     cache[place, 3] = np.uint64(rest)
 
 
-@uncounted
 @inner
 def _end_line(
     data: NDArray[np.uint8],
@@ -166,7 +160,6 @@ def _end_line(
     state[LINE_START] = end + 1
 
 
-@uncounted
 @kernel
 def tokenize_lines(
     data: NDArray[np.uint8],

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import inner
 from bert_data.tokens.codepoints import Action
-from bert_data.tokens.uncounted import uncounted
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD, SYMBOL_BITS, PieceTrie, append_pieces
 
 # How a kernel ended.
@@ -44,7 +43,6 @@ _SIGMA = int(Action.SIGMA)
 _MARK = int(Action.MARK)
 
 
-@uncounted
 @inner
 def decode(data: NDArray[np.uint8], position: int) -> tuple[int, int]:
     """The code point at a byte of UTF-8 and the position after it; (-1, _) if it is not valid."""
@@ -72,14 +70,12 @@ def decode(data: NDArray[np.uint8], position: int) -> tuple[int, int]:
     return -1, position
 
 
-@uncounted
 @inner
 def is_ascii_space(byte: int) -> bool:
     """Whether the byte is one of the four that separate chunks."""
     return byte == 0x20 or byte == 0x0A or byte == 0x09 or byte == 0x0D
 
 
-@uncounted
 @inner
 def _ends_word(
     data: NDArray[np.uint8], start: int, sigma: int, after: int, table: NDArray[np.int64]
@@ -116,7 +112,6 @@ def _ends_word(
     return 1
 
 
-@uncounted
 @inner
 def append_chunk(
     data: NDArray[np.uint8],
@@ -190,7 +185,6 @@ def append_chunk(
     return DONE, position, num_ids
 
 
-@uncounted
 @inner
 def is_blank(data: NDArray[np.uint8], start: int, end: int, table: NDArray[np.int64]) -> bool:
     """Whether `str.strip` leaves nothing of the valid UTF-8 in data[start:end].

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import inner, kernel
-from bert_data.tokens.uncounted import uncounted
 
 UNKNOWN = 1  # the symbol of every character that no piece has; 0 stands for no symbol
 SYMBOL_BITS = 18
@@ -86,7 +85,6 @@ def build_trie(ids: Mapping[str, int], symbols: Mapping[str, int]) -> PieceTrie:
     return trie
 
 
-@uncounted
 @inner
 def _find_slot(keys: NDArray[np.int64], node: int, symbol: int) -> int:
     """The slot of the child of a node: it has the child's key, or is free."""
@@ -98,7 +96,6 @@ def _find_slot(keys: NDArray[np.int64], node: int, symbol: int) -> int:
     return slot
 
 
-@uncounted
 @kernel
 def _insert(
     letters: NDArray[np.int32],
@@ -126,7 +123,6 @@ def _insert(
         start = end
 
 
-@uncounted
 @inner
 def append_pieces(
     word: NDArray[np.int32],

@@ -8,13 +8,11 @@ from hypothesis import strategies as st
 import tokenization
 from bert_data.kernels import kernel
 from bert_data.tokens import wordpiece
-from bert_data.tokens.uncounted import uncounted
 from bert_data.tokens.wordpiece import UNKNOWN, append_pieces, build_trie, number_characters
 
 UNK_ID = 9999
 
 
-@uncounted
 @kernel
 def pieces_of(word, num_letters, trie, ids):
     return append_pieces(word, num_letters, trie, UNK_ID, ids, 0)
