@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import kernel
+from bert_data.kernels import Scalar, kernel
 from bert_data.reader.memory import new_bytes
 
 
@@ -50,12 +50,20 @@ class RecordBlock(NamedTuple):
 
 
 @kernel
-def _copy_records(data, starts, sizes, out, at, new_starts):
+def _copy_records(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int32],
+    out: NDArray[np.uint8],
+    at: Scalar,
+    new_starts: NDArray[np.int64],
+) -> Scalar:
     for i in range(starts.size):
-        start = starts[i]
-        out[at : at + sizes[i]] = data[start : start + sizes[i]]
+        start, size = starts[i], sizes[i]
+        for k in range(size):
+            out[at + k] = data[start + k]
         new_starts[i] = at
-        at += sizes[i]
+        at += size
     return at
 
 

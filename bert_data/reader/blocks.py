@@ -150,7 +150,7 @@ class _Stream:
     def _read_into(self, part: NDArray[np.uint8]) -> int:
         """Reads bytes into `part`, as many as there are; returns how many, 0 at the end."""
         if isinstance(self._file, gzip.GzipFile | io.BufferedIOBase):
-            return self._file.readinto(memoryview(part))
+            return self._file.readinto(part.data)
         content = self._file.read(part.size)  # TensorFlow's files cannot read into memory
         part[: len(content)] = np.frombuffer(content, np.uint8)
         return len(content)

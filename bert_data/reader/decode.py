@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import kernel
+from bert_data.kernels import Scalar, kernel
 from bert_data.reader.block import RecordBlock
 from bert_data.reader.example import FEATURES, NEXT, SEGMENTS, WEIGHTS
 from bert_data.reader.memory import new_bytes
@@ -69,19 +69,27 @@ def new_buffer(num_words: int) -> NDArray[np.int32]:
 
 
 @kernel
-def _put_varint(out, at, value):
+def _put_varint(out: NDArray[np.int32], at: Scalar, value: Scalar) -> None:
     out[at] = -1 if value > _MAX_INT32 else np.int32(value)
 
 
 @kernel
-def _read_float_bits(data, at):
+def _read_float_bits(data: NDArray[np.uint8], at: Scalar) -> Scalar:
     low = np.uint32(data[at]) | np.uint32(data[at + 1]) << np.uint32(8)
     high = np.uint32(data[at + 2]) | np.uint32(data[at + 3]) << np.uint32(8)
     return np.int32(low | high << np.uint32(16))
 
 
 @kernel
-def _put_fields(data, begin, end, is_float, out, at, stop):
+def _put_fields(
+    data: NDArray[np.uint8],
+    begin: Scalar,
+    end: Scalar,
+    is_float: bool,
+    out: NDArray[np.int32],
+    at: Scalar,
+    stop: Scalar,
+) -> Scalar:
     """Numbers of a list of any form, data[begin:end], into out[at:stop]; returns where they end."""
     while begin < end:
         tag, i, last = next_field(data, begin, end)
@@ -102,7 +110,14 @@ def _put_fields(data, begin, end, is_float, out, at, stop):
 
 
 @kernel
-def _put_varint_rows(data, starts, spans, out, at, width):
+def _put_varint_rows(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    spans: NDArray[np.int32],
+    out: NDArray[np.int32],
+    at: Scalar,
+    width: Scalar,
+) -> None:
     """Decodes the integers of one feature of all records, a word of eight bytes at a time.
 
     Masks and segments have one byte each, ids one to three.
@@ -154,7 +169,14 @@ def _put_varint_rows(data, starts, spans, out, at, width):
 
 
 @kernel
-def _put_float_rows(data, starts, spans, out, at, width):
+def _put_float_rows(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    spans: NDArray[np.int32],
+    out: NDArray[np.int32],
+    at: Scalar,
+    width: Scalar,
+) -> None:
     """As `_put_varint_rows`, for floats, bit by bit."""
     for row in range(starts.size):
         stop = at + width
@@ -171,7 +193,14 @@ def _put_float_rows(data, starts, spans, out, at, width):
 
 
 @kernel
-def _decode(data, starts, spans, width, predictions, out):
+def _decode(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    spans: NDArray[np.int32],
+    width: Scalar,
+    predictions: Scalar,
+    out: NDArray[np.int32],
+) -> None:
     at = 0
     for name in range(_NUM_FEATURES):
         columns = width if name <= SEGMENTS else (1 if name == NEXT else predictions)

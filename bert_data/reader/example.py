@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data import features
-from bert_data.kernels import kernel
+from bert_data.kernels import Scalar, kernel
 from bert_data.reader.wire import (
     FIELD_1,
     FIELD_2,
     FIELD_3,
     FIXED32_1,
-    HIGH_BITS,
     VARINT_1,
     WORD_BYTES,
     count_numbers,
+    count_packed,
     count_varints,
     load_word,
     next_field,
@@ -42,7 +42,6 @@ OK, BAD_DATA, NO_EXAMPLE, MISSING, UNEVEN = range(5)  # MISSING and UNEVEN: + 8 
 
 _ABSENT = -2
 _LEAST_ENTRY_BYTES = 40  # fewer are not looked at a word at a time
-_SEVEN, _TOP, _ONES = np.uint64(7), np.uint64(56), np.uint64(0x0101010101010101)
 
 
 def _names_by_length() -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
@@ -70,7 +69,7 @@ _OF_LENGTH, _WORDS = _names_by_length()
 
 
 @kernel
-def _which_feature(data, begin, end):
+def _which_feature(data: NDArray[np.uint8], begin: Scalar, end: Scalar) -> Scalar:
     size = end - begin
     name = _OF_LENGTH[size] if size < _OF_LENGTH.size else -1
     if name < 0:
@@ -83,11 +82,17 @@ def _which_feature(data, begin, end):
 
 
 @kernel
-def _read_plain_entries(data, at, stop, start, spans, counts):
+def _read_plain_entries(
+    data: NDArray[np.uint8],
+    at: Scalar,
+    stop: Scalar,
+    start: Scalar,
+    spans: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> Scalar:
     """Reads entries of the map in the form that writers give them, as many as come.
 
-    That is: key, then value, then nothing; a list in one packed part; sizes of one or two bytes. A
-    call costs more than the work it would do here, so this calls nothing.
+    That is: key, then value, then nothing; a list in one packed part; sizes of one or two bytes.
 
     Returns:
       Where the first entry begins that has another form or is too near the end to load words; the
@@ -126,28 +131,23 @@ def _read_plain_entries(data, at, stop, start, spans, counts):
         is_plain = is_plain and (word & 255) == FIELD_1 and first + size == end
         if not is_plain or (word >> 23 & two) or difference != np.uint64(0):
             return at
-        if name == SPLITS:
-            counts[name] = 0
-        elif name == WEIGHTS:
-            counts[name] = size >> 2 if size & 3 == 0 else -1
-        else:
-            count, i = np.int64(0), first
-            while end - i >= WORD_BYTES:
-                last_bytes = (~load_word(data, i) & HIGH_BITS) >> _SEVEN
-                count += np.int64(last_bytes * _ONES >> _TOP)  # the sum of the eight bytes
-                i += WORD_BYTES
-            while i < end:
-                count += np.int64(data[i] < 128)
-                i += 1
-            counts[name] = count if size == 0 or data[end - 1] < 128 else -1
+        counts[name] = 0
         if name != SPLITS:
+            counts[name] = count_packed(data, first, end, name == WEIGHTS)
             spans[name, 0], spans[name, 1] = first - start, end - start
         at = end
     return at
 
 
 @kernel
-def _read_entry(data, begin, end, start, spans, counts):
+def _read_entry(
+    data: NDArray[np.uint8],
+    begin: Scalar,
+    end: Scalar,
+    start: Scalar,
+    spans: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> bool:
     """Notes the list of an entry of any form at data[begin:end]; False where it is malformed."""
     name, value_begin, value_end = -1, end, end
     while begin < end:
@@ -179,7 +179,9 @@ def _read_entry(data, begin, end, start, spans, counts):
 
 
 @kernel
-def _last_nonzero_packed(data, begin, end, is_float):
+def _last_nonzero_packed(
+    data: NDArray[np.uint8], begin: Scalar, end: Scalar, is_float: bool
+) -> Scalar:
     """One more than the index of the last nonzero one of packed numbers data[begin:end].
 
     A varint is zero only if all its bytes are, but for high bits.
@@ -199,7 +201,9 @@ def _last_nonzero_packed(data, begin, end, is_float):
 
 
 @kernel
-def _last_nonzero(data, start, begin, end, is_float):
+def _last_nonzero(
+    data: NDArray[np.uint8], start: Scalar, begin: Scalar, end: Scalar, is_float: bool
+) -> Scalar:
     """The same of the list of a span, see `RecordBlock`."""
     if begin >= 0:
         return _last_nonzero_packed(data, start + begin, start + end, is_float)
@@ -216,7 +220,15 @@ def _last_nonzero(data, start, begin, end, is_float):
 
 
 @kernel
-def read_example(data, start, end, is_ragged, spans, counts, lengths):
+def read_example(
+    data: NDArray[np.uint8],
+    start: Scalar,
+    end: Scalar,
+    is_ragged: bool,
+    spans: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    lengths: NDArray[np.int32],
+) -> Scalar:
     """Looks where everything stands in the Example data[start:end].
 
     Args:
@@ -231,7 +243,8 @@ def read_example(data, start, end, is_ragged, spans, counts, lengths):
     Returns:
       Its status.
     """
-    counts[:] = _ABSENT
+    for name in range(NUM_NAMES):
+        counts[name] = _ABSENT
     at = start
     while at < end:
         tag, first, last = next_field(data, at, end)

@@ -1,7 +1,7 @@
 """Blocks of several shards in, one stream of records out: hosts, epochs, shuffling, batches.
 
     shards 0 1 2 3 4, 2 hosts, host 0      epoch 0: 4 0 2    epoch 1: 2 4 0
-    interleave: a turn of 4, of 0, of 2, of 4, ...   shuffle: half of the buffer at a time   batch
+    interleave: a turn of 4, of 0, of 2, of 4, ...   shuffle: most of a buffer at a time   batch
 
 All randomness comes from (seed, epoch), so every process sees the same order.
 """
@@ -84,7 +84,11 @@ def _turns(blocks: Iterator[RecordBlock]) -> Iterator[RecordBlock]:
 def shuffle(
     blocks: Iterator[RecordBlock], buffer_records: int, random: np.random.Generator
 ) -> Iterator[RecordBlock]:
-    """Fills a buffer, gives a random half of it, fills it again, ...; each record once."""
+    """Fills a buffer, gives most of it in random order, fills it again, ...; each record once.
+
+    Each filling copies what was left over, so a quarter is: enough to mix what comes early in a
+    buffer with what comes late in the one before.
+    """
     held: list[RecordBlock] = []
     count = 0
     for block in blocks:
@@ -93,9 +97,9 @@ def shuffle(
         if count >= buffer_records:
             pool = join_blocks(held)
             order = random.permutation(count)
-            half = -(-count // 2)
-            yield pool.take(order[:half])
-            held, count = [pool.take(order[half:])], count - half
+            left = count // 4
+            yield pool.take(order[left:])
+            held, count = [pool.take(order[:left])], left
     if count:
         yield join_blocks(held).take(random.permutation(count))
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import kernel
+from bert_data.kernels import Scalar, kernel
 from bert_data.reader.block import RecordBlock
 from bert_data.reader.example import BAD_DATA, FEATURES, NUM_NAMES, read_example
 from bert_data.records.crc32c import masked_crc32c_of_range
@@ -22,7 +22,7 @@ _USUAL_BYTES, _MORE_RECORDS = 512, 64  # a guess of how many records a scan find
 
 
 @kernel
-def _read_uint(data, at, num_bytes):
+def _read_uint(data: NDArray[np.uint8], at: Scalar, num_bytes: int) -> Scalar:
     value = np.uint64(0)
     for i in range(num_bytes):
         value |= np.uint64(data[at + i]) << np.uint64(8 * i)
@@ -30,14 +30,24 @@ def _read_uint(data, at, num_bytes):
 
 
 @kernel
-def _is_checked(data, start, end):
+def _is_checked(data: NDArray[np.uint8], start: Scalar, end: Scalar) -> bool:
     """Whether the checksum of data[start:end] stands behind it."""
     difference = np.uint64(masked_crc32c_of_range(data, start, end)) ^ _read_uint(data, end, 4)
     return difference == np.uint64(0)
 
 
 @kernel
-def _scan(data, at, is_ragged, counts, starts, sizes, spans, lengths, statuses):
+def _scan(
+    data: NDArray[np.uint8],
+    at: Scalar,
+    is_ragged: bool,
+    counts: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int32],
+    spans: NDArray[np.int32],
+    lengths: NDArray[np.int32],
+    statuses: NDArray[np.int32],
+) -> tuple[Scalar, Scalar, bool]:
     """Fills a row a record; returns (records, next frame, whether that frame's length is bad)."""
     count = 0
     while count < starts.size and data.size - at >= HEADER_BYTES:

@@ -103,7 +103,7 @@ def _is_gzip(head: bytes) -> bool:
         return False
     if len(head) < HEADER_BYTES:
         return True
-    checksum = masked_crc32c(head[:LENGTH_BYTES]) & 0xFFFFFFFF
+    checksum = masked_crc32c(head[:LENGTH_BYTES])
     return checksum != int.from_bytes(head[LENGTH_BYTES:HEADER_BYTES], "little")
 
 

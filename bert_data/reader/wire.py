@@ -11,8 +11,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
-from bert_data.kernels import kernel
+from bert_data.kernels import Scalar, kernel
 
 FIELD_1, FIELD_2, FIELD_3 = 0x0A, 0x12, 0x1A  # fields 1, 2 and 3 that hold a length and bytes
 VARINT_1, FIXED32_1 = 0x08, 0x0D  # field 1 as a single varint or float
@@ -37,7 +38,7 @@ def load_word(typing_context, data, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def read_varint(data, at, stop):
+def read_varint(data: NDArray[np.uint8], at: Scalar, stop: Scalar) -> tuple[Scalar, Scalar]:
     """The varint at data[at:stop] as uint64, and its end; the end is -1 where it is cut."""
     value = np.uint64(0)
     shift = np.uint64(0)
@@ -51,7 +52,7 @@ def read_varint(data, at, stop):
 
 
 @kernel
-def next_field(data, at, stop):
+def next_field(data: NDArray[np.uint8], at: Scalar, stop: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """The field at data[at:stop].
 
     Returns:
@@ -84,14 +85,14 @@ def next_field(data, at, stop):
         if end < 0:
             return 0, -1, -1
         return tag, at, end
-    size = 8 if wire_type == 1 else 4
-    if (wire_type != 1 and wire_type != 5) or size > stop - at:
+    width = 8 if wire_type == 1 else 4
+    if (wire_type != 1 and wire_type != 5) or width > stop - at:
         return 0, -1, -1
-    return tag, at, at + size
+    return tag, at, at + width
 
 
 @kernel
-def count_varints(data, begin, end):
+def count_varints(data: NDArray[np.uint8], begin: Scalar, end: Scalar) -> Scalar:
     """Numbers in data[begin:end], packed varints: the bytes that end one."""
     count = np.int64(0)
     while end - begin >= WORD_BYTES:
@@ -105,7 +106,17 @@ def count_varints(data, begin, end):
 
 
 @kernel
-def count_numbers(data, begin, end, is_float):
+def count_packed(data: NDArray[np.uint8], begin: Scalar, end: Scalar, is_float: bool) -> Scalar:
+    """Numbers in data[begin:end], packed; -1 where the last one is cut."""
+    if is_float:
+        return (end - begin) >> 2 if (end - begin) & 3 == 0 else -1
+    if end > begin and data[end - 1] >= 128:
+        return -1
+    return count_varints(data, begin, end)
+
+
+@kernel
+def count_numbers(data: NDArray[np.uint8], begin: Scalar, end: Scalar, is_float: bool) -> Scalar:
     """Numbers in the Int64List or FloatList at data[begin:end]; -1 where it is malformed."""
     count = 0
     while begin < end:
@@ -113,11 +124,10 @@ def count_numbers(data, begin, end, is_float):
         if first < 0:
             return -1
         if tag == FIELD_1:
-            if is_float and (last - first) & 3:
+            packed = count_packed(data, first, last, is_float)
+            if packed < 0:
                 return -1
-            if not is_float and last > first and data[last - 1] >= 128:
-                return -1
-            count += (last - first) >> 2 if is_float else count_varints(data, first, last)
+            count += packed
         elif tag == (FIXED32_1 if is_float else VARINT_1):
             count += 1
         begin = last

@@ -152,7 +152,7 @@ def frame_one(example: bytes) -> bytes:
     from bert_data.records.crc32c import masked_crc32c
 
     def checked(content: bytes) -> bytes:
-        return content + (masked_crc32c(content) & 0xFFFFFFFF).to_bytes(4, "little")
+        return content + masked_crc32c(content).to_bytes(4, "little")
 
     return checked(len(example).to_bytes(8, "little")) + checked(example)
 
