@@ -91,6 +91,13 @@ class _KernelCache(caching.FunctionCache):
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keeps machine code on disk, if there is room; without it the next run compiles again."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            logging.warning("compiled kernels cannot be kept: %s", error)
+
 
 class _SayCompiling(event.Listener):
     """Logs once a process that kernels are being compiled."""

@@ -51,12 +51,13 @@ def main(argv: Sequence[str]) -> None:
     del argv  # entry.run refuses what is not a flag
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data import files
+    from bert_data.outputs import OutputSet
     from bert_data.tokens import vocabulary_training
 
     if not FLAGS.input_file:
         raise ValueError("--input_file is missing: name the text to learn from")
     path = FLAGS.output_file
-    with files.OutputSet(path, [path], overwrite=FLAGS.overwrite) as outputs:
+    with OutputSet(path, [path], overwrite=FLAGS.overwrite) as outputs:
         trained = vocabulary_training.train_vocabulary(
             vocabulary_training.VocabularyTrainingConfig(
                 input_files=tuple(files.expand_inputs(FLAGS.input_file)),

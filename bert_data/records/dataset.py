@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from bert_data import features
 from bert_data.engines.threads import count_workers
 from bert_data.errors import CorruptDataError
-from bert_data.files import OutputSet, expand_inputs, expand_outputs, naming
+from bert_data.files import expand_inputs, expand_outputs, naming
 from bert_data.instances.making import InstanceConfig, InstanceCounts, make_instances
 from bert_data.instances.rows import Instance, decode_row
+from bert_data.outputs import OutputSet
 from bert_data.records.manifest import Manifest, ManifestFile, list_manifests, read_manifest
 from bert_data.records.sidecars import index_path, manifest_path
 from bert_data.records.spool import read_rows

@@ -3,7 +3,7 @@
     row + store  ->  length, crc(length), Example{input_ids, input_mask, ...}, crc(Example)
 
 An Example is a protobuf map and protobuf leaves the order of a map's entries open; here they are
-sorted by name, which is protobuf's deterministic serialization, so equal records are equal bytes.
+sorted by name, so that equal records are equal bytes.
 """
 
 import numpy as np

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from bert_data import features
 from bert_data.engines.threads import ordered_map
-from bert_data.files import OutputSet
 from bert_data.instances.making import Instances
+from bert_data.outputs import OutputSet
 from bert_data.progress import progress
 from bert_data.records.crc32c import crc32c
 from bert_data.records.examples import write_records

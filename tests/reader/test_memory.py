@@ -1,5 +1,7 @@
 """Memory that is used again, but never while anything refers to it."""
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,4 +45,4 @@ def test_no_two_arrays_share_memory(steps: list[tuple[int, bool]]) -> None:
         if drop:
             held.pop(number % len(held))
     ranges = sorted((address(array), address(array) + array.size) for array in held)
-    assert all(low[1] <= high[0] for low, high in zip(ranges, ranges[1:], strict=False))
+    assert all(low[1] <= high[0] for low, high in itertools.pairwise(ranges))
