@@ -1,5 +1,6 @@
 """Runs a command: absl's flags and logging, errors of the user and of the data in one line."""
 
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from absl import app, flags, logging
 from bert_data.errors import CorruptDataError
 
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_MISSING_FLAG = re.compile(r"Flag (--\w+) must have a value other than None")
 _SIGNAL_STATUS = 128  # the shell's exit status for a program that a signal ended, less its number
 
 
@@ -47,7 +49,9 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
             raise flags.Error(f"not a flag: {' '.join(rest[1:])}; flags begin with --")
         return rest
     except flags.Error as error:
-        _say(argv[0], " ".join(str(error).split()))
+        missing = _MISSING_FLAG.findall(str(error))
+        sentence = f"missing: {', '.join(missing)}" if missing else " ".join(str(error).split())
+        _say(argv[0], f"{sentence} (--help tells what there is)")
         sys.exit(2)
 
 

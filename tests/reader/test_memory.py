@@ -2,6 +2,8 @@
 
 import itertools
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
