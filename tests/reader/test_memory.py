@@ -2,8 +2,6 @@
 
 import itertools
 
-import itertools
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
