@@ -7,7 +7,8 @@ It trains in `loop` and with Keras' own loop, with the same losses:
 
     model = pretraining_model(BertConfig(vocab_size=4000, ...))
     model.compile(AdamWeightDecay(WarmupLinearDecay(1e-4, num_train_steps=1000)))
-    model.fit(read_batches(ReaderConfig(..., form="fit")), steps_per_epoch=1000)
+    data = read_batches(ReaderConfig(..., form="fit", shuffle=True, num_epochs=None))
+    model.fit(data, steps_per_epoch=1000)
 """
 
 from typing import Any
