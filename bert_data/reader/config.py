@@ -33,7 +33,7 @@ class ReaderConfig:
       shuffle: whether shards and records come in an order drawn from (seed, epoch), new each epoch;
         otherwise shard after shard.
       shuffle_buffer: records from which the order is drawn, >= 1.
-      seed: >= 0.
+      seed: any integer; a negative one counts modulo 2**63.
       num_epochs: passes over the records, >= 1; None goes on for ever. Batches run across epochs.
       start_batch: batches to pass over at the start, >= 0; the rest is as in a run from 0.
       drop_remainder: whether a last batch of fewer rows is left out.
@@ -72,8 +72,10 @@ class ReaderConfig:
         if not self.patterns or not all(self.patterns):
             raise ValueError(f"input_patterns is {self.input_patterns!r}; must name files")
         at_least_one = ("batch_size", "shuffle_buffer", "num_hosts")
-        for name in (*at_least_one, "seed", "start_batch", "host_index"):
+        for name in (*at_least_one, "start_batch", "host_index"):
             _check_at_least(name, getattr(self, name), int(name in at_least_one))
+        if not isinstance(self.seed, int):
+            raise ValueError(f"seed is {self.seed!r}; must be an integer")
         for name in ("num_epochs", "max_seq_length", "max_predictions_per_seq", "vocab_size"):
             least = 0 if name == "max_predictions_per_seq" else 1
             if getattr(self, name) is not None:

@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 SHARDS_AT_ONCE = 16  # shards that are open when shuffling
 TURN_RECORDS = 128  # what one of them gives before it is the next one's turn
+_SEEDS = 2**63  # NumPy takes no negative ones
 _EVEN_ENOUGH = 8  # shards a host from which on one more or less does not matter
 
 OpenShard = Callable[[int], Iterator[RecordBlock]]
@@ -110,7 +111,7 @@ def epoch_blocks(
     """The records of one epoch, in its order."""
     if not config.shuffle:
         return itertools.chain.from_iterable(map(open_shard, shards))
-    random = np.random.default_rng((config.seed, epoch))
+    random = np.random.default_rng((config.seed % _SEEDS, epoch))
     order = random.permutation(len(shards)).tolist()
     turns = interleave(open_shard(shards[i]) for i in order)
     return shuffle(turns, config.shuffle_buffer, random)

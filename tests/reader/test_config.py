@@ -15,7 +15,7 @@ from bert_data.reader import ReaderConfig
         ({"input_patterns": []}, r"input_patterns is \[\]"),
         ({"batch_size": 0}, "batch_size is 0; must be an integer >= 1"),
         ({"batch_size": 2.5}, "batch_size is 2.5; must be an integer >= 1"),
-        ({"seed": -1}, "seed is -1; must be an integer >= 0"),
+        ({"seed": 1.5}, "seed is 1.5; must be an integer"),
         ({"start_batch": -1}, "start_batch is -1"),
         ({"shuffle_buffer": 0}, "shuffle_buffer is 0"),
         ({"num_epochs": 0}, "num_epochs is 0; must be an integer >= 1"),
