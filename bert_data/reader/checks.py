@@ -61,9 +61,19 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
             if not first.is_ragged:
                 found.append((first.num_tokens, first.num_predictions))
     if not has_records:
-        names = ", ".join(config.patterns)
-        raise ValueError(f"no records in {names} ({len(shards)} file(s), all empty)")
+        raise ValueError(_no_records(shards, config))
     return _limits(found, config)
+
+
+def _no_records(shards: Sequence[Shard], config: ReaderConfig) -> str:
+    damage = Damage(skip=True)
+    for shard in shards:
+        for _ in read_blocks(shard, damage):
+            pass
+    damage.tell()
+    lost = damage.num_records
+    why = f"{lost} damaged or missing record(s) left out" if lost else "all empty"
+    return f"no records in {', '.join(config.patterns)} ({len(shards)} file(s), {why})"
 
 
 def _limits(found: list[tuple[int, int]], config: ReaderConfig) -> Limits:

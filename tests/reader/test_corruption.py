@@ -138,6 +138,21 @@ def test_skipping_loses_what_is_damaged_and_no_more(shard: Path) -> None:
         data[at] ^= 0x40
 
 
+def test_shards_of_damaged_records_alone_are_not_called_empty(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("train-0", "train-1"):
+        path = write_shard(tmp_path / name, INSTANCES)
+        data = bytearray(path.read_bytes())
+        for offset in frame_offsets(path)[:-1]:
+            data[offset + 20] ^= 1
+        path.write_bytes(data)
+    told = r"no records in .* \(2 file\(s\), 10 damaged or missing record\(s\) left out\)"
+    with pytest.raises(ValueError, match=told):
+        BatchSource(config_of(tmp_path / "train-*", skip_corrupt=True))
+    assert f"the first: {tmp_path}/train-0: record 0, byte offset 0: the checksum" in caplog.text
+
+
 def test_what_was_skipped_is_counted_and_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
