@@ -20,7 +20,13 @@ from bert_data.reader.checks import Limits, check_lengths, check_shards
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.corruption import Damage
 from bert_data.reader.decode import Shape, decode_records, new_buffer, padded_words
-from bert_data.reader.order import OpenShard, batch_blocks, epoch_blocks, host_blocks
+from bert_data.reader.order import (
+    OpenShard,
+    batch_blocks,
+    epoch_blocks,
+    host_blocks,
+    host_num_records,
+)
 from bert_data.reader.shards import Shard, find_shards
 
 TABLE_COLUMNS = 15
@@ -69,12 +75,22 @@ class BatchSource:
         self.limits: Limits = check_shards(self.shards, config)
 
     def num_records(self) -> int | None:
-        """Records in an epoch where the shards' indexes or manifests tell; else None."""
+        """This host's records in an epoch where indexes or manifests tell; else None."""
         config = self.config
-        counts = [shard.num_records for shard in self.shards]
-        if config.skip_corrupt or config.num_hosts > 1 or None in counts:
+        counts = [shard.num_records for shard in self.shards if shard.num_records is not None]
+        if config.skip_corrupt or len(counts) < len(self.shards):
             return None
-        return sum(count for count in counts if count is not None)
+        return host_num_records(counts, config.num_hosts, config.host_index)
+
+    def _count_records(self, most: int) -> int | None:
+        """This host's records in an epoch by reading one; None if they are more than `most`."""
+        shards, open_shard = self._host_part(Damage(skip=self.config.skip_corrupt))
+        num_records = 0
+        for block in itertools.chain.from_iterable(map(open_shard, shards)):
+            num_records += block.num_records
+            if num_records > most:
+                return None
+        return num_records
 
     def records(self, first_epoch: int = 0) -> Iterator[RecordBlock]:
         """This host's records of all epochs from `first_epoch` on, in order."""
@@ -107,7 +123,9 @@ class BatchSource:
         config = self.config
         to_skip, first_epoch = config.start_batch * config.batch_size, 0
         num_records = self.num_records()
-        if num_records:
+        if num_records is None and to_skip:
+            num_records = self._count_records(to_skip)
+        if num_records:  # epochs that are passed over are not read
             first_epoch, to_skip = divmod(to_skip, num_records)
         with contextlib.closing(work_ahead(self.records(first_epoch), _BLOCKS_AHEAD)) as blocks:
             yield from batch_blocks(

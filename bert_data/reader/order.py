@@ -57,6 +57,13 @@ def host_blocks(
     return shards, open_part
 
 
+def host_num_records(num_records: Sequence[int], num_hosts: int, host: int) -> int:
+    """Records of one host's part, see `host_blocks`; of each shard they are known."""
+    if num_hosts == 1 or shares_shards(len(num_records), num_hosts):
+        return sum(num_records[host::num_hosts])
+    return len(range(host, sum(num_records), num_hosts))
+
+
 def interleave(streams: Iterator[Iterator[RecordBlock]]) -> Iterator[RecordBlock]:
     """Takes turns between `SHARDS_AT_ONCE` streams; the next one follows where one ends."""
     waiting = (_turns(stream) for stream in streams)

@@ -1,5 +1,6 @@
 """`read_batches` as its users see it: values, widths, order, resuming, hosts, forms."""
 
+import dataclasses
 import itertools
 import subprocess
 import sys
@@ -14,8 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.reader import ReaderConfig, iterate_batches, read_batches
+from bert_data.reader import batches as reader_batches
 from bert_data.reader.batches import BatchGroup, BatchSource
+from bert_data.reader.blocks import read_blocks
 from bert_data.reader.example import FEATURES
+from bert_data.records.sidecars import INDEX_DTYPE, index_path
 from tests.reader.making import (
     ALL_FEATURES,
     INT_FEATURES,
@@ -25,6 +29,7 @@ from tests.reader.making import (
     dense,
     example_of,
     first_tokens,
+    frame_offsets,
     make_instances,
     widest,
     write_examples,
@@ -311,6 +316,38 @@ def test_hosts_are_disjoint_and_complete(
     ]
     assert sorted(itertools.chain(*parts)) == list(range(1, 24))
     assert min(map(len, parts)) >= 1
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+@pytest.mark.parametrize("num_hosts", [1, 3, 5])
+def test_a_host_passes_over_whole_epochs_without_reading_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_hosts: int, is_told: bool
+) -> None:
+    pattern = write_shards(tmp_path, 5, INSTANCES)
+    config = config_of(pattern, shuffle=True, num_hosts=num_hosts, num_epochs=30)
+    if is_told:
+        for path in sorted(tmp_path.glob("part-*")):
+            index = np.array([(offset, 0) for offset in frame_offsets(path)], INDEX_DTYPE)
+            np.save(index_path(str(path)), index)
+    else:  # and a record is left out
+        config = dataclasses.replace(config, skip_corrupt=True)
+        path = tmp_path / "part-00002-of-00005"
+        data = bytearray(path.read_bytes())
+        data[frame_offsets(path)[1] + 20] ^= 1
+        path.write_bytes(data)
+    opened: list[str] = []
+    monkeypatch.setattr(
+        reader_batches, "read_blocks", lambda s, d: opened.append(s.path) or read_blocks(s, d)
+    )
+    for host in range(num_hosts):
+        mine = dataclasses.replace(config, host_index=host)
+        whole = source_tokens(mine)
+        num_records, start = len(whole) // 30, len(whole) // 4 - 3
+        assert BatchSource(mine).num_records() == (num_records if is_told else None)
+        opened.clear()
+        assert source_tokens(dataclasses.replace(mine, start_batch=start)) == whole[4 * start :]
+        epochs_left = -(-(len(whole) - 4 * start) // num_records)
+        assert len(opened) <= 5 * (epochs_left + (not is_told))
 
 
 def test_a_host_without_a_record_is_told(tmp_path: Path) -> None:
