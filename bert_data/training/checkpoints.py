@@ -16,10 +16,11 @@ import tensorflow as tf
 from absl import logging
 
 from bert_data.errors import CorruptDataError
+from bert_data.training.whole_files import partial_name, write_whole
 
 _NAME = "model.ckpt"
 _STATE = "checkpoint"
-_LEFT_OVER = re.compile(rf"{re.escape(_NAME)}-\d+\..*tempstate.*|\.{_STATE}\.partial")
+_LEFT_OVER = re.compile(rf"{re.escape(_NAME)}-\d+\..*tempstate.*|{re.escape(partial_name(_STATE))}")
 
 
 class Checkpoint:
@@ -123,10 +124,7 @@ def _write_state(folder: str, names: list[str]) -> None:
     """Writes the text that `tf.train.latest_checkpoint` reads."""
     lines = [f'model_checkpoint_path: "{names[-1]}"\n']
     lines += [f'all_model_checkpoint_paths: "{name}"\n' for name in names]
-    partial = os.path.join(folder, f".{_STATE}.partial")
-    with tf.io.gfile.GFile(partial, "w") as file:
-        file.write("".join(lines))
-    tf.io.gfile.rename(partial, os.path.join(folder, _STATE), overwrite=True)
+    write_whole(folder, _STATE, "".join(lines))
 
 
 def _remove_bundle(folder: str, name: str) -> None:

@@ -14,6 +14,7 @@ from absl import logging
 
 from bert_data.training.checkpoints import latest_checkpoint
 from bert_data.training.config import BertConfig
+from bert_data.training.whole_files import write_whole
 
 _CONFIG = "bert_config.json"
 _MAY_CHANGE = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range")
@@ -37,10 +38,7 @@ def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) 
             _compare(folder, config)
         if not write:
             return
-        partial = os.path.join(folder, f".{_CONFIG}.partial")
-        with tf.io.gfile.GFile(partial, "w") as file:
-            file.write(config.to_json())
-        tf.io.gfile.rename(partial, os.path.join(folder, _CONFIG), overwrite=True)
+        write_whole(folder, _CONFIG, config.to_json())
     except tf.errors.OpError as error:
         raise OSError(f"cannot write to output_dir {folder!r}: {error.message}") from None
 
