@@ -11,10 +11,11 @@ from absl import logging
 
 from bert_data.errors import CorruptDataError
 
-_CARRIED = re.compile(
+_CORRUPT = re.compile(
     r"CorruptDataError: (?P<path>.+?): (?:record (?P<record>\d+), )?"
     r"byte offset (?P<offset>\d+): (?P<reason>.+)"
 )
+_REFUSED = re.compile(r"\bValueError: (?P<sentence>[^\n]+)")
 
 
 class Damage:
@@ -49,9 +50,10 @@ class Damage:
 
 
 def explain(error: Exception) -> Exception:
-    """The `CorruptDataError` that an error of tf.data carries, or the error itself."""
-    match = _CARRIED.search(str(error))
+    """The reader's own error that one of tf.data carries, or that one itself."""
+    match = _CORRUPT.search(str(error))
     if match is None:
-        return error
+        refused = _REFUSED.search(str(error))
+        return ValueError(refused["sentence"].strip()) if refused else error
     record = None if match["record"] is None else int(match["record"])
     return CorruptDataError(match["path"], int(match["offset"]), match["reason"], record)

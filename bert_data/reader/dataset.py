@@ -74,11 +74,14 @@ def read_batches(
 
 
 def iterate_batches(config: ReaderConfig) -> Iterator[Any]:
-    """Yields the batches of `read_batches`; damage found on the way is a `CorruptDataError`."""
+    """Yields the batches of `read_batches`; errors are the reader's own."""
     try:
         yield from read_batches(config)
     except tf.errors.OpError as error:
-        raise explain(error) from None
+        explained = explain(error)
+        if explained is error:
+            raise
+        raise explained from None
 
 
 def _for_replica(config: ReaderConfig, context: "tf.distribute.InputContext") -> ReaderConfig:

@@ -1,23 +1,18 @@
-"""Batches for each device, and what went wrong when one could not be read.
+"""Batches for each device.
 
     make_batches(0, context)  ->  on each step, a part of the batch for each replica
 
 `read_batches(config, input_context=context)` is such a function's usual body.
 """
 
-import re
 from collections.abc import Callable
 
 import tensorflow as tf
-
-from bert_data.reader import explain
 
 # Takes the number of the first batch, all replicas' parts together counted as one, and a host's
 # context; gives the parts for the host's replicas, dicts of Google's feature names, int32, the
 # weights float32. The same arguments always give the same.
 MakeBatches = Callable[[int, tf.distribute.InputContext], tf.data.Dataset]
-
-_CARRIED = re.compile(r"\bValueError: (?P<sentence>[^\n]+)")
 
 
 def distribute_batches(
@@ -41,12 +36,3 @@ def distribute_batches(
     return strategy.distribute_datasets_from_function(
         lambda context: make_batches(start_batch, context)
     )
-
-
-def explain_reading(error: tf.errors.OpError) -> Exception:
-    """The reader's own error that one of TensorFlow carries, or that one itself."""
-    explained = explain(error)
-    if explained is not error:
-        return explained
-    carried = _CARRIED.search(str(error))
-    return ValueError(carried["sentence"].strip()) if carried else error

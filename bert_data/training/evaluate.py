@@ -11,10 +11,11 @@ import tensorflow as tf
 from absl import logging
 
 from bert_data import features as names
-from bert_data.training.batches import explain_reading
+from bert_data.reader import explain
 from bert_data.training.losses import cross_entropy
 from bert_data.training.model import MASKED_LM, NEXT_SENTENCE, Features, PretrainingModel
 from bert_data.training.report import TensorBoard
+from bert_data.training.whole_files import write_whole
 
 _RESULTS = "eval_results.txt"
 
@@ -40,7 +41,7 @@ def evaluate(model: PretrainingModel, batches: Iterable[Features]) -> dict[str, 
         for batch in batches:
             rows.append(sums_of(batch).numpy())
     except tf.errors.OpError as error:
-        explained = explain_reading(error)
+        explained = explain(error)
         if explained is error:
             raise
         raise explained from None
@@ -95,8 +96,5 @@ def write_results(folder: str, step: int, results: dict[str, float]) -> None:
     for line in lines:
         logging.info("  %s", line)
     tf.io.gfile.makedirs(folder)
-    partial = os.path.join(folder, f".{_RESULTS}.partial")
-    with tf.io.gfile.GFile(partial, "w") as file:
-        file.write("".join(f"{line}\n" for line in lines))
-    tf.io.gfile.rename(partial, os.path.join(folder, _RESULTS), overwrite=True)
+    write_whole(folder, _RESULTS, "".join(f"{line}\n" for line in lines))
     TensorBoard(os.path.join(folder, "eval")).write(step, results)

@@ -14,7 +14,8 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from bert_data.training.batches import MakeBatches, distribute_batches, explain_reading
+from bert_data.reader import explain
+from bert_data.training.batches import MakeBatches, distribute_batches
 from bert_data.training.checkpoints import (
     latest_checkpoint,
     remove_left_overs,
@@ -224,7 +225,7 @@ def _call(
             "the data ended before num_train_steps: training needs batches without an end"
         ) from None
     except tf.errors.OpError as error:
-        explained = explain_reading(error)
+        explained = explain(error)
         if explained is error:
             raise
         raise explained from None

@@ -1,5 +1,6 @@
 """Damaged shards: told with file, record and offset, or left out, counted and told at the end."""
 
+import dataclasses
 import logging
 import os
 import re
@@ -209,6 +210,17 @@ def test_iterating_a_dataset_ends_in_an_error_that_says_where(tmp_path: Path) ->
     assert str(error).startswith(wanted)
     with pytest.raises(CorruptDataError, match=re.escape(wanted)):
         list(iterate_batches(config_of(shard)))
+
+
+def test_what_the_reader_refuses_on_the_way_is_its_own_error(shard: Path) -> None:
+    config = dataclasses.replace(config_of(shard), vocab_size=8)
+    told = f"vocab_size is 8, but a record of {shard} holds the token id"
+    with pytest.raises(tf.errors.OpError) as caught:
+        list(read_batches(config))
+    error = explain(caught.value)
+    assert isinstance(error, ValueError) and re.fullmatch(rf"{re.escape(told)} \d+", str(error))
+    with pytest.raises(ValueError, match=re.escape(told)):
+        list(iterate_batches(config))
 
 
 def test_other_errors_are_not_explained() -> None:
