@@ -17,6 +17,7 @@ from absl import flags, logging
 
 from bert_data import features
 from bert_data.cli import entry
+from bert_data.text import ENCODING_ERRORS
 
 _INPUT_FILE = flags.DEFINE_string(
     "input_file", None, "Text: files or patterns, separated by commas; .gz and .zst are read.",
@@ -71,7 +72,7 @@ _WORK_DIR = flags.DEFINE_string(
     "work_dir", None, "Folder for what spills to disk (default: the folder of the first output)."
 )
 _ENCODING_ERRORS = flags.DEFINE_enum(
-    "encoding_errors", "strict", ("strict", "replace", "ignore"),
+    "encoding_errors", "strict", ENCODING_ERRORS,
     "What becomes of bytes that are not UTF-8: an error with the line, or they are counted and go.",
 )  # fmt: skip
 _OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace outputs that exist.")

@@ -27,6 +27,8 @@ def expand_inputs(patterns: str) -> list[str]:
     for pattern in patterns.split(","):
         if not pattern:
             raise ValueError(f"an empty file name in the list of inputs {patterns!r}")
+        if "://" in pattern:
+            raise ValueError(f"input {pattern!r} is remote; copy the files to a local folder first")
         matches = (
             [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
         )
@@ -65,7 +67,7 @@ def expand_outputs(specification: str) -> OutputNames:
     for entry in specification.split(","):
         if not entry:
             raise ValueError(f"an empty file name in the list of outputs {specification!r}")
-        if entry.startswith(("gs://", "s3://", "hdfs://")):
+        if "://" in entry:
             raise ValueError(
                 f"output {entry!r} is remote; write to a local folder and copy the files from there"
             )

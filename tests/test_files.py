@@ -40,6 +40,13 @@ class TestInputs:
         with pytest.raises(ValueError, match="empty file name in the list of inputs"):
             expand_inputs(patterns.replace("a", __file__))
 
+    @pytest.mark.parametrize("pattern", ["gs://bucket/*.txt", "a.txt,s3://bucket/b.txt"])
+    def test_a_remote_file(self, tmp_path, monkeypatch, pattern):
+        (tmp_path / "a.txt").touch()
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(ValueError, match="^input '.+' is remote; copy the files"):
+            expand_inputs(pattern)
+
     def test_a_folder(self, tmp_path):
         (tmp_path / "sub").mkdir()
         for pattern in (f"{tmp_path}", f"{tmp_path}/*"):

@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "curation": (*SHARED, "engines", "text"),
     "instances": (*SHARED, "engines", "tokens"),
     "causal": (*SHARED, "engines", "tokens"),
-    "records": (*SHARED, "engines", "tokens", "instances"),
+    "records": (*SHARED, "engines", "text", "tokens", "instances"),
     "reader": (*SHARED, "engines", "records"),
     "training": (*SHARED, "engines", "records", "reader"),
     "hub": (*SHARED, "engines", "tokens", "training"),

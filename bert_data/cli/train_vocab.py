@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from absl import flags, logging
 
 from bert_data.cli import entry
+from bert_data.text import ENCODING_ERRORS
 
 FLAGS = flags.FLAGS
 
@@ -40,7 +41,7 @@ flags.DEFINE_integer(
 flags.DEFINE_enum(
     "encoding_errors",
     "strict",
-    ["strict", "replace", "ignore"],
+    ENCODING_ERRORS,
     "What to do about bytes that are not UTF-8; strict names the file and line and stops.",
 )
 flags.DEFINE_bool("overwrite", False, "Replace the output file if it exists.")

@@ -9,6 +9,7 @@ All draws come from one stream, as in the reference: the shuffle of the document
 
 import dataclasses
 import math
+import mmap
 from typing import IO
 
 import numpy as np
@@ -43,6 +44,7 @@ from bert_data.tokens.vocabulary import Vocabulary
 
 _MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
 _ROWS_BYTES = 2 << 20  # of rows between two writes
+_PAGES_OF_ROW = 6  # of the store that making one touches: both halves' sentences and tokens
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -149,7 +151,9 @@ def make_instances(
     lengths_rule = LengthRule(float(config.short_seq_prob), config.max_seq_length - 3, reserve)
     rule = _masking_rule(vocabulary, config)
     num_words = HEADER_WORDS + int(rule.num_to_predict.max())
-    rows = np.empty((max(1, _ROWS_BYTES // (4 * num_words)), num_words), np.uint32)
+    most_rows = max_store_bytes // (_PAGES_OF_ROW * mmap.PAGESIZE)
+    most_rows = max(1, min(most_rows, _ROWS_BYTES // (4 * num_words)))
+    rows = np.empty((most_rows, num_words), np.uint32)
     scratch = masking_scratch(config.max_seq_length)
     counts = np.zeros(NUM_COUNTS, np.int64)
     total = config.dupe_factor * store.num_documents

@@ -16,20 +16,16 @@ from bert_data.files import expand_inputs, expand_outputs, naming
 from bert_data.instances.making import InstanceConfig, InstanceCounts, make_instances
 from bert_data.instances.rows import Instance, decode_row
 from bert_data.outputs import OutputSet
+from bert_data.records.budget import MemoryBudget, share_memory
 from bert_data.records.manifest import Manifest, ManifestFile, list_manifests, read_manifest
 from bert_data.records.sidecars import index_path, manifest_path
 from bert_data.records.spool import read_rows
 from bert_data.records.writing import RecordConfig, write_shards
+from bert_data.text import ENCODING_ERRORS
 from bert_data.tokens.filling import TokenCounts, fill_store
 from bert_data.tokens.store import open_store
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
-
-_MIN_MEMORY_MB = 300
-_BASE_BYTES = 250_000_000  # interpreter, compiled kernels, tokenizer, buffers
-_MIN_ROWS_BYTES = 16_000_000
-
-ENCODING_ERRORS = ("strict", "replace", "ignore")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -43,8 +39,8 @@ class DatasetConfig:
       record_layout, compression: of the shards.
       encoding_errors: what becomes of bytes that are not UTF-8; one of `ENCODING_ERRORS`.
       num_workers: threads; 0: all cores. The files do not depend on it.
-      max_memory_mb: what the process may take, in 10**6 bytes, >= 300. To it come the memory-mapped
-        token store, which the system can take back, and 8 bytes an instance.
+      max_memory_mb: what the process may take, in 10**6 bytes, >= 300, see `share_memory`; to it
+        come up to 16 bytes an instance.
       work_dir: folder for what spills to disk; None: the first output's.
       overwrite: whether outputs that exist are replaced.
       num_examples: records to show, >= 0.
@@ -70,10 +66,7 @@ class DatasetConfig:
             raise ValueError(
                 f"encoding_errors is {self.encoding_errors!r}; one of {allowed} is allowed"
             )
-        if self.max_memory_mb < _MIN_MEMORY_MB:
-            raise ValueError(
-                f"max_memory_mb is {self.max_memory_mb}; {_MIN_MEMORY_MB} or more is allowed"
-            )
+        share_memory(self.max_memory_mb, 1)
         if self.num_examples < 0:
             raise ValueError(f"num_examples is {self.num_examples}; 0 or more is allowed")
 
@@ -125,7 +118,7 @@ def create_dataset(config: DatasetConfig) -> Dataset:
         max_seq_length=config.instances.max_seq_length,
         max_predictions_per_seq=config.instances.max_predictions_per_seq,
     )
-    num_workers = count_workers(config.num_workers)
+    budget = share_memory(config.max_memory_mb, count_workers(config.num_workers))
     names = expand_outputs(config.output_file)
     inputs = expand_inputs(config.input_file)
     vocabulary = load_vocabulary(config.vocab_file)
@@ -139,7 +132,7 @@ def create_dataset(config: DatasetConfig) -> Dataset:
         ) as outputs,
         naming(outputs.work_dir),
     ):
-        dataset = _make(config, records, inputs, vocabulary, outputs, names.paths, num_workers)
+        dataset = _make(config, records, inputs, vocabulary, outputs, names.paths, budget)
         for path in manifests:
             part = _part_in_folder(dataset.manifest, names.paths, os.path.dirname(path))
             with outputs.open(path) as file:
@@ -164,7 +157,7 @@ def _make(
     vocabulary: Vocabulary,
     outputs: OutputSet,
     paths: Sequence[str],
-    num_workers: int,
+    budget: MemoryBudget,
 ) -> Dataset:
     """Runs the stages; the shards and indexes are then there under hidden names."""
     stages: list[Stage] = []
@@ -175,15 +168,14 @@ def _make(
         FastTokenizer(vocabulary, config.do_lower_case),
         prefix,
         encoding_errors=config.encoding_errors,
-        num_workers=num_workers,
+        num_workers=budget.num_workers,
     )
     start = _note(stages, "tokenize", start, tokens.num_bytes)
     store = open_store(prefix)
-    max_bytes = config.max_memory_mb * 1_000_000
     spool_path = os.path.join(outputs.work_dir, "instances")
     with open(spool_path, "wb") as spool:
         instances = make_instances(
-            store, vocabulary, config.instances, spool, max_store_bytes=max_bytes // 2
+            store, vocabulary, config.instances, spool, max_store_bytes=budget.max_store_bytes
         )
     first = instances.order[: config.num_examples]
     rows = read_rows(spool_path, instances.num_words, first)
@@ -196,10 +188,9 @@ def _make(
         records,
         outputs,
         paths,
-        # The next bucket of rows is read while the last is in use, so there are two.
-        max_rows_bytes=max(_MIN_ROWS_BYTES, (max_bytes - _BASE_BYTES) // 4),
-        max_store_bytes=max_bytes // 2,
-        num_workers=num_workers,
+        max_rows_bytes=budget.max_rows_bytes,
+        max_store_bytes=budget.max_store_bytes,
+        num_workers=budget.num_workers,
     )
     _note(stages, "write records", start, sum(file.num_bytes for file in files))
     return Dataset(

@@ -22,6 +22,7 @@ from bert_data.records.sidecars import MANIFEST_PREFIX
 
 FORMAT = "bert_data records"
 FORMAT_VERSION = 1
+_FORMAT_WITHIN_BYTES = 100  # of a manifest: it comes first
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -129,7 +130,7 @@ def find_manifest(shard: str) -> Manifest | None:
     """The manifest beside a shard that lists it, or None.
 
     Raises:
-      CorruptDataError: a manifest beside the shard cannot be read.
+      CorruptDataError: a manifest beside the shard is damaged or of another version.
     """
     folder, name = os.path.split(shard)
     for path in list_manifests(folder):
@@ -140,5 +141,11 @@ def find_manifest(shard: str) -> Manifest | None:
 
 
 def list_manifests(folder: str) -> list[str]:
-    """The manifests in a folder, by their names."""
-    return sorted(glob.glob(os.path.join(glob.escape(folder), f"{MANIFEST_PREFIX}*.json")))
+    """The manifests in a folder, by their names; other programs' files of such names are none."""
+    pattern = os.path.join(glob.escape(folder), f"{MANIFEST_PREFIX}*.json")
+    return [path for path in sorted(glob.glob(pattern)) if _is_ours(path)]
+
+
+def _is_ours(path: str) -> bool:
+    with open(path, "rb") as file:
+        return FORMAT.encode() in file.read(_FORMAT_WITHIN_BYTES)

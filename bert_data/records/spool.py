@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bert_data.files import naming
 
-_MAX_BUCKETS = 256  # open files while rows are dealt out
+_MAX_BUCKETS = 768  # open files while rows are dealt out; buckets are larger rather than more
 _CHUNK_BYTES = 16 << 20
 
 

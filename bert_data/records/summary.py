@@ -6,6 +6,8 @@ from bert_data.instances.rows import Instance
 from bert_data.records.dataset import Dataset
 from bert_data.tokens.vocabulary import Vocabulary
 
+_MAX_FILES_NAMED = 10
+
 
 def describe_example(instance: Instance, vocabulary: Vocabulary) -> str:
     """An instance as lines: its tokens, and what is to be predicted.
@@ -66,8 +68,11 @@ def _lines(dataset: Dataset) -> Iterator[str]:
     for stage in dataset.stages:
         rate = stage.num_bytes / 1e6 / max(stage.seconds, 1e-9)
         yield _row(stage.name, f"{stage.seconds:.2f} s, {rate:.1f} MB/s")
-    for path, file in zip(dataset.paths, manifest.files, strict=True):
+    for path, file in list(zip(dataset.paths, manifest.files, strict=True))[:_MAX_FILES_NAMED]:
         yield _row("wrote", f"{path}  {file.num_records:,} records, {file.num_bytes:,} bytes")
+    if len(dataset.paths) > _MAX_FILES_NAMED:
+        num_bytes = sum(file.num_bytes for file in manifest.files)
+        yield _row("", f"and so on: {made.num_instances:,} records, {num_bytes:,} bytes in all")
 
 
 def _row(name: str, value: str) -> str:

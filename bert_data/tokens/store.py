@@ -140,7 +140,7 @@ class TokenStore:
     lengths: NDArray[np.int32]
     offsets: NDArray[np.int64]
     documents: NDArray[np.int64]
-    _map: mmap.mmap | None
+    _maps: tuple[mmap.mmap, ...]
 
     @property
     def num_documents(self) -> int:
@@ -148,14 +148,15 @@ class TokenStore:
         return self.documents.size - 1
 
     def release_memory(self, max_bytes: int) -> None:
-        """Lets go of the pages of the ids if there are more than `max_bytes` of ids.
+        """Lets go of the files' pages if there are more than `max_bytes` of them.
 
-        They are read again from the file when needed, from then on one by one: what follows is
-        taken to be access here and there.
+        They are read again when needed, from then on one by one: what follows is taken to be
+        access here and there.
         """
-        if self._map is not None and self.ids.nbytes > max_bytes:
-            self._map.madvise(mmap.MADV_RANDOM)
-            self._map.madvise(mmap.MADV_DONTNEED)
+        if sum(map(len, self._maps)) > max_bytes:
+            for file in self._maps:
+                file.madvise(mmap.MADV_RANDOM)
+                file.madvise(mmap.MADV_DONTNEED)
 
 
 def open_store(prefix: str) -> TokenStore:
@@ -165,7 +166,7 @@ def open_store(prefix: str) -> TokenStore:
       CorruptDataError: one of the files is not what its header or the other file says.
     """
     path = prefix + ".idx"
-    data, _ = _map_file(path)
+    data, index_map = _map_file(path)
     if data.size < _HEADER.size or data[: len(_MAGIC)].tobytes() != _MAGIC:
         raise CorruptDataError(path, 0, "not the index of a token store (no MMIDIDX at its start)")
     _, version, code, num_sentences, num_bounds = _HEADER.unpack(data[: _HEADER.size].tobytes())
@@ -183,14 +184,14 @@ def open_store(prefix: str) -> TokenStore:
     lengths, offsets, documents = np.split(
         data[_HEADER.size :], [4 * num_sentences, 12 * num_sentences]
     )
-    binary, handle = _map_file(prefix + ".bin")
+    binary, binary_map = _map_file(prefix + ".bin")
     dtype = np.dtype(_DTYPES[code])
     store = TokenStore(
         ids=binary[: binary.size // dtype.itemsize * dtype.itemsize].view(dtype),
         lengths=lengths.view("<i4"),
         offsets=offsets.view("<i8"),
         documents=documents.view("<i8"),
-        _map=handle,
+        _maps=tuple(each for each in (index_map, binary_map) if each is not None),
     )
     _check_bounds(store, prefix, binary.size)
     return store

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 import tokenization
 from bert_data.tokens import blocks, chunks
 from bert_data.tokens.entries import EntryTable
+from bert_data.tokens.store import token_dtype
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD, build_trie, number_characters
 
@@ -86,7 +87,7 @@ class FastTokenizer:
         self._wordpiece = tokenization.WordpieceTokenizer(vocabulary.ids)
         symbols = number_characters(vocabulary.ids)
         self._trie = build_trie(vocabulary.ids, symbols)
-        self.id_dtype = np.uint16 if vocabulary.size <= 1 << 16 else np.int32
+        self.id_dtype = token_dtype(vocabulary.size)
         self.table = EntryTable(symbols, do_lower_case)
         self._caches: list[NDArray[np.uint64]] = []
 

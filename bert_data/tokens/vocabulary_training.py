@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from absl import logging
 
 from bert_data.progress import progress
+from bert_data.text import ENCODING_ERRORS
 from bert_data.text.lines import read_line_blocks
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class VocabularyTrainingConfig:
         for field in ("min_frequency", "max_characters"):
             if getattr(self, field) < 1:
                 raise ValueError(f"{field} is {getattr(self, field)}; it must be at least 1")
-        if self.encoding_errors not in ("strict", "replace", "ignore"):
+        if self.encoding_errors not in ENCODING_ERRORS:
             raise ValueError(
                 f"encoding_errors is {self.encoding_errors!r}; it must be strict, replace or ignore"
             )

@@ -111,3 +111,15 @@ def test_a_folder_whose_name_looks_like_a_pattern(tmp_path):
     folder.mkdir()
     (folder / "manifest.t.json").write_text(MANIFEST.to_json())
     assert find_manifest(str(folder / "t-00000-of-00002")) == MANIFEST
+
+
+@pytest.mark.parametrize("text", ["{}", "[1, 2]", "no JSON", ""])
+def test_other_programs_files_of_such_names_are_passed_by(tmp_path, path, text):
+    (tmp_path / "manifest.a.json").write_text(text)
+    assert find_manifest(str(tmp_path / "t-00001-of-00002")) == MANIFEST
+
+
+def test_a_damaged_one_of_ours_is_told(tmp_path, path):
+    path.write_text(MANIFEST.to_json()[:200])
+    with pytest.raises(CorruptDataError, match="not JSON"):
+        find_manifest(str(tmp_path / "t-00001-of-00002"))

@@ -1,5 +1,6 @@
 """What a run says at its end, word for word where that does not depend on the clock."""
 
+import dataclasses
 import re
 
 import pytest
@@ -85,3 +86,16 @@ def test_nothing_to_predict(small_vocabulary, tmp_path):
     assert "to predict     0 tokens" in summarize(dataset)
     assert len(dataset.examples) == 1
     assert "to predict: nothing" in describe_example(dataset.examples[0], dataset.vocabulary)
+
+
+def test_many_files_are_summed_up(dataset):
+    files = dataset.manifest.files * 20
+    many = dataclasses.replace(
+        dataset,
+        paths=[f"t-{i}" for i in range(len(files))],
+        manifest=dataclasses.replace(dataset.manifest, files=files),
+    )
+    lines = [line for line in summarize(many).splitlines() if " wrote " in line]
+    assert len(lines) == 10
+    num_bytes = sum(file.num_bytes for file in files)
+    assert summarize(many).splitlines()[-1].endswith(f"{num_bytes:,} bytes in all")

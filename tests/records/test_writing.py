@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from bert_data.instances.making import InstanceConfig
 from bert_data.records import dataset, writing
+from bert_data.records.budget import MemoryBudget
 from bert_data.records.crc32c import crc32c
 from bert_data.records.dataset import DatasetConfig, create_dataset
 from bert_data.records.manifest import read_manifest
@@ -132,8 +133,10 @@ def test_workers_and_buckets_do_not_change_the_files(create, monkeypatch, compre
         folder = create(f"workers{workers}", "t@3", compression=compression, num_workers=workers)
         assert contents(folder) == plain
     for number, max_rows_bytes in enumerate((1, 3000)):
-        monkeypatch.setattr(dataset, "_MIN_ROWS_BYTES", max_rows_bytes)
-        monkeypatch.setattr(dataset, "_BASE_BYTES", 10**12)
+        budget = MemoryBudget(
+            num_workers=workers, max_store_bytes=max_rows_bytes, max_rows_bytes=max_rows_bytes
+        )
+        monkeypatch.setattr(dataset, "share_memory", lambda *_, shares=budget: shares)
         folder = create(f"buckets{number}", "t@3", compression=compression, num_workers=2)
         assert contents(folder) == plain
 

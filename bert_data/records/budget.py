@@ -1,0 +1,55 @@
+"""How the memory that a run may take is shared among what it keeps there.
+
+    max_memory_mb = program, compiler | blocks of each worker | token store | rows, twice
+
+What does not fit its share is on disk. To all of it come up to 16 bytes an instance, for the order
+of the records.
+"""
+
+import dataclasses
+
+MIN_MEMORY_MB = 300
+MAX_BYTES_OF_INSTANCE = 16
+"""What an instance takes in memory whatever the budget is."""
+
+_BASE_BYTES = 220_000_000  # measured; the first run, which compiles, takes the most
+_WORKER_BYTES = 10_000_000  # a block of text and its tokens, or a chunk of records
+_MIN_SHARE_BYTES = 8_000_000
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MemoryBudget:
+    """Shares of the memory.
+
+    Attributes:
+      num_workers: threads, >= 1; not more than there is memory for.
+      max_store_bytes: of the token store in memory at a time.
+      max_rows_bytes: of a bucket of instances. The next one is read while the last is in use, so
+        that there are two.
+    """
+
+    num_workers: int
+    max_store_bytes: int
+    max_rows_bytes: int
+
+
+def share_memory(max_memory_mb: int, num_workers: int) -> MemoryBudget:
+    """Shares memory out.
+
+    Args:
+      max_memory_mb: in 10**6 bytes.
+      num_workers: wanted, >= 1.
+
+    Raises:
+      ValueError: less than `MIN_MEMORY_MB`.
+    """
+    if max_memory_mb < MIN_MEMORY_MB:
+        raise ValueError(f"max_memory_mb is {max_memory_mb}; {MIN_MEMORY_MB} or more is allowed")
+    free = max_memory_mb * 1_000_000 - _BASE_BYTES
+    workers = max(1, min(num_workers, free // 2 // _WORKER_BYTES))
+    free -= workers * _WORKER_BYTES
+    return MemoryBudget(
+        num_workers=workers,
+        max_store_bytes=max(_MIN_SHARE_BYTES, free // 2),
+        max_rows_bytes=max(_MIN_SHARE_BYTES, free // 4),
+    )
