@@ -44,7 +44,7 @@ class TestInputs:
     def test_a_remote_file(self, tmp_path, monkeypatch, pattern):
         (tmp_path / "a.txt").touch()
         monkeypatch.chdir(tmp_path)
-        with pytest.raises(ValueError, match="^input '.+' is remote; copy the files"):
+        with pytest.raises(ValueError, match=r"^input '.+' is remote; copy the files"):
             expand_inputs(pattern)
 
     def test_a_folder(self, tmp_path):
