@@ -96,7 +96,6 @@ def main(_: Sequence[str]) -> None:
         raise ValueError("nothing to do: give --do_train, --do_eval or both")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow's remarks about itself
     from bert_data import training
-    from bert_data.reader import read_batches
 
     config = training.BertConfig.from_json_file(FLAGS.bert_config_file)
     if FLAGS.max_seq_length > config.max_position_embeddings:
@@ -106,8 +105,7 @@ def main(_: Sequence[str]) -> None:
         )
     strategy = training.make_strategy(distribution())
     train_data, eval_data = training_data(config), evaluation_data(config)
-    for data in [train_data] * FLAGS.do_train + [eval_data] * FLAGS.do_eval:
-        read_batches(data)  # if they do not fit, this tells so before anything is written
+    check_data([train_data] * FLAGS.do_train + [eval_data] * FLAGS.do_eval)
     if FLAGS.do_train:
         train(config, train_data, strategy)
     if FLAGS.do_eval and training.is_chief(strategy):
@@ -160,6 +158,23 @@ def evaluation_data(config: "BertConfig") -> "ReaderConfig":
     )
 
 
+def check_data(configs: Sequence["ReaderConfig"]) -> None:
+    """Tells what does not fit before anything is written."""
+    from bert_data.reader import limits_of_manifests, read_batches
+
+    for data in configs:
+        read_batches(data)
+    for data in {data.patterns: data for data in configs}.values():
+        limits = dataclasses.asdict(limits_of_manifests(data))
+        larger = [
+            f"{name} is {getattr(data, name)}, though their manifest says {limit}"
+            for name, limit in limits.items()
+            if limit is not None and limit != getattr(data, name)
+        ]
+        if larger:
+            logging.warning("records of %s: %s", ",".join(data.patterns), " and ".join(larger))
+
+
 def batch_width() -> str | tuple[int, ...]:
     """The flag --batch_width, or what suits the device."""
     if FLAGS.batch_width is None:
@@ -179,13 +194,13 @@ def batch_width() -> str | tuple[int, ...]:
 def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.Strategy") -> None:
     """Trains to the last step."""
     from bert_data import training
-    from bert_data.reader import read_batches
+    from bert_data.reader import describe_order, read_batches
 
     def make_batches(start_batch: int, context: "tf.distribute.InputContext") -> "tf.data.Dataset":
         here = dataclasses.replace(data, start_batch=start_batch)
         return read_batches(here, input_context=context)
 
-    description = {**dataclasses.asdict(data), "num_replicas": strategy.num_replicas_in_sync}
+    of_all = dataclasses.replace(data, num_hosts=training.num_hosts(strategy))
     training.train(
         training.TrainingConfig(
             output_dir=FLAGS.output_dir,
@@ -205,7 +220,7 @@ def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.S
         config,
         make_batches,
         strategy=strategy,
-        data_description=json.dumps(description, sort_keys=True),
+        data_description=json.dumps(describe_order(of_all)),
     )
 
 

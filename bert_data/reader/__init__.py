@@ -3,5 +3,13 @@
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.corruption import explain
 from bert_data.reader.dataset import iterate_batches, read_batches
+from bert_data.reader.description import describe_order, limits_of_manifests
 
-__all__ = ["ReaderConfig", "explain", "iterate_batches", "read_batches"]
+__all__ = [
+    "ReaderConfig",
+    "describe_order",
+    "explain",
+    "iterate_batches",
+    "limits_of_manifests",
+    "read_batches",
+]

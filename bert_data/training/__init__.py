@@ -17,7 +17,7 @@ import keras
 
 from bert_data.training.checkpoints import Checkpoint, latest_checkpoint
 from bert_data.training.config import BertConfig
-from bert_data.training.distribution import DistributionConfig, is_chief, make_strategy
+from bert_data.training.distribution import DistributionConfig, is_chief, make_strategy, num_hosts
 from bert_data.training.evaluate import evaluate, write_results
 from bert_data.training.loop import TrainingConfig, train
 from bert_data.training.model import PretrainingModel, pretraining_model
@@ -43,6 +43,7 @@ __all__ = [
     "latest_checkpoint",
     "load_pretrained",
     "make_strategy",
+    "num_hosts",
     "pretraining_model",
     "train",
     "write_results",

@@ -84,6 +84,14 @@ def is_chief(strategy: tf.distribute.Strategy) -> bool:
     return resolver.task_type == "chief" or resolver.task_type == "localhost"
 
 
+def num_hosts(strategy: tf.distribute.Strategy) -> int:
+    """Number of machines that read data, each its own part."""
+    if strategy.num_replicas_in_sync == 1:
+        return 1
+    here = len(strategy.extended.worker_devices)  # of a TPU, all
+    return getattr(strategy.extended, "num_hosts", strategy.num_replicas_in_sync // here)
+
+
 def agree_on(strategy: tf.distribute.Strategy, what: str, value: int) -> None:
     """Raises ValueError unless all workers have the same value."""
     if strategy.num_replicas_in_sync == 1:

@@ -11,6 +11,7 @@ and the number of the step.
 """
 
 import dataclasses
+import json
 
 import numpy as np
 import tensorflow as tf
@@ -24,6 +25,7 @@ from bert_data.training.optimizer import AdamWeightDecay
 _STEP = "global_step"
 _DESCRIPTION = "data/description"
 _NUM_BATCHES = "data/num_batches"
+_MOST_DIFFERENCES = 3  # that are told
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -33,7 +35,8 @@ class TrainingState:
     Attributes:
       model: with weights.
       optimizer: built on the model's variables.
-      data_description: text that says which batches there are and in which order.
+      data_description: text that says which batches there are and in which order; if it is a JSON
+        object, a warning that it differs tells the values that do.
       first_step: the step that reads the data's first batch; batch = step - first_step.
     """
 
@@ -91,11 +94,29 @@ class TrainingState:
         if before != self.data_description:
             logging.warning(
                 "the data or the way to read them differ from those of checkpoint %s: reading"
-                " starts at the beginning (before: %s; now: %s)",
-                checkpoint.prefix, before, self.data_description,
+                " starts at the beginning (%s)",
+                checkpoint.prefix, what_differs(before, self.data_description),
             )  # fmt: skip
             return 0
         return int(checkpoint.read(_NUM_BATCHES))
 
     def _slots(self) -> dict:
         return self.optimizer.named_slots(named_weights(self.model))
+
+
+def what_differs(before: str, now: str) -> str:
+    """Tells the first values that differ in two descriptions of data, see `TrainingState`."""
+    try:
+        old, new = json.loads(before), json.loads(now)
+    except ValueError:
+        old = new = None
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return f"before: {before}; now: {now}"
+    names = [name for name in {**new, **old} if old.get(name) != new.get(name)]
+    told = [
+        f"{name} was {old.get(name, 'not told')} and is {new.get(name, 'not told')}"
+        for name in names[:_MOST_DIFFERENCES]
+    ]
+    if len(names) > len(told):
+        told.append(f"{len(names) - len(told)} more")
+    return "; ".join(told)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.distribution import DistributionConfig, make_strategy
 from tests.training.tiny import random_batch, tiny_config, write_records
 
@@ -81,6 +82,8 @@ def test_two_workers_print_equal_losses(checkout: Path, tmp_path: Path) -> None:
     first, second = map(step_lines, logs)
     assert first == second
     assert [line.split()[1] for line in first] == [f"{step}/6" for step in range(1, 7)]
+    description = Checkpoint(str(tmp_path / "out")).read("data/description")
+    assert json.loads(description)["num_hosts"] == 2
     assert "saved" in logs[0] and "saved" not in logs[1]
 
 

@@ -1,5 +1,7 @@
 """The command: what it writes, how it goes on after a kill, what it refuses."""
 
+import hashlib
+import os
 import signal
 import subprocess
 import sys
@@ -7,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.tiny import random_batch, tiny_config, write_records
+from bert_data.records.crc32c import crc32c
+from bert_data.records.manifest import Manifest, ManifestFile
+from bert_data.records.sidecars import manifest_path
+from tests.training.tiny import VOCAB_SIZE, random_batch, tiny_config, write_records
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +80,55 @@ def test_killed_and_started_again_it_sees_what_it_would_have_seen(
         "next_sentence_loss",
     ]
     assert results[0].startswith("global_step = 30\n")
+
+
+def write_data(folder: Path, seed: int) -> None:
+    """Records of one size, whatever the seed, and their manifest."""
+    path = folder / "r.tfrecord"
+    write_records(str(path), random_batch(num_examples=40, seed=seed))
+    data = path.read_bytes()
+    manifest = Manifest(
+        record_layout="reference",
+        compression="none",
+        max_seq_length=9,
+        max_predictions_per_seq=3,
+        random_seed=seed,
+        vocab_size=VOCAB_SIZE,
+        vocab_sha256=hashlib.sha256(b"a vocabulary").hexdigest(),
+        flags={},
+        counts={},
+        files=(
+            ManifestFile(name=path.name, num_records=40, num_bytes=len(data), crc32c=crc32c(data)),
+        ),
+    )
+    Path(manifest_path(str(path))).write_text(manifest.to_json())
+
+
+def test_other_records_of_the_same_name_are_read_from_their_beginning(
+    checkout: Path, data: Path, tmp_path: Path
+) -> None:
+    def train(num_steps: int, *more: str) -> str:
+        process = start(
+            checkout, data, tmp_path / "out", "--do_train", f"--num_train_steps={num_steps}",
+            f"--input_file={tmp_path}/r.tfrecord", "--random_seed=-5", *more,
+        )  # fmt: skip
+        log = process.communicate(timeout=250)[1]
+        assert process.returncode == 0, log
+        return log
+
+    write_data(tmp_path, seed=1)
+    assert "manifest says" not in train(4)
+    (tmp_path / "vocab.txt").write_bytes(b"a vocabulary")
+    log = train(
+        6, f"--input_file={os.path.relpath(tmp_path, checkout)}/r.tf*", "--batch_width=max",
+        f"--vocab_file={tmp_path}/vocab.txt", "--skip_corrupt", "--max_seq_length=10",
+    )  # fmt: skip
+    assert "going on from" in log and "reading starts at the beginning" not in log
+    (told,) = [line for line in log.splitlines() if "manifest says" in line]
+    assert told.endswith("r.tf*: max_seq_length is 10, though their manifest says 9")
+    write_data(tmp_path, seed=2)
+    log = train(8)
+    assert "reading starts at the beginning (shard 0 was r.tfrecord: 40 records, crc32c 0x" in log
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The place in the data, which a checkpoint remembers for the data it belongs to."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from bert_data.training.checkpoints import save_checkpoint
 from bert_data.training.model import pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay
-from bert_data.training.state import TrainingState
+from bert_data.training.state import TrainingState, what_differs
 from tests.training.tiny import tiny_config
 
 
@@ -42,6 +43,19 @@ def test_other_data_are_read_from_their_beginning(
     state = restored(tmp_path, "b", steps_more=1)
     assert (state.step, state.next_batch) == (11, 4)
     assert len(caplog.records) == 1
+
+
+def test_the_values_that_differ_are_told() -> None:
+    before = {"batch_size": 8, "seed": 1, "shard 0": "a: 3 records", "shard 1": "b: 4 records"}
+    now = {"batch_size": 8, "seed": 2, "shard 0": "a: 3 records"}
+    told = what_differs(json.dumps(before), json.dumps(now))
+    assert told == "seed was 1 and is 2; shard 1 was b: 4 records and is not told"
+    other = {**before, "seed": 2, "batch_size": 9, "shard 0": "x", "shard 1": "y"}
+    told = what_differs(json.dumps(before), json.dumps(other))
+    assert told == (
+        "batch_size was 8 and is 9; seed was 1 and is 2; shard 0 was a: 3 records and is x; 1 more"
+    )
+    assert what_differs("[1]", json.dumps(now)) == f"before: [1]; now: {json.dumps(now)}"
 
 
 def test_float16_may_be_switched_on_and_off(tmp_path: Path) -> None:

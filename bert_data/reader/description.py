@@ -1,0 +1,59 @@
+"""What a configuration reads, told by names, manifests and beginnings of its shards.
+
+    ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True, seed=7)
+      -> {"batch_size": 32, "seed": 7, ..., "shard 0": "train-00000: 512 records, ..."}
+
+Two runs that tell the same see the same batches.
+"""
+
+import os
+
+from bert_data.reader.checks import Limits
+from bert_data.reader.config import ReaderConfig
+from bert_data.reader.shards import Shard, find_shards, open_bytes
+from bert_data.records.crc32c import crc32c
+
+_HEAD_BYTES = 1 << 16  # padded records of other numbers can have as many bytes in all
+
+
+def describe_order(config: ReaderConfig) -> dict[str, int | str]:
+    """Tells which records come in which order; equal where the batches hold the same records.
+
+    Shards count by what they hold and not by the folder they are in. Left out is what changes the
+    form of batches alone, such as their width, and `skip_corrupt`: a run that damage has stopped
+    can go on from its place without the damaged records.
+
+    Raises:
+      ValueError, OSError, CorruptDataError: see `find_shards`.
+    """
+    told: dict[str, int | str] = {"batch_size": config.batch_size, "shuffle": config.shuffle}
+    if config.shuffle:
+        told |= {"shuffle_buffer": config.shuffle_buffer, "seed": config.seed}
+    told |= {"drop_remainder": config.drop_remainder}
+    told |= {"num_hosts": config.num_hosts, "host_index": config.host_index}
+    for number, shard in enumerate(find_shards(config)):
+        told[f"shard {number}"] = _describe_shard(shard)
+    return told
+
+
+def _describe_shard(shard: Shard) -> str:
+    name = os.path.basename(shard.path)
+    for file in shard.manifest.files if shard.manifest is not None else ():
+        if file.name == name:
+            return f"{name}: {file.num_records} records, crc32c {file.crc32c:#010x}"
+    with open_bytes(shard.path) as head:
+        checksum = crc32c(head.read(_HEAD_BYTES))
+    return f"{name}: {shard.num_bytes} bytes, crc32c {checksum:#010x} where they begin"
+
+
+def limits_of_manifests(config: ReaderConfig) -> Limits:
+    """The most that a record holds by the shards' manifests; None where there are none.
+
+    Raises:
+      ValueError, OSError, CorruptDataError: see `find_shards`.
+    """
+    manifests = [s.manifest for s in find_shards(config) if s.manifest is not None]
+    return Limits(
+        max_seq_length=max((m.max_seq_length for m in manifests), default=None),
+        max_predictions_per_seq=max((m.max_predictions_per_seq for m in manifests), default=None),
+    )
