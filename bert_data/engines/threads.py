@@ -27,7 +27,9 @@ def count_workers(num_workers: int) -> int:
 def ordered_map(
     function: Callable[[Item], Result], items: Iterable[Item], *, num_workers: int
 ) -> Iterator[Result]:
-    """Applies `function` to every item; at most `num_workers` + 1 items are under way.
+    """Applies `function` to every item; at most 2 * `num_workers` + 1 items are under way.
+
+    That many, so that no worker waits while this thread takes a result in.
 
     Args:
       function: releases the GIL for most of its work; pure.
@@ -46,7 +48,7 @@ def ordered_map(
         try:
             for future in _submit_all(pool, function, items):
                 waiting.append(future)
-                if len(waiting) > num_workers:
+                if len(waiting) > 2 * num_workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
