@@ -301,6 +301,8 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
     "no output": ({"output_file": ""}, "empty file name in the list of outputs"),
     "two outputs": ({"output_file": "a,b,a"}, "two outputs have the same name: 'a' and 'a'"),
     "two ways": ({"output_file": "sub/a,sub/../sub/a"}, "two outputs have the same name"),
+    "hidden": ({"output_file": "x,.x.partial"}, "output '.x.partial' has a name that unfinished"),
+    "the lock": ({"output_file": "x,.x.lock"}, "output '.x.lock' has a name that unfinished"),
     "no shards": ({"output_file": "a@0"}, "output 'a@0' asks for 0 shards"),
     "output is a folder": ({"output_file": "sub"}, "sub: is a directory"),
     "overwritten folder": ({"output_file": "sub", "overwrite": True}, "sub: is a directory"),

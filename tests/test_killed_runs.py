@@ -168,6 +168,37 @@ def test_a_killed_run_over_an_older_set_and_then_one_without_overwrite(
     assert contents(folder) == undisturbed
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_two_runs_whose_outputs_overlap(runs, tmp_path, overwrite):
+    """The first one waits at a pipe for its text while the second one makes the same files."""
+    pipe = tmp_path / "pipe.txt"
+    os.mkfifo(pipe)
+    text = Path(runs.command()[2].removeprefix("--input_file="))
+    folder, alone = tmp_path / "runs", tmp_path / "alone"
+    for each in (folder, alone):
+        (each / "work").mkdir(parents=True)  # else the run that made it removes it if it fails
+    second_flags = ["--output_file=out/a,out/b", *FLAGS]
+    first_flags = ["--output_file=out/b,out/a", f"--overwrite={overwrite}", *FLAGS]
+    runs.well(alone, *(first_flags if overwrite else second_flags))
+    first = subprocess.Popen(
+        [*runs.command(*first_flags), f"--input_file={pipe}"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with open(pipe, "wb") as file:
+        runs.well(folder, *second_flags)
+        file.write(text.read_bytes())
+    stderr = first.communicate()[1]
+    if overwrite:
+        assert first.returncode == 0, stderr
+    else:
+        assert first.returncode == 1
+        assert stderr.endswith("out/b: exists already (--overwrite replaces it)\n")
+    assert contents(folder) == contents(alone)
+
+
 def test_two_runs_for_the_same_output(runs, tmp_path, undisturbed):
     """The first one waits for its text at a pipe; the second is refused in one sentence."""
     pipe = tmp_path / "pipe.txt"

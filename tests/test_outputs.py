@@ -3,6 +3,7 @@
 import fcntl
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -84,7 +85,7 @@ class TestOutputSet:
             for path in paths:
                 with outputs.open(path):
                     pass
-            outputs.commit(paths[:2], paths[2:], obsolete=[str(tmp_path / "c")])
+            outputs.commit(paths[:2], paths[2:], obsolete=lambda: [str(tmp_path / "c")])
         assert contents(tmp_path) == dict.fromkeys("abm", b"")
 
     @pytest.mark.parametrize("overwrite", [False, True])
@@ -119,15 +120,47 @@ class TestOutputSet:
         assert contents(tmp_path) == dict.fromkeys("abm", b"old")
 
     @pytest.mark.parametrize("overwrite", [False, True])
-    def test_a_commit_that_fails_leaves_no_mixture(self, tmp_path, overwrite):
+    def test_a_commit_of_a_file_that_was_never_written(self, tmp_path, overwrite):
         if overwrite:
             write_set(tmp_path, "old")
+        before = contents(tmp_path)
         paths = [str(tmp_path / name) for name in "abm"]
         with pytest.raises(OSError), OutputSet(paths[0], paths, overwrite=overwrite) as outputs:
-            for path in (paths[0], paths[2]):  # b was never written
+            for path in (paths[0], paths[2]):
                 with outputs.open(path):
                     pass
             outputs.commit(paths[:2], paths[2:])
+        assert contents(tmp_path) == before
+
+    @pytest.mark.parametrize("overwrite", [False, True])
+    def test_a_commit_that_fails_leaves_no_mixture(self, tmp_path, overwrite, monkeypatch):
+        if overwrite:
+            write_set(tmp_path, "old")
+        real = os.replace
+        left = [1]
+
+        def replace(source: str, target: str) -> None:
+            if not left:
+                raise OSError(5, "broken disk", target)
+            left.pop()
+            real(source, target)
+
+        monkeypatch.setattr(os, "replace", replace)
+        with pytest.raises(OSError, match="broken disk"):
+            write_set(tmp_path, "new", overwrite=overwrite)
+        assert contents(tmp_path) == {}
+
+    def test_a_name_that_is_too_long_when_hidden_is_told_at_once(self, tmp_path):
+        path = str(tmp_path / ("n" * 245))
+        with pytest.raises(OSError, match="name too long"):
+            OutputSet(path, [path], overwrite=False).__enter__()
+        assert contents(tmp_path) == {}
+
+    @pytest.mark.parametrize("name", [".a.partial", ".a.lock", ".b.0123.partial"])
+    def test_a_name_that_unfinished_files_have(self, tmp_path, name):
+        paths = [str(tmp_path / "a"), str(tmp_path / name)]
+        with pytest.raises(ValueError, match="has a name that unfinished files have"):
+            OutputSet(paths[0], paths, overwrite=True).__enter__()
         assert contents(tmp_path) == {}
 
     def test_a_second_run_is_refused_and_does_not_disturb_the_first(self, tmp_path):
@@ -156,22 +189,13 @@ class TestOutputSet:
             OutputSet(path, [path], overwrite=False).__enter__()
         assert contents(tmp_path) == before
 
-    def test_a_lock_that_was_never_written_to(self, tmp_path):
-        (tmp_path / ".a.lock").touch()
-        write_set(tmp_path, "new")
-        assert contents(tmp_path) == dict.fromkeys("abm", b"new")
-
-    def test_a_lock_that_was_half_written(self, tmp_path):
-        (tmp_path / ".a.lock").write_text('{"work_dir": "/tm')
-        write_set(tmp_path, "new")
-        assert contents(tmp_path) == dict.fromkeys("abm", b"new")
-
     def test_the_file_of_an_error_is_named(self, tmp_path):
         if not os.path.exists("/dev/full"):
             pytest.skip("needs /dev/full, a device that is always full")
         path = str(tmp_path / "a")
         with OutputSet(path, [path], overwrite=False) as outputs:
-            os.symlink("/dev/full", tmp_path / ".a.partial")
+            token = outputs.work_dir.rpartition("-")[2]
+            os.symlink("/dev/full", tmp_path / f".a.{token}.partial")
             with (
                 pytest.raises(OSError, match="No space left") as caught,
                 outputs.open(path) as file,
@@ -180,6 +204,227 @@ class TestOutputSet:
         assert caught.value.filename == path
         assert contents(tmp_path) == {}
 
+
+def kill_while_renaming(script, folder: Path) -> None:
+    """Runs the script for a, b and m in a new folder until a has its final name, and b has not."""
+    for count in itertools.count(8):
+        folder.mkdir()
+        assert script(folder, count, "new", "ab", "", "SIGKILL") == -signal.SIGKILL
+        if (folder / "a").exists():
+            break
+        shutil.rmtree(folder)
+    assert not (folder / "b").exists()
+
+
+class TestLeftBehind:
+    """What the notes of a killed run make the next run remove, and what they cannot."""
+
+    def test_a_lock_that_was_never_written_to(self, tmp_path):
+        (tmp_path / ".a.lock").touch()
+        write_set(tmp_path, "new")
+        assert contents(tmp_path) == dict.fromkeys("abm", b"new")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            '{"work_dir": "/tm',
+            "[1]",
+            "1",
+            "null",
+            "{}",
+            "[" * 100_000,
+            "1" * 5000,
+            "\0\x7f",
+            '{"token": 1, "work_parent": 2, "paths": 3}',
+            '{"work_dir": "PRECIOUS", "paths": ["PRECIOUS/file"], "obsolete": ["PRECIOUS/file"]}',
+            '{"inode": INODE, "token": "../precious", "work_parent": "FOLDER", "paths": ["a"]}',
+            '{"inode": INODE, "token": "0123456789abcdef", "work_parent": "FOLDER", "paths": []}',
+            '{"inode": INODE, "token": "0123456789abcdef", "work_parent": "\\u0000",'
+            ' "paths": ["a"]}',
+            '{"inode": INODE, "token": "0123456789abcdef", "work_parent": "x", "paths": [null]}',
+            '{"inode": INODE, "token": "0123456789abcdef", "work_parent": "PRECIOUS",'
+            ' "paths": ["PRECIOUS/file"], "commit": {"PRECIOUS/file": [[1, 2, 3]], "m": [[]]}}',
+            '{"inode": INODE, "token": "0123456789abcdef", "work_parent": "x", "paths": ["x/y"],'
+            ' "commit": {"PRECIOUS/file": 7}}',
+            '{"inode": INODE, "token": "0123456789abcdef", "work_parent": "x", "paths": ["x/y"],'
+            ' "commit": []}',
+        ],
+        ids=range(17),
+    )
+    def test_a_lock_that_holds_something_else(self, tmp_path, text):
+        precious = tmp_path / "precious"
+        precious.mkdir()
+        (precious / "file").write_bytes(b"precious")
+        folder = tmp_path / "folder"
+        folder.mkdir()
+        lock = folder / ".a.lock"
+        lock.touch()
+        text = text.replace("INODE", str(lock.stat().st_ino))
+        text = text.replace("PRECIOUS", str(precious)).replace("FOLDER", str(tmp_path))
+        lock.write_text(text)
+        write_set(folder, "new")
+        assert contents(folder) == dict.fromkeys("abm", b"new")
+        assert contents(precious) == {"file": b"precious"}
+
+    def test_a_lock_of_bytes_that_are_no_text(self, tmp_path):
+        (tmp_path / ".a.lock").write_bytes(b"\xff\xfe{}\n")
+        write_set(tmp_path, "new")
+        assert contents(tmp_path) == dict.fromkeys("abm", b"new")
+
+    def test_a_lock_that_is_a_link_is_not_followed(self, tmp_path):
+        (tmp_path / "precious").write_bytes(b"precious")
+        (tmp_path / ".a.lock").symlink_to("precious")
+        with pytest.raises(OSError, match="symbolic links"):
+            write_set(tmp_path, "new")
+        assert (tmp_path / "precious").read_bytes() == b"precious"
+
+    def test_a_lock_that_was_copied_says_nothing(self, tmp_path, script):
+        """The killed run's folder, partial files, and the file that has its final name stay."""
+        folder, copy = tmp_path / "folder", tmp_path / "copy"
+        kill_while_renaming(script, folder)
+        shutil.copytree(folder, copy)
+        shutil.copyfile(folder / ".a.lock", folder / ".c.lock")
+        before = contents(folder)
+        write_set(copy, "other", overwrite=True)
+        assert contents(folder) == before
+        write_set(folder, "other", names="c")
+        (folder / "c").unlink()
+        (folder / "m").unlink()
+        assert contents(folder) == {k: v for k, v in before.items() if k != ".c.lock"}
+
+    def test_a_lock_of_another_user_says_nothing(self, tmp_path, script, monkeypatch):
+        folder = tmp_path / "folder"
+        kill_while_renaming(script, folder)
+        before = contents(folder)
+        monkeypatch.setattr(os, "geteuid", lambda: 1 + os.getuid())
+        with pytest.raises(FileExistsError):
+            write_set(folder, "new")
+        before.pop(".a.lock")
+        assert contents(folder) == before
+
+    def test_a_folder_that_was_moved(self, tmp_path, script):
+        """The hidden files in it go; those that now have its old name stay."""
+        folder, moved = tmp_path / "folder", tmp_path / "moved"
+        kill_while_renaming(script, folder)
+        folder.rename(moved)
+        folder.mkdir()
+        write_set(folder, "other")
+        write_set(moved, "third")
+        assert contents(folder) == dict.fromkeys("abm", b"other")
+        assert contents(moved) == {**dict.fromkeys("abm", b"third"), "work": None}
+
+    def test_a_file_that_another_program_has_put_there_stays(self, tmp_path, script):
+        folder = tmp_path / "folder"
+        kill_while_renaming(script, folder)
+        (folder / "a").unlink()
+        (folder / "a").write_bytes(b"another")
+        with pytest.raises(FileExistsError):
+            write_set(folder, "new")
+        assert contents(folder) == {"a": b"another", "work": None}
+
+    def test_a_folder_that_is_gone(self, tmp_path, script):
+        """Noted paths that lead nowhere any more are no hindrance."""
+        folder = tmp_path / "folder"
+        kill_while_renaming(script, folder)
+        (folder / "file").touch()
+        lock = folder / ".a.lock"
+        noted = lock.read_text().replace('"b"', f'"{tmp_path}/gone/b"')
+        lock.write_text(noted.replace('"m"', '"file/m"'))
+        write_set(folder, "new")
+        assert (folder / "m").read_bytes() == b"new"
+
+
+class TestOverlappingSets:
+    """Two runs at the same time whose sets share files but have different first names."""
+
+    @pytest.mark.parametrize("overwrite", [False, True])
+    @pytest.mark.parametrize("names", ["ba", "bc", "cbd"])
+    def test_one_that_fails_takes_nothing_from_the_other(self, tmp_path, names, overwrite):
+        paths = [str(tmp_path / name) for name in (*names, "n")]
+        with (
+            pytest.raises(RuntimeError),
+            OutputSet(paths[0], paths, overwrite=overwrite) as outputs,
+        ):
+            with outputs.open(paths[0]) as file:
+                file.write(b"second, with a longer text")
+                write_set(tmp_path, "first", overwrite=overwrite)
+            raise RuntimeError
+        assert contents(tmp_path) == dict.fromkeys("abm", b"first")
+
+    def test_a_file_that_appeared_meanwhile_is_not_replaced(self, tmp_path):
+        paths = [str(tmp_path / name) for name in "ban"]
+        with (
+            pytest.raises(FileExistsError, match="exists already"),
+            OutputSet(paths[0], paths, overwrite=False) as outputs,
+        ):
+            for path in paths:
+                with outputs.open(path) as file:
+                    file.write(b"second")
+            write_set(tmp_path, "first")
+            outputs.commit(paths[:-1], paths[-1:])
+        assert contents(tmp_path) == dict.fromkeys("abm", b"first")
+
+    def test_the_later_of_two_that_overwrite_is_whole(self, tmp_path):
+        """What vouched for the replaced files goes, though it was not there at the start."""
+        paths = [str(tmp_path / name) for name in "ban"]
+        with OutputSet(paths[0], paths, overwrite=True) as outputs:
+            for path in paths:
+                with outputs.open(path) as file:
+                    file.write(b"second")
+            write_set(tmp_path, "first", overwrite=True)
+            outputs.commit(
+                paths[:-1],
+                paths[-1:],
+                obsolete=lambda: [str(path) for path in tmp_path.glob("m")],
+            )
+        assert contents(tmp_path) == dict.fromkeys("abn", b"second")
+
+    def test_two_commits_do_not_mix(self, tmp_path, checkout, monkeypatch):
+        """Another run that comes to its end in the midst of a commit waits until that is done."""
+        monkeypatch.setenv("PYTHONPATH", str(checkout))
+        command = [sys.executable, "-c", TELLING + SCRIPT, str(tmp_path), "second", "ba", "1"]
+        real = os.replace
+        others: list[subprocess.Popen[bytes]] = []
+
+        def replace(source: str, target: str) -> None:
+            real(source, target)
+            if not others:
+                others.append(subprocess.Popen(command, stdout=subprocess.PIPE))
+                assert others[0].stdout.readline() == b"waiting\n"
+
+        monkeypatch.setattr(os, "replace", replace)
+        write_set(tmp_path, "first", overwrite=True)
+        assert others[0].communicate()[0] == b""
+        assert others[0].returncode == 0
+        assert contents(tmp_path) == {**dict.fromkeys("abm", b"second"), "work": None}
+
+    def test_killed_at_every_change_beside_another(self, tmp_path, script):
+        """A run for b,a is killed; before and after its clean-up the set a,b is whole."""
+        for count in itertools.count(1):
+            folder = tmp_path / str(count)
+            folder.mkdir()
+            status = script(folder, count, "killed", "ba", "", "SIGKILL")
+            if status == 0:
+                break
+            assert status == -signal.SIGKILL
+            write_set(folder, "whole", overwrite=True)
+            assert script(folder, 0, "late", "ba", "", "SIGKILL") == 1  # refused: b exists
+            found = contents(folder)
+            found.pop("work", None)
+            assert found == dict.fromkeys("abm", b"whole")
+        assert count > 15
+
+
+# Says when it is about to wait for other runs that commit.
+TELLING = """
+import fcntl
+real_flock = fcntl.flock
+def flock(file, how):
+    if not how & fcntl.LOCK_NB:
+        print("waiting", flush=True)
+    real_flock(file, how)
+fcntl.flock = flock
+"""
 
 # A set of three files beside a work folder; with other text and one file more in the older set.
 SCRIPT = """
@@ -196,7 +441,8 @@ with OutputSet(paths[0], paths, overwrite=bool(overwrite), work_dir=folder + "/w
             file.write(text.encode())
     os.remove(spill)
     # Only the older set's last file says that there is a third one.
-    obsolete = [os.path.join(folder, "c")] if os.path.exists(paths[-1]) else []
+    third = os.path.join(folder, "c")
+    obsolete = lambda: [third] if os.path.exists(paths[-1]) else []
     outputs.commit(paths[:-1], paths[-1:], obsolete=obsolete)
 """
 
@@ -237,6 +483,8 @@ class TestKilled:
                 whole_new = dict.fromkeys("abm", b"new")
                 whole_old = dict.fromkeys((*old, "m"), b"old") if old else None
                 assert seen in (whole_new, whole_old)
+                assert script(folder, 0, "other", "ab", "", "SIGKILL") == 1  # m exists
+                assert {k: v for k, v in contents(folder).items() if k != "work"} == seen
             assert script(folder, 0, "new", "ab", "1", "SIGKILL") == 0
             assert contents(folder) == {**dict.fromkeys("abm", b"new"), "work": None}
         assert count > 15

@@ -137,8 +137,11 @@ def create_dataset(config: DatasetConfig) -> Dataset:
             part = _part_in_folder(dataset.manifest, names.paths, os.path.dirname(path))
             with outputs.open(path) as file:
                 file.write(part.to_json().encode())
-        obsolete = _obsolete(manifests, names.paths)
-        outputs.commit([*names.paths, *indexes], manifests, obsolete=obsolete)
+        outputs.commit(
+            [*names.paths, *indexes],
+            manifests,
+            obsolete=lambda: _obsolete(manifests, names.paths),
+        )
     return dataset
 
 

@@ -1,0 +1,214 @@
+"""The lock of a run, which tells the next run what to remove if this one is killed.
+
+    .a.lock    {"inode": 7, "token": "89abcdef01234567", "work_parent": ".", "paths": ["a", "b"]}
+               {"commit": {"a": [[8, 50, 1700000000]], "b": [[9, 60, 1700000000]]}}
+
+The first line is written before anything is made, the second one before files get their final
+names. The token is in every hidden name of the run. A file under its final name is removed only if
+inode, size and time of change are those that the run has noted, so it is never one that another
+run has put there since. Paths are relative to the lock's folder if they lie in it: a folder that
+was moved is not mistaken for what has its old name. A lock says nothing if it was copied (its inode
+is not the noted one), is of another user, or holds something else.
+"""
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any
+
+from absl import logging
+
+from bert_data.files import naming
+
+Identity = list[int]  # inode, size in bytes, time of last change in ns: renaming keeps them
+
+_TOKEN = re.compile(r"[0-9a-f]{16}")
+
+
+class RunLock:
+    """A lock that this process holds until `release`, and the notes in it."""
+
+    def __init__(self, path: str) -> None:
+        """Takes the lock and removes what a killed run has left behind.
+
+        Raises:
+          BlockingIOError: another run holds it.
+        """
+        self._path = path
+        self._folder = os.path.dirname(os.path.abspath(path))
+        self._file = _open_locked(path)
+        self._inode = os.fstat(self._file.fileno()).st_ino
+        try:
+            self._clean_up()
+            self._file.truncate(0)
+        except BaseException:  # the notes stay, for the run after this one
+            self._file.close()
+            raise
+
+    def note_start(self, token: str, paths: Iterable[str], work_parent: str) -> None:
+        """Notes what will be made: partial files of `paths`, and a work folder in `work_parent`."""
+        relative = [self._relative(path) for path in paths]
+        where = self._relative(work_parent)
+        self._write({"inode": self._inode, "token": token, "work_parent": where, "paths": relative})
+
+    def note_commit(self, states: Mapping[str, Sequence[Identity]]) -> None:
+        """Notes what `remove_mixture` needs."""
+        self._write({"commit": {self._relative(path): which for path, which in states.items()}})
+
+    def release(self) -> None:
+        """Removes the lock, and with it the notes."""
+        remove(self._path)
+        with contextlib.suppress(OSError):  # what a full disk did not take
+            self._file.close()
+
+    def _write(self, note: Mapping[str, Any]) -> None:
+        with naming(self._path):
+            self._file.write(json.dumps(note) + "\n")
+            self._file.flush()
+
+    def _relative(self, path: str) -> str:
+        path = os.path.abspath(path)
+        inside = os.path.commonpath([path, self._folder]) == self._folder
+        return os.path.relpath(path, self._folder) if inside else path
+
+    def _clean_up(self) -> None:
+        """Removes the files of the killed run whose notes are in the lock, if they are valid."""
+        self._file.seek(0)
+        notes: dict[str, Any] = {}
+        for line in self._file.read().splitlines():
+            # ValueError: killed while it noted what comes next.
+            with contextlib.suppress(ValueError, RecursionError):
+                note = json.loads(line)
+                notes |= note if isinstance(note, dict) else {}
+        is_own = os.fstat(self._file.fileno()).st_uid == os.geteuid()
+        if not (is_own and notes.get("inode") == self._inode and _is_start(notes)):
+            return
+        paths = [os.path.join(self._folder, path) for path in notes["paths"]]
+        logging.info("removing what an earlier, killed run has left of %s", paths[0])
+        parent = os.path.join(self._folder, notes["work_parent"])
+        shutil.rmtree(work_folder(parent, notes["token"]), ignore_errors=True)
+        states = notes.get("commit")
+        if states is not None and _is_commit(states):
+            remove_mixture(
+                {os.path.join(self._folder, path): which for path, which in states.items()}
+            )
+        for path in paths:
+            remove(partial_path(path, notes["token"]))
+
+
+def hidden_path(path: str, ending: str) -> str:
+    """`.NAME.ENDING` beside a file."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.{ending}")
+
+
+def partial_path(path: str, token: str) -> str:
+    """Where a run writes a file before it has its final name."""
+    return hidden_path(path, f"{token}.partial")
+
+
+def work_folder(parent: str, token: str) -> str:
+    """Where a run spills to disk."""
+    return os.path.join(parent, f".bert_data-{token}")
+
+
+def identity(path: str) -> Identity | None:
+    """What tells a file from others that had or will have its name; None: there is no file."""
+    try:
+        status = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return [status.st_ino, status.st_size, status.st_mtime_ns]
+
+
+def remove(path: str) -> None:
+    """Removes a file if it is there."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        os.remove(path)
+
+
+@contextlib.contextmanager
+def commits_held(folders: Iterable[str]) -> Iterator[None]:
+    """Waits until no other run gives files in these folders their names, and keeps them from it."""
+    with contextlib.ExitStack() as stack:
+        for folder in sorted({os.path.realpath(folder) for folder in folders}):
+            try:
+                descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # then there is nothing in it
+            stack.callback(os.close, descriptor)
+            with naming(folder):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+def remove_mixture(states: Mapping[str, Sequence[Identity]]) -> None:
+    """Removes what a commit has left that did not come to its end.
+
+    Args:
+      states: the files that it renames, replaces or removes, each with the identities of the old
+        and the new one. While the last path has one of its two, the set is whole, old or new.
+    """
+    last = list(states)[-1]
+    with commits_held(os.path.dirname(path) for path in states):
+        if identity(last) in states[last]:
+            return
+        for path, which in states.items():
+            if identity(path) in which:
+                remove(path)
+
+
+def _is_start(notes: Mapping[str, Any]) -> bool:
+    token, parent, paths = (notes.get(key) for key in ("token", "work_parent", "paths"))
+    return (
+        isinstance(token, str)
+        and _TOKEN.fullmatch(token) is not None
+        and isinstance(parent, str)
+        and _are_names(paths)
+    )
+
+
+def _is_commit(states: object) -> bool:
+    return (
+        isinstance(states, dict)
+        and _are_names(list(states))
+        and all(isinstance(which, list) for which in states.values())
+    )
+
+
+def _are_names(paths: object) -> bool:
+    """Whether it is a list of names, not empty, that the system takes."""
+    return (
+        isinstance(paths, list)
+        and bool(paths)
+        and all(isinstance(path, str) and path and "\0" not in path for path in paths)
+    )
+
+
+def _open_locked(path: str) -> IO[str]:
+    """Opens and locks a file, which is made if it is not there."""
+    while True:
+        # errors: a lock that holds something else is taken over, not an error. No link: what it
+        # leads to is none of ours.
+        file = open(  # noqa: SIM115 - held for the whole run
+            path, "a+", encoding="utf-8", errors="replace", opener=_open_no_link
+        )
+        try:
+            with naming(path):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            reason = "another run is writing this output"
+            raise BlockingIOError(errno.EAGAIN, reason, path) from None
+        if os.path.exists(path) and os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+            return file
+        file.close()  # its owner removed it between our open and our lock
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
