@@ -10,8 +10,8 @@ text of that size (dupe_factor 10 makes some 25 bytes of records of each of its 
 
 import argparse
 import dataclasses
+import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -145,13 +145,18 @@ def first_run(arguments: argparse.Namespace, folder: str) -> None:
 
 
 def large(arguments: argparse.Namespace, folder: str) -> None:
-    """A text of `large_mb`, once."""
+    """A text of `large_mb`, once, beside the memory that it may take."""
     text = enlarge(arguments.text, folder, arguments.large_mb * 1_000_000)
     result = run(ours(text, arguments.vocab, folder))
-    table(
-        f"the text repeated to {os.path.getsize(text):,} bytes", {"ours, all cores": [result]}, None
+    title = f"the text repeated to {os.path.getsize(text):,} bytes"
+    table(title, {"ours, all cores": [result]}, None)
+    manifest = json.loads(Path(folder, "manifest.ours.json").read_text())
+    num_instances = manifest["counts"]["instances"]["num_instances"]
+    allowed_mb = 1000 + 16 * num_instances / 1e6
+    print(
+        f"\n{num_instances:,} instances; the default --max_memory_mb and 16 bytes an instance are"
+        f" {allowed_mb:,.0f} MB"
     )
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def enlarge(text: str, folder: str, num_bytes: int) -> str:
