@@ -112,6 +112,7 @@ def compare(arguments: argparse.Namespace, folder: str) -> None:
     rows: dict[str, list[Run]] = {name: [] for name in commands}
     for _ in range(arguments.runs):
         for name, command in commands.items():
+            remove_records(folder)
             rows[name].append(run(command))
     size = os.path.getsize(arguments.text)
     table(
@@ -125,6 +126,7 @@ def workers(arguments: argparse.Namespace, folder: str) -> None:
     rows: dict[str, list[Run]] = {"1 worker": [], "2 workers": []}
     for _ in range(arguments.runs):
         for name in rows:
+            remove_records(folder)
             rows[name].append(run(ours(text, arguments.vocab, folder, f"--num_workers={name[0]}")))
     table(f"the text repeated to {os.path.getsize(text):,} bytes", rows, None)
     ratio = median(rows["1 worker"]).wall / median(rows["2 workers"]).wall
@@ -157,6 +159,13 @@ def large(arguments: argparse.Namespace, folder: str) -> None:
         f"\n{num_instances:,} instances; the default --max_memory_mb and 16 bytes an instance are"
         f" {allowed_mb:,.0f} MB"
     )
+
+
+def remove_records(folder: str) -> None:
+    """Removes what a run has written, so that no run is charged with freeing it."""
+    for pattern in ("*ours*", "reference"):
+        for path in Path(folder).glob(pattern):
+            path.unlink()
 
 
 def enlarge(text: str, folder: str, num_bytes: int) -> str:
