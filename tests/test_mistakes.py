@@ -1,0 +1,193 @@
+"""Mistakes and full disks: one clear sentence, and nothing left behind."""
+
+import gzip
+import os
+import resource
+import subprocess
+
+import pytest
+import zstandard
+
+from tests.program_folder import Folder, contents, only_error
+
+
+@pytest.fixture
+def folder(tmp_path, checkout, small_text, small_vocabulary) -> Folder:
+    return Folder(tmp_path, checkout, small_text, small_vocabulary)
+
+
+MISTAKES: dict[str, tuple[dict[str, object], str]] = {
+    "no match": ({"input_file": "none*.txt"}, "no file matches 'none*.txt'"),
+    "one of two without match": ({"input_file": "text.txt,n.txt"}, "no file matches 'n.txt'"),
+    "no input": ({"input_file": ""}, "empty file name in the list of inputs"),
+    "input is a folder": ({"input_file": "sub"}, "sub: is a directory"),
+    "a match is a folder": ({"input_file": "s*b"}, "sub: is a directory"),
+    "input cannot be read": (
+        {"input_file": "/proc/self/mem"},
+        "/proc/self/mem: Input/output error",
+    ),
+    "input leads nowhere": ({"input_file": "dangling"}, "dangling: No such file or directory"),
+    "undecodable": ({"input_file": "text.txt,bad.txt"}, "bad.txt:3: not UTF-8 ("),
+    "empty text": (
+        {"input_file": "empty.txt"},
+        "no sentence in the text of 1 file(s), 'empty.txt'",
+    ),
+    "blank text": ({"input_file": "blank.txt"}, "no sentence in the text"),
+    "gz cut off": ({"input_file": "cut.gz"}, "cut.gz: byte offset "),
+    "zst cut off": ({"input_file": "cut.zst"}, "cut.zst: byte offset "),
+    "no vocabulary": ({"vocab_file": "none.txt"}, "none.txt: No such file or directory"),
+    "vocabulary is a folder": ({"vocab_file": "sub"}, "sub: Is a directory"),
+    "empty vocabulary": ({"vocab_file": "empty.txt"}, "vocabulary empty.txt is empty"),
+    "blank vocabulary": ({"vocab_file": "blank.txt"}, "vocabulary blank.txt is empty"),
+    "binary vocabulary": ({"vocab_file": "binary.txt"}, "vocabulary binary.txt is not text"),
+    "undecodable vocabulary": (
+        {"vocab_file": "bad.txt"},
+        "vocabulary bad.txt is not UTF-8: line 3",
+    ),
+    "vocabulary without [MASK]": ({"vocab_file": "nomask.txt"}, "nomask.txt has no [MASK]"),
+    "vocabulary is text": ({"vocab_file": "text.txt"}, "has no [UNK], [CLS], [SEP], [MASK]"),
+    "short": ({"max_seq_length": 4}, "max_seq_length is 4; 5 to 65535 is allowed"),
+    "negative length": ({"max_seq_length": -1}, "max_seq_length is -1;"),
+    "too long": ({"max_seq_length": 65536}, "max_seq_length is 65536;"),
+    "masked > 1": ({"masked_lm_prob": 1.1}, "masked_lm_prob is 1.1; 0 to 1 is allowed"),
+    "masked < 0": ({"masked_lm_prob": -0.1}, "masked_lm_prob is -0.1; 0 to 1 is allowed"),
+    "masked nan": ({"masked_lm_prob": "nan"}, "masked_lm_prob is nan; 0 to 1 is allowed"),
+    "short > 1": ({"short_seq_prob": 2}, "short_seq_prob is 2"),
+    "short nan": ({"short_seq_prob": "nan"}, "short_seq_prob is nan; 0 to 1 is allowed"),
+    "predictions < 0": ({"max_predictions_per_seq": -1}, "max_predictions_per_seq is -1; 0 to"),
+    "no passes": ({"dupe_factor": 0}, "dupe_factor is 0; 1 or more is allowed"),
+    "passes < 0": ({"dupe_factor": -3}, "dupe_factor is -3; 1 or more is allowed"),
+    "workers < 0": ({"num_workers": -1}, "num_workers is -1; 0 (all cores) or more is allowed"),
+    "memory": ({"max_memory_mb": 10}, "max_memory_mb is 10; 300 or more is allowed"),
+    "examples < 0": ({"num_examples": -1}, "num_examples is -1; 0 or more is allowed"),
+    "layout": ({"record_layout": "square"}, "--record_layout=square: value should be one of"),
+    "compression": ({"compression": "zip"}, "--compression=zip: value should be one of"),
+    "no number": ({"max_seq_length": "long"}, "--max_seq_length=long"),
+    "mistyped": ({"max_seq_lenght": 128}, "'max_seq_lenght'"),
+    "missing": ({"vocab_file": None}, "--vocab_file"),
+    "no output": ({"output_file": ""}, "empty file name in the list of outputs"),
+    "two outputs": ({"output_file": "a,b,a"}, "two outputs have the same name: 'a' and 'a'"),
+    "two ways": ({"output_file": "sub/a,sub/../sub/a"}, "two outputs have the same name"),
+    "hidden": ({"output_file": "x,.x.partial"}, "output '.x.partial' has a name that unfinished"),
+    "the lock": ({"output_file": "x,.x.lock"}, "output '.x.lock' has a name that unfinished"),
+    "no shards": ({"output_file": "a@0"}, "output 'a@0' asks for 0 shards"),
+    "output is a folder": ({"output_file": "sub"}, "sub: is a directory"),
+    "overwritten folder": ({"output_file": "sub", "overwrite": True}, "sub: is a directory"),
+    "folder by its slash": ({"output_file": "new/"}, "output 'new/' names a folder"),
+    "index is a folder": ({"output_file": "a", "overwrite": True}, "index.a.npy: is a directory"),
+    "output in a file": ({"output_file": "text.txt/out"}, "text.txt: is not a folder"),
+    "output in /proc": ({"output_file": "/proc/new/out"}, "/proc/new: "),
+    "name too long": ({"output_file": "new/" + "n" * 300 + "/out"}, "File name too long"),
+    "exists": ({"output_file": "old"}, "old: exists already (--overwrite replaces it)"),
+    "manifest exists": ({"output_file": "x"}, "manifest.x.json: exists already"),
+    "work_dir in a file": ({"work_dir": "text.txt/w"}, "text.txt/w: Not a directory"),
+    "work_dir in /proc": ({"work_dir": "/proc/new"}, "/proc/new: "),
+    "a remote output": ({"output_file": "gs://bucket/a"}, "'gs://bucket/a' is remote"),
+}
+
+
+@pytest.fixture
+def strewn(folder) -> Folder:
+    """A folder with files that mistakes need."""
+    (folder.path / "sub").mkdir()
+    (folder.path / "index.a.npy").mkdir()
+    (folder.path / "dangling").symlink_to("nowhere")
+    vocabulary = (folder.path / "vocab.txt").read_bytes()
+    for name, content in {
+        "bad.txt": b"ba do\n\nki \xff\n",
+        "empty.txt": b"",
+        "blank.txt": b"\n \n\n",
+        "binary.txt": b"[UNK]\0\x01\n",
+        "nomask.txt": vocabulary.replace(b"[MASK]\n", b""),
+        "cut.gz": gzip.compress(b"ba do\n" * 999)[:-5],
+        "cut.zst": zstandard.compress(os.urandom(999).hex().encode())[:-5],
+        "old": b"old",
+        "manifest.x.json": b"{}",
+    }.items():
+        folder.write(name, content)
+    return folder
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_sentence_and_leaves_nothing(strewn, mistake):
+    flags, sentence = MISTAKES[mistake]
+    assert sentence in strewn.fail(**flags)
+
+
+def test_files_without_their_flag(folder):
+    """What a shell makes of --input_file *.txt."""
+    before = contents(folder.path)
+    done = subprocess.run(
+        [*folder.command(), "text2.txt"],
+        cwd=folder.path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "text2.txt" in only_error(done.stderr)
+    assert contents(folder.path) == before
+
+
+@pytest.mark.parametrize("flags", [{}, {"work_dir": "work", "compression": "gzip"}])
+def test_a_full_disk(folder, flags):
+    """No file may be larger than so many bytes: one after the other cannot be written."""
+    whole = max(len(data or b"") for data in folder.make(output_file="whole/out").values())
+    failed = 0
+    for max_bytes in (0, 100, 300, 1000, 3000, 7000, 15_000, whole - 1):
+
+        def limit(max_bytes: int = max_bytes) -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
+
+        before = contents(folder.path)
+        done = folder.run(before=limit, **flags)
+        if done.returncode == 0:  # gzip's largest file is a smaller one
+            break
+        failed += 1
+        sentence = only_error(done.stderr)
+        assert sentence.endswith(": File too large"), max_bytes
+        assert "/" in sentence or sentence.startswith((".", "out", "index", "manifest"))
+        assert contents(folder.path) == before
+    assert failed >= 5
+
+
+@pytest.mark.parametrize("num_kilobytes", [16, 32, 48, 64])
+@pytest.mark.parametrize("flags", [{"output_file": "disk/out"}, {"work_dir": "disk"}], ids=str)
+def test_a_full_disk_that_is_one(folder, num_kilobytes, flags):
+    disk = folder.path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={num_kilobytes}k", "tmpfs", str(disk)]
+    if os.getuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("needs the right to mount a small disk")
+    try:
+        sentence = folder.fail(dupe_factor=20, **flags)
+        assert "disk/" in sentence
+        assert sentence.endswith(": No space left on device")
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_disk_that_is_read_only(folder):
+    disk = folder.path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "ro,size=64k", "tmpfs", str(disk)]
+    if os.getuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("needs the right to mount a disk")
+    try:
+        assert "disk: no permission to write" in folder.fail(output_file="disk/out")
+        assert "disk/new: Read-only file system" in folder.fail(output_file="disk/new/out")
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_folder_without_the_right_to_write(folder):
+    if os.getuid() == 0:
+        pytest.skip("root may write everywhere")
+    (folder.path / "closed").mkdir(mode=0o500)
+    assert "closed: no permission to write" in folder.fail(output_file="closed/out")
+
+
+def test_the_input_is_not_replaced_by_the_output(folder):
+    for flags in ({"output_file": "text.txt"}, {"output_file": "vocab.txt"}):
+        sentence = folder.fail(overwrite=True, **flags)
+        assert sentence == f"output '{flags['output_file']}' is an input too"
