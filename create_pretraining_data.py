@@ -100,7 +100,7 @@ _NUM_EXAMPLES = flags.DEFINE_integer("num_examples", 3, "Records to show in the 
 def main(_: Sequence[str]) -> None:
     """Turns the flags into a configuration and runs the stages."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's products, which nothing here needs
-    from bert_data.instances.making import InstanceConfig
+    from bert_data.objectives.making import InstanceConfig
     from bert_data.records.dataset import DatasetConfig, create_dataset
     from bert_data.records.summary import describe_example, summarize
 

@@ -64,7 +64,7 @@ def ways(max_seq_length: int) -> dict[str, PlanConfig]:
 
 def make_lengths(max_seq_length: int) -> NDArray[np.uint32]:
     """Makes the records and returns their lengths, as the indexes tell them."""
-    from bert_data.instances.making import InstanceConfig
+    from bert_data.objectives.making import InstanceConfig
     from bert_data.records.dataset import DatasetConfig, create_dataset
 
     with tempfile.TemporaryDirectory() as folder:

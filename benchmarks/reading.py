@@ -46,7 +46,7 @@ Pipeline = Callable[[], Any]
 
 def make_records(folder: str, dupe_factor: int) -> int:
     """Writes the records in both layouts into `folder`; returns how many each has."""
-    from bert_data.instances.making import InstanceConfig
+    from bert_data.objectives.making import InstanceConfig
     from bert_data.records.dataset import DatasetConfig, create_dataset
 
     for layout in LAYOUTS:

@@ -67,7 +67,7 @@ def make_records(folder: str) -> str:
     """Writes the instances as records into `folder`; returns their path."""
     import tensorflow as tf
 
-    from bert_data.instances.making import InstanceConfig
+    from bert_data.objectives.making import InstanceConfig
     from bert_data.records.dataset import DatasetConfig, create_dataset
 
     create_dataset(

@@ -29,10 +29,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "text": SHARED,
     "tokens": (*SHARED, "engines", "text"),
     "curation": (*SHARED, "engines", "text", "tokens"),
-    "instances": (*SHARED, "engines", "tokens"),
+    "objectives": (*SHARED, "engines", "tokens"),
     "causal": (*SHARED, "engines", "tokens"),
-    "records": (*SHARED, "engines", "text", "tokens", "instances", "causal"),
-    "reader": (*SHARED, "engines", "tokens", "causal", "records"),
+    "records": (*SHARED, "engines", "text", "tokens", "objectives", "causal"),
+    "reader": (*SHARED, "engines", "tokens", "objectives", "causal", "records"),
     "training": (*SHARED, "engines", "records", "reader"),
     "hub": (*SHARED, "engines", "tokens", "reader", "training"),
 }

@@ -2,7 +2,7 @@
 
     records of 128 tokens, a share of 0.15, 20 at most   ->   19 tokens to predict
 
-The rule is the reference's, see `bert_data.instances.masking`.
+The rule is the reference's, see `bert_data.objectives.masking`.
 """
 
 from typing import NamedTuple

@@ -5,7 +5,7 @@
     epoch 0      [CLS] the cat [MASK] [SEP]    predicts 3: sat
     epoch 1      [CLS] [MASK] cat sat [SEP]    predicts 1: the
 
-The rule is the reference's (see `bert_data.instances.masking`): how many tokens are predicted,
+The rule is the reference's (see `bert_data.objectives.masking`): how many tokens are predicted,
 never [CLS] or [SEP], whole words on demand, and 80% [MASK], 10% the token itself, 10% a word of the
 vocabulary. What is drawn depends on (seed, epoch, number of the record) alone: not on the batch,
 the row, the width or the host that a record falls to, nor on the masks that it was made with.

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from bert_data import features
 from bert_data.engines.threads import count_workers
-from bert_data.instances.making import InstanceConfig, InstanceCounts, make_instances
-from bert_data.instances.rows import Instance, decode_row
+from bert_data.objectives.making import InstanceConfig, InstanceCounts, make_instances
+from bert_data.objectives.rows import Instance, decode_row
 from bert_data.outputs import OutputSet
 from bert_data.records.budget import MemoryBudget, share_memory
 from bert_data.records.corpus import CorpusFiles, find_corpus, load_corpus

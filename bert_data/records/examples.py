@@ -191,7 +191,7 @@ def write_records(
     """Writes records, one after another.
 
     Args:
-      rows: uint32[any, words], see `bert_data.instances.rows`.
+      rows: uint32[any, words], see `bert_data.objectives.rows`.
       order: uint32[records], the rows to write.
       ids: uint16 or int32[tokens] of the token store.
       layout: of the records.

@@ -50,7 +50,7 @@ class ShardFormat(Protocol):
         """Makes a chunk of records; called by many threads at a time.
 
         Args:
-          rows: uint32[any, words], see `bert_data.instances.rows`.
+          rows: uint32[any, words], see `bert_data.objectives.rows`.
           order: uint32[records], the rows of the chunk.
         """
 

@@ -66,7 +66,7 @@ def read_columns(
     """Reads instances into columns.
 
     Args:
-      rows: uint32[any, words], see `bert_data.instances.rows`.
+      rows: uint32[any, words], see `bert_data.objectives.rows`.
       order: uint32[instances], the rows to read.
       ids: uint16 or int32[tokens] of the token store.
       cls_id, sep_id: ids of [CLS] and [SEP].

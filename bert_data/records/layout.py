@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data import features
-from bert_data.instances.rows import code_bits
+from bert_data.objectives.rows import code_bits
 from bert_data.records.memory import BLOCK_BYTES
 from bert_data.tokens.vocabulary import Vocabulary
 

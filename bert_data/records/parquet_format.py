@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data import features
-from bert_data.instances.rows import code_bits
+from bert_data.objectives.rows import code_bits
 from bert_data.outputs import OutputSet
 from bert_data.records.instance_columns import new_columns, read_columns
 from bert_data.records.manifest import Manifest

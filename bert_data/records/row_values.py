@@ -10,8 +10,8 @@ In this order: words are those of the tokens before masking.
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.instances.rows import HEADER_WORDS
 from bert_data.kernels import Scalar, inner
+from bert_data.objectives.rows import HEADER_WORDS
 
 
 @inner

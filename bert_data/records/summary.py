@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bert_data import features
-from bert_data.instances.rows import Instance
+from bert_data.objectives.rows import Instance
 from bert_data.records.dataset import Dataset
 from bert_data.tokens.vocabulary import Vocabulary
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bert_data.engines.threads import ordered_map
 from bert_data.files import naming
-from bert_data.instances.making import Instances
+from bert_data.objectives.making import Instances
 from bert_data.outputs import OutputSet
 from bert_data.progress import progress
 from bert_data.records.formats import ShardFormat

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.instances.making import InstanceConfig
+from bert_data.objectives.making import InstanceConfig
 from bert_data.reader import (
     ReaderConfig,
     can_be_planned,

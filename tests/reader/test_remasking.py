@@ -219,7 +219,7 @@ def test_shares_and_places_are_the_rules(tmp_path, vocabulary):
 
 def test_records_made_without_predictions(tmp_path, small_text, small_vocabulary):
     """As create_pretraining_data makes them with max_predictions_per_seq 0, once for all epochs."""
-    from bert_data.instances.making import InstanceConfig
+    from bert_data.objectives.making import InstanceConfig
     from bert_data.records.dataset import DatasetConfig, create_dataset
 
     for layout in ("ragged", "reference"):

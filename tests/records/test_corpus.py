@@ -8,7 +8,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from bert_data.instances.making import InstanceConfig
+from bert_data.objectives.making import InstanceConfig
 from bert_data.records.dataset import DatasetConfig, create_dataset
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store import StoreWriter

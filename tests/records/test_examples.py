@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data import features
-from bert_data.instances.making import InstanceConfig
-from bert_data.instances.rows import Instance, code_bits
+from bert_data.objectives.making import InstanceConfig
+from bert_data.objectives.rows import Instance, code_bits
 from bert_data.records.examples import write_records
 from bert_data.records.layout import max_record_bytes, record_layout, record_scratch
-from tests.instances.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
-from tests.instances.oracle import instances_of
-from tests.instances.test_making import CONFIGS, make_rows_of
+from tests.objectives.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
+from tests.objectives.oracle import instances_of
+from tests.objectives.test_making import CONFIGS, make_rows_of
 from tests.records.tfrecords import features_of, split_records
 
 VOCABULARY = vocabulary_of(TOKENS)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bert_data import features
-from bert_data.instances.making import InstanceConfig
+from bert_data.objectives.making import InstanceConfig
 from bert_data.records import dataset, parquet_format
 from bert_data.records.budget import MemoryBudget
 from bert_data.records.crc32c import crc32c

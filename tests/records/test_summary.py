@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from bert_data.instances.making import InstanceConfig
-from bert_data.instances.rows import Instance
+from bert_data.objectives.making import InstanceConfig
+from bert_data.objectives.rows import Instance
 from bert_data.records.dataset import DatasetConfig, create_dataset
 from bert_data.records.summary import describe_example, summarize
 from bert_data.text.documents import TextConfig
-from tests.instances.corpora import TOKENS, vocabulary_of
+from tests.objectives.corpora import TOKENS, vocabulary_of
 
 
 def test_an_example_reads_as_lines():

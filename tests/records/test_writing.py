@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.instances.making import InstanceConfig
+from bert_data.objectives.making import InstanceConfig
 from bert_data.records import dataset, tfrecord_format
 from bert_data.records.budget import MemoryBudget
 from bert_data.records.crc32c import crc32c
@@ -15,7 +15,7 @@ from bert_data.records.dataset import DatasetConfig, create_dataset
 from bert_data.records.manifest import read_manifest
 from bert_data.records.sidecars import index_path, manifest_path
 from bert_data.tokens.vocabulary import load_vocabulary
-from tests.instances.oracle import instances_of
+from tests.objectives.oracle import instances_of
 from tests.records.tfrecords import features_of, split_records
 from tokenization import FullTokenizer
 

@@ -3,7 +3,7 @@
 import struct
 
 from bert_data import features
-from bert_data.instances.rows import Instance
+from bert_data.objectives.rows import Instance
 from bert_data.tokens.vocabulary import Vocabulary
 
 _CRC_TABLE = []

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.files import naming
-from bert_data.instances.masking import (
+from bert_data.objectives.masking import (
     NUM_KEPT,
     NUM_MASKED,
     NUM_REPLACED,
@@ -24,8 +24,8 @@ from bert_data.instances.masking import (
     masking_scratch,
     num_to_predict,
 )
-from bert_data.instances.mersenne import reserve_for, seeded_stream
-from bert_data.instances.pairing import (
+from bert_data.objectives.mersenne import reserve_for, seeded_stream
+from bert_data.objectives.pairing import (
     DOCUMENT,
     NO_SENTENCE,
     NUM_COUNTS,
@@ -36,8 +36,8 @@ from bert_data.instances.pairing import (
     Sentences,
     make_rows,
 )
-from bert_data.instances.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
-from bert_data.instances.shuffling import shuffled_indices
+from bert_data.objectives.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
+from bert_data.objectives.shuffling import shuffled_indices
 from bert_data.progress import progress
 from bert_data.tokens.store import TokenStore
 from bert_data.tokens.vocabulary import Vocabulary

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.instances.masking import MaskingRule, MaskingScratch, mask_tokens
-from bert_data.instances.mersenne import RandomStream, draw_below, draw_unit, top_up
 from bert_data.kernels import Scalar, inner, kernel
+from bert_data.objectives.masking import MaskingRule, MaskingScratch, mask_tokens
+from bert_data.objectives.mersenne import RandomStream, draw_below, draw_unit, top_up
 
 DOCUMENT, SENTENCE, TARGET = 0, 1, 2  # of a cursor
 NO_SENTENCE = -1

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.instances.mersenne import RandomStream, seeded_stream
-from bert_data.instances.shuffling import shuffled_indices
+from bert_data.objectives.mersenne import RandomStream, seeded_stream
+from bert_data.objectives.shuffling import shuffled_indices
 
 
 @given(st.integers(), st.lists(st.integers(0, 300), min_size=1, max_size=5))

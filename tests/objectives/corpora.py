@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bert_data.tokens.store import StoreWriter, TokenStore, open_store, token_dtype
 from bert_data.tokens.vocabulary import Vocabulary
-from tests.instances.oracle import Document
+from tests.objectives.oracle import Document
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 # Words, continuations, and two words and a continuation that stand twice: the first lines of these

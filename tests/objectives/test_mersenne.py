@@ -7,14 +7,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bert_data.instances.mersenne import (
+from bert_data.kernels import kernel
+from bert_data.objectives.mersenne import (
     draw_below,
     draw_unit,
     reserve_for,
     seeded_stream,
     top_up,
 )
-from bert_data.kernels import kernel
 
 SEEDS = st.one_of(st.integers(), st.integers(-(2**40), 2**40), st.integers(0, 2**5000))
 UNIT = 0  # in a list of limits: a draw of random() instead

@@ -8,8 +8,8 @@ goes over draws instead of items, and a draw that does not count swaps item i wi
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.instances.mersenne import RandomStream, top_up
 from bert_data.kernels import Scalar, inner, kernel
+from bert_data.objectives.mersenne import RandomStream, top_up
 
 
 @inner

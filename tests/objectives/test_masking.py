@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bert_data.instances.masking import num_to_predict
+from bert_data.objectives.masking import num_to_predict
 
 
 def test_the_number_is_rounded_half_to_even_and_at_least_one_and_at_most_the_limit():

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bert_data.instances.making import InstanceConfig
-from bert_data.instances.rows import Instance
+from bert_data.objectives.making import InstanceConfig
+from bert_data.objectives.rows import Instance
 from bert_data.tokens.vocabulary import Vocabulary
 
 Document = list[list[int]]

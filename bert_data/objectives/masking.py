@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.instances.mersenne import draw_below, draw_unit
-from bert_data.instances.rows import HEADER_WORDS
-from bert_data.instances.shuffling import shuffle_down
 from bert_data.kernels import Scalar, inner
+from bert_data.objectives.mersenne import draw_below, draw_unit
+from bert_data.objectives.rows import HEADER_WORDS
+from bert_data.objectives.shuffling import shuffle_down
 
 NUM_MASKED, NUM_KEPT, NUM_REPLACED = 0, 1, 2
 

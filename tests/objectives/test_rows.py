@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bert_data.instances.rows import Instance, check_row_fits, code_bits, decode_row
-from tests.instances.corpora import TOKENS, vocabulary_of
+from bert_data.objectives.rows import Instance, check_row_fits, code_bits, decode_row
+from tests.objectives.corpora import TOKENS, vocabulary_of
 
 
 @pytest.mark.parametrize(("size", "bits"), [(5, 3), (7, 3), (8, 4), (30_522, 15), (65_536, 17)])

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bert_data.instances import making
-from bert_data.instances.making import InstanceConfig, InstanceCounts, make_instances
-from bert_data.instances.rows import decode_row
-from tests.instances.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
-from tests.instances.oracle import Document, instances_of
+from bert_data.objectives import making
+from bert_data.objectives.making import InstanceConfig, InstanceCounts, make_instances
+from bert_data.objectives.rows import decode_row
+from tests.objectives.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
+from tests.objectives.oracle import Document, instances_of
 
 VOCABULARY = vocabulary_of(TOKENS)
 LARGE_VOCABULARY = large_vocabulary()
