@@ -3,8 +3,9 @@
     files --text--> Document --tokens--> token store --instances--> MLM/NSP instances
       --records--> TFRecord shards, index, manifest --reader--> tf.data batches --training--> model
 
-Each arrow is a package here; imports point back along the arrows and never forward. This module
-loads nothing: neither TensorFlow nor numba, until a stage that needs them is imported.
+Each arrow is a package here, which imports only those before it; CONTRIBUTING.md has the table,
+under "Which way imports point". This module loads nothing: TensorFlow and numba wait for a stage
+that needs them.
 """
 
 __version__ = "0.1.0"
