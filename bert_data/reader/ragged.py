@@ -16,9 +16,9 @@ from collections.abc import Mapping
 import numpy as np
 import tensorflow as tf
 
-from bert_data.records.example_bytes import Values
-from bert_data.records.ragged_arrays import (
+from bert_data.schema.ragged_arrays import (
     RaggedArray,
+    Values,
     ragged_features,
     splits_name,
     values_name,

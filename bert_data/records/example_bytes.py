@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 from bert_data.kernels import Scalar, kernel
 from bert_data.records.crc32c import masked_crc32c
 from bert_data.records.protobuf import FIELD_1, FIELD_2, FLOAT_LIST, INT64_LIST
+from bert_data.schema.ragged_arrays import Values
 
 BYTES_LIST = 0x0A  # tag of the kind of Feature, as FLOAT_LIST and INT64_LIST
 _MAX_VARINT_BYTES = 10
 _CRC_BYTES = 4
-
-Values = NDArray[np.int64] | NDArray[np.float32] | Sequence[bytes]
-"""The values of one feature."""
 
 
 @kernel

@@ -22,7 +22,7 @@ from bert_data.records.example_bytes import (
     pack_int64_rows,
 )
 from bert_data.records.protobuf import INT64_LIST
-from bert_data.records.ragged_arrays import splits_name, values_name
+from bert_data.schema.ragged_arrays import splits_name, values_name
 from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.word_splits import TokenizedSentences, tokenize_sentences

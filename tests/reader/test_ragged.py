@@ -14,7 +14,7 @@ from bert_data.reader.ragged import (
     ragged_tensor_of,
 )
 from bert_data.records.example_bytes import encode_example
-from bert_data.records.ragged_arrays import RaggedArray
+from bert_data.schema.ragged_arrays import RaggedArray
 
 VALUES = {
     tf.int64: st.integers(-(2**63), 2**63 - 1),

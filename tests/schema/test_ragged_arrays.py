@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bert_data.records.ragged_arrays import RaggedArray, ragged_features
+from bert_data.schema.ragged_arrays import RaggedArray, ragged_features
 
 
 def splits(*numbers: int) -> np.ndarray:

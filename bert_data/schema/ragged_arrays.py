@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.records.example_bytes import Values
+Values = NDArray[np.int64] | NDArray[np.float32] | Sequence[bytes]
+"""The values of one feature of a record."""
 
 DTYPES = (np.dtype(np.int64), np.dtype(np.float32), np.dtype(np.object_))
 """Types of values that a record can hold; objects are bytes."""

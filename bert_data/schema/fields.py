@@ -1,0 +1,254 @@
+"""The fields of every kind of record, each described once.
+
+    Field("masked_lm_ids", int32, axis PREDICTIONS, role IDS, column "masked_labels")
+
+      Example    masked_lm_ids: int64_list, one number for each prediction
+      Parquet    masked_labels: list<int32>
+      tensor     masked_lm_ids: int32[rows, predictions], padded with 0
+      heads      the ids to predict are the field of PREDICTIONS whose role is IDS
+
+The encoders, the decoders, the columns of Parquet, the tensors of a batch and the tables in the
+documentation all follow from these tables. A new field is a `Field` here, and a place in the kinds
+of records that hold it.
+"""
+
+import dataclasses
+import enum
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bert_data.schema.ragged_arrays import splits_name, values_name
+
+BOOL, INT8, INT32, INT64, FLOAT32, BYTES = DTYPES = tuple(
+    map(np.dtype, ("bool", "int8", "int32", "int64", "float32", "object"))
+)
+"""Types of values; bytes are objects."""
+
+
+class Axis(enum.StrEnum):
+    """What a field has one value for."""
+
+    TOKENS = "tokens"
+    PREDICTIONS = "predictions"
+    INSTANCES = "instances"  # a record is one; a packed row of a batch holds several
+    WORDS = "words"  # row splits only: one value more than there are words
+    SENTENCES = "sentences"  # likewise
+
+
+class Role(enum.StrEnum):
+    """What a field's values are for; with the axis it tells who uses them."""
+
+    IDS = "ids"  # of the vocabulary, so below its size
+    POSITIONS = "positions"  # among the tokens of the record, or of the packed row
+    WEIGHTS = "weights"  # 1 where there is something, 0 in padding or where it does not count
+    SEGMENTS = "segments"
+    INSTANCES = "instances"  # number of the instance in a packed row, from 1; 0 is padding
+    LABELS = "labels"
+    SPLITS = "splits"  # row splits, from 0
+    LENGTHS = "lengths"
+    TEXT = "text"
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """One field of a record.
+
+    Attributes:
+      name: of the Example's feature, and of the tensor.
+      dtype: of its values in a column batch and in Parquet, one of `DTYPES`.
+      axis: what it has one value for.
+      role: what its values are for.
+      column: its name in Parquet; None where Parquet leaves it out, because the other columns or
+        the vocabulary tell it.
+      is_implied: whether its values are 1 wherever its axis has something, so that no column holds
+        them.
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+    axis: Axis
+    role: Role
+    _: dataclasses.KW_ONLY
+    column: str | None = None
+    is_implied: bool = False
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            allowed = ", ".join(map(str, DTYPES))
+            raise ValueError(f"field {self.name!r} has dtype {self.dtype}; {allowed} are allowed")
+
+    @property
+    def tensor_dtype(self) -> np.dtype[Any]:
+        """The dtype in batches: int32 for all integers of up to 32 bits, and truth values."""
+        is_small = self.dtype.kind in "biu" and self.dtype.itemsize <= 4
+        return INT32 if is_small else self.dtype
+
+    @property
+    def feature_kind(self) -> str:
+        """The kind of list that holds it in an Example."""
+        kinds = {"f": "float_list", "O": "bytes_list"}
+        return kinds.get(self.dtype.kind, "int64_list")
+
+
+INPUT_IDS = Field("input_ids", INT32, Axis.TOKENS, Role.IDS, column="tokens")
+INPUT_MASK = Field("input_mask", INT32, Axis.TOKENS, Role.WEIGHTS, is_implied=True)
+SEGMENT_IDS = Field("segment_ids", INT8, Axis.TOKENS, Role.SEGMENTS, column="segment_ids")
+INPUT_IDS_SPLITS = Field("input_ids_splits_0", INT32, Axis.WORDS, Role.SPLITS)
+MASKED_LM_POSITIONS = Field(
+    "masked_lm_positions", INT32, Axis.PREDICTIONS, Role.POSITIONS, column="masked_positions"
+)
+MASKED_LM_IDS = Field("masked_lm_ids", INT32, Axis.PREDICTIONS, Role.IDS, column="masked_labels")
+MASKED_LM_WEIGHTS = Field(
+    "masked_lm_weights", FLOAT32, Axis.PREDICTIONS, Role.WEIGHTS, is_implied=True
+)
+NEXT_SENTENCE_LABELS = Field(
+    "next_sentence_labels", BOOL, Axis.INSTANCES, Role.LABELS, column="is_random_next"
+)
+
+POSITION_IDS = Field("position_ids", INT32, Axis.TOKENS, Role.POSITIONS)
+INSTANCE_IDS = Field("instance_ids", INT32, Axis.TOKENS, Role.INSTANCES)
+NEXT_SENTENCE_WEIGHTS = Field("next_sentence_weights", FLOAT32, Axis.INSTANCES, Role.WEIGHTS)
+NEXT_SENTENCE_POSITIONS = Field("next_sentence_positions", INT32, Axis.INSTANCES, Role.POSITIONS)
+MADE_BY_READER = (POSITION_IDS, INSTANCE_IDS, NEXT_SENTENCE_WEIGHTS, NEXT_SENTENCE_POSITIONS)
+"""Fields that no record has: batches hold them where a row is several instances, or none."""
+
+LABEL = Field("label", INT64, Axis.INSTANCES, Role.LABELS)
+TEXTS = ("text", "text_b")
+"""Names of a record's texts; the second one is there where records hold pairs."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecordKind:
+    """What every record of a set holds.
+
+    Attributes:
+      name: of the kind.
+      fields: of a record, each once.
+      padded_to: the length to which fields of an axis are padded with 0; fields of other axes are
+        as long as they are.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    padded_to: Mapping[Axis, int] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = [field.name for field in self.fields]
+        if len(set(names)) < len(names):
+            raise ValueError(f"fields of {self.name!r} are {names}; each is allowed once")
+        for field in self.fields:
+            if field.is_implied and not any(other.axis is field.axis for other in self.stored):
+                raise ValueError(f"no field of {self.name!r} tells how many {field.axis} there are")
+
+    @property
+    def stored(self) -> tuple[Field, ...]:
+        """The fields that a column batch holds, in their order."""
+        return tuple(field for field in self.fields if not field.is_implied)
+
+    def in_parquet(self) -> "RecordKind":
+        """The kind without the fields that Parquet leaves out; nothing is padded there."""
+        fields = tuple(field for field in self.fields if field.column or field.is_implied)
+        return RecordKind(name=self.name, fields=fields)
+
+    def find(self, axis: Axis, role: Role) -> Field | None:
+        """The first field of this axis and role, or None."""
+        return next((f for f in self.fields if f.axis is axis and f.role is role), None)
+
+
+RAGGED, REFERENCE = LAYOUTS = ("ragged", "reference")
+"""How records of masked language modelling are laid out: as long as they are, or padded."""
+
+LABELLED, SAMPLES = "labelled", "samples"
+
+_OF_TOKENS = (INPUT_IDS, INPUT_MASK, SEGMENT_IDS)
+_OF_PREDICTIONS = (MASKED_LM_POSITIONS, MASKED_LM_IDS, MASKED_LM_WEIGHTS)
+
+
+def masked_lm_records(
+    layout: str,
+    *,
+    max_seq_length: int,
+    max_predictions_per_seq: int,
+    sentence_field: Field | None = NEXT_SENTENCE_LABELS,
+) -> RecordKind:
+    """Records of masked language modelling.
+
+    Args:
+      layout: "ragged": nothing is padded, and the row splits of the pieces into words are there.
+        "reference": Google's seven features, padded.
+      max_seq_length, max_predictions_per_seq: what "reference" pads to.
+      sentence_field: what is to be told of the two sentences; None: nothing.
+    """
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout is {layout!r}; {' or '.join(LAYOUTS)} is allowed")
+    of_instances = (sentence_field,) if sentence_field is not None else ()
+    fields = (*_OF_TOKENS, *of_instances, *_OF_PREDICTIONS)
+    if layout == RAGGED:
+        return RecordKind(name=RAGGED, fields=(*fields, INPUT_IDS_SPLITS))
+    padded_to = {Axis.TOKENS: max_seq_length, Axis.PREDICTIONS: max_predictions_per_seq}
+    return RecordKind(name=REFERENCE, fields=fields, padded_to=padded_to)
+
+
+def tokens_name(text: str) -> str:
+    """The ragged array of the tokens of one of `TEXTS`."""
+    return f"{text}_tokens"
+
+
+def num_tokens_name(text: str) -> str:
+    """The field that holds the number of tokens of one of `TEXTS`."""
+    return f"{text}_tokens_len"
+
+
+def labelled_records(*, num_texts: int, nested: bool) -> RecordKind:
+    """Records of labelled texts.
+
+    Args:
+      num_texts: 1, or 2 for pairs.
+      nested: whether the tokens of a text are [sentences, words, pieces] or [words, pieces].
+    """
+    fields = [LABEL]
+    for text in TEXTS[:num_texts]:
+        tokens = tokens_name(text)
+        fields += [
+            Field(text, BYTES, Axis.INSTANCES, Role.TEXT),
+            Field(num_tokens_name(text), INT64, Axis.INSTANCES, Role.LENGTHS),
+            Field(values_name(tokens), INT64, Axis.TOKENS, Role.IDS),
+        ]
+        axes = (Axis.SENTENCES, Axis.WORDS) if nested else (Axis.WORDS,)
+        for dimension, axis in enumerate(axes):
+            fields.append(Field(splits_name(tokens, dimension), INT64, axis, Role.SPLITS))
+    return RecordKind(name=LABELLED, fields=tuple(fields))
+
+
+GPT_SAMPLES = RecordKind(
+    name=SAMPLES,
+    fields=tuple(
+        Field(name, dtype, Axis.TOKENS, role, column=name)
+        for name, dtype, role in (
+            ("tokens", INT32, Role.IDS),
+            ("labels", INT32, Role.LABELS),
+            ("loss_mask", FLOAT32, Role.WEIGHTS),
+            ("position_ids", INT32, Role.POSITIONS),
+            ("segment_starts", INT32, Role.SEGMENTS),
+        )
+    ),
+)
+"""GPT samples: every field has as many values as a sample has tokens."""
+
+
+def draw_table(fields: Sequence[Field]) -> str:
+    """A Markdown table of fields, as the documentation holds it."""
+    lines = [
+        "| field | one for each of the | Example | Parquet | tensor |",
+        "|---|---|---|---|---|",
+    ]
+    for field in fields:
+        kind = "bytes" if field.dtype == BYTES else field.dtype.name
+        column = f"`{field.column}` {kind}" if field.column else "-"
+        tensor = "string" if field.dtype == BYTES else field.tensor_dtype.name
+        lines.append(
+            f"| `{field.name}` | {field.axis} | {field.feature_kind} | {column} | {tensor} |"
+        )
+    return "\n".join(lines)
