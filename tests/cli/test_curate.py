@@ -135,16 +135,16 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
         (["--explain="], "there is no step ''"),
         (
             ["--input_file=web=x,a=y", "--output_file=o", "--steps=length mix:epochs=[wep:2]"],
-            "step mix: epochs names 'wep'; there are the data sets web, a",
+            "step mix: epochs names 'wep'; the data sets are web, a",
         ),
         (
             ["--input_file=web=x,a=y", "--output_file=o", "--steps=mix:weights=[web:2]"],
-            "step mix: weights has none for the data set a",
+            "step mix: weights has no entry for the data set a",
         ),
         *(
             (
                 ["--input_file=web=x,a=y", "--output_file=o", f"--steps={step}:priority=wiki"],
-                f"step {step}: priority names 'wiki'; there are the data sets a, web",
+                f"step {step}: priority names 'wiki'; the data sets are a, web",
             )
             for step in ("exact_duplicates", "line_duplicates", "near_duplicates")
         ),

@@ -103,7 +103,7 @@ def check_priority(priority: Sequence[str], names: Sequence[str]) -> None:
     unknown = [name for name in priority if name not in names]
     if unknown:
         known = ", ".join(sorted(set(names)))
-        raise ValueError(f"priority names {unknown[0]!r}; there are the data sets {known}")
+        raise ValueError(f"priority names {unknown[0]!r}; the data sets are {known}")
 
 
 def read_roster(paths: Sequence[Path], sources: Sequence[str], priority: Sequence[str]) -> Roster:

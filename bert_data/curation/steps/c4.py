@@ -1,4 +1,4 @@
-"""C4's rules: lines that are sentences are kept, documents of few of them or of code are not."""
+"""C4's rules: keep the lines that are sentences, and the documents that have enough of them."""
 
 import dataclasses
 import functools
@@ -42,36 +42,37 @@ _LIST_FILE = "bad_words.txt"
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class C4(DocumentStep):
-    """Keeps the lines of a document that are sentences, and documents that have enough of them.
+    """Keeps the lines of a document that are sentences, and the documents that have enough of them.
 
     The rules are those of Raffel et al. 2020, "Exploring the limits of transfer learning with a
-    unified text-to-text transformer" (JMLR 21), section 2.2, in the order of the code that made C4
-    (TensorFlow Datasets, `c4_utils.py`), which also drops lines that speak of cookies or terms of
-    use and lines with a word of more than 1,000 characters, and takes citations such as [1] out of
-    lines. The numbers of sentences and of words of a line are those that datatrove quotes from the
-    paper; the code has 3 and 5. A word of a line is what stands between spaces. "Lorem ipsum" and
-    curly brackets count in lines that end as sentences do and are long enough, as in that code.
-    Removing duplicate spans and detecting the language, which the section describes too, are steps
-    of their own.
+    unified text-to-text transformer" (JMLR 21), section 2.2, in the order of the code that built C4
+    (TensorFlow Datasets, `c4_utils.py`). That code also drops lines that mention cookies or terms
+    of use and lines with a word of more than 1,000 characters, and removes citations such as [1]
+    from lines. The minimum numbers of sentences and of words per line are those that datatrove
+    quotes from the paper; the code uses 3 and 5. Words are separated by white space. As in that
+    code, "lorem ipsum" and curly brackets count only in lines that end like a sentence and are long
+    enough. Removing duplicate spans and detecting the language, which the section also describes,
+    are separate steps.
 
-    In texts without spaces between words (Chinese, Japanese, Thai, ...) words are counted as
-    letters by the mean number of letters of a word, and lines may end with 。！？”」』 and ។။ too;
-    of Thai and Lao, which put no marks there, with anything.
+    In scripts without spaces between words (Chinese, Japanese, Thai, ...) words are estimated from
+    the number of letters and the mean number of letters per word. There, lines may also end with
+    。！？”」』 or with the full stop of Khmer or Burmese; Thai and Lao do not mark the ends of
+    sentences, so their lines may end with anything.
 
     Attributes:
-      min_sentences: of the lines that are kept.
-      max_lorem_ipsum_lines: lines that say "lorem ipsum".
-      max_curly_bracket_lines: lines with "{".
-      max_bad_words: places in the document where a phrase of `bad_words` stands, whatever its case.
-      min_words_per_line: a line of fewer is dropped.
-      max_word_characters: a line with a longer word is dropped.
-      terminal_punctuation: a line that ends with none of these, or with "...", is dropped; without
-        any, no line is.
-      bad_words: file of words and phrases, one a line.
-      removes_javascript_lines: whether lines are dropped that say "javascript".
-      removes_policy_lines: whether lines are dropped that speak of cookies or terms of use.
-      removes_citations: whether [1], [], [edit] and [citation needed] are taken out.
-      language: of documents whose field `language` does not tell it; for sentences.
+      min_sentences: in the lines that are kept.
+      max_lorem_ipsum_lines: lines that contain "lorem ipsum".
+      max_curly_bracket_lines: lines that contain "{".
+      max_bad_words: occurrences of phrases of `bad_words` in the document, whatever their case.
+      min_words_per_line: lines with fewer words are dropped.
+      max_word_characters: lines with a longer word are dropped.
+      terminal_punctuation: lines that end with none of these marks, or with "...", are dropped; if
+        empty, no line is dropped for its ending.
+      bad_words: file of words and phrases, one per line.
+      removes_javascript_lines: drop lines that contain "javascript".
+      removes_policy_lines: drop lines that mention cookies or terms of use.
+      removes_citations: remove [1], [], [edit] and [citation needed].
+      language: of documents whose `language` field is not set; used to split sentences.
     """
 
     name = "c4"
@@ -113,7 +114,9 @@ class C4(DocumentStep):
             check_language(self.language)
         marks = self.terminal_punctuation
         if not all(isinstance(each, str) and each for each in marks):
-            raise ValueError(f"terminal_punctuation is {marks!r}; marks are allowed")
+            raise ValueError(
+                f"terminal_punctuation is {marks!r}; it must be a list of non-empty marks"
+            )
 
     def prepare(self, folder: Path) -> None:
         """Copies the list of bad words."""
@@ -128,9 +131,9 @@ class C4(DocumentStep):
         return functools.partial(self._judge, phrases=phrases)
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """A list of bad words that no document fell by."""
+        """Says so if no document was rejected for a bad word."""
         if self.bad_words and not counted.get("max_bad_words"):
-            return f"no document has the bad words of {self.bad_words}"
+            return f"no document contains a phrase of {self.bad_words}"
         return None
 
     def judge(self, document: Document) -> Verdict:
@@ -199,9 +202,9 @@ class C4(DocumentStep):
 
 
 def _num_words(words: Words, lines: SpacedLines, letters: float) -> NDArray[np.float64]:
-    """float64 [lines], the words of each: letters without spaces are parts of one."""
+    """Return float64 [lines], words per line; a letter of an unspaced script is part of one."""
     first, last = np.searchsorted(words.starts, [lines.starts, lines.ends])
-    num_before = np.zeros((2, len(words) + 1), np.int64)  # whole numbers: exact
+    num_before = np.zeros((2, len(words) + 1), np.int64)  # integers, so that differences are exact
     np.cumsum(~words.is_symbol, out=num_before[0, 1:])
     np.cumsum(words.is_unspaced, out=num_before[1, 1:])
     num_all, num_unspaced = num_before[:, last] - num_before[:, first]
@@ -209,7 +212,7 @@ def _num_words(words: Words, lines: SpacedLines, letters: float) -> NDArray[np.f
 
 
 def _encodable(text: str) -> str:
-    """The text, with a replacement mark for each surrogate, which no sentence splitter takes."""
+    """Replace lone surrogates, which the sentence splitter cannot encode."""
     return text.encode(errors="replace").decode() if not text.isascii() else text
 
 
@@ -220,5 +223,5 @@ def _read_list(path: str) -> list[str]:
         raise ValueError(f"bad_words is {path!r}, which cannot be read: {error}") from None
     phrases = [line.strip() for line in lines if line.strip()]
     if not phrases:
-        raise ValueError(f"bad_words is {path!r}, which has no word")
+        raise ValueError(f"bad_words is {path!r}, which contains no words")
     return phrases

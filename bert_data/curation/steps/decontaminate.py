@@ -1,4 +1,4 @@
-"""Documents that hold what a model is to be evaluated with."""
+"""Remove evaluation data: documents that share long runs of words with evaluation sets."""
 
 import dataclasses
 import functools
@@ -30,7 +30,7 @@ from bert_data.text.formats import read_documents
 
 _OWN_TEXTS = "evaluation_texts"
 _DROP, _CUT = _ACTIONS = ("drop", "cut")
-_TOLD_CHARACTERS = 1000  # of a word there is no end
+_TOLD_CHARACTERS = 1000  # a match may run to the last word
 MATCHED_NGRAM = "matched_ngram"
 """Name of what is told of a matching document: the first n-gram, and whose files it is from."""
 
@@ -40,31 +40,32 @@ MATCHED_NGRAM = "matched_ngram"
 class Decontaminate(DocumentStep):
     """Drops or cuts documents that share runs of 13 words with evaluation sets.
 
-    Brown et al. 2020, "Language models are few-shot learners" (arXiv:2005.14165), appendix C: words
-    in lower case without punctuation, n-grams of 13. What GPT-3 did with a match is `action: cut`:
-    it is removed with 200 characters on each side, pieces of less than 200 characters are removed,
-    too, and a document that falls into more than 10 pieces is rejected. With `action: drop`, as in
-    most later work, a document is rejected if more than a share of its words is in matches. (GPT-3
-    also left out n-grams that are in more than 10 documents; this does not.)
+    The method is that of Brown et al. 2020, "Language models are few-shot learners"
+    (arXiv:2005.14165), appendix C: n-grams of 13 words in lower case without punctuation. With
+    `action: cut`, a match is treated as GPT-3 did: it is removed together with 200 characters on
+    each side, remaining pieces of less than 200 characters are removed too, and a document that
+    falls into more than 10 pieces is rejected. With `action: drop`, as in most later work, a
+    document is rejected if too large a share of its words lies in matches. (GPT-3 also ignored
+    n-grams that occur in more than 10 documents; this step does not.)
 
-    A Chinese or Japanese character is a word: 13 of them are a shorter text than 13 words, and a
-    greater `ngram_size` suits them.
+    A Chinese or Japanese character counts as a word. Thirteen characters are a shorter text than
+    thirteen words, so choose a larger `ngram_size` for these languages.
 
-    The value measured is that share, or the number of pieces; the ledger also has the first
-    n-gram that matched and the evaluation sets that have it. Texts of fewer words than an n-gram
-    cannot be found, which is told in the log.
+    The measured value is the share of words in matches, or the number of pieces. The ledger also
+    records the first n-gram that matched and the evaluation sets that contain it. Evaluation texts
+    with fewer words than an n-gram cannot be found; a warning counts them.
 
     Attributes:
-      evaluation_sets: paths and patterns of files of any text format.
-      evaluation_texts: more texts to look for.
-      text_fields: fields (JSON) or columns (Parquet) of their texts; all are looked for, and a row
-        may lack some of several.
-      ngram_size: words of an n-gram, >= 2.
+      evaluation_sets: paths and patterns of files in any text format.
+      evaluation_texts: further texts to look for.
+      text_fields: fields (JSON) or columns (Parquet) that hold the texts. All of them are used; if
+        there are several, a row may lack some.
+      ngram_size: words per n-gram, >= 2.
       action: "drop" or "cut".
-      max_overlap: share of its words in matches with which a document is not dropped, in [0, 1].
-      max_pieces: pieces that a document may be cut into.
-      margin: characters that are cut off on each side of a match.
-      shortest_piece: characters of a piece that is left.
+      max_overlap: largest share of words in matches that a kept document may have, in [0, 1].
+      max_pieces: number of pieces that a document may be cut into.
+      margin: characters that are removed on each side of a match.
+      shortest_piece: characters that a remaining piece must have.
     """
 
     name = "decontaminate"
@@ -93,9 +94,9 @@ class Decontaminate(DocumentStep):
             if isinstance(getattr(self, field), str):
                 object.__setattr__(self, field, (getattr(self, field),))
         if not (self.evaluation_sets or self.evaluation_texts):
-            raise ValueError("evaluation_sets is empty; files or evaluation_texts are needed")
+            raise ValueError("evaluation_sets is empty; name files, or give evaluation_texts")
         if not self.text_fields:
-            raise ValueError("text_fields is empty; one or more are needed")
+            raise ValueError("text_fields is empty; name at least one field")
         if not isinstance(self.ngram_size, int) or self.ngram_size < 2:
             raise ValueError(f"ngram_size is {self.ngram_size!r}; a whole number >= 2 is allowed")
         if self.action not in _ACTIONS:
@@ -189,7 +190,7 @@ class Decontaminate(DocumentStep):
         return [(begin, end) for begin, end in pieces if end - begin >= max(self.shortest_piece, 1)]
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Tells which evaluation sets matched nothing."""
+        """Name the evaluation sets that matched nothing."""
         idle = [path for path in self._sets() if not counted.get(matches_of(path))]
         if not idle:
             return None
@@ -197,14 +198,14 @@ class Decontaminate(DocumentStep):
 
 
 def matches_of(path: str) -> str:
-    """What the matches with an evaluation set are counted as."""
+    """The name under which matches with an evaluation set are counted."""
     return f"n-grams of {path}"
 
 
 def read_texts(path: str, fields: Sequence[str]) -> Iterator[str]:
-    """The texts of a file's fields, one field after the other.
+    """Yield the texts in the given fields of a file, one field after the other.
 
-    Of several fields a row may lack some, which is told in the log.
+    If there are several fields, rows may lack some; the log counts them.
 
     Raises:
       ValueError: there is only one field, and a row or the file lacks it.
@@ -221,6 +222,6 @@ def read_texts(path: str, fields: Sequence[str]) -> Iterator[str]:
         except ValueError as error:
             if on_error == STRICT:
                 raise ValueError(f"text_fields {field}: {error}") from None
-            logging.warning("evaluation set: %s", error)  # a file of columns that has no such one
+            logging.warning("evaluation set: %s", error)  # a Parquet file without this column
         if num_skipped:
             logging.warning("evaluation set %s: %d rows have no %r", path, num_skipped, field)

@@ -1,4 +1,4 @@
-"""Documents that are the same but for case, spaces and the like, over all data sets."""
+"""Remove documents that are equal up to case, white space and the like, across all data sets."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,20 +24,21 @@ from bert_data.curation.verdict import Verdict
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExactDuplicates(CorpusStep):
-    """Of documents with the same normal form, keeps one.
+    """Keeps one of all documents that have the same normal form.
 
-    Normal forms are compared by a hash of 128 bits (XXH3). Which copy is kept is decided by the
-    order of data sets, then the longest, then by a hash of the id: never by the order of files. The
-    value measured is which copy a document is, from 1.
+    Normal forms are compared by a 128-bit hash (XXH3). The copy that is kept comes from the data
+    set with the highest priority; among those it is the longest, and among equally long ones the
+    first by a hash of its id. The order of files does not matter. The measured value is the rank of
+    a document among its copies, from 1.
 
     Attributes:
-      max_copies: how many of a document are kept, >= 1.
+      max_copies: number of copies to keep, >= 1.
       unicode_form: "NFKC", "NFC" or "none".
-      ignore_case: whether case does not matter.
-      ignore_whitespace: whether it does not matter how much there is between words, and around all.
-      ignore_punctuation: whether punctuation does not matter.
-      priority: names of data sets, the one first whose copy is kept; the others are behind them,
-        in the order of the pipeline.
+      ignore_case: treat upper and lower case as equal.
+      ignore_whitespace: treat any run of white space as one space, and ignore it at both ends.
+      ignore_punctuation: ignore punctuation.
+      priority: names of data sets, highest priority first; data sets that are not named follow in
+        the order of the pipeline.
     """
 
     name = "exact_duplicates"
@@ -56,11 +57,11 @@ class ExactDuplicates(CorpusStep):
         take_priority(self)
 
     def check_data_sets(self, names: Sequence[str]) -> None:
-        """The priority names data sets of the pipeline."""
+        """Check that `priority` names data sets of the pipeline."""
         check_priority(self.priority, names)
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
-        """Writes the hashes of normal forms, sizes and ids."""
+        """Write the hashes of the normal forms, the sizes and the ids."""
         normalization = Normalization(
             form=self.unicode_form,
             ignore_case=self.ignore_case,
@@ -76,7 +77,7 @@ class ExactDuplicates(CorpusStep):
         write_digests(path, digests)
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
-        """Numbers the copies of each document, best first. Memory: some 100 bytes a document."""
+        """Number each document's copies, best first; takes about 100 bytes per document."""
         roster = read_roster(paths, sources, self.priority)
         kept, copies = np.arange(len(roster)), np.ones(len(roster))
         for ranks in groups_of_equals(paths, roster):
@@ -87,5 +88,5 @@ class ExactDuplicates(CorpusStep):
     def judge_shard(
         self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Rejects copies."""
+        """Reject surplus copies."""
         return judge_duplicates(folder, shard, documents, "max_copies", self.max_copies)

@@ -1,4 +1,4 @@
-"""Makes text of pages: what a reader sees of their main content."""
+"""Extract the text of web pages: the main content as a reader sees it."""
 
 import dataclasses
 import re
@@ -21,22 +21,23 @@ _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Extract(DocumentStep):
-    """Makes text of HTML; other documents stay as they are.
+    """Extracts the text of HTML pages; leaves other documents as they are.
 
-    A document is HTML if its field `content_type` says so, or, if it has none, by a tag `<html>`,
-    `<head>`, `<body>` or a doctype in its first 1,000 characters. The text is resiliparse's
-    (Bevendorff et al. 2018, "Elastic ChatNoir"): lines, paragraphs and lists are kept; then
-    `content_type` is "text/plain". Pages that would take a parser hours are rejected by their depth
-    and attributes; browsers cut off the depth, too (Chromium at 512).
+    A document is HTML if its field `content_type` says so or, without that field, if its first
+    1,000 characters contain a doctype or one of the tags `<html>`, `<head>` and `<body>`. The text
+    is extracted by resiliparse (Bevendorff et al. 2018, "Elastic ChatNoir"), which preserves lines,
+    paragraphs and lists; `content_type` then becomes "text/plain". Pages that would keep a parser
+    busy for hours are rejected for their depth or their number of attributes. Browsers limit the
+    depth, too (Chromium to 512).
 
     Attributes:
       main_content: leave out navigation, headers, footers and the like.
-      comments: comments of readers are content.
-      alt_texts: take the texts that stand for images.
-      links: tell the targets of links.
-      list_bullets: put a bullet or number before the items of lists.
-      max_depth: elements of a page that are open at a place, at most.
-      max_attributes: attributes of a tag, at most; fewer than 256 are not counted.
+      comments: treat readers' comments as content.
+      alt_texts: include the alternative texts of images.
+      links: include the targets of links.
+      list_bullets: put a bullet or number before list items.
+      max_depth: largest number of nested elements.
+      max_attributes: largest number of attributes of a tag; fewer than 256 are not counted.
     """
 
     name = "extract"
@@ -65,7 +66,7 @@ class Extract(DocumentStep):
                 raise ValueError(f"{field} is {value}; {least} or more is allowed")
 
     def judge(self, document: Document) -> Verdict:
-        """Makes text of a page, or rejects it if no parser should read it."""
+        """Extract the text of a page, or reject it if no parser should read it."""
         if not is_html(document):
             return Verdict(document)
         tags = measure_tags(document.text, few_attributes=_FEW_ATTRIBUTES)
@@ -80,11 +81,11 @@ class Extract(DocumentStep):
         return Verdict(plain, measured, {"pages": 1})
 
     def extract(self, page: str) -> str:
-        """The text of a page."""
+        """Return the text of a page."""
         html2text = load_package("resiliparse.extract.html2text", "the step extract")
         try:
             page.encode()
-        except UnicodeEncodeError:  # halves of surrogate pairs
+        except UnicodeEncodeError:  # lone surrogates
             page = page.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         text = html2text.extract_plain_text(
             page,
@@ -98,12 +99,12 @@ class Extract(DocumentStep):
         return _BLANK_LINES.sub("\n\n", text).strip()
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Tells if there was no page."""
-        return None if counted.get("pages") else "no document was HTML; all stay as they are"
+        """Say so if no document was a page."""
+        return None if counted.get("pages") else "no document was HTML; none was changed"
 
 
 def is_html(document: Document) -> bool:
-    """Whether a document is HTML, by its field `content_type` or its first tags."""
+    """Whether a document is HTML, according to its field `content_type` or its first tags."""
     content_type = document.fields.get("content_type")
     if isinstance(content_type, str) and content_type.strip():
         return content_type.partition(";")[0].strip().lower() in HTML_TYPES

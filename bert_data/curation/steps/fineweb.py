@@ -1,4 +1,4 @@
-"""FineWeb's rules of quality: lines that end as sentences do, are not short, and not said twice."""
+"""FineWeb's quality rules: lines end like sentences, are not too short, and do not repeat."""
 
 import dataclasses
 from typing import ClassVar
@@ -14,34 +14,34 @@ from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.thresholds import check_thresholds, measure_rules
 from bert_data.curation.verdict import Verdict
 
-_LETTERS_OF_ENGLISH_WORD = 5  # and its space: 30 characters are some six words
+_LETTERS_OF_ENGLISH_WORD = 5  # with its space, so 30 characters are about six words
 
 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FineWeb(DocumentStep):
-    """Rejects documents whose lines are no prose.
+    """Rejects documents whose lines do not look like prose.
 
-    The rules are those of Penedo et al. 2024, "The FineWeb datasets: decanting the web for the
-    finest text data at scale" (arXiv:2406.17557), section 3.6, and the one of newlines that stands
-    beside them in datatrove, with the paper's thresholds. datatrove, which made the data set,
-    rejects characters of duplicate lines from 0.01 on; that is
-    `max_duplicate_line_character_fraction: 0.01` here. What the paper leaves open is decided as in
-    datatrove: blank lines are left out; marks that end sentences are those of all scripts, and must
-    be the last character of a line; of equal lines the first is no duplicate; newlines are no
-    characters, but are counted for each word (symbols are words).
+    The rules and thresholds are those of Penedo et al. 2024, "The FineWeb datasets: decanting the
+    web for the finest text data at scale" (arXiv:2406.17557), section 3.6, and the newline rule
+    that accompanies them in datatrove. datatrove, which built the data set, rejects documents from
+    a duplicate-line character fraction of 0.01; for that, set
+    `max_duplicate_line_character_fraction: 0.01`. Where the paper is silent, this step follows
+    datatrove: blank lines are ignored; sentence-ending marks of all scripts count, but only as the
+    last character of a line; the first of several equal lines is not a duplicate; newlines are not
+    characters, but they are counted per word (and symbols are words).
 
-    In texts without spaces between words (Chinese, Japanese, Thai, ...) words are counted as
-    letters by the mean number of letters of a word, and a line is short if it has as few words as
-    an English one of `short_line_characters`: 11 characters of Chinese. Thai and Lao put no marks
-    at the ends of sentences, so lines that end with one are not counted in them.
+    In scripts without spaces between words (Chinese, Japanese, Thai, ...) words are estimated from
+    the number of letters and the mean number of letters per word, and a line is short if it has as
+    few words as an English line of `short_line_characters`: 11 characters of Chinese. Thai and Lao
+    do not mark the ends of sentences, so `min_terminal_line_fraction` does not apply to them.
 
     Attributes:
-      min_terminal_line_fraction: lines that end with a mark that ends sentences.
-      max_short_line_fraction: lines of at most `short_line_characters`.
-      max_duplicate_line_character_fraction: characters of lines that stood there before.
-      max_newline_word_ratio: newlines for each word.
-      short_line_characters: of a short line, at most.
+      min_terminal_line_fraction: share of lines that end with a sentence-ending mark.
+      max_short_line_fraction: share of lines of at most `short_line_characters`.
+      max_duplicate_line_character_fraction: share of characters in lines that occurred before.
+      max_newline_word_ratio: newlines per word.
+      short_line_characters: length of the longest short line.
     """
 
     name = "fineweb"
@@ -70,7 +70,7 @@ class FineWeb(DocumentStep):
             raise ValueError(f"short_line_characters is {characters!r}; a number >= 0 is allowed")
 
     def judge(self, document: Document) -> Verdict:
-        """Measures the rules; of a text without words or lines they are 0."""
+        """Measure the rules; a text without words or lines measures 0."""
         words = document.words
         letters = letters_per_word(words)
         max_short = self.short_line_characters

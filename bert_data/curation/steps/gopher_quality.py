@@ -1,4 +1,4 @@
-"""Gopher's rules of quality: a text of words, neither too short nor of symbols, lists or stubs."""
+"""Gopher's quality rules: reject texts that are too short, or mostly symbols, lists or stubs."""
 
 import dataclasses
 import functools
@@ -30,30 +30,31 @@ class GopherQuality(DocumentStep):
     """Rejects documents that are unlikely to be prose.
 
     The rules and thresholds are those of Rae et al. 2021, "Scaling language models: methods,
-    analysis and insights from training Gopher" (arXiv:2112.11446), A1.1. What the paper leaves
-    open is decided as in datatrove: punctuation marks and symbols are no words where words and
-    their lengths are counted, and are where something is counted a word; stop words are those as
-    they are written, each counts once; "…" and "..." are ellipses; blank lines are lines.
+    analysis and insights from training Gopher" (arXiv:2112.11446), A1.1. Where the paper is silent,
+    this step follows datatrove: punctuation marks and symbols do not count as words where words and
+    their lengths are counted, but they do where something is counted per word; stop words are
+    matched in lower case as written, and each counts once; both "…" and "..." are ellipses; blank
+    lines are lines.
 
-    In texts without spaces between words (Chinese, Japanese, Thai, ...) words are counted as
-    letters by the mean number of letters of a word, the mean length of words is not measured, each
-    letter is an alphabetic word, and stop words are looked for anywhere in the text. Stop words are
-    those of the document's language, which is in its field `language` or told by the parameter or
-    by its letters; for a language that has none here, they are not measured. Nor is the mean length
-    of Korean words, whose characters are syllables.
+    In scripts without spaces between words (Chinese, Japanese, Thai, ...) words are estimated from
+    the number of letters and the mean number of letters per word, the mean word length is not
+    measured, each letter is an alphabetic word, and stop words may occur anywhere in the text. The
+    stop words are those of the document's language, which comes from its field `language`, from the
+    parameter, or from its letters; languages without a list of stop words are not measured. Nor is
+    the mean word length of Korean, whose characters are syllables.
 
     Attributes:
-      min_words: words with a letter or a number, at least.
-      max_words: at most.
-      min_mean_word_length: characters of these words, on average.
-      max_mean_word_length: at most.
-      max_symbol_word_ratio: hash signs for each word (symbols count here), or ellipses.
-      max_bullet_line_fraction: lines that begin with a bullet.
-      max_ellipsis_line_fraction: lines that end with an ellipsis.
-      min_alphabetic_word_fraction: words with a letter among all, symbols too.
-      min_stop_words: different ones that must be there.
-      language: of documents whose field `language` does not tell it; a code such as "en".
-      stop_words: those to look for instead, in all documents.
+      min_words: least number of words that contain a letter or a digit.
+      max_words: largest number of these words.
+      min_mean_word_length: least mean number of characters of these words.
+      max_mean_word_length: largest mean number of characters of these words.
+      max_symbol_word_ratio: hash signs per word (symbols are words here), and likewise ellipses.
+      max_bullet_line_fraction: share of lines that begin with a bullet.
+      max_ellipsis_line_fraction: share of lines that end with an ellipsis.
+      min_alphabetic_word_fraction: share of words, symbols included, that contain a letter.
+      min_stop_words: least number of different stop words.
+      language: of documents whose `language` field is not set; a code such as "en".
+      stop_words: stop words to use for all documents instead.
       bullets: characters that are bullets.
     """
 
@@ -93,9 +94,9 @@ class GopherQuality(DocumentStep):
     def __post_init__(self) -> None:
         check_thresholds(self)
         if not all(isinstance(each, str) and len(each) == 1 for each in self.bullets):
-            raise ValueError(f"bullets are {self.bullets!r}; single characters are allowed")
+            raise ValueError(f"bullets is {self.bullets!r}; it must be a list of single characters")
         if not all(isinstance(each, str) and each.strip() == each for each in self.stop_words):
-            raise ValueError(f"stop_words are {self.stop_words!r}; words are allowed")
+            raise ValueError(f"stop_words is {self.stop_words!r}; it must be a list of words")
         if self.language and not self.stop_words and not stop_words(language_code(self.language)):
             known = ", ".join(STOP_WORDS)
             raise ValueError(

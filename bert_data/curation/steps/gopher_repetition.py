@@ -1,4 +1,4 @@
-"""Gopher's rules of repetition: lines, paragraphs and n-grams that a text says again and again."""
+"""Gopher's repetition rules: reject texts that repeat lines, paragraphs or n-grams."""
 
 import dataclasses
 from typing import ClassVar
@@ -20,32 +20,32 @@ _REPEATED_ORDERS = (5, 6, 7, 8, 9, 10)
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GopherRepetition(DocumentStep):
-    """Rejects documents that repeat themselves.
+    r"""Rejects documents that repeat themselves.
 
     The rules and thresholds are those of Rae et al. 2021, "Scaling language models: methods,
-    analysis and insights from training Gopher" (arXiv:2112.11446), A1.1 and table A1. What the
-    paper leaves open is decided as in datatrove: of equal lines, paragraphs or n-grams the first
-    is no repetition; lines stand between runs of "\\n", paragraphs between two or more of them;
-    characters count as a share of all of the text's; the most frequent n-gram has a space between
-    its words; repeated n-grams are found from left to right and do not overlap.
+    analysis and insights from training Gopher" (arXiv:2112.11446), A1.1 and table A1. Where the
+    paper is silent, this step follows datatrove: the first of several equal lines, paragraphs or
+    n-grams is not a repetition; runs of "\n" separate lines, and two or more of them paragraphs;
+    shares of characters are shares of the whole text; the most frequent n-gram has one space
+    between its words; repeated n-grams are found from left to right and do not overlap.
 
-    In texts without spaces between words (Chinese, Japanese, Thai, ...) each letter is a word, and
-    an n-gram has as many of them as n words have on average: 9 Chinese characters are a 5-gram.
+    In scripts without spaces between words (Chinese, Japanese, Thai, ...) each letter is a word,
+    and an n-gram has as many letters as n words have on average: 9 Chinese characters are a 5-gram.
 
     Attributes:
-      max_duplicate_line_fraction: of the lines, those that stood there before.
-      max_duplicate_paragraph_fraction: of the paragraphs.
-      max_duplicate_line_character_fraction: of the characters, those of such lines.
-      max_duplicate_paragraph_character_fraction: of the characters, those of such paragraphs.
-      max_top_2_gram_fraction: of the characters, those of the most frequent 2-gram.
-      max_top_3_gram_fraction: 3-gram.
-      max_top_4_gram_fraction: 4-gram.
-      max_duplicate_5_gram_fraction: of the characters, those of 5-grams that stood there before.
-      max_duplicate_6_gram_fraction: 6-grams.
-      max_duplicate_7_gram_fraction: 7-grams.
-      max_duplicate_8_gram_fraction: 8-grams.
-      max_duplicate_9_gram_fraction: 9-grams.
-      max_duplicate_10_gram_fraction: 10-grams.
+      max_duplicate_line_fraction: share of lines that occurred before.
+      max_duplicate_paragraph_fraction: share of paragraphs that occurred before.
+      max_duplicate_line_character_fraction: share of characters in such lines.
+      max_duplicate_paragraph_character_fraction: share of characters in such paragraphs.
+      max_top_2_gram_fraction: share of characters in the most frequent 2-gram.
+      max_top_3_gram_fraction: likewise for 3-grams.
+      max_top_4_gram_fraction: likewise for 4-grams.
+      max_duplicate_5_gram_fraction: share of characters in 5-grams that occurred before.
+      max_duplicate_6_gram_fraction: likewise for 6-grams.
+      max_duplicate_7_gram_fraction: likewise for 7-grams.
+      max_duplicate_8_gram_fraction: likewise for 8-grams.
+      max_duplicate_9_gram_fraction: likewise for 9-grams.
+      max_duplicate_10_gram_fraction: likewise for 10-grams.
     """
 
     name = "gopher_repetition"
@@ -77,7 +77,7 @@ class GopherRepetition(DocumentStep):
         check_thresholds(self)
 
     def judge(self, document: Document) -> Verdict:
-        """Measures all thirteen rules; each is 0 of an empty text."""
+        """Measure all thirteen rules; an empty text measures 0 for each."""
         words = document.words
         num_characters = max(1, len(document.text))
         lines, paragraphs = repeated_lines(words, count_blank=True), repeated_paragraphs(words)

@@ -1,4 +1,4 @@
-"""Tells the language of documents, and keeps those of a language that is told with certainty."""
+"""Identify the language of documents, and keep those whose language is certain and wanted."""
 
 import dataclasses
 import functools
@@ -26,19 +26,20 @@ _NUM_LANGUAGES = 176
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Language(DocumentStep):
-    """Tells the language of documents by fastText, and keeps those that it is certain of.
+    """Identifies the language of documents with fastText, and keeps those it is certain of.
 
     The model is lid.176.ftz (Joulin et al. 2016, "Bag of tricks for efficient text
     classification"), as in CCNet (Wenzek et al. 2020) and RefinedWeb, whose threshold is the
-    default (Penedo et al. 2023, 3.1). Codes are the model's: ISO 639-1 where there is one, as "en",
-    "zh", "ja", else 639-3, as "yue", "arz". Language and score go into the fields `language` and
-    `language_score`; a text without a visible character is of "und", with the score 0.
+    default (Penedo et al. 2023, 3.1). Language codes are the model's: ISO 639-1 where one exists
+    ("en", "zh", "ja"), otherwise ISO 639-3 ("yue", "arz"). The fields `language` and
+    `language_score` receive the result; a text without visible characters gets "und" and a score of
+    0.
 
     Attributes:
-      languages: codes of those to keep; none: all.
-      min_score: probability that the model gives, at least.
-      min_score_by_language: other thresholds, by code.
-      num_characters: so many characters of the text are looked at, the first ones.
+      languages: codes of the languages to keep; empty: all.
+      min_score: least probability that the model must give.
+      min_score_by_language: other thresholds, by language code.
+      num_characters: number of characters, from the start of the text, that the model reads.
     """
 
     name = "language"
@@ -69,10 +70,12 @@ class Language(DocumentStep):
         unknown = [code for code in named if code not in known_languages()] if named else []
         if unknown:
             known = ", ".join(sorted(known_languages()))
-            raise ValueError(f"the model knows no language {unknown[0]!r}; it knows {known}")
+            raise ValueError(
+                f"the model does not know the language {unknown[0]!r}; it knows {known}"
+            )
 
     def judge(self, document: Document) -> Verdict:
-        """Tells the language of a document, and measures both rules."""
+        """Identify the language of a document, and measure both rules."""
         language, score = identify(document.text[: self.num_characters])
         measured = [
             measure("min_score", score, self.min_score_by_language.get(language, self.min_score))
@@ -85,7 +88,7 @@ class Language(DocumentStep):
         return Verdict(told, tuple(measured), counted={language: 1})
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Tells which of the languages no document was of."""
+        """Name the wanted languages that no document was in."""
         missing = [code for code in self.languages if not counted.get(code)]
         return f"no document is of the language {', '.join(missing)}" if missing else None
 

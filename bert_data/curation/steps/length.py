@@ -1,4 +1,4 @@
-"""The step `length`: documents of so many words, at least and at most."""
+"""The step `length`: keep documents whose number of words lies between two bounds."""
 
 import dataclasses
 import math
@@ -11,13 +11,13 @@ from bert_data.curation.verdict import Verdict, measure
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Length(DocumentStep):
-    """Keeps documents of a length: short ones say little, and very long ones are often no prose.
+    """Keeps documents of a moderate length: short ones say little, very long ones are rarely prose.
 
-    Dolma (Soldaini et al. 2024, section 5.1) leaves pages of Wikipedia with 25 words or fewer out.
+    Dolma (Soldaini et al. 2024, section 5.1) removes Wikipedia pages of 25 words or fewer.
 
     Attributes:
-      min_words: words, as all steps count them (`bert_data.curation.words`), at least.
-      max_words: at most.
+      min_words: least number of words, as all steps count them (`bert_data.curation.words`).
+      max_words: largest number of words.
     """
 
     name = "length"
@@ -40,7 +40,7 @@ class Length(DocumentStep):
             )
 
     def judge(self, document: Document) -> Verdict:
-        """Counts the words."""
+        """Count the words."""
         count = len(document.words)
         measured = (
             measure("min_words", count, self.min_words),

@@ -1,4 +1,4 @@
-"""Keeps documents of allowed licences, by a field or by what the text tells."""
+"""Keep documents under allowed licences, found in a field or in the text."""
 
 import dataclasses
 import re
@@ -22,17 +22,17 @@ _AND = re.compile(r"\s+AND\s+")
 class Licence(DocumentStep):
     """Keeps documents whose licence is in a list.
 
-    The licence is what a field of the document says; if it has none, what its text tells: addresses
-    and names of Creative Commons, SPDX's marks, "licensed under the MIT License" and the like, in
-    English and Chinese. Of several, all must be allowed, but of "MIT OR GPL-3.0" one. Names are
-    compared as SPDX writes them: "CC BY 4.0", "cc-by-4.0" and the licence's address are the same,
-    "cc-by" stands for all its versions, and not for "cc-by-nc".
+    The licence comes from a field of the document or, if no field has one, from its text: URLs and
+    names of Creative Commons, SPDX identifiers, "licensed under the MIT License" and the like, in
+    English and Chinese. If there are several licences, all must be allowed; of alternatives such as
+    "MIT OR GPL-3.0", one is enough. Names are compared in SPDX's form: "CC BY 4.0", "cc-by-4.0" and
+    the licence's URL are the same, and "cc-by" stands for all its versions, but not for "cc-by-nc".
 
     Attributes:
       allowed: names of licences.
-      fields: names of fields that may have the licence, the first one that has it counts.
-      from_text: look into texts of documents without such a field.
-      unknown: what becomes of documents that tell no licence: "reject" or "keep".
+      fields: names of fields that may hold the licence; the first that does counts.
+      from_text: search the text of documents without such a field.
+      unknown: what to do with documents without a known licence: "reject" or "keep".
     """
 
     name = "licence"
@@ -51,12 +51,12 @@ class Licence(DocumentStep):
 
     def __post_init__(self) -> None:
         if not self.allowed or not all(map(normal_licence, self.allowed)):
-            raise ValueError(f"allowed is {self.allowed!r}; one or more names are needed")
+            raise ValueError(f"allowed is {self.allowed!r}; name at least one licence")
         if self.unknown not in UNKNOWN:
-            raise ValueError(f"unknown is {self.unknown!r}; keep or reject is allowed")
+            raise ValueError(f"unknown is {self.unknown!r}; it must be keep or reject")
 
     def judge(self, document: Document) -> Verdict:
-        """Compares the licences of a document with the list."""
+        """Compare the licences of a document with the list."""
         told = self._told(document)
         if not told:
             is_rejected = self.unknown == REJECT
@@ -88,7 +88,7 @@ class Licence(DocumentStep):
         )
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Tells if no document had an allowed licence."""
+        """Say so if no document had an allowed licence."""
         if counted.get(_ALLOWED):
             return None
         return f"no document has one of the licences {', '.join(self.allowed)}"

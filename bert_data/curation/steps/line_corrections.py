@@ -1,4 +1,4 @@
-"""Corrects the lines of web pages: drops or edits those that are no text."""
+"""Correct the lines of web pages: drop or edit those that are page furniture, not text."""
 
 import dataclasses
 import re
@@ -25,24 +25,24 @@ _MAX_SHORT_CHARACTERS = 400
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LineCorrections(DocumentStep):
-    """Drops lines that are no text, takes phrases of web pages out of short ones.
+    """Drops lines that are page furniture, and removes phrases of web pages from short lines.
 
-    RefinedWeb's line-wise corrections (Penedo et al. 2023, G.2). A line is dropped if it is mostly
-    of upper-case letters, only of numbers, a counter ("3 likes"), or one word. A short line is
-    edited if it has navigation at its begin ("Sign in |"), a call at its end ("Read more..."), or
-    another such phrase anywhere ("items in cart"); what is left is dropped if it is one word. A
-    menu (three short items or more with marks between them) is dropped. The
-    document falls if the words of all these lines are more than 5% of its own. Phrases and counters
-    are known in English and Chinese. In Chinese, 1.8 letters are counted a word.
+    These are RefinedWeb's line-wise corrections (Penedo et al. 2023, G.2). A line is dropped if it
+    is mostly upper case, consists of numbers only, is a counter ("3 likes"), or has one word. A
+    short line is edited if it begins with navigation ("Sign in |"), ends with a call to action
+    ("Read more..."), or contains another such phrase ("items in cart"); if one word is left, the
+    line is dropped. Menus (three or more short items with separators between them) are dropped. The
+    document is rejected if these lines hold more than 5% of its words. Phrases and counters are
+    known in English and Chinese. In Chinese, 1.8 letters count as a word.
 
     Attributes:
-      max_corrected_fraction: words of lines that were dropped or edited, among all.
-      uppercase_fraction: a line is dropped if a greater part of its letters is upper-case.
-      short_line_words: lines of at most so many words are looked through for phrases.
-      numeric: drop lines of numbers alone.
+      max_corrected_fraction: share of words in lines that were dropped or edited.
+      uppercase_fraction: lines with a larger share of upper-case letters are dropped.
+      short_line_words: lines of at most this many words are searched for phrases.
+      numeric: drop lines that consist of numbers.
       counters: drop counters.
       one_word: drop lines of one word.
-      navigation: edit phrases.
+      navigation: edit lines that contain phrases of web pages.
     """
 
     name = "line_corrections"
@@ -76,7 +76,7 @@ class LineCorrections(DocumentStep):
             raise ValueError(f"short_line_words is {self.short_line_words}; 0 or more is allowed")
 
     def judge(self, document: Document) -> Verdict:
-        """Corrects the lines of a document; rejects it if too many of its words were in them."""
+        """Correct the lines of a document; reject it if they held too many of its words."""
         text, lines = document.text, measure_lines(document.words)
         reasons, rests = self._correct(text, lines)
         num_words = int(lines.num_words.sum(dtype=np.int64))

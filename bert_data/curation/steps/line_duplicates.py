@@ -1,4 +1,4 @@
-"""Lines or paragraphs that stand in several documents, over all data sets."""
+"""Remove lines or paragraphs that occur in several documents, across all data sets."""
 
 import dataclasses
 import re
@@ -36,29 +36,28 @@ _FIRST, _NONE = _KEEP = ("first", "none")
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LineDuplicates(CorpusStep):
-    """Cuts out lines that stand in several documents: menus, notices, licences.
+    """Removes lines that occur in several documents: menus, notices, licences.
 
-    As CCNet does it with paragraphs (Wenzek et al. 2020, arXiv:1911.00359): lines are compared in
-    lower case, without punctuation and with every digit a 0, by a hash of 64 bits (XXH3). (CCNet
-    removes accents, too; here they count.) A line that stands in a document several times counts
-    once. Of the documents that have a line the best keeps it: of the first data set, then the
-    longest, then the first by a hash of its id.
+    CCNet does this with paragraphs (Wenzek et al. 2020, arXiv:1911.00359): lines are compared in
+    lower case, without punctuation and with every digit replaced by 0, by a 64-bit hash (XXH3).
+    (CCNet also removes accents; this step does not.) A line that occurs several times in one
+    document counts once. Of all documents with a line, the best one keeps it: the one from the data
+    set with the highest priority, then the longest, then the first by a hash of its id.
 
-    The value measured is the share of the document's characters that is left.
+    The measured value is the share of the document's characters that is left.
 
     Attributes:
-      max_documents: lines that stand in more documents are duplicates, >= 1.
-      keep: which documents keep a duplicate line: "first" (as many as `max_documents`, the best
-        ones) or "none".
-      unit: "line", or "paragraph": what is between blank lines.
-      shortest: lines of fewer characters, as they are compared, are left alone, >= 1.
+      max_documents: lines in more documents than this are duplicates, >= 1.
+      keep: which documents keep a duplicate line: "first" (the best `max_documents`) or "none".
+      unit: "line", or "paragraph": the text between blank lines.
+      shortest: lines with fewer characters, in the form compared, are left alone, >= 1.
       min_kept: least share of a document's characters that must be left, in [0, 1].
       unicode_form: "NFKC", "NFC" or "none".
-      ignore_case: whether case does not matter.
-      ignore_punctuation: whether punctuation does not matter.
-      ignore_digits: whether numbers of as many digits are equal.
-      priority: names of data sets, the best first; the others are behind them, in the order of the
-        pipeline.
+      ignore_case: treat upper and lower case as equal.
+      ignore_punctuation: ignore punctuation.
+      ignore_digits: treat numbers with the same number of digits as equal.
+      priority: names of data sets, highest priority first; data sets that are not named follow in
+        the order of the pipeline.
     """
 
     name = "line_duplicates"
@@ -89,11 +88,11 @@ class LineDuplicates(CorpusStep):
         take_priority(self)
 
     def check_data_sets(self, names: Sequence[str]) -> None:
-        """The priority names data sets of the pipeline."""
+        """Check that `priority` names data sets of the pipeline."""
         check_priority(self.priority, names)
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
-        """Writes the hashes of lines, sorted, and the documents' sizes and ids."""
+        """Write the sorted hashes of the lines, and the documents' sizes and ids."""
         lines, counts = array("Q"), array("q")
         with RosterWriter(path) as roster:
             for document in documents:
@@ -104,7 +103,7 @@ class LineDuplicates(CorpusStep):
         write_records(path / "lines", np.array(lines, np.uint64), np.array(counts, np.int64))
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
-        """Decides which documents lose which lines."""
+        """Decide which documents lose which lines."""
         num_kept = int(self.max_documents) if self.keep == _FIRST else 0
         num_lines = decide_cuts(
             [path / "lines" for path in paths],
@@ -117,7 +116,7 @@ class LineDuplicates(CorpusStep):
     def judge_shard(
         self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Cuts lines out."""
+        """Remove duplicate lines."""
         cuts = read_cuts(self._cuts(folder, shard))
         for row, document in enumerate(documents):
             text, num_cut = document.text, 0
@@ -141,8 +140,8 @@ class LineDuplicates(CorpusStep):
             ignore_punctuation=self.ignore_punctuation,
             ignore_digits=self.ignore_digits,
         )
-        # Lines stay lines in the normal form, so that it can be had of all of them at once; but a
-        # line of nothing but punctuation must not become the end of a paragraph.
+        # The normal form keeps line breaks, so all lines are normalized at once; but a line that
+        # consists of punctuation must not turn into the end of a paragraph.
         if self.unit == _LINE:
             units = normalization.apply(text).split("\n")
         else:

@@ -1,4 +1,4 @@
-"""One corpus of several data sets, in shares that are asked for."""
+"""Mix several data sets into one corpus, in given shares."""
 
 import dataclasses
 import json
@@ -25,23 +25,23 @@ _SIZES = "sizes.json"
 class Mix(CorpusStep):
     """Samples data sets by weight or by epochs, and repeats their documents.
 
-    By `epochs`: a data set of 2 epochs goes on twice, one of 0.3 with some 30% of its documents,
-    one of 2.3 twice and some 30% of it once more; others go on once. By `weights`: so that each
-    data set has that share of the result, measured in `unit`, and the one that is used most often
-    is used for `most_epochs`; all data sets need a weight.
+    With `epochs`, a data set of 2 epochs passes twice, one of 0.3 with about 30% of its documents,
+    and one of 2.3 twice with about 30% of it once more; the others pass once. With `weights`, each
+    data set gets its share of the result, measured in `unit`, and the most used data set passes for
+    `most_epochs`; every data set needs a weight.
 
-    Which documents are taken is drawn from the seed, the data set and the document's id: it depends
-    neither on the order of files nor on the other documents. The value measured is a document's
-    draw in [0, 1), compared with the epochs; what is taken of each data set is counted, and a share
-    that is missed by more than a tenth is told.
+    A draw from the seed, the data set and the document's id selects documents, so the selection
+    depends neither on the order of files nor on other documents. The measured value is the
+    document's draw in [0, 1), compared with the epochs. The summary counts what each data set
+    contributed, and a warning names any share that is off by more than a tenth.
 
     Attributes:
-      weights: share of each data set, > 0, by its name; they need not add up to 1. As a list on
-        the command line: [NAME:NUMBER,NAME:NUMBER].
-      epochs: how often each data set is used, >= 0, by its name.
+      weights: share of each data set, > 0, by its name; they need not add up to 1. As a list on the
+        command line: [NAME:NUMBER,NAME:NUMBER].
+      epochs: how often each data set passes, >= 0, by its name.
       unit: of shares: "bytes" (in UTF-8), "words" or "documents".
-      most_epochs: with weights: epochs of the data set that is used most often, > 0.
-      seed: other ones draw other documents.
+      most_epochs: with weights: epochs of the most used data set, > 0.
+      seed: another seed selects other documents.
     """
 
     name = "mix"
@@ -55,7 +55,7 @@ class Mix(CorpusStep):
         for field in ("weights", "epochs"):
             object.__setattr__(self, field, numbers_by_name(field, getattr(self, field)))
         if bool(self.weights) == bool(self.epochs):
-            raise ValueError("weights is to be given, or epochs, for data sets by their names")
+            raise ValueError("mix needs weights or epochs, by the names of data sets")
         for field, least in (("weights", "> 0"), ("epochs", ">= 0")):
             for name, value in getattr(self, field).items():
                 is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -70,18 +70,18 @@ class Mix(CorpusStep):
             raise ValueError(f"seed is {self.seed!r}; a whole number is allowed")
 
     def check_data_sets(self, names: Sequence[str]) -> None:
-        """Weights and epochs name data sets of the pipeline, and weights all of them."""
+        """Check that weights and epochs name data sets, and weights all of them."""
         field = "weights" if self.weights else "epochs"
         unknown = sorted({*self.weights, *self.epochs} - set(names))
         if unknown:
             known = ", ".join(names)
-            raise ValueError(f"{field} names {unknown[0]!r}; there are the data sets {known}")
+            raise ValueError(f"{field} names {unknown[0]!r}; the data sets are {known}")
         for name in names if self.weights else ():
             if name not in self.weights:
-                raise ValueError(f"weights has none for the data set {name}")
+                raise ValueError(f"weights has no entry for the data set {name}")
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
-        """Writes the size of the shard."""
+        """Write the size of the shard."""
         size = sum(self._size(document) for document in documents)
         path.mkdir()
         (path / _SIZES).write_text(json.dumps(size), encoding="utf-8")
@@ -92,10 +92,10 @@ class Mix(CorpusStep):
         return len(document.words) if self.unit == _WORDS else document.num_bytes
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
-        """Decides how often each data set is used.
+        """Decide how often each data set passes.
 
         Raises:
-          ValueError: a name is of no data set, or one has no weight, or nothing is left of it.
+          ValueError: a name or a weight is missing or unknown, or nothing is left of a data set.
         """
         sizes: Counter[str] = Counter(dict.fromkeys(sources, 0))
         for path, source in zip(paths, sources, strict=True):
@@ -104,7 +104,7 @@ class Mix(CorpusStep):
         if self.weights:
             for name, size in sizes.items():
                 if size == 0:
-                    raise ValueError(f"data set {name} has no {self.unit} left to be mixed")
+                    raise ValueError(f"data set {name} has no {self.unit} left to mix")
             plenty = {name: sizes[name] / weight for name, weight in self.weights.items()}
             scarcest = min(plenty.values())
             epochs = {name: self.most_epochs * (scarcest / each) for name, each in plenty.items()}
@@ -117,7 +117,7 @@ class Mix(CorpusStep):
     def judge_shard(
         self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Says how often each document goes on."""
+        """Say how often each document passes."""
         epochs = json.loads((folder / "epochs.json").read_text(encoding="utf-8"))
         for document in documents:
             rate = epochs[document.source]
@@ -128,7 +128,7 @@ class Mix(CorpusStep):
             yield Verdict(document, (measured,), counted=counted, num_copies=num_copies)
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Tells of a share that is missed by more than a tenth."""
+        """Name the shares that are off by more than a tenth."""
         taken = {name: counted.get(taken_of(self.unit, name), 0) for name in self.weights}
         total, weights = sum(taken.values()), sum(self.weights.values())
         missed = [
@@ -138,14 +138,14 @@ class Mix(CorpusStep):
         ]
         if not missed:
             return None
-        return f"shares of {self.unit} are missed, for want of documents: {', '.join(missed)}"
+        return f"too few documents to reach these shares of {self.unit}: {', '.join(missed)}"
 
 
 def numbers_by_name(field: str, given: Any) -> dict[str, Any]:
-    """Takes {"a": 1}, and also ("a:1",) and {"a:1": None}, as YAML reads them without a space.
+    """Return {"a": 1} for ("a:1",), for {"a:1": None}, as YAML reads "a:1", and for itself.
 
     Raises:
-      ValueError: it is something else.
+      ValueError: the value has another form.
     """
     if isinstance(given, str):
         given = (given,)
@@ -167,11 +167,11 @@ def numbers_by_name(field: str, given: Any) -> dict[str, Any]:
 
 
 def draw(seed: int, document: Document) -> float:
-    """A number in [0, 1) that depends on the seed, the data set and the id."""
+    """Return a number in [0, 1) that depends on the seed, the data set and the id."""
     name = f"{seed}\0{document.source}\0{document.id}".encode(errors="surrogatepass")
     return (xxhash.xxh3_64_intdigest(name) >> 11) / 2**53
 
 
 def taken_of(unit: str, source: str) -> str:
-    """What is counted of a data set that goes into the mix."""
+    """The name under which a data set's contribution to the mix is counted."""
     return f"{unit} of {source}"

@@ -1,8 +1,8 @@
 """Near duplicates over all data sets: MinHash finds candidates, exact similarity decides.
 
-observe      shingles of each document ─▶ sets.values (disk), 8 bytes a band, sizes, ids
+observe      shingles of each document ─▶ sets.values (disk), 8 bytes per band, sizes, ids
 decide       buckets of a band ─▶ candidates ─▶ exact Jaccard ─▶ union-find ─▶ one is kept
-judge_shard  similarity to the kept one, and its id
+judge_shard  similarity to the kept document, and its id
 """
 
 import dataclasses
@@ -53,40 +53,40 @@ _MAX_BANDS = 100  # 8 bytes each: with all else, a document has less than 1,024 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NearDuplicates(CorpusStep):
-    """Of documents that are nearly the same, keeps one.
+    """Keeps one of all documents that are nearly the same.
 
-    Documents are compared by their shingles, the runs of `ngram_size` words that they hold, as
-    sets, in lower case and without punctuation and symbols. A Chinese or Japanese character is a
-    word, so that shingles are runs of five characters there. The similarity of two documents is
-    Jaccard's, exactly: shingles of both as a share of the shingles of either.
+    Documents are compared as sets of shingles, the runs of `ngram_size` words that they contain, in
+    lower case and without punctuation and symbols. A Chinese or Japanese character is a word, so
+    shingles are runs of five characters there. The similarity of two documents is the exact Jaccard
+    similarity: shared shingles divided by all shingles of either.
 
-    Which documents are compared is found by MinHash (Broder 1997) as in Lee et al. 2022,
-    "Deduplicating training data makes language models better" (arXiv:2107.06499): those that share
-    one of `num_bands` bands of `rows_per_band` minima. Documents of similarity s do with
+    MinHash (Broder 1997) selects the pairs to compare, as in Lee et al. 2022, "Deduplicating
+    training data makes language models better" (arXiv:2107.06499): those that share one of
+    `num_bands` bands of `rows_per_band` minima. Documents of similarity s share one with
     probability 1 - (1 - s^rows)^bands: 0.05 at 0.5, 0.77 at 0.75, 0.92 at 0.8, 0.9996 at 0.9.
 
-    Pairs of a similarity above `max_similarity` are joined, and what is joined, also through
-    others, is one cluster. Of each, the document is kept that is of the first data set, then the
-    longest, then the first by a hash of its id: never by the order of files. Documents that are
-    more than 64 to a bucket are compared as `lsh_clusters` says, so that thousands of likes cost no
-    quadratic time. A document without words is no duplicate.
+    Pairs with a similarity above `max_similarity` are joined, and everything that is joined,
+    directly or through others, forms a cluster. Each cluster keeps the document from the data set
+    with the highest priority, then the longest, then the first by a hash of its id; the order of
+    files does not matter. Buckets of more than 64 documents are compared as `lsh_clusters`
+    describes, so large groups of similar documents stay linear. A document without words is never a
+    duplicate.
 
-    Memory of deciding: some 250 bytes a document, and those shingles that are compared are mapped.
-    Disk: some 1.5 times the text.
+    Deciding takes about 250 bytes of memory per document, and maps the shingles that are compared.
+    The files take about 1.5 times the text.
 
-    The value measured of a rejected document is its similarity to the one that is kept; if only a
-    chain of others joins it to that one, its similarity to the next link. The value of a kept
-    document is its greatest similarity to a better one that it was compared with, or 0.
+    The measured value of a rejected document is its similarity to the one that is kept, or, if only
+    a chain of others joins the two, its similarity to the next link. The value of a kept document
+    is its greatest similarity to a better one that it was compared with, or 0.
 
     Attributes:
-      max_similarity: greatest similarity that two kept documents that were compared may have,
-        in [0, 1).
-      ngram_size: words of a shingle, >= 1; a shorter document is one shingle.
-      ignore_case: whether words are compared in lower case.
-      num_bands: of the signature, 1 to 100.
-      rows_per_band: minima in each, 1 to 64.
-      priority: names of data sets, the one first whose copy is kept; the others are behind them,
-        in the order of the pipeline.
+      max_similarity: greatest similarity of two kept documents that were compared, in [0, 1).
+      ngram_size: words per shingle, >= 1; a shorter document is one shingle.
+      ignore_case: compare words in lower case.
+      num_bands: bands of the signature, 1 to 100.
+      rows_per_band: minima per band, 1 to 64.
+      priority: names of data sets, highest priority first; data sets that are not named follow in
+        the order of the pipeline.
     """
 
     name = "near_duplicates"
@@ -109,11 +109,11 @@ class NearDuplicates(CorpusStep):
         take_priority(self)
 
     def check_data_sets(self, names: Sequence[str]) -> None:
-        """The priority names data sets of the pipeline."""
+        """Check that `priority` names data sets of the pipeline."""
         check_priority(self.priority, names)
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
-        """Writes shingles, band keys, sizes and ids."""
+        """Write shingles, band keys, sizes and ids."""
         multipliers, addends = permutations(self.num_bands * self.rows_per_band)
         signature = np.empty(len(multipliers), np.uint32)
         all_keys, digests = [], bytearray()
@@ -131,7 +131,7 @@ class NearDuplicates(CorpusStep):
         write_digests(path, digests)
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
-        """Finds the clusters; leaves each document's similarity and the kept one's number."""
+        """Find the clusters; leave each document's similarity and the number of the kept one."""
         roster = read_roster(paths, sources, self.priority)
         sizes = observed_sizes(roster, paths)
         twins = find_twins(roster, paths, sizes)
@@ -179,7 +179,7 @@ class NearDuplicates(CorpusStep):
     def judge_shard(
         self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Rejects what is not the kept document of its cluster."""
+        """Reject all documents of a cluster but the kept one."""
         return judge_duplicates(folder, shard, documents, "max_similarity", self.max_similarity)
 
 

@@ -1,4 +1,4 @@
-"""Documents that a language model of good text finds plausible."""
+"""Keep documents that a language model of good text finds plausible."""
 
 import dataclasses
 from array import array
@@ -23,29 +23,30 @@ _HEAD, _MIDDLE, _TAIL = "head", "middle", "tail"
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Perplexity(CorpusStep):
-    """Keeps the documents that are most like a reference text, by a language model trained on it.
+    """Keeps the documents most like a reference text, according to a language model trained on it.
 
-    As CCNet does with Wikipedia for each language (Wenzek et al. 2020, arXiv:1911.00359): documents
-    are ordered by their perplexity for each word and fall into head, middle and tail, here at its
-    30th and 60th percentile. The tail is rejected; `max_percentile: 100` keeps all. The model is
-    one of n-grams of words as they are written, with Kneser-Ney smoothing (Chen and Goodman 1999);
-    CCNet has 5-grams of SentencePiece.
+    CCNet does this with Wikipedia for each language (Wenzek et al. 2020, arXiv:1911.00359):
+    documents are ordered by their perplexity per word and divided into head, middle and tail, here
+    at the 30th and 60th percentile. The tail is rejected; `max_percentile: 100` keeps everything.
+    The model uses n-grams of words as written, with Kneser-Ney smoothing (Chen and Goodman 1999);
+    CCNet uses 5-grams of SentencePiece tokens.
 
-    A document's percentile is the share of all documents of less perplexity, in percent. The
-    fields `perplexity` and `perplexity_bucket` ("head", "middle", "tail") stay on the document.
-    Percentiles compare documents of one language only: choose the language before.
+    A document's percentile is the share of all documents with a lower perplexity. The fields
+    `perplexity` and `perplexity_bucket` ("head", "middle", "tail") stay on the document.
+    Percentiles are comparable within one language only, so select the language first.
 
     Attributes:
-      reference: paths and patterns of files of any text format, of text that is good.
-      text_field: field (JSON) or column (Parquet) of its texts.
-      max_percentile: greatest percentile of a document that is kept, 0 to 100.
-      max_perplexity: greatest perplexity, too; None: any.
-      head_percentile: the head is below it.
-      middle_percentile: the middle is below it, the tail from it on.
+      reference: paths and patterns of files with good text, in any text format.
+      text_field: field (JSON) or column (Parquet) that holds their text.
+      max_percentile: greatest percentile of a kept document, 0 to 100.
+      max_perplexity: greatest perplexity of a kept document; None: no limit.
+      head_percentile: the head lies below it.
+      middle_percentile: the middle lies below it, the tail above.
       order: words of the longest n-grams, 2 to 5.
-      max_words: of the model's vocabulary, at most 2,097,148 with order 3, 32,764 with order 4 and
-        4,092 with order 5.
-      max_ngrams: that are counted, at least 1,000; training takes some 60 bytes for each.
+      max_words: size of the model's vocabulary, at most 2,097,148 with order 3, 32,764 with order 4
+        and 4,092 with order 5.
+      max_ngrams: number of n-grams to count, at least 1,000; training takes about 60 bytes for
+        each.
     """
 
     name = "perplexity"
@@ -63,7 +64,7 @@ class Perplexity(CorpusStep):
         if isinstance(self.reference, str):
             object.__setattr__(self, "reference", (self.reference,))
         if not self.reference:
-            raise ValueError("reference is empty; files of good text are needed")
+            raise ValueError("reference is empty; name files of good text")
         for field in ("max_percentile", "head_percentile", "middle_percentile"):
             value = getattr(self, field)
             if not isinstance(value, int | float) or not 0 <= value <= 100:
@@ -82,7 +83,7 @@ class Perplexity(CorpusStep):
         return ModelConfig(order=self.order, max_words=self.max_words, max_ngrams=self.max_ngrams)
 
     def prepare(self, folder: Path) -> None:
-        """Trains the model."""
+        """Train the model."""
         paths = [path for each in self.reference for path in expand_inputs(each)]
         try:
             num_words, num_ngrams = train_model(
@@ -93,14 +94,14 @@ class Perplexity(CorpusStep):
         logging.info("%s: a model of %d words and %d n-grams", self.name, num_words, num_ngrams)
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
-        """Writes each document's perplexity."""
+        """Write each document's perplexity."""
         model = open_model(folder)
         values = array("d", (model.perplexity(document.words) for document in documents))
         path.mkdir()
         np.save(path / "perplexities.npy", np.array(values))
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
-        """Leaves all perplexities in order. Memory: 16 bytes a document."""
+        """Leave all perplexities in order; takes 16 bytes of memory per document."""
         values = np.concatenate([np.load(path / "perplexities.npy") for path in paths])
         values.sort()
         np.save(folder / "sorted.npy", values)
@@ -112,7 +113,7 @@ class Perplexity(CorpusStep):
     def judge_shard(
         self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Rejects documents of too great a percentile, and marks all."""
+        """Reject documents above the greatest percentile, and mark all."""
         ordered = np.load(folder / "sorted.npy", mmap_mode="r")
         values = np.load(path / "perplexities.npy")
         percentiles = 100 * np.searchsorted(ordered, values, "left") / max(len(ordered), 1)
@@ -133,7 +134,7 @@ class Perplexity(CorpusStep):
 
 
 def read_words(paths: Sequence[str], text_field: str) -> Iterator[Words]:
-    """The words of each text of files."""
+    """Yield the words of each text in the files."""
     for block in read_documents(paths, TextConfig(text_field=text_field)):
         for document in block.documents:
             text = document.text

@@ -1,4 +1,4 @@
-"""Takes out of texts addresses and numbers by which a person can be reached or known."""
+"""Remove addresses and numbers that identify a person or make one reachable."""
 
 import dataclasses
 import re
@@ -18,7 +18,7 @@ from bert_data.packages import load_package
 
 REPLACE, REMOVE, REJECT, KEEP = TREATMENTS = ("replace", "remove", "reject", "keep")
 
-# In the order in which they are looked for: what one kind has taken, no other takes.
+# In the order of the search: what one kind matches, no later kind can.
 PLACEHOLDERS = {
     "email": "<EMAIL>",
     "ip_address": "<IP>",
@@ -30,7 +30,7 @@ PLACEHOLDERS = {
 # The least that a text has if it holds one of the numbers: seven digits with little between them.
 _DIGITS = re.compile(r"[0-9](?:[ .()/:\u00a0–-]{0,2}[0-9]){3}")
 
-# Full-width forms, as Chinese texts have them; a character for a character, so that places stay.
+# Full-width forms, as in Chinese texts; one character for one, so that positions stay.
 _FULL_WIDTH = str.maketrans("０１２３４５６７８９＋－Ｘ", "0123456789+-X")
 _FULL_WIDTH_DIGIT = re.compile("[０-９]")
 
@@ -38,25 +38,25 @@ _FULL_WIDTH_DIGIT = re.compile("[０-９]")
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Privacy(DocumentStep):
-    """Replaces data of persons by placeholders, or does something else with it, kind by kind.
+    """Replaces personal data with placeholders, or treats it otherwise, kind by kind.
 
-    "replace" puts a placeholder there, "remove" nothing, "reject" rejects the document, and "keep"
-    does not look for the kind. What is found are e-mail addresses below a public suffix; IPv4 and
-    IPv6 addresses that are public, and no numbers of versions; numbers of identity cards of China
-    with their checksum (GB 11643) and of payment cards with theirs (Luhn); mobile phones of China;
-    phones, as phonenumbers calls them valid. Texts need no spaces around them, and digits may be of
-    full width.
+    "replace" writes a placeholder, "remove" leaves nothing, "reject" rejects the document, and
+    "keep" does not look for the kind. The step finds e-mail addresses below a public suffix; public
+    IPv4 and IPv6 addresses that are not version numbers; Chinese identity card numbers (GB 11643)
+    and payment card numbers (Luhn) with a valid checksum; Chinese mobile phone numbers; and other
+    phone numbers that the phonenumbers package considers valid. The data need no spaces around
+    them, and digits may be full-width.
 
     Attributes:
-      email: what is done with e-mail addresses.
-      ip_address: with public IP addresses.
-      chinese_id: with numbers of identity cards of China.
-      credit_card: with numbers of payment cards.
-      chinese_mobile: with numbers of mobile phones of China.
-      phone: with other phone numbers.
-      regions: countries (ISO 3166) in whose national form phone numbers are looked for, too;
+      email: treatment of e-mail addresses.
+      ip_address: treatment of public IP addresses.
+      chinese_id: treatment of Chinese identity card numbers.
+      credit_card: treatment of payment card numbers.
+      chinese_mobile: treatment of Chinese mobile phone numbers.
+      phone: treatment of other phone numbers.
+      regions: countries (ISO 3166) whose national phone number formats are recognized;
         international numbers always are.
-      placeholders: others, by kind.
+      placeholders: other placeholders, by kind.
     """
 
     name = "privacy"
@@ -86,7 +86,7 @@ class Privacy(DocumentStep):
         unknown = [kind for kind in self.placeholders if kind not in PLACEHOLDERS]
         if unknown:
             known = ", ".join(PLACEHOLDERS)
-            raise ValueError(f"placeholders has {unknown[0]!r}; there are {known}")
+            raise ValueError(f"placeholders has {unknown[0]!r}; the kinds are {known}")
         if self.phone != KEEP:
             known_regions = load_package("phonenumbers", "the step privacy").SUPPORTED_REGIONS
             for region in self.regions:
@@ -94,7 +94,7 @@ class Privacy(DocumentStep):
                     raise ValueError(f"regions has {region!r}; a code such as US is needed")
 
     def judge(self, document: Document) -> Verdict:
-        """Looks for each kind, and treats what it finds."""
+        """Look for each kind, and treat what is found."""
         found = self.find(document.text)
         if not found:
             return Verdict(document)

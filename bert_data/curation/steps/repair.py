@@ -1,4 +1,4 @@
-"""Repairs texts: wrong encodings, entities, control characters, composition, white space."""
+"""Repair texts: wrong encodings, entities, control characters, composition, white space."""
 
 import dataclasses
 import re
@@ -27,21 +27,21 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Repair(DocumentStep):
-    """Repairs texts; none is rejected.
+    r"""Repairs texts; rejects none.
 
-    In this order: text that was decoded by a wrong encoding (by ftfy, Speer 2019, line by line),
-    entities of HTML in texts without tags, ends of lines, control characters and halves of
-    surrogate pairs, composition, white space. Full-width letters, ligatures and curly quotes stay:
-    they are meant, as in Chinese.
+    The repairs, in this order: text decoded with the wrong encoding (by ftfy, Speer 2019, line by
+    line), HTML entities in texts without tags, line ends, control characters and lone surrogates,
+    composition, white space. Full-width letters, ligatures and curly quotes stay; they are
+    intentional, in Chinese for example.
 
     Attributes:
-      encoding: decode what is UTF-8 read as something else ("Ã©"), and C1 controls as
+      encoding: decode UTF-8 that was read as another encoding ("Ã©"), and C1 controls as
         windows-1252.
-      entities: "&amp;" becomes "&" in texts without "<".
-      controls: take out control characters, terminals' escapes and invisible marks of no use; ends
-        of lines become "\\n"; halves of surrogate pairs become whole, or U+FFFD.
-      normalization: NFC, NFKC, NFD, NFKD or "" for none.
-      whitespace: make one space of each run of white space in a line, take it away from the ends
+      entities: turn "&amp;" into "&" in texts without "<".
+      controls: remove control characters, terminal escapes and invisible marks without a function;
+        normalize line ends to "\n"; join surrogate pairs, and replace lone surrogates by U+FFFD.
+      normalization: NFC, NFKC, NFD, NFKD, or "" for none.
+      whitespace: turn each run of white space within a line into one space, strip it from the ends
         of lines, and keep at most one blank line.
     """
 
@@ -61,11 +61,11 @@ class Repair(DocumentStep):
     def __post_init__(self) -> None:
         if self.normalization not in ("NFC", "NFKC", "NFD", "NFKD", ""):
             raise ValueError(
-                f"normalization is {self.normalization!r}; NFC, NFKC, NFD, NFKD or '' is allowed"
+                f"normalization is {self.normalization!r}; it must be NFC, NFKC, NFD, NFKD or ''"
             )
 
     def judge(self, document: Document) -> Verdict:
-        """Repairs the text of a document, and tells how often it did what."""
+        """Repair the text of a document, and count the repairs."""
         edits: dict[str, int] = {}
         text = document.text
         if self.controls:

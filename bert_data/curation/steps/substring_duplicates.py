@@ -1,4 +1,4 @@
-"""Long runs of words that a shard holds a second time."""
+"""Remove long runs of words that occur again within a shard."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,18 +19,18 @@ from bert_data.curation.verdict import Verdict, measure
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SubstringDuplicates(CorpusStep):
-    """Cuts out runs of 50 words and more that stood in the same shard before; the first stays.
+    """Removes runs of 50 words or more that occurred before in the same shard; the first one stays.
 
-    ExactSubstr of Lee et al. 2022, "Deduplicating training data makes language models better"
-    (arXiv:2107.06499), by a suffix array of each shard. Their tokens are words here, as they are
-    written, punctuation included; a Chinese or Japanese character is a word. Copies in different
-    shards are not found: what is cut depends on the size of shards and the order of documents in
-    them, but not on the number of workers. Memory: some 10 times the text of a shard.
+    This is ExactSubstr of Lee et al. 2022, "Deduplicating training data makes language models
+    better" (arXiv:2107.06499), with a suffix array per shard. Tokens are words as written,
+    punctuation included; a Chinese or Japanese character is a word. Copies in different shards are
+    not found, so the result depends on the size of shards and the order of their documents, but not
+    on the number of workers. Memory is about 10 times the text of a shard.
 
-    The value measured is the share of the document's words that is left.
+    The measured value is the share of the document's words that is left.
 
     Attributes:
-      length: words of the shortest run that is cut out, >= 1.
+      length: words of the shortest run to remove, >= 1.
       min_kept: least share of a document's words that must be left, in [0, 1].
     """
 
@@ -46,7 +46,7 @@ class SubstringDuplicates(CorpusStep):
             raise ValueError(f"min_kept is {self.min_kept}; it must be in [0, 1]")
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
-        """Finds the copies, and writes which words of each document they are."""
+        """Find the copies, and write which words of each document they cover."""
         hashes = [document.words.hashes for document in documents]
         bounds = np.concatenate([[0], np.cumsum([len(each) for each in hashes])]).astype(np.int64)
         words = np.concatenate(hashes) if hashes else np.empty(0, np.uint64)
@@ -56,14 +56,14 @@ class SubstringDuplicates(CorpusStep):
                 writer.append(runs_of_marked(is_copied[begin:end]).reshape(-1))
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
-        """Tells how many runs are cut out; they were found in each shard by itself."""
+        """Report how many runs are removed; each shard has found its own."""
         number = sum(int(open_ragged(path, np.int64).offsets[-1]) // 2 for path in paths)
         logging.info("%s: %d runs of words are copies", self.name, number)
 
     def judge_shard(
         self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Cuts the copies out."""
+        """Remove the copies."""
         cuts = open_ragged(path, np.int64)
         for row, document in enumerate(documents):
             runs = cuts.row(row).reshape(-1, 2)

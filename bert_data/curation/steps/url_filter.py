@@ -1,4 +1,4 @@
-"""Rejects documents by where they are from: lists of domains and addresses, words in addresses."""
+"""Reject documents by their URL: lists of domains and URLs, and words within URLs."""
 
 import dataclasses
 import functools
@@ -25,26 +25,26 @@ Lists = Mapping[str, NDArray[np.uint64]]
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UrlFilter(DocumentStep):
-    """Rejects documents by their addresses; those that have none stay.
+    """Rejects documents by their URL; documents without one stay.
 
     The method is RefinedWeb's (Penedo et al. 2023, "The RefinedWeb dataset for Falcon LLM", G.1):
-    blocklists; strict words, looked for in the letters and numbers of the whole address, so that
-    "b-a.d" is found, too; hard words, of which a whole one is enough; soft words, of which two are.
-    Its lists of words are not published; the defaults are the examples that the paper names.
+    blocklists; strict words, matched against all letters and digits of the URL, so that "b-a.d" is
+    found, too; hard words, of which one whole word is enough; soft words, of which it takes two.
+    The paper does not publish its word lists; the defaults are the examples that it names.
 
-    A domain in a list stands for all below it, but a public suffix ("co.uk") cannot stand in one;
-    an address in a list stands for the paths below it. Lists are files with an entry a line
-    (plain, .gz or .zst).
+    A domain in a list covers its subdomains, but public suffixes ("co.uk") are not allowed. A URL
+    in a list covers the paths below it. A list is a file with one entry per line (plain, .gz or
+    .zst).
 
     Attributes:
       blocked_domain_files: lists of domains to reject.
-      blocked_url_files: lists of addresses to reject, without regard to scheme and "www.".
-      allowed_domain_files: lists of domains that are kept whatever else there is.
-      strict_words: reject where they occur, also within words and over the bounds of words.
-      hard_words: reject where one is a whole word.
-      soft_words: are counted where they are whole words.
-      max_soft_words: of these in an address, at most.
-      url_field: name of the field that has the address.
+      blocked_url_files: lists of URLs to reject, compared without scheme and "www.".
+      allowed_domain_files: lists of domains to keep whatever else matches.
+      strict_words: reject a URL that contains one, also within words and across their boundaries.
+      hard_words: reject a URL that contains one as a whole word.
+      soft_words: counted where they are whole words.
+      max_soft_words: largest number of soft words in a URL.
+      url_field: name of the field that holds the URL.
     """
 
     name = "url_filter"
@@ -64,14 +64,14 @@ class UrlFilter(DocumentStep):
         if self.max_soft_words < 0:
             raise ValueError(f"max_soft_words is {self.max_soft_words}; 0 or more is allowed")
         if not self.url_field:
-            raise ValueError("url_field is ''; the name of a field is needed")
+            raise ValueError("url_field is ''; name a field")
         for field in ("strict_words", "hard_words", "soft_words"):
             for word in getattr(self, field):
                 if not _WORD.fullmatch(word):
-                    raise ValueError(f"{field} has {word!r}; letters and numbers alone are allowed")
+                    raise ValueError(f"{field} has {word!r}; only letters and digits are allowed")
 
     def prepare(self, folder: Path) -> None:
-        """Reads the lists, and leaves their hashes."""
+        """Read the lists, and leave their hashes."""
         for field, read in (
             ("blocked_domain_files", read_domains),
             ("blocked_url_files", read_addresses),
@@ -82,12 +82,12 @@ class UrlFilter(DocumentStep):
                 write_hashes(folder / f"{field}.npy", read(files))
 
     def open(self, folder: Path) -> Callable[[Document], Verdict]:
-        """Maps the lists' hashes."""
+        """Map the hashes of the lists."""
         lists = {path.stem: np.load(path, mmap_mode="r") for path in folder.glob("*_files.npy")}
         return functools.partial(self.judge_by, lists)
 
     def judge_by(self, lists: Lists, document: Document) -> Verdict:
-        """Judges a document by lists, by the name of the parameter, and by words."""
+        """Judge a document by lists, keyed by the name of the parameter, and by words."""
         url = document.fields.get(self.url_field)
         if not isinstance(url, str) or not url.strip():
             return Verdict(document)
@@ -119,9 +119,9 @@ class UrlFilter(DocumentStep):
         return _lower(getattr(self, field))
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Tells if no document had an address, or which lists matched none."""
+        """Say so if no document had a URL, or name the lists that matched none."""
         if not counted.get("urls"):
-            return f"no document has an address in its field {self.url_field!r}; all stay"
+            return f"no document has a URL in its field {self.url_field!r}; all stay"
         files = ("blocked_domain_files", "blocked_url_files", "allowed_domain_files")
         unused = [field for field in files if getattr(self, field) and not counted.get(field)]
         return f"{', '.join(unused)} matched no document" if unused else None

@@ -59,5 +59,5 @@ def test_the_order_is_that_of_the_documents(tmp_path_factory, draw, order, prior
 
 def test_a_data_set_that_does_not_exist_is_told(tmp_path):
     paths = write_shards(tmp_path, [[Document("1", "wiki", "")], []])
-    with pytest.raises(ValueError, match="names 'books'; there are the data sets crawl, wiki"):
+    with pytest.raises(ValueError, match="names 'books'; the data sets are crawl, wiki"):
         read_roster(paths, ["wiki", "crawl"], ["wiki", "books"])

@@ -144,7 +144,7 @@ def test_bad_words_are_of_a_list(tmp_path):
         assert values["max_bad_words"] == number
         assert verdict.kept == (number == 0)
     assert step.describe_use({"max_bad_words": 1}) is None
-    assert "no document has the bad words of" in step.describe_use({"short_lines": 1})
+    assert "no document contains a phrase of" in step.describe_use({"short_lines": 1})
     assert C4().describe_use({}) is None
 
 
@@ -153,7 +153,7 @@ def test_lists_that_are_none_are_told(tmp_path):
         C4(bad_words=str(tmp_path / "none")).prepare(tmp_path)
     empty = tmp_path / "empty.txt"
     empty.write_text("\n \n")
-    with pytest.raises(ValueError, match=r"bad_words is '.*', which has no word"):
+    with pytest.raises(ValueError, match=r"bad_words is '.*', which contains no words"):
         C4(bad_words=str(empty)).prepare(tmp_path)
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff\xfe")
@@ -172,7 +172,9 @@ def test_a_language_that_is_none_is_told():
 
 
 def test_marks_that_are_none_are_told():
-    with pytest.raises(ValueError, match=r"terminal_punctuation is .*; marks are allowed"):
+    with pytest.raises(
+        ValueError, match=r"terminal_punctuation is .*; it must be a list of non-empty marks"
+    ):
         make_step("c4", {"terminal_punctuation": [".", ""]})
 
 

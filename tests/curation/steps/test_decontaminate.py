@@ -110,8 +110,8 @@ def test_a_million_repeated_words(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({}, "evaluation_sets is empty; files or evaluation_texts are needed"),
-        ({"text_fields": []}, "text_fields is empty; one or more are needed"),
+        ({}, "evaluation_sets is empty; name files, or give evaluation_texts"),
+        ({"text_fields": []}, "text_fields is empty; name at least one field"),
         ({"ngram_size": 1}, "ngram_size is 1; a whole number >= 2 is allowed"),
         ({"action": "mark"}, "action is 'mark'; one of drop, cut is allowed"),
         ({"max_overlap": 1.1}, r"max_overlap is 1.1; it must be in \[0, 1\]"),

@@ -135,9 +135,9 @@ def test_an_empty_text_is_too_short_and_nothing_else():
     ("parameters", "message"),
     [
         ({"min_words": -1}, "min_words is -1; a number >= 0 is allowed"),
-        ({"bullets": ["--"]}, "bullets are .*; single characters are allowed"),
+        ({"bullets": ["--"]}, "bullets is .*; it must be a list of single characters"),
         ({"language": "xx"}, "language is 'xx', of which no stop words are known; one of en, de"),
-        ({"stop_words": [" a"]}, "stop_words are .*; words are allowed"),
+        ({"stop_words": [" a"]}, "stop_words is .*; it must be a list of words"),
     ],
 )
 def test_mistakes_are_told(parameters, message):

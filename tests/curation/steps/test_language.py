@@ -81,8 +81,11 @@ def test_white_space_does_not_matter():
 
 def test_wrong_parameters_are_told():
     for parameters, told in [
-        ({"languages": ["chinese"]}, "the model knows no language 'chinese'; it knows af, als,"),
-        ({"min_score_by_language": {"xx": 0.5}}, "the model knows no language 'xx'"),
+        (
+            {"languages": ["chinese"]},
+            "the model does not know the language 'chinese'; it knows af, als,",
+        ),
+        ({"min_score_by_language": {"xx": 0.5}}, "the model does not know the language 'xx'"),
         ({"min_score": 65}, "min_score is 65; 0 to 1 is allowed"),
         ({"min_score_by_language": {"en": "high"}}, "min_score_by_language.en. is 'high'; 0 to 1"),
         ({"num_characters": 0}, "num_characters is 0; 1 or more is allowed"),

@@ -118,9 +118,9 @@ def test_documents_that_tell_none():
 def test_mistakes_and_unused_lists_are_told():
     with pytest.raises(ValueError, match="step licence needs the parameter 'allowed'"):
         make_step("licence", {})
-    with pytest.raises(ValueError, match=r"allowed is \(\); one or more names are needed"):
+    with pytest.raises(ValueError, match=r"allowed is \(\); name at least one licence"):
         make_step("licence", {"allowed": []})
-    with pytest.raises(ValueError, match="unknown is 'drop'; keep or reject is allowed"):
+    with pytest.raises(ValueError, match="unknown is 'drop'; it must be keep or reject"):
         make_step("licence", {"allowed": ["mit"], "unknown": "drop"})
     step = Licence(allowed=("mit", "cc0"))
     others = {"without a licence": 3, "allowed": 2}  # two have others and were rejected for it

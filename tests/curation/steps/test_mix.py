@@ -92,14 +92,14 @@ def test_names_that_do_not_exist_are_told(tmp_path):
     for step, message in (
         (
             Mix(epochs={"wikipedia": 1}),
-            "epochs names 'wikipedia'; there are the data sets wiki, web",
+            "epochs names 'wikipedia'; the data sets are wiki, web",
         ),
         (Mix(weights={"wiki": 1, "b": 1}), "weights names 'b'"),
-        (Mix(weights={"wiki": 1, "web": 1}), "weights has none for the data set books"),
+        (Mix(weights={"wiki": 1, "web": 1}), "weights has no entry for the data set books"),
     ):
         with pytest.raises(ValueError, match=message):
             run_corpus_step(step, corpora(), tmp_path)
-    with pytest.raises(ValueError, match="data set crawl has no bytes left to be mixed"):
+    with pytest.raises(ValueError, match="data set crawl has no bytes left to mix"):
         run_corpus_step(Mix(weights={"crawl": 1}), [[]], tmp_path)
 
 
@@ -107,15 +107,15 @@ def test_a_missed_share_is_told():
     step = Mix(weights={"a": 1, "b": 3})
     assert step.describe_use({"bytes of a": 26, "bytes of b": 74}) is None
     assert step.describe_use({}) is None
-    told = "shares of bytes are missed, for want of documents: a has 0.5 instead of 0.25, b has"
+    told = "too few documents to reach these shares of bytes: a has 0.5 instead of 0.25, b has"
     assert step.describe_use({"bytes of a": 5, "bytes of b": 5}).startswith(told)
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({}, "weights is to be given, or epochs"),
-        ({"weights": {"a": 1}, "epochs": {"a": 1}}, "weights is to be given, or epochs"),
+        ({}, "mix needs weights or epochs"),
+        ({"weights": {"a": 1}, "epochs": {"a": 1}}, "mix needs weights or epochs"),
         ({"weights": 0.5}, "weights is 0.5; NAME: NUMBER is needed"),
         ({"weights": {2: 1}}, "weights has 2; each data set's name is needed once"),
         ({"weights": ["a:1", "a:2"]}, "weights has 'a'; each data set's name is needed once"),

@@ -116,7 +116,7 @@ def test_the_copy_of_the_data_set_of_priority_is_kept(tmp_path):
     ):
         verdicts = run_corpus_step(NearDuplicates(priority=priority), shards, tmp_path)
         assert kept_ids(verdicts) == {kept, "news/1"}
-    with pytest.raises(ValueError, match="priority names 'wikipedia'; there are the data sets"):
+    with pytest.raises(ValueError, match="priority names 'wikipedia'; the data sets are"):
         run_corpus_step(NearDuplicates(priority=("wikipedia",)), shards, tmp_path)
 
 

@@ -76,7 +76,7 @@ def test_a_reference_without_words_is_told(tmp_path):
     ("parameters", "message"),
     [
         ({}, "step perplexity needs the parameter 'reference'"),
-        ({"reference": []}, "reference is empty; files of good text are needed"),
+        ({"reference": []}, "reference is empty; name files of good text"),
         ({"reference": "x", "max_percentile": 101}, r"max_percentile is 101; it must be in"),
         ({"reference": "x", "head_percentile": 70}, "head_percentile is 70; at most middle_perc"),
         ({"reference": "x", "max_perplexity": 0}, "max_perplexity is 0; 1 or more is allowed"),

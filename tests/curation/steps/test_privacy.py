@@ -104,7 +104,10 @@ def test_clean_texts_are_the_same_object():
 def test_mistakes_are_told():
     for parameters, told in [
         ({"email": "drop"}, "email is 'drop'; one of replace, remove, reject, keep is allowed"),
-        ({"placeholders": {"mail": "x"}}, "placeholders has 'mail'; there are email, ip_address"),
+        (
+            {"placeholders": {"mail": "x"}},
+            "placeholders has 'mail'; the kinds are email, ip_address",
+        ),
         ({"regions": ["USA"]}, "regions has 'USA'; a code such as US is needed"),
     ]:
         with pytest.raises(ValueError, match=told):

@@ -59,7 +59,9 @@ def test_parameters():
     off = {"encoding": False, "entities": False, "controls": False, "whitespace": False}
     assert repair(damaged, normalization="", **off) == (damaged, {})
     assert repair("ＡＢＣ", normalization="NFKC")[0] == "ABC"
-    with pytest.raises(ValueError, match="normalization is 'nfc'; NFC, NFKC, NFD, NFKD or ''"):
+    with pytest.raises(
+        ValueError, match="normalization is 'nfc'; it must be NFC, NFKC, NFD, NFKD or ''"
+    ):
         make_step("repair", {"normalization": "nfc"})
 
 

@@ -137,7 +137,7 @@ def test_lists_that_cannot_be_meant(tmp_path):
             judge("http://a.example", tmp_path, **lists)
     with pytest.raises(FileNotFoundError, match="no-such-file"):
         UrlFilter(blocked_url_files=("no-such-file",)).prepare(tmp_path)
-    with pytest.raises(ValueError, match="hard_words has 'b-d'; letters and numbers alone"):
+    with pytest.raises(ValueError, match="hard_words has 'b-d'; only letters and digits"):
         make_step("url_filter", {"hard_words": ["b-d"]})
     with pytest.raises(ValueError, match="max_soft_words is -1; 0 or more"):
         make_step("url_filter", {"max_soft_words": -1})
@@ -154,7 +154,7 @@ def test_compressed_lists(tmp_path):
 
 def test_unused_lists_are_told(tmp_path):
     step = UrlFilter(blocked_domain_files=("a",), blocked_url_files=("b",))
-    assert "no document has an address in its field 'url'" in (step.describe_use({}) or "")
+    assert "no document has a URL in its field 'url'" in (step.describe_use({}) or "")
     told = step.describe_use({"urls": 9, "blocked_url_files": 1})
     assert told == "blocked_domain_files matched no document"
     assert step.describe_use({"urls": 9, "blocked_url_files": 1, "blocked_domain_files": 1}) is None
