@@ -16,11 +16,11 @@ from collections.abc import Iterator
 import tensorflow as tf
 from absl import logging
 
-import tokenization
 from bert_data.hub.encoding import EncoderObject, load_encoder
 from bert_data.hub.packing import MIN_SEQ_LENGTH
 from bert_data.hub.preprocessing import DEFAULT_SEQ_LENGTH, Preprocessing
 from bert_data.hub.tokenizing import TOKENIZERS
+from bert_data.tokens.casing import validate_case_matches_checkpoint
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer
 from bert_data.tokens.vocabulary import Vocabulary
@@ -134,7 +134,7 @@ def export(config: ExportConfig) -> ExportReport:
     text = _tokenizer(config) if config.has_text else None
     vocabulary = text.vocabulary if text else None
     do_lower_case = text.do_lower_case if text else config.do_lower_case
-    tokenization.validate_case_matches_checkpoint(do_lower_case, config.init_checkpoint)
+    validate_case_matches_checkpoint(do_lower_case, config.init_checkpoint)
     checkpoint = Checkpoint(config.init_checkpoint) if config.init_checkpoint else None
     encoder = _encoder(config, checkpoint, vocabulary) if checkpoint else None
     with folders, _quiet_tensorflow(), tempfile.TemporaryDirectory() as scratch:

@@ -17,9 +17,10 @@ from collections.abc import Callable, Sequence
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-import tokenization
 from bert_data.hub.words import WordSplitter
+from bert_data.tokens.characters import is_deleted
 from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary_file import CONTINUATION
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 TOKENIZERS = ("exact", "fast")
@@ -138,11 +139,11 @@ def _possible_pieces(
     """
 
     def is_possible(number: int, token: str) -> bool:
-        letters = token.removeprefix("##") or token
+        letters = token.removeprefix(CONTINUATION) or token
         return (
             ids[token] == number
             and 0 < len(letters) <= max_word_letters
-            and not any(char.isspace() or tokenization.is_deleted(char) for char in token)
+            and not any(char.isspace() or is_deleted(char) for char in token)
         )
 
     return [

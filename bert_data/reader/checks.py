@@ -15,7 +15,7 @@ from bert_data.reader.config import WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.corruption import Damage
 from bert_data.reader.shards import Shard
 from bert_data.records.manifest import Manifest
-from bert_data.tokens.tokenizer_definition import vocabulary_sha256
+from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 _LIMITS = ("max_seq_length", "max_predictions_per_seq")
 _PADDING_UNIT, _MAX_PADDING = 8, 128  # how models round their vocabulary up

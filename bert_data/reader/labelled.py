@@ -25,7 +25,7 @@ from bert_data.reader.ragged import RaggedSpec, ragged_feature
 from bert_data.reader.segments import num_special_tokens, pack_segments
 from bert_data.reader.shards import Shard, find_shards
 from bert_data.records.manifest import Manifest
-from bert_data.tokens.tokenizer_definition import vocabulary_sha256
+from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 FORMS = ("fit", "features", "ragged")
 LABEL_WEIGHT = "label_weight"

@@ -9,7 +9,7 @@ and MARK leave to the kernel that sees the neighbours. Lower-cased:
     "Σ"           -> SIGMA, "σ" or "ς" at the end  "\u0301" (accent)       -> DELETE
     "\ua9c0"      -> MARK, NFD may put it behind its neighbour
 
-Nothing here is a list of characters: the answers come from `tokenization`, `str` and `unicodedata`
+Nothing here is a list of characters: the answers come from the definition, `str` and `unicodedata`
 of the running interpreter, so they are right for its version of Unicode.
 """
 
@@ -17,7 +17,8 @@ import enum
 import unicodedata
 from typing import NamedTuple
 
-import tokenization
+from bert_data.tokens.characters import is_deleted, is_ideograph, is_punctuation, is_whitespace
+from bert_data.tokens.definition import strip_accents
 
 MAX_LETTERS = 3  # more is UNUSUAL; in Unicode 14 to 17 nothing becomes more than a Hangul syllable
 CAPITAL_SIGMA = "Σ"
@@ -66,13 +67,13 @@ def describe(char: str, *, do_lower_case: bool) -> CodePoint:
     if "\ud800" <= char <= "\udfff":  # no UTF-8 has surrogates
         return CodePoint(Action.UNUSUAL)
     is_space = char.isspace()
-    if tokenization.is_deleted(char):
+    if is_deleted(char):
         return CodePoint(Action.DELETE, "", is_space, False, True)
-    if is_space or tokenization.is_whitespace(char):
+    if is_space or is_whitespace(char):
         return CodePoint(Action.SPACE, "", is_space)
     if not do_lower_case:
         return CodePoint(_action(char, char, False), char)
-    letters = tokenization.strip_accents(char.lower())
+    letters = strip_accents(char.lower())
     action = _action(char, letters, any(map(unicodedata.combining, letters)))
     if action == Action.UNUSUAL:
         letters = ""
@@ -95,23 +96,23 @@ def _action(char: str, letters: str, has_marks: bool) -> Action:
       letters: what it becomes.
       has_marks: whether NFD may move a part of the letters.
     """
-    is_ideograph = tokenization.is_ideograph(char)
+    stands_apart = is_ideograph(char)
     if len(letters) != 1:
-        if is_ideograph or len(letters) > min(MAX_LETTERS, len(char.encode())):
+        if stands_apart or len(letters) > min(MAX_LETTERS, len(char.encode())):
             return Action.UNUSUAL  # the kernel relies on no more letters than bytes
-        if any(letter.isspace() or tokenization.is_punctuation(letter) for letter in letters):
+        if any(letter.isspace() or is_punctuation(letter) for letter in letters):
             return Action.UNUSUAL
         if not letters:
             return Action.DELETE
     elif letters.isspace():
         return Action.UNUSUAL
-    if is_ideograph:
+    if stands_apart:
         return Action.UNUSUAL if has_marks else Action.IDEOGRAPH
     if has_marks:
         return Action.MARK
     if char == CAPITAL_SIGMA and letters != char:
         return Action.SIGMA
-    return Action.PUNCTUATION if tokenization.is_punctuation(letters[0]) else Action.LETTERS
+    return Action.PUNCTUATION if is_punctuation(letters[0]) else Action.LETTERS
 
 
 def are_plain_ideographs(text: str, *, do_lower_case: bool) -> bool:
@@ -119,6 +120,6 @@ def are_plain_ideographs(text: str, *, do_lower_case: bool) -> bool:
 
     There are 80,000 of them; this answers for many at once.
     """
-    if not all(map(tokenization.is_ideograph, text)):
+    if not all(map(is_ideograph, text)):
         return False
-    return not do_lower_case or tokenization.strip_accents(text.lower()) == text
+    return not do_lower_case or strip_accents(text.lower()) == text

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-import tokenization
+from bert_data.tokens.characters import is_ideograph
 from bert_data.tokens.chunks import FIRST_SYMBOL, IS_CASED, IS_IGNORABLE, IS_SPACE
 from bert_data.tokens.codepoints import Action, are_plain_ideographs, describe
 from bert_data.tokens.wordpiece import SYMBOL_BITS, UNKNOWN
@@ -49,7 +49,7 @@ class EntryTable:
         with self._filling:
             if self.entries[code]:
                 return
-            size = _IDEOGRAPHS_PAGE_SIZE if tokenization.is_ideograph(chr(code)) else _PAGE_SIZE
+            size = _IDEOGRAPHS_PAGE_SIZE if is_ideograph(chr(code)) else _PAGE_SIZE
             first = code - code % size
             chars = "".join(map(chr, range(first, first + size)))
             if are_plain_ideographs(chars, do_lower_case=self._do_lower_case):

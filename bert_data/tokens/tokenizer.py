@@ -4,7 +4,7 @@
       -> ids [1996 4937 2938 1012 1996 2203], sentence_lengths [4 2], breaks [1]
 
 Kernels do the work (`blocks`, `chunks`, `wordpiece`) and come back for what they cannot do: a code
-point that is new (`entries`), a chunk that tables cannot express (`tokenization`), a line with
+point that is new (`entries`), a chunk that tables cannot express (`definition`), a line with
 bytes that are not UTF-8 (Python's codec).
 """
 
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import tokenization
 from bert_data.tokens import blocks, chunks
+from bert_data.tokens.definition import BasicTokenizer, WordpieceTokenizer
 from bert_data.tokens.entries import EntryTable
 from bert_data.tokens.store import token_dtype
 from bert_data.tokens.vocabulary import Vocabulary
@@ -69,7 +69,7 @@ class TokenBlock:
 
 
 class FastTokenizer:
-    """Text to ids as `tokenization.FullTokenizer` gives them.
+    """Text to ids as `definition.FullTokenizer` gives them.
 
     One object serves any number of threads at a time, and can be pickled.
     """
@@ -90,8 +90,8 @@ class FastTokenizer:
         self.vocabulary = vocabulary
         self.do_lower_case = do_lower_case
         self.max_word_letters = max_word_letters
-        self._basic = tokenization.BasicTokenizer(do_lower_case)
-        self._wordpiece = tokenization.WordpieceTokenizer(
+        self._basic = BasicTokenizer(do_lower_case)
+        self._wordpiece = WordpieceTokenizer(
             vocabulary.ids, max_input_chars_per_word=max_word_letters
         )
         symbols = number_characters(vocabulary.ids)

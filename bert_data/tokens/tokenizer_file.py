@@ -17,8 +17,7 @@ from absl import logging
 
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.tokenizer_definition import (
-    CONTINUATION,
+from bert_data.tokens.tokenizer_json import (
     difference_from_bert,
     digest_of_lines,
     find_definition,
@@ -26,6 +25,7 @@ from bert_data.tokens.tokenizer_definition import (
     tokens_by_id,
 )
 from bert_data.tokens.vocabulary import REQUIRED, Vocabulary, load_vocabulary, make_vocabulary
+from bert_data.tokens.vocabulary_file import CONTINUATION
 
 Tokenizer = FastTokenizer | LibraryTokenizer
 

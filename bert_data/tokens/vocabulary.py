@@ -4,8 +4,8 @@ r"""A vocabulary file, checked, with all that the stages need to know of it.
       -> ids {"[PAD]": 0, ..., "walk": 5, "##ing": 6}, size 7, unk_id 1, ..., mask_id 4
          continuation [F F F F F F T], word_ids [0 1 2 3 4 5 6], sha256 of the bytes
 
-What is a token and what its id is `tokenization.load_vocab` says. Here a file that cannot serve is
-refused, and one that can but looks like a mistake is told in the log with its line numbers.
+`vocabulary_file` defines what a token is and which id it has. This module refuses a file that
+cannot serve, and warns, with line numbers, of one that can but looks like a mistake.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-import tokenization
+from bert_data.tokens.vocabulary_file import CONTINUATION, read_file, split_vocab
 
 REQUIRED = ("[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """Tokens without which no instances can be made."""
@@ -79,7 +79,7 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
       ValueError: it is empty, not UTF-8 text, or without one of [UNK], [CLS], [SEP], [MASK].
     """
     path = os.fspath(path)
-    content = tokenization.read_file(path)
+    content = read_file(path)
     tokens = _split_checked(path, content)
     ids = {token: number for number, token in enumerate(tokens)}
     missing = [token for token in REQUIRED if token not in ids]
@@ -91,7 +91,7 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
             f"{'line' if len(tokens) == 1 else 'lines'}; a line for each is needed{hint}"
         )
     _tell_oddities(path, tokens, ids)
-    continuation = [token.startswith("##") for token in tokens]
+    continuation = [token.startswith(CONTINUATION) for token in tokens]
     return make_vocabulary(path, hashlib.sha256(content).hexdigest(), tokens, ids, continuation)
 
 
@@ -124,7 +124,7 @@ def _split_checked(path: str, content: bytes) -> list[str]:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
         raise ValueError(f"vocabulary {path} is not text: there is a NUL byte in line {line}")
     try:
-        tokens = tokenization.split_vocab(content)
+        tokens = split_vocab(content)
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ValueError(

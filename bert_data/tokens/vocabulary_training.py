@@ -22,13 +22,13 @@ from bert_data.progress import progress
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_plain_format, read_documents
 from bert_data.text.spans import as_spans
+from bert_data.tokens.vocabulary_file import CONTINUATION
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 if TYPE_CHECKING:
     import tokenizers
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-CONTINUATION = "##"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

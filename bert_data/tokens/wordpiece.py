@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import inner, kernel
+from bert_data.tokens.vocabulary_file import CONTINUATION
 
 UNKNOWN = 1  # the symbol of every character that no piece has; 0 stands for no symbol
 SYMBOL_BITS = 18
 MAX_LETTERS_OF_WORD = 200  # a longer word is unknown, in google-research/bert
 
-_CONTINUATION = "##"
 _MULTIPLIER = 0x1E3779B97F4A7C15
 
 
@@ -78,7 +78,7 @@ def build_trie(ids: Mapping[str, int], symbols: Mapping[str, int]) -> PieceTrie:
     _insert(
         symbol_of[letters],
         np.fromiter(map(len, ids), np.int32, len(ids)),
-        np.fromiter((token.startswith(_CONTINUATION) for token in ids), np.bool_, len(ids)),
+        np.fromiter((token.startswith(CONTINUATION) for token in ids), np.bool_, len(ids)),
         np.fromiter(ids.values(), np.int32, len(ids)),
         trie,
     )

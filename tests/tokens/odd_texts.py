@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import tokenization
+from bert_data.tokens.definition import strip_accents
 from bert_data.tokens.vocabulary import Vocabulary
 
 # Characters that each step of the definition treats in a way of its own.
@@ -58,7 +59,7 @@ def defined_ids(vocabulary: Vocabulary, do_lower_case: bool, text: str) -> list[
 def letters_of(characters: Sequence[str]) -> list[str]:
     """What the characters become, in either casing: what a vocabulary's pieces are made of."""
     cased = "".join(characters)
-    lower = tokenization.strip_accents(cased.lower())
+    lower = strip_accents(cased.lower())
     return sorted({char for char in cased + lower if not char.isspace()})
 
 

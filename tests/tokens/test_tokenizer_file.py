@@ -10,8 +10,8 @@ from tokenizers import Tokenizer
 
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.tokenizer_definition import vocabulary_sha256
 from bert_data.tokens.tokenizer_file import load_tokenizer, read_vocabulary, vocabulary_of
+from bert_data.tokens.tokenizer_json import vocabulary_sha256
 from tests.tokens.json_files import byte_pairs, unigram, wordpiece
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "a", "##a", ".", "é"]

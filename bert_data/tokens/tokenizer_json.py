@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from bert_data.tokens.vocabulary import REQUIRED
+from bert_data.tokens.vocabulary_file import CONTINUATION
 
-CONTINUATION = "##"
 _SPECIAL = ("[PAD]", *REQUIRED)
 
 

@@ -1,0 +1,212 @@
+"""Text to WordPiece tokens as BERT defines them: the readable definition, in plain Python.
+
+    "Unaffable, naïve 東京!"
+      --BasicTokenizer-->      unaffable , naive 東 京 !
+      --WordpieceTokenizer-->  una ##ffa ##ble , naive 東 京 !
+      --convert_tokens_to_ids-->  one number a token: its line in the vocabulary file
+
+The interface is that of google-research/bert's `tokenization`, methods that subclasses override
+included, and the tokens are the same for every text. `tokenizer.FastTokenizer` gives the same ids
+many times faster; its tests compare it with this module.
+"""
+
+import os
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bert_data.tokens.characters import is_deleted, is_ideograph, is_punctuation, is_whitespace
+from bert_data.tokens.vocabulary_file import CONTINUATION, load_vocab
+
+
+def convert_to_unicode(text: str | bytes) -> str:
+    """Returns the text as a str; bytes are UTF-8, and invalid ones are left out.
+
+    Raises:
+      ValueError: the text is neither str nor bytes.
+    """
+    if isinstance(text, str):
+        return text
+    if isinstance(text, bytes):
+        return text.decode("utf-8", "ignore")
+    raise ValueError(f"Unsupported string type: {type(text)}")
+
+
+def printable_text(text: str | bytes) -> str:
+    """Returns the text as print and logging take it, which in Python 3 is a str.
+
+    Raises:
+      ValueError: the text is neither str nor bytes.
+    """
+    return convert_to_unicode(text)
+
+
+def convert_by_vocab(vocab: Mapping[Any, Any], items: Iterable[Any]) -> list[Any]:
+    """Looks up every item.
+
+    Raises:
+      KeyError: an item is not in the vocabulary.
+    """
+    return [vocab[item] for item in items]
+
+
+def convert_tokens_to_ids(vocab: Mapping[str, int], tokens: Iterable[str]) -> list[int]:
+    """Returns the ids of tokens; `vocab` maps token to id."""
+    return convert_by_vocab(vocab, tokens)
+
+
+def convert_ids_to_tokens(inv_vocab: Mapping[int, str], ids: Iterable[int]) -> list[str]:
+    """Returns the tokens of ids; `inv_vocab` maps id to token."""
+    return convert_by_vocab(inv_vocab, ids)
+
+
+def whitespace_tokenize(text: str) -> list[str]:
+    """Splits at runs of whitespace, as `str.isspace` defines it; no piece is empty."""
+    return text.split()
+
+
+def strip_accents(text: str) -> str:
+    """Decomposes each character (NFD) and drops the nonspacing marks."""
+    decomposed = unicodedata.normalize("NFD", text)
+    return "".join(char for char in decomposed if unicodedata.category(char) != "Mn")
+
+
+class FullTokenizer:
+    """Text to word pieces, and word pieces to ids and back.
+
+    Attributes:
+      vocab: token -> id.
+      inv_vocab: id -> token.
+      basic_tokenizer: splits text into words.
+      wordpiece_tokenizer: splits words into pieces.
+    """
+
+    def __init__(self, vocab_file: str | os.PathLike[str], do_lower_case: bool = True) -> None:
+        self.vocab = load_vocab(vocab_file)
+        self.inv_vocab = {number: token for token, number in self.vocab.items()}
+        self.basic_tokenizer = BasicTokenizer(do_lower_case=do_lower_case)
+        self.wordpiece_tokenizer = WordpieceTokenizer(vocab=self.vocab)
+
+    def tokenize(self, text: str | bytes) -> list[str]:
+        """Returns the word pieces of a text."""
+        return [
+            piece
+            for word in self.basic_tokenizer.tokenize(text)
+            for piece in self.wordpiece_tokenizer.tokenize(word)
+        ]
+
+    def convert_tokens_to_ids(self, tokens: Iterable[str]) -> list[int]:
+        """Returns the ids of tokens that `tokenize` gave."""
+        return convert_by_vocab(self.vocab, tokens)
+
+    def convert_ids_to_tokens(self, ids: Iterable[int]) -> list[str]:
+        """Returns the tokens that have these ids."""
+        return convert_by_vocab(self.inv_vocab, ids)
+
+
+class BasicTokenizer:
+    """Text to words: cleans, sets ideographs apart, lower-cases, splits at punctuation.
+
+    The methods with an underscore are the steps, under the reference's names: a subclass may
+    override any of them.
+    """
+
+    def __init__(self, do_lower_case: bool = True) -> None:
+        """Sets the casing.
+
+        Args:
+          do_lower_case: lower-case the text and drop the accents.
+        """
+        self.do_lower_case = do_lower_case
+
+    def tokenize(self, text: str | bytes) -> list[str]:
+        """Returns the words of a text; each punctuation mark and each ideograph is a word."""
+        text = self._tokenize_chinese_chars(self._clean_text(convert_to_unicode(text)))
+        words: list[str] = []
+        for word in whitespace_tokenize(text):
+            if self.do_lower_case:
+                # The order matters: lower() looks at what surrounds a capital sigma, and a
+                # decomposed text can lower-case differently than a composed one.
+                word = self._run_strip_accents(word.lower())
+            words += self._run_split_on_punc(word)
+        # Joined and split once more: a character may decompose into one with a space.
+        return whitespace_tokenize(" ".join(words))
+
+    def _clean_text(self, text: str) -> str:
+        """Deletes invisible characters and turns every whitespace character into a space."""
+        return "".join(
+            " " if is_whitespace(char) else char for char in text if not is_deleted(char)
+        )
+
+    def _tokenize_chinese_chars(self, text: str) -> str:
+        """Puts a space on either side of every ideograph."""
+        return "".join(f" {char} " if self._is_chinese_char(ord(char)) else char for char in text)
+
+    def _is_chinese_char(self, cp: int) -> bool:
+        """Whether a code point is an ideograph."""
+        return is_ideograph(chr(cp))
+
+    def _run_strip_accents(self, text: str) -> str:
+        """Drops the accents of a word."""
+        return strip_accents(text)
+
+    def _run_split_on_punc(self, text: str) -> list[str]:
+        """Returns the punctuation marks of a word, each alone, and what is between them."""
+        parts: list[str] = []
+        start = 0
+        for position, char in enumerate(text):
+            if is_punctuation(char):
+                parts += [text[start:position], char]
+                start = position + 1
+        parts.append(text[start:])
+        return [part for part in parts if part]
+
+
+class WordpieceTokenizer:
+    """A word to the longest pieces that the vocabulary has, from left to right."""
+
+    def __init__(
+        self,
+        vocab: Mapping[str, int],
+        unk_token: str = "[UNK]",
+        max_input_chars_per_word: int = 200,
+    ) -> None:
+        """Keeps the vocabulary.
+
+        Args:
+          vocab: its keys are the pieces; one that continues a word begins with "##".
+          unk_token: replaces a word that the pieces cannot make up.
+          max_input_chars_per_word: a longer word is unknown without trying.
+        """
+        self.vocab = vocab
+        self.unk_token = unk_token
+        self.max_input_chars_per_word = max_input_chars_per_word
+
+    def tokenize(self, text: str | bytes) -> list[str]:
+        """Returns the pieces of each word of a text that `BasicTokenizer` has split.
+
+        With the pieces un, ##aff, ##able: "unaffable" -> ["un", "##aff", "##able"]; a word with a
+        part that no piece covers is the one token "[UNK]".
+        """
+        pieces: list[str] = []
+        for word in whitespace_tokenize(convert_to_unicode(text)):
+            pieces += self._pieces_of(word) or [self.unk_token]
+        return pieces
+
+    def _pieces_of(self, word: Sequence[str]) -> list[str] | None:
+        """Returns the pieces of one word, or None if it is unknown."""
+        if len(word) > self.max_input_chars_per_word:
+            return None
+        pieces: list[str] = []
+        start = 0
+        while start < len(word):
+            prefix = CONTINUATION if start else ""
+            for end in range(len(word), start, -1):
+                piece = f"{prefix}{word[start:end]}"
+                if piece in self.vocab:
+                    break
+            else:
+                return None
+            pieces.append(piece)
+            start = end
+        return pieces

@@ -1,0 +1,169 @@
+"""The definition of tokenization, by hand-made examples and by digests of the reference's ids."""
+
+import hashlib
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from bert_data.tokens import definition
+from bert_data.tokens.definition import BasicTokenizer, FullTokenizer, WordpieceTokenizer
+from bert_data.tokens.vocabulary_file import load_vocab
+
+PIECES = ["[UNK]", "[CLS]", "want", "##want", "##ed", "un", "runn", "##ing", ",", "!", "##!", "東"]
+
+
+@pytest.fixture
+def vocabulary(tmp_path: Path) -> Path:
+    path = tmp_path / "vocab.txt"
+    path.write_text("".join(f"{piece}\n" for piece in PIECES), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (" \tHeLLo!how  \n Are yoU?  ", ["hello", "!", "how", "are", "you", "?"]),
+        ("Ångström naïve E\u0301LAN", ["angstrom", "naive", "elan"]),
+        ("ah\u535a\u63a8zz", ["ah", "\u535a", "\u63a8", "zz"]),
+        ("a\u200bb\x00c\ufffdd\xade", ["abcde"]),
+        ("a\u00a0b\u2028c\u3000d\x0be", ["a", "b", "c", "de"]),
+        ("ΣΟΦΟΣ ΣΟΦΟΣ. Σ", ["σοφος", "σοφος", ".", "σ"]),
+        ("한국어", ["\u1112\u1161\u11ab\u1100\u116e\u11a8\u110b\u1165"]),
+        ("x^2+y=$5…", ["x", "^", "2", "+", "y", "=", "$", "5", "…"]),
+        ("\u0301 \u0301\u0302", []),
+        ("\u2f00\uf900", ["\u2f00", "\u8c48"]),
+        ("[CLS]", ["[", "cls", "]"]),
+    ],
+)
+def test_words_lower_cased(text: str, words: list[str]) -> None:
+    assert BasicTokenizer(do_lower_case=True).tokenize(text) == words
+    assert BasicTokenizer().tokenize(text.encode()) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("HeLLo!\x85Ångström", ["HeLLo", "!", "Ångström"]),
+        ("e\u0301\u00ad\u0302", ["e\u0301\u0302"]),
+        ("\u0301", ["\u0301"]),
+        ("\uf900 한", ["\uf900", "한"]),
+    ],
+)
+def test_words_cased(text: str, words: list[str]) -> None:
+    assert BasicTokenizer(do_lower_case=False).tokenize(text) == words
+
+
+def test_pieces(vocabulary: Path) -> None:
+    pieces = WordpieceTokenizer(vocab=load_vocab(vocabulary))
+    assert pieces.tokenize("") == []
+    assert pieces.tokenize("unwanted running") == ["un", "##want", "##ed", "runn", "##ing"]
+    assert pieces.tokenize("unwantedX running") == ["[UNK]", "runn", "##ing"]
+    assert pieces.tokenize("wanted!") == ["want", "##ed", "##!"]
+
+
+def test_a_word_of_more_than_the_limit_is_unknown() -> None:
+    pieces = WordpieceTokenizer({"a": 0, "##a": 1}, unk_token="?")
+    assert pieces.tokenize("a" * 200) == ["a"] + ["##a"] * 199
+    assert pieces.tokenize("a" * 201) == ["?"]
+    short = WordpieceTokenizer({"a": 0, "##a": 1}, max_input_chars_per_word=2)
+    assert short.tokenize("aa aaa") == ["a", "##a", "[UNK]"]
+
+
+def test_text_to_ids_and_back(vocabulary: Path) -> None:
+    tokenizer = FullTokenizer(vocabulary)
+    tokens = tokenizer.tokenize("UNwant\u00e9d,running 東 [CLS]")
+    assert tokens == ["un", "##want", "##ed", ",", "runn", "##ing", "東", "[UNK]", "[UNK]", "[UNK]"]
+    ids = tokenizer.convert_tokens_to_ids(tokens)
+    assert ids == [5, 3, 4, 8, 6, 7, 11, 0, 0, 0]
+    assert tokenizer.convert_ids_to_tokens(ids) == tokens
+    assert definition.convert_tokens_to_ids(tokenizer.vocab, tokens) == ids
+    assert definition.convert_ids_to_tokens(tokenizer.inv_vocab, ids) == tokens
+    with pytest.raises(KeyError):
+        tokenizer.convert_tokens_to_ids(["missing"])
+
+
+def test_upper_case_is_kept_when_told(vocabulary: Path) -> None:
+    tokenizer = FullTokenizer(vocabulary, do_lower_case=False)
+    assert tokenizer.tokenize("Want want") == ["[UNK]", "want"]
+
+
+@pytest.mark.parametrize("function", [definition.convert_to_unicode, definition.printable_text])
+def test_text_of_either_type_becomes_str(function) -> None:
+    assert function("é") == "é"
+    assert function(b"\xc3\xa9\xff!") == "é!"
+    with pytest.raises(ValueError, match="int"):
+        function(5)
+
+
+@pytest.mark.parametrize("flavor", ["uncased", "cased", "chinese"])
+def test_ids_of_hard_texts_equal_the_reference(shared: Path, flavor: str) -> None:
+    goldens = json.loads((shared / "goldens/tokenization.json").read_text(encoding="utf-8"))
+    if unicodedata.unidata_version != goldens["unicodedata"]:
+        pytest.skip(f"the goldens are of Unicode {goldens['unicodedata']}")
+    name = "bert-base-chinese.txt" if flavor == "chinese" else "bert-base-uncased.txt"
+    tokenizer = FullTokenizer(shared / "data/vocab" / name, do_lower_case=flavor != "cased")
+    for path in sorted((shared / "data/edge").glob("*.txt")):
+        digest = hashlib.sha256()
+        for line in path.read_bytes().split(b"\n"):
+            ids = tokenizer.convert_tokens_to_ids(tokenizer.tokenize(line))
+            digest.update((" ".join(map(str, ids)) + "\n").encode())
+        assert digest.hexdigest() == goldens["corpora"][path.name][flavor][0], path.name
+
+
+class Cleaning(BasicTokenizer):
+    """Keeps soft hyphens, as hyphens."""
+
+    def _clean_text(self, text: str) -> str:
+        return super()._clean_text(text.replace("\u00ad", "-"))
+
+
+class WithoutIdeographs(BasicTokenizer):
+    """Leaves ideographs in words."""
+
+    def _tokenize_chinese_chars(self, text: str) -> str:
+        return text
+
+
+class WithKana(BasicTokenizer):
+    """Sets Hiragana and Katakana apart too."""
+
+    def _is_chinese_char(self, cp: int) -> bool:
+        return 0x3040 <= cp <= 0x30FF or super()._is_chinese_char(cp)
+
+
+class WithAccents(BasicTokenizer):
+    """Lower-cases and keeps the accents."""
+
+    def _run_strip_accents(self, text: str) -> str:
+        return text
+
+
+class WithHyphens(BasicTokenizer):
+    """Leaves hyphens in words."""
+
+    def _run_split_on_punc(self, text: str) -> list[str]:
+        parts = super()._run_split_on_punc(text.replace("-", "\ue000"))
+        return [part.replace("\ue000", "-") for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "words"),
+    [
+        (BasicTokenizer, ["co", "-", "op", "cafeteria", "東", "京", "かな", "!"]),
+        (Cleaning, ["co", "-", "op", "ca", "-", "feteria", "東", "京", "かな", "!"]),
+        (WithoutIdeographs, ["co", "-", "op", "cafeteria", "東京かな", "!"]),
+        (WithKana, ["co", "-", "op", "cafeteria", "東", "京", "か", "な", "!"]),
+        (WithAccents, ["co", "-", "op", "caféteria", "東", "京", "かな", "!"]),
+        (WithHyphens, ["co-op", "cafeteria", "東", "京", "かな", "!"]),
+    ],
+)
+def test_a_subclass_overrides_one_step(tokenizer: type[BasicTokenizer], words: list[str]) -> None:
+    assert tokenizer().tokenize("Co-op CA\u00adFÉTERIA 東京かな!") == words
+
+
+def test_an_overridden_step_serves_the_full_tokenizer(vocabulary: Path) -> None:
+    tokenizer = FullTokenizer(vocabulary)
+    tokenizer.basic_tokenizer = WithoutIdeographs()
+    assert tokenizer.tokenize("東 東東") == ["東", "[UNK]"]
