@@ -1,7 +1,7 @@
-"""How often keys occur, in bounded memory: rare ones are forgotten when there are too many.
+"""Count keys in bounded memory: the rarest are forgotten when there are too many.
 
 counter = KeyCounter(max_keys=4)
-counter.add([7 7 9]); counter.add([7 8]); counter.add([1 2 9])   more than 4: those of 1 go
+counter.add([7 7 9]); counter.add([7 8]); counter.add([1 2 9])   five keys: those seen once go
 counter.counts()   ->  keys [7 9], counts [3 2]
 """
 
@@ -12,7 +12,7 @@ _BUFFERED = 1 << 20
 
 
 class KeyCounter:
-    """Counts keys; memory: some 50 bytes for each of `max_keys`, and as much for a million more."""
+    """Counts keys; takes about 50 bytes for each of `max_keys` and for a million more."""
 
     def __init__(self, max_keys: int) -> None:
         self._max_keys = max_keys
@@ -23,7 +23,7 @@ class KeyCounter:
         self.num_forgotten = 0
 
     def add(self, keys: NDArray[np.uint64]) -> None:
-        """Counts keys, uint64 [any], each once for each time that it is there."""
+        """Count keys, uint64 [any], once per occurrence."""
         self._waiting.append(keys)
         self._num_waiting += len(keys)
         if self._num_waiting >= _BUFFERED:
@@ -40,13 +40,13 @@ class KeyCounter:
         self._keys, self._counts = keys[starts], np.add.reduceat(counts, starts)
         while len(self._keys) > self._max_keys:
             stays = self._counts > self._counts.min()
-            if not stays.any():  # all are equally rare
+            if not stays.any():  # all keys are equally rare
                 stays[: self._max_keys] = True
             self.num_forgotten += len(stays) - int(stays.sum())
             self._keys, self._counts = self._keys[stays], self._counts[stays]
 
     def counts(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Keys, increasing, and their counts, of which those that were forgotten are less."""
+        """Return the keys, increasing, and their counts without forgotten occurrences."""
         if self._waiting and self._num_waiting:
             self._merge()
         return self._keys, self._counts

@@ -4,8 +4,8 @@
     ─▶ trigrams a b c: p(c | a b)     bigrams b c: p(c | b)     words c: p(c)
        contexts a b: weight of p(. | b) where a b c was never seen
 
-Kneser and Ney (1995), interpolated as in Chen and Goodman (1999), section 2.8, with one discount an
-order, n1 / (n1 + 2 n2), as Ney, Essen and Kneser (1994) estimate it. Orders below the highest
+Kneser and Ney (1995), interpolated as in Chen and Goodman (1999), section 2.8, with one discount
+per order, n1 / (n1 + 2 n2), as Ney, Essen and Kneser (1994) estimate it. Orders below the highest
 count in how many different contexts an n-gram stands. The words interpolate with all alike, so that
 no word has probability 0, and the probabilities of all words after any context sum to one.
 """
@@ -24,16 +24,16 @@ _KEY_BITS = 63
 
 
 def id_bits(order: int) -> int:
-    """Bits of an id in a packed n-gram."""
+    """Return the number of bits of an id in a packed n-gram."""
     return _KEY_BITS // order
 
 
 def pack_ngrams(ids: NDArray[np.int32], order: int) -> NDArray[np.uint64]:
-    """The n-grams of a text: uint64 [words + 1], of `BEGIN`s, the words and `END`.
+    """Return the n-grams of a text: uint64 [words + 1], of `BEGIN`s, the words and `END`.
 
     Args:
       ids: int32 [words], >= 1.
-      order: words of an n-gram.
+      order: words per n-gram.
     """
     padded = np.concatenate([np.full(order - 1, BEGIN), ids, [END]]).astype(np.uint64)
     keys = np.zeros(len(ids) + 1, np.uint64)
@@ -44,14 +44,14 @@ def pack_ngrams(ids: NDArray[np.int32], order: int) -> NDArray[np.uint64]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Estimates:
-    """What a model consists of.
+    """The contents of a model.
 
     Attributes:
       word_probabilities: float64 [ids], of single words; 0 for ids that are never predicted.
-      ngrams: uint64 [any], packed, of two words and more, and contexts of two and more; each once.
-      probabilities: float64 [any], of the last word after the others; 0 if it was only a context.
-      weights: float64 [any], of the lower order behind this context; 1 if it was none.
-      word_weights: float64 [ids], of the single words behind this word.
+      ngrams: uint64 [any], packed n-grams and contexts of two or more words; each once.
+      probabilities: float64 [any], of the last word given the others; 0 for a mere context.
+      weights: float64 [any], of the lower order after this context; 1 if it is not a context.
+      word_weights: float64 [ids], of the single words after this word.
     """
 
     word_probabilities: NDArray[np.float64]
@@ -64,12 +64,12 @@ class Estimates:
 def estimate(
     ngrams: NDArray[np.uint64], counts: NDArray[np.int64], order: int, num_ids: int
 ) -> Estimates:
-    """Estimates a model.
+    """Estimate a model.
 
     Args:
       ngrams: uint64 [any], packed, increasing, of the highest order; at least one.
       counts: int64 [any], > 0.
-      order: words of each, >= 2.
+      order: words per n-gram, >= 2.
       num_ids: ids are below it.
     """
     bits = np.uint64(id_bits(order))
@@ -119,7 +119,7 @@ def estimate(
 def _levels(
     ngrams: NDArray[np.uint64], counts: NDArray[np.int64], order: int
 ) -> list[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """N-grams and their counts, of each order from 1 on; counts of contexts below the highest."""
+    """Return n-grams and counts for each order from 1; below the highest, counts of contexts."""
     levels = [(ngrams, counts)]
     for words in range(order - 1, 0, -1):
         mask = np.uint64((1 << id_bits(order) * words) - 1)

@@ -1,11 +1,11 @@
-"""What rules of words need to know of languages: stop words, and how long words are without spaces.
+"""What the word rules need to know about languages: stop words, and word lengths in letters.
 
-    language_of(document, "")    ->  "ja"   its own field, else by its letters
+    language_of(document, "")    ->  "ja"   from its field, or else from its letters
     letters_per_word(words)      ->  1.8    Chinese; 1.0 for texts with spaces between words
 
-The published rules count English words. In a text whose script puts no space between words, each
-letter is a word of `Words`; there, so many letters stand for one word as a word has on average, and
-thresholds keep their meaning: 50 words are 90 Chinese characters, and 9 are an n-gram of 5 words.
+The published rules count English words. In an unspaced script, each letter is a word of `Words`.
+There, as many letters as a word has on average count as one word, so that thresholds keep their
+meaning: 50 words are 90 Chinese characters, and a 5-gram is 9 characters.
 """
 
 from typing import Any
@@ -18,12 +18,12 @@ DEFAULT_LANGUAGE = "en"
 
 # Letters of a word, on average: words of jieba 0.42 in Chinese news and in the Universal
 # Declaration of Human Rights (1.84 and 1.74); in the latter, SudachiPy's short units (1.62) and
-# PyThaiNLP's newmm (3.97). The other scripts of South East Asia are taken to be as Thai.
+# PyThaiNLP's newmm (3.97). The other scripts of South East Asia are treated like Thai.
 LETTERS_PER_WORD = {"zh": 1.8, "ja": 1.6, "th": 4.0, "lo": 4.0, "km": 4.0, "my": 4.0}
 _OTHER_UNSPACED = "th"
-_WITHOUT_MARKS = ("th", "lo")  # a space, or nothing, stands between their sentences
-# First and last code points of the scripts that tell a language without spaces. Japanese is the one
-# with kana between its ideographs.
+_WITHOUT_MARKS = ("th", "lo")  # a space, or nothing, separates their sentences
+# First and last code points of the scripts that identify an unspaced language. Japanese is the one
+# with kana among its ideographs.
 _SCRIPTS = {
     "zh": ((0x3005, 0x3007), (0x3100, 0x312F), (0x3400, 0x9FFF), (0xF900, 0xFAFF)),
     "ja": ((0x3031, 0x3035), (0x3041, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F)),
@@ -35,8 +35,8 @@ _SCRIPTS = {
 _HANGUL = (0xAC00, 0xD7A3)
 _MIN_KANA = 0.05
 
-# Gopher's eight for English (Rae et al. 2021, A1.1), and words as common of other languages; those
-# of languages without spaces are looked for anywhere in the text.
+# Gopher's eight for English (Rae et al. 2021, A1.1), and equally common words of other languages;
+# those of unspaced languages may occur anywhere in the text.
 STOP_WORDS = {
     "en": "the be to of and that have with",
     "de": "der die und in zu den das nicht von sie ist des sich mit dem",
@@ -83,7 +83,7 @@ STOP_WORDS = {
     "km": "និង នៃ ជា ការ ក្នុង បាន ដែល មាន ទៅ នេះ",
     "my": "သည် ၏ နှင့် ကို တွင် များ မှ ရှိ ဖြစ် အတွက်",
 }
-# Other codes of these languages: of ISO 639-3, and older ones.
+# Other codes of these languages: ISO 639-3, and older ones.
 _PAIRS_OF_CODES = """
 eng:en deu:de nld:nl swe:sv dan:da nob:no nb:no isl:is fra:fr spa:es por:pt ita:it ron:ro cat:ca
 pol:pl ces:cs slk:sk slv:sl hrv:hr hun:hu fin:fi ekk:et est:et lit:lt lav:lv lvs:lv tur:tr ind:id
@@ -94,24 +94,24 @@ _OTHER_CODES = dict(pair.split(":") for pair in _PAIRS_OF_CODES.split())
 
 
 def language_code(language: str) -> str:
-    """The code that the tables here have: "zh" for "zh-Hant", "en" for "eng_Latn"."""
+    """Return the code used in these tables: "zh" for "zh-Hant", "en" for "eng_Latn"."""
     code = language.strip().lower().replace("_", "-").split("-")[0]
     return _OTHER_CODES.get(code, code)
 
 
 def stop_words(language: str) -> tuple[str, ...]:
-    """Some of the most common words of a language; none if it is not known here."""
+    """Return some of the most common words of a language; none if it is not listed."""
     return tuple(dict.fromkeys(STOP_WORDS.get(language, "").split()))
 
 
 def is_unspaced(words: Words) -> bool:
-    """Whether most of a text's words are letters of scripts that put no space between words."""
+    """Whether most words of a text are letters of unspaced scripts."""
     num_words = len(words) - np.count_nonzero(words.is_symbol)
     return bool(2 * np.count_nonzero(words.is_unspaced) > num_words)
 
 
 def unspaced_language(words: Words) -> str:
-    """The language of a text without spaces between words, by its letters; "" if it has spaces."""
+    """Return the language of an unspaced text, by its letters; "" if it has spaces."""
     if not is_unspaced(words):
         return ""
     letters = words.codes[words.starts[words.is_unspaced]]
@@ -128,7 +128,7 @@ def unspaced_language(words: Words) -> str:
 
 
 def is_syllabic(words: Words) -> bool:
-    """Whether most of a text's words begin with a Korean syllable: two or three letters in one."""
+    """Whether most words of a text begin with a Korean syllable: two or three letters in one."""
     first = words.codes[words.starts]
     first_syllable, last_syllable = _HANGUL
     num_korean = np.count_nonzero((first_syllable <= first) & (first <= last_syllable))
@@ -136,21 +136,21 @@ def is_syllabic(words: Words) -> bool:
 
 
 def letters_per_word(words: Words) -> float:
-    """The letters that stand for a word: 1.0 in texts that have spaces between their words."""
+    """Return the number of letters that count as a word: 1.0 for texts with spaces."""
     return LETTERS_PER_WORD.get(unspaced_language(words), 1.0)
 
 
 def marks_sentences(words: Words) -> bool:
-    """Whether a text is of a language that puts marks at the ends of sentences."""
+    """Whether the language of a text marks the ends of sentences."""
     return unspaced_language(words) not in _WITHOUT_MARKS
 
 
 def language_of(field: Any, default: str, words: Words) -> str:
-    """The code of a text's language.
+    """Return the language code of a text.
 
     Args:
-      field: what the document says itself; anything but a text that is not empty says nothing.
-      default: for documents that say nothing; if it is empty, their letters decide.
+      field: the document's own field; anything but a non-empty string is ignored.
+      default: for documents without the field; if empty, their letters decide.
       words: of the text.
     """
     if isinstance(field, str) and field:

@@ -1,4 +1,4 @@
-"""A language model of n-grams: trained on texts, kept in a folder, asked for perplexities.
+"""An n-gram language model: trained on texts, kept in a folder, queried for perplexities.
 
     train_model(folder, reference texts, ModelConfig(order=3))
     open_model(folder).perplexity(split_words("The cat sat."))   ->  87.3
@@ -31,17 +31,17 @@ from bert_data.curation.quality.kneser_ney import (
 from bert_data.curation.words import Words
 from bert_data.kernels import kernel
 
-_MIN_COUNT = 2  # so that words that were seen once teach what follows unknown ones
+_MIN_COUNT = 2  # words that were seen once train what follows unknown words
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """How a model is trained.
+    """Configuration of `train_model`.
 
     Attributes:
       order: words of the longest n-grams, 2 to 5.
-      max_words: of the vocabulary; the most frequent ones that occur at least twice.
-      max_ngrams: different ones of the highest order that are counted; the rarest are forgotten.
+      max_words: size of the vocabulary: the most frequent words that occur at least twice.
+      max_ngrams: number of n-grams of the highest order to count; the rarest are forgotten.
     """
 
     order: int = 3
@@ -63,7 +63,7 @@ class ModelConfig:
 
 
 class Table(NamedTuple):
-    """N-grams and what is known of them.
+    """N-grams with their probabilities and weights.
 
     Attributes:
       slots: uint64[a power of two], packed n-grams, see `hash_tables`.
@@ -95,17 +95,17 @@ class NgramModel:
     table: Table
 
     def ids(self, words: Words) -> NDArray[np.int32]:
-        """The ids of words."""
+        """Return the ids of words."""
         return find_ids(words.hashes, self.word_slots, self.word_ids)
 
     def probabilities(self, padded: NDArray[np.int32]) -> NDArray[np.float64]:
-        """The probability of each id after the `order - 1` before it: float64 [ids - order + 1]."""
+        """Return float64 [ids - order + 1], each id's probability given those before it."""
         out = np.empty(max(len(padded) - self.order + 1, 0))
         predict(padded, self.order, id_bits(self.order), self.table, out)
         return out
 
     def perplexity(self, words: Words) -> float:
-        """The perplexity of a text; >= 1."""
+        """Return the perplexity of a text; >= 1."""
         begin = np.full(self.order - 1, BEGIN, np.int32)
         padded = np.concatenate([begin, self.ids(words), np.array([END], np.int32)])
         return math.exp(-float(np.log(self.probabilities(padded)).mean()))
@@ -114,7 +114,7 @@ class NgramModel:
 def find_ids(
     hashes: NDArray[np.uint64], slots: NDArray[np.uint64], ids: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """The ids of words by their hashes, `UNKNOWN` of those that have none."""
+    """Return the ids of words by their hashes; `UNKNOWN` for words without an id."""
     found = np.empty(len(hashes), np.int32)
     look_up(hashes, slots, ids, found)
     found[found == NONE] = UNKNOWN
@@ -124,17 +124,17 @@ def find_ids(
 def train_model(
     folder: Path, read: Callable[[], Iterable[Words]], config: ModelConfig
 ) -> tuple[int, int]:
-    """Trains a model and leaves it in a folder.
+    """Train a model and leave it in a folder.
 
-    Memory: some 60 bytes for each of `max_ngrams` and 100 bytes for each of `max_words`.
+    Takes about 60 bytes of memory for each of `max_ngrams` and 100 bytes for each of `max_words`.
 
     Args:
       folder: exists.
-      read: gives the words of all texts; called twice.
+      read: returns the words of all texts; called twice.
       config: of the model.
 
     Returns:
-      Words of the vocabulary, and n-grams of all orders.
+      The size of the vocabulary, and the number of n-grams of all orders.
 
     Raises:
       ValueError: the texts have no words.
@@ -144,7 +144,7 @@ def train_model(
         counter.add(words.hashes)
     hashes, counts = counter.counts()
     if not len(hashes):
-        raise ValueError("the texts have no words to learn from")
+        raise ValueError("the texts contain no words to train on")
     order = np.lexsort((hashes, -counts))[: config.max_words]
     hashes = hashes[order[counts[order] >= _MIN_COUNT]]
     slots = make_slots(len(hashes))
@@ -155,7 +155,7 @@ def train_model(
         counter.add(pack_ngrams(find_ids(words.hashes, slots, ids), config.order))
     if counter.num_forgotten:
         logging.info(
-            "%d rare n-grams are forgotten: more max_ngrams keep them", counter.num_forgotten
+            "%d rare n-grams are forgotten; a larger max_ngrams keeps them", counter.num_forgotten
         )
     found = estimate(*counter.counts(), config.order, FIRST_WORD + len(hashes))
     table_slots = make_slots(len(found.ngrams))
@@ -174,7 +174,7 @@ def train_model(
 
 
 def open_model(folder: Path) -> NgramModel:
-    """The model that was left in a folder, mapped."""
+    """Map the model that was left in a folder."""
 
     def load(name: str) -> np.ndarray:
         return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
@@ -194,7 +194,7 @@ def fill_table(
     weights: NDArray[np.float64],
     table: Table,
 ) -> None:
-    """Puts n-grams, each once, into a table whose slots are 0 and more than there are of them."""
+    """Insert n-grams, each once, into a table of zeroed slots that outnumber them."""
     for i in range(len(ngrams)):
         slot = find_slot(table.slots, ngrams[i])
         table.slots[slot] = ngrams[i]
@@ -206,9 +206,9 @@ def fill_table(
 def predict(
     ids: NDArray[np.int32], order: int, bits: int, table: Table, out: NDArray[np.float64]
 ) -> None:
-    """Writes the probability of each id after those before it.
+    """Write the probability of each id given those before it.
 
-    The longest n-gram that was seen counts, by the weights of the longer contexts that were seen.
+    The longest n-gram that was seen counts, weighted by the longer contexts that were seen.
 
     Args:
       ids: int32[any], those of the table.

@@ -1,9 +1,9 @@
-"""How much of a text is n-grams of words that stand in it more than once.
+"""Measure how much of a text consists of n-grams of words that occur more than once.
 
     a b a b c    top 2-gram: "a b", twice             2-grams that are repeated: the second "a b"
 
-Both measures take time in proportion to the words, whatever they are: an n-gram is a number of 64
-bits, made from the one before it, and is looked up in a hash table.
+Both measures take time linear in the words: an n-gram is a 64-bit number, computed from the one
+before it and looked up in a hash table.
 """
 
 import numpy as np
@@ -24,20 +24,20 @@ def ngram_characters(
     *,
     spaces: int,
 ) -> tuple[list[int], list[int]]:
-    """The characters of the most frequent n-grams, and of repeated ones; memory: 48 bytes a word.
+    """Count the characters of the most frequent and of repeated n-grams; takes 48 bytes per word.
 
     Args:
       hashes: uint64 [words].
       lengths: int32 [words], in characters.
-      top_orders: int64 [tops], words of an n-gram, > 0.
-      repeated_orders: int64 [repeats], words of an n-gram, > 0.
-      spaces: characters between two words of an n-gram, which count for top n-grams only.
+      top_orders: int64 [tops], words per n-gram, > 0.
+      repeated_orders: int64 [repeats], words per n-gram, > 0.
+      spaces: characters between two words of an n-gram; they count for top n-grams only.
 
     Returns:
-      For each of the top orders, the characters of the most frequent n-gram (of several, the one
-      that comes first) times how often it stands there; 0 if there are fewer words. For each of the
-      repeated orders, the characters of all n-grams that stood in the text before: going from left
-      to right, one that did counts, and the next to be looked at begins behind it.
+      For each top order, the characters of the most frequent n-gram (the first of several) times
+      its number of occurrences; 0 if there are fewer words. For each repeated order, the characters
+      of all n-grams that occurred before: from left to right, such an n-gram counts, and the search
+      continues after it.
     """
     slots = make_slots(len(hashes))
     counts = np.empty(len(slots), np.int32)
@@ -50,13 +50,13 @@ def ngram_characters(
 
 @inner
 def _key(rolled: np.uint64) -> np.uint64:
-    """The key of an n-gram in hash tables: never 0."""
+    """Return the key of an n-gram in hash tables; never 0."""
     return np.uint64(1) if rolled == 0 else rolled
 
 
 @inner
 def _roll(hashes: NDArray[np.uint64], start: Scalar, order: Scalar) -> np.uint64:
-    """The polynomial of hashes[start : start + order]."""
+    """Return the polynomial of hashes[start : start + order]."""
     rolled = np.uint64(0)
     for place in range(start, start + order):
         rolled = rolled * _BASE + hashes[place]
@@ -65,7 +65,7 @@ def _roll(hashes: NDArray[np.uint64], start: Scalar, order: Scalar) -> np.uint64
 
 @inner
 def _power(order: Scalar) -> np.uint64:
-    """What the first hash of a polynomial is multiplied with."""
+    """Return the factor of the first hash in a polynomial."""
     power = np.uint64(1)
     for _ in range(order - 1):
         power *= _BASE
@@ -81,7 +81,7 @@ def _top_characters(
     slots: NDArray[np.uint64],
     counts: NDArray[np.int32],
 ) -> int:
-    """Characters of the most frequent n-gram times its count; a second pass finds the first."""
+    """Count the characters of all occurrences of the top n-gram; a second pass finds the first."""
     num_ngrams = len(hashes) - order + 1
     if num_ngrams < 1:
         return 0
@@ -118,7 +118,7 @@ def _repeated_characters(
     order: Scalar,
     slots: NDArray[np.uint64],
 ) -> int:
-    """Characters of n-grams that stood in the text before; one that did is jumped over."""
+    """Count the characters of n-grams that occurred before, and skip over each."""
     num_ngrams = len(hashes) - order + 1
     if num_ngrams < 2:
         return 0
@@ -154,13 +154,13 @@ def _measure(
     counts: NDArray[np.int32],
     out: NDArray[np.int64],
 ) -> None:
-    """`ngram_characters`.
+    """Compute `ngram_characters`.
 
     Args:
       hashes: [words].
       lengths: [words].
       orders: those of top n-grams, then those of repeated ones.
-      num_tops: of the former.
+      num_tops: number of the former.
       spaces: between two words.
       slots: [a power of two], more than there are words.
       counts: [slots].

@@ -1,9 +1,9 @@
-r"""How often phrases stand in a text, whatever their case.
+r"""Count occurrences of phrases in a text, ignoring case.
 
     Phrases(["bad word", "xx"]).count("Bad word? xxl XX.", spaced=True)   ->  2
 
-Between spaces, a phrase must stand by itself: no letter, digit or underscore (`\w`) touches it. In
-texts without spaces between words it may stand anywhere.
+In a spaced text a phrase must stand alone: no letter, digit or underscore (`\w`) may touch it. In
+an unspaced text it may occur anywhere.
 """
 
 import re
@@ -13,12 +13,12 @@ _RUN = re.compile(r"\w+")
 
 
 class Phrases:
-    """Phrases to look for; time grows with the text and with the phrases that it may hold."""
+    """Phrases to count; time grows with the text and with the phrases that it may contain."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
         """Takes phrases; case does not matter."""
         self._phrases = sorted({phrase.lower() for phrase in phrases} - {""})
-        # A phrase can only be in a text that has its first word; few texts have one.
+        # Only a text with the first word of a phrase can contain it; few texts have one.
         self._by_first_word: dict[str, list[re.Pattern[str]]] = {}
         for phrase in self._phrases:
             first = _RUN.search(phrase)
@@ -26,11 +26,11 @@ class Phrases:
             self._by_first_word.setdefault(first.group() if first else "", []).append(alone)
 
     def count(self, text: str, *, spaced: bool) -> int:
-        """Counts the places of phrases in a text.
+        """Count the occurrences of the phrases in a text.
 
         Args:
           text: any.
-          spaced: whether there are spaces between its words.
+          spaced: whether spaces separate its words.
         """
         lowered = text.lower()
         if not spaced:

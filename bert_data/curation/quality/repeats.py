@@ -1,4 +1,4 @@
-r"""How much of a text is lines or paragraphs that stood in it before.
+r"""Measure how much of a text consists of lines or paragraphs that occurred before.
 
 "One.\nTwo.\nOne."  ->  3 lines, 1 repeated, of 4 characters
 """
@@ -16,11 +16,11 @@ from bert_data.kernels import inner, kernel
 
 
 class Repeats(NamedTuple):
-    """How much of a text is parts that stood in it before.
+    """Repeated parts of a text.
 
     Attributes:
       num_parts: of the text.
-      num_repeated: parts that are equal to one before them.
+      num_repeated: parts that equal an earlier one.
       num_characters: of these.
     """
 
@@ -30,17 +30,17 @@ class Repeats(NamedTuple):
 
 
 def repeated_lines(words: Words, *, count_blank: bool) -> Repeats:
-    r"""Repeats of lines: the parts between runs of "\n".
+    r"""Measure repeated lines, the parts between runs of "\n".
 
     Args:
       words: of the text.
-      count_blank: whether a part of nothing but spaces counts.
+      count_blank: whether parts that consist of spaces count.
     """
     return _repeats(words, 0, len(words.codes), 1, count_blank)
 
 
 def repeated_paragraphs(words: Words) -> Repeats:
-    r"""Repeats of paragraphs: the parts between "\n\n", without spaces around the whole text."""
+    r"""Measure repeated paragraphs, the parts between "\n\n", after stripping the whole text."""
     start = len(words.text) - len(words.text.lstrip())
     return _repeats(words, start, max(start, len(words.text.rstrip())), 2, True)
 
@@ -54,12 +54,7 @@ def _repeats(words: Words, start: int, end: int, min_newlines: int, blank: bool)
 
 @inner
 def add_hash(slots: NDArray[np.uint64], hashed: np.uint64) -> bool:
-    """Adds a hash to a set; whether it was not in it.
-
-    Args:
-      slots: of a hash table, with room for it.
-      hashed: the hash; 0 is taken for 1.
-    """
+    """Add a hash to a set, and return whether it is new."""
     key = np.uint64(1) if hashed == 0 else hashed
     slot = find_slot(slots, key)
     if slots[slot] == key:

@@ -20,7 +20,7 @@ FF1F FF61 10A56-10A57 10F55-10F59 10F86-10F89 11047-11048 110BE-110C1 11141-1114
 
 @functools.cache
 def sentence_terminals() -> NDArray[np.uint32]:
-    """uint32 [marks], code points, increasing."""
+    """Return uint32 [marks], code points, increasing."""
     codes: list[int] = []
     for part in _RANGES.split():
         first, _, last = part.partition("-")

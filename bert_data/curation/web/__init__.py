@@ -1,8 +1,8 @@
-"""What the steps for texts of the web are made of.
+"""Building blocks of the steps for web texts.
 
-pages      ──html_tags──▶ how deep they nest            mojibake: text decoded by a wrong encoding
+pages      ──html_tags──▶ nesting depth                 mojibake: text decoded with a wrong encoding
 URLs       ──addresses──▶ hosts, paths ──web_lists──▶ entries of lists
-lines      ──line_measures, web_counters, web_phrases──▶ lines that are no text
-texts      ──personal_addresses, personal_numbers──▶ places of persons' data
+lines      ──line_measures, web_counters, web_phrases──▶ lines that are page furniture
+texts      ──personal_addresses, personal_numbers──▶ positions of personal data
 names      ──licences──▶ licences in SPDX's form
 """

@@ -1,4 +1,4 @@
-"""Hosts and addresses of the web in one form, so that they can be compared with lists.
+"""Hosts and URLs in a normal form, for comparison with lists.
 
 parse_url("HTTP://User@WWW.Foo.Example.co.uk:80/a//b/?q=1#top")
     ->  Address(host="www.foo.example.co.uk", path="/a/b", query="q=1")
@@ -24,12 +24,12 @@ _PORT = re.compile(r":\d{0,5}\Z")
 
 
 class Address(NamedTuple):
-    """An address of the web.
+    """A URL in its normal form.
 
     Attributes:
-      host: in small letters, as ASCII (IDNA); "" if there is none.
-      path: with a slash before it and none behind; "" is the top.
-      query: what stands behind the question mark.
+      host: in lower case, as ASCII (IDNA); "" if there is none.
+      path: with a leading and without a trailing slash; "" is the top.
+      query: the part after the question mark.
     """
 
     host: str
@@ -38,7 +38,7 @@ class Address(NamedTuple):
 
 
 def parse_url(url: str) -> Address:
-    """Takes an address apart; of one that is very long, the first 2,048 characters."""
+    """Split a URL into its parts; of a very long one, only the first 2,048 characters."""
     url = url.strip()[:MAX_URL_CHARACTERS]
     scheme = _SCHEME.match(url)
     rest = url[scheme.end() :] if scheme else url.removeprefix("//")
@@ -50,7 +50,7 @@ def parse_url(url: str) -> Address:
 
 
 def normal_host(host: str) -> str:
-    """A host without user and port, in small letters and in ASCII where IDNA has a form for it."""
+    """Return a host without user and port, in lower case, and in ASCII if IDNA allows it."""
     host = _PORT.sub("", host.rpartition("@")[2].strip()).strip(".").lower()
     if host.isascii():
         return host
@@ -61,11 +61,11 @@ def normal_host(host: str) -> str:
 
 
 def registered_domain(host: str) -> str:
-    """The part of a host that someone has registered; the host itself if it is an IP address.
+    """Return the registered part of a host, or the host itself if it is an IP address.
 
-    "" if it is a public suffix and nothing more. The list of public suffixes is the one that
-    tldextract brings with it; the network is never asked. As the list's own rule says, what ends
-    in no suffix of it has its last part for one.
+    The result is "" for a bare public suffix. The public suffix list ships with tldextract; the
+    network is never used. Following the list's own default rule, the last label of a host with an
+    unknown suffix counts as its suffix.
     """
     if is_ip_address(host):
         return host
@@ -77,12 +77,12 @@ def registered_domain(host: str) -> str:
 
 
 def is_public_suffix(host: str) -> bool:
-    """Whether anyone can register a name below a host: "com", "co.uk"."""
+    """Whether anyone can register names below a host, such as "com" or "co.uk"."""
     return not is_ip_address(host) and not registered_domain(host)
 
 
 def has_known_suffix(host: str) -> bool:
-    """Whether a host stands below a suffix of the list, so that it could be registered."""
+    """Whether a host lies below a suffix of the list, so that it could be registered."""
     found = _extractor()(host)
     return bool(found.suffix and found.domain)
 
@@ -97,7 +97,7 @@ def is_ip_address(host: str) -> bool:
 
 
 def parent_hosts(host: str) -> Iterator[str]:
-    """A host, and each that it is below, down to the registered domain."""
+    """Yield a host and its parents, down to the registered domain."""
     yield host
     domain = registered_domain(host)
     if not domain:
@@ -108,7 +108,7 @@ def parent_hosts(host: str) -> Iterator[str]:
 
 
 def parent_addresses(address: Address) -> Iterator[str]:
-    """An address as it may stand in a list: with its query, without it, and the paths above it."""
+    """Yield the forms of a URL that a list may contain: with and without query, and its parents."""
     host = address.host.removeprefix("www.")
     if address.query:
         yield f"{host}{address.path}?{address.query}"

@@ -1,17 +1,17 @@
-"""How deep the elements of a page nest, and how many attributes a tag has, found in one pass.
+"""Measure in one pass how deeply a page nests elements, and how many attributes a tag has.
 
     measure_tags("<ul><li a=1 b=2>One<li>Two</ul><p>")  ->  TagMeasures(depth=1, num_attributes=2)
 
-Parsers that follow the HTML standard take time that grows with the square of either; what is
-measured here bounds it. The depth is never less than the parser's but by elements that end by
-themselves (`<p>`, `<li>`), which are not counted.
+Parsers that follow the HTML standard take time quadratic in either; these measures bound it. The
+depth is never below the parser's, except that elements which close themselves (`<p>`, `<li>`) are
+not counted.
 """
 
 import re
 from typing import NamedTuple
 
-# An unclosed quote, comment or script goes on to the end of the page, so each character is read
-# once; possessive, so that nothing is tried twice. The states are those of the HTML standard's
+# An unclosed quote, comment or script extends to the end of the page, so each character is read
+# once; possessive, so nothing is tried twice. The states are those of the HTML standard's
 # tokenizer (13.2.5).
 _SPACE = r"[ \t\n\f\r]"
 _ATTRIBUTE = (
@@ -29,18 +29,18 @@ _RAW = (
     r"(?:[^<]++|<(?!/(?P=raw)[ \t\n\f\r/>]))*+"
 )
 _TAGS = re.compile(f"<(?:{_COMMENT}|{_RAW}|{_TAG_ALONE})", re.IGNORECASE)
-# Within SVG and MathML, scripts and styles are elements as others.
+# Within SVG and MathML, scripts and styles are ordinary elements.
 _TAGS_OF_DRAWINGS = re.compile(f"<(?:{_COMMENT}|{_TAG_ALONE})", re.IGNORECASE)
 _DRAWING = re.compile(r"<(?:svg|math)", re.IGNORECASE)
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
-# Elements without content, and those that end when the next one of their kind begins.
+# Elements without content, and those that the next one of their kind closes.
 _UNCOUNTED = (
     "area base br col embed hr img input link meta param source track wbr "
     "a body button colgroup dd dt form h1 h2 h3 h4 h5 h6 head html li nobr optgroup option p rp rt "
     "tbody td tfoot th thead tr"
 )
-# Elements of SVG and MathML that stand alone: there alone a tag that ends in "/>" is one. Any other
-# element ends the drawing, for some do, and then nothing is counted too low.
+# Self-closing elements of SVG and MathML; only there does a tag that ends in "/>" close itself. Any
+# other element ends the drawing: some do, and this never counts too low.
 _DRAWN = (
     "svg math g path rect circle ellipse line polyline polygon use stop lineargradient defs symbol "
     "radialgradient clippath mask image text tspan textpath filter pattern marker animate set view "
@@ -52,11 +52,11 @@ _UNCOUNTED_NAMES, _DRAWN_NAMES = frozenset(_UNCOUNTED.split()), frozenset(_DRAWN
 
 
 class TagMeasures(NamedTuple):
-    """What is measured of a page.
+    """Measures of a page.
 
     Attributes:
-      depth: most elements that are open at a place.
-      num_attributes: most attributes of a tag.
+      depth: largest number of nested elements.
+      num_attributes: largest number of attributes of a tag.
     """
 
     depth: int
@@ -64,11 +64,11 @@ class TagMeasures(NamedTuple):
 
 
 def measure_tags(page: str, *, few_attributes: int = 0) -> TagMeasures:
-    """Measures the tags of a page; in time that grows with its length alone.
+    """Measure the tags of a page, in time linear in its length.
 
     Args:
       page: HTML.
-      few_attributes: tags too short for more attributes than these are not looked at for them.
+      few_attributes: the attributes of tags too short for more than this number are not counted.
     """
     measures = _measure(page, _TAGS, few_attributes)
     if _DRAWING.search(page) is None:
@@ -85,7 +85,7 @@ def _measure(page: str, tags: re.Pattern[str], few_attributes: int) -> TagMeasur
     groups = [tags.groupindex[name] for name in ("name", "end", "attributes")]
     for match in tags.finditer(page):
         name, end, attributes = match.group(*groups)
-        # Two characters are the shortest attribute, with the space before it.
+        # The shortest attribute has two characters, including the space before it.
         if attributes and len(attributes) > longest:
             most_attributes = max(most_attributes, len(_ATTRIBUTES.findall(attributes)))
             longest = max(longest, 2 * most_attributes)

@@ -1,4 +1,4 @@
-"""Names of licences in one form, and licences that a text tells of.
+"""Licence names in a normal form, and the licences that a text mentions.
 
     normal_licence("Creative Commons Attribution-ShareAlike 4.0 International")  ->  "cc-by-sa-4.0"
     normal_licence("https://creativecommons.org/licenses/by-sa/4.0/deed.de")     ->  "cc-by-sa-4.0"
@@ -6,7 +6,7 @@
     find_licences("Licensed under the MIT License.")                             ->  ("mit",)
     is_allowed("cc-by-4.0", ("cc-by",))                                          ->  True
 
-The form is SPDX's, in small letters; a name without a version stands for all of them.
+The normal form is SPDX's in lower case; a name without a version stands for all versions.
 """
 
 import re
@@ -60,7 +60,7 @@ _ANY_VERSION = re.compile(r"\d{1,2}\.\d{1,2}|(?<![\d.])\d(?![\d.])")
 
 
 def normal_licence(name: str) -> str:
-    """A licence's name as SPDX has it, in small letters; "" of a name without letters."""
+    """Return a licence name in SPDX's form and lower case; "" for a name without letters."""
     found = _creative_commons(name)
     if found:
         return found[0]
@@ -82,7 +82,7 @@ def normal_licence(name: str) -> str:
 
 
 def find_licences(text: str) -> tuple[str, ...]:
-    """The licences that a text tells that it is under, or names by SPDX's mark or by address."""
+    """Return the licences that a text says it is under, or names by SPDX identifier or URL."""
     lower = text.lower()
     found = _creative_commons(text) if any(map(lower.__contains__, _KEYS_OF_CC)) else []
     if "licen" in lower:
@@ -92,14 +92,14 @@ def find_licences(text: str) -> tuple[str, ...]:
 
 
 def is_allowed(licence: str, allowed: Iterable[str]) -> bool:
-    """Whether a licence (in its normal form) is in a list, with its version or without one."""
+    """Whether a licence (in normal form) is in a list, with or without its version."""
     name, _, version = licence.rpartition("-")
     names = {licence, name} if re.fullmatch(r"\d+\.\d+", version) else {licence}
     return not names.isdisjoint(map(normal_licence, allowed))
 
 
 def _creative_commons(text: str) -> list[str]:
-    """Licences of Creative Commons, by their addresses, their names and their codes."""
+    """Yield the Creative Commons licences in a text, by their URLs, names and codes."""
     found: list[str] = []
     if "creativecommons" in text or "Creativecommons" in text or "CreativeCommons" in text:
         for code, public, version in _CC_URL.findall(text):
@@ -133,5 +133,5 @@ def _full(version: str) -> str:
 
 
 def _clause(text: str) -> str:
-    """What stands before the end of a sentence, but not at the dot of a version."""
+    """Return the text up to the end of the sentence; the dot of a version does not end it."""
     return re.split(r"\.(?:\s|\Z)|\n\n", text)[0]

@@ -1,6 +1,6 @@
-r"""What the lines of a text are made of, measured by a kernel over its code points.
+r"""Measures of the lines of a text, taken by a kernel over its code points.
 
-"Sign in\n\n12 LIKES\n中文。"  ->  num_words    2 0 2 1      two letters of Chinese are 1.1 words
+"Sign in\n\n12 LIKES\n中文。"  ->  num_words    2 0 2 1      two Chinese letters are 1.1 words
                                  num_letters  6 0 5 2
                                  num_upper    1 0 5 0
                                  num_numbers  0 0 2 0
@@ -21,17 +21,17 @@ _LETTERS_PER_WORD = LETTERS_PER_WORD["zh"]
 
 
 class LineMeasures(NamedTuple):
-    r"""What the lines of a text, which end with "\n", are made of.
+    r"""Measures of the lines of a text, which end with "\n".
 
     Attributes:
       starts: int32 [lines], in characters.
       ends: int32 [lines], exclusive, without the "\n".
-      num_words: int32 [lines]; between spaces, with a letter or a number; of letters of scripts
-        without spaces, 1.8 are a word (as in Chinese), rounded.
+      num_words: int32 [lines], words with a letter or a digit, separated by spaces; 1.8 letters of
+        an unspaced script are a word (as in Chinese), rounded.
       num_letters: int32 [lines].
-      num_upper: int32 [lines], letters that are upper-case.
-      num_unspaced: int32 [lines], letters of scripts without spaces.
-      num_numbers: int32 [lines], characters that are numbers.
+      num_upper: int32 [lines], upper-case letters.
+      num_unspaced: int32 [lines], letters of unspaced scripts.
+      num_numbers: int32 [lines], characters that are digits or other numbers.
     """
 
     starts: NDArray[np.int32]
@@ -44,7 +44,7 @@ class LineMeasures(NamedTuple):
 
 
 def measure_lines(words: Words) -> LineMeasures:
-    """Measures the lines of a text; memory: 28 bytes a line."""
+    """Measure the lines of a text; takes 28 bytes of memory per line."""
     num_lines = int(np.count_nonzero(words.codes == NEWLINE)) + 1
     out = np.empty((7, num_lines), np.int32)
     _fill_measures(words.codes, character_classes(), out)
@@ -60,7 +60,7 @@ def measure_lines(words: Words) -> LineMeasures:
 def _fill_measures(
     codes: NDArray[np.uint32], classes: NDArray[np.uint8], out: NDArray[np.int32]
 ) -> None:
-    """Fills the rows of `LineMeasures`; `num_words` without letters of scripts without spaces.
+    """Fill the rows of `LineMeasures`; `num_words` excludes letters of unspaced scripts.
 
     Args:
       codes: of the text.

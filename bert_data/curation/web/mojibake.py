@@ -1,10 +1,10 @@
-"""Text that was decoded by a wrong encoding, set right: ftfy's work, where there may be any.
+r"""Repair text that was decoded with the wrong encoding, by ftfy, where there may be any.
 
-    fix_mojibake("l’été\\nl’Ã©tÃ©\\n")  ->  ("l’été\\nl’été\\n", 1)         one line was changed
+    fix_mojibake("l’été\nl’Ã©tÃ©\n")  ->  ("l’été\nl’été\n", 1)         one line was changed
 
-ftfy looks at each character of all text in turn, at 8 MB a second. What it could change holds a
-character that stands for the first byte of a sequence of UTF-8 and behind it one that stands for
-another byte of it; only lines that have such a pair are given to it.
+ftfy examines each character of a text, at 8 MB a second. Whatever it could change contains a
+character that stands for the first byte of a UTF-8 sequence, followed by one that stands for
+another byte of it; only lines with such a pair are passed to ftfy.
 """
 
 import functools
@@ -15,15 +15,15 @@ from bert_data.packages import load_package
 
 _FIRST_BYTES = bytes(range(0xC2, 0xF5))
 _OTHER_BYTES = bytes(range(0x80, 0xC0))
-# What ftfy takes for a byte of a sequence that was lost: a replacement character, or a no-break
-# space that became a space.
+# What ftfy accepts for a lost byte of a sequence: a replacement character, or a no-break space
+# that became a space.
 _LOST_BYTES = "\x1a\ufffd"
 _FIRST_BEFORE_SPACE = "ÂÃ"
 _MAX_LINE_CHARACTERS = 100_000
 
 
 def fix_mojibake(text: str) -> tuple[str, int]:
-    """Decodes lines that are UTF-8 read as something else.
+    """Decode lines that are UTF-8 read as another encoding.
 
     Returns:
       The text, and the number of lines that changed.
@@ -35,7 +35,7 @@ def fix_mojibake(text: str) -> tuple[str, int]:
     if text.isascii() or pairs.search(text) is None:
         return text, 0
     fix_encoding = load_package("ftfy", "the step repair").fix_encoding
-    # ftfy looks at the "\n" behind a line, too.
+    # ftfy also examines the "\n" after a line.
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     num_changed = 0
@@ -50,7 +50,7 @@ def fix_mojibake(text: str) -> tuple[str, int]:
 
 
 def _cut(line: str) -> Iterator[str]:
-    """Parts of a line that are not too long, cut behind spaces where there are any."""
+    """Yield parts of a line of bounded length, cut after spaces where there are any."""
     start = 0
     while len(line) - start > _MAX_LINE_CHARACTERS:
         end = line.rfind(" ", start, start + _MAX_LINE_CHARACTERS) + 1
@@ -62,7 +62,7 @@ def _cut(line: str) -> Iterator[str]:
 
 @functools.cache
 def _pairs() -> re.Pattern[str]:
-    """Finds a character that may be a first byte before one that may be another."""
+    """Compile an expression for a possible first byte followed by a possible later byte."""
     encodings = load_package("ftfy.chardata", "the step repair").CHARMAP_ENCODINGS
     first = {char for each in encodings for char in _FIRST_BYTES.decode(each, "ignore")}
     other = {char for each in encodings for char in _OTHER_BYTES.decode(each, "ignore")}

@@ -1,10 +1,10 @@
-"""Finds e-mail addresses and public IP addresses in texts.
+"""Find e-mail addresses and public IP addresses in texts.
 
     find_emails("邮箱zhangsan@qq.com是我的")     ->  [(2, 17)]
     find_ip_addresses("ping 93.184.216.34, v1.2.3.4")  ->  [(5, 18)]
 
-A number with three dots is an IP address or the number of a version; what stands around it decides.
-All take time that grows with the length of the text: what is looked at around a place is bounded.
+A number with three dots is an IP address or a version number; its surroundings decide. All
+functions take time linear in the length of the text: they examine a bounded part around a match.
 """
 
 import functools
@@ -23,7 +23,7 @@ _DOMAIN = re.compile(
 )
 _FIRST_OF_LOCAL = "._%+'&-"
 
-# The first character class is what the search leaps by; what must not stand before it comes after.
+# The first character class lets the search skip ahead; what must not precede it comes later.
 _IPV4 = re.compile(
     r"[0-9](?<![0-9.][0-9])[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![0-9A-Za-z_])(?!\.[0-9])"
     r"(?!\.(?:tar|zip|gz|tgz|exe|dmg|deb|rpm|jar|whl|apk|msi|dll|in-addr))(?!-[A-Za-z])"
@@ -51,7 +51,7 @@ _MOST_OF_A_VERSION = 31
 
 
 def find_emails(text: str) -> Spans:
-    """Places of e-mail addresses whose domain ends in a public suffix."""
+    """Return the positions of e-mail addresses whose domain ends in a public suffix."""
     found: Spans = []
     for sign in "@＠":
         place = text.find(sign)
@@ -82,13 +82,13 @@ def _email_around(text: str, place: int) -> tuple[int, int] | None:
 
 
 def _is_in_url(before: str) -> bool:
-    """Whether what follows is the user (and password) of an address such as ftp://user@host."""
+    """Whether a match is the user (and password) of a URL such as ftp://user@host."""
     _, mark, rest = before.rpartition("://")
     return bool(mark) and not any(char.isspace() or char in "/?#" for char in rest)
 
 
 def find_ip_addresses(text: str) -> Spans:
-    """Places of IPv4 and IPv6 addresses that are reachable from everywhere."""
+    """Return the positions of globally reachable IPv4 and IPv6 addresses."""
     found = list(_find_ipv4(text))
     if "::" in text or text.count(":") >= 7:
         found += _find_ipv6(text)
@@ -104,14 +104,14 @@ def _find_ipv4(text: str) -> Iterator[tuple[int, int]]:
         after = text[end : end + _AFTER]
         if _touches_a_name(before) or _OF_VERSION.search(before[-_JUST_BEFORE:]):
             continue
-        # Where all numbers are small, it is a version or a heading unless it is called an address.
+        # Small numbers are a version or a heading, unless the text calls them an address.
         is_small = all(int(part) <= _MOST_OF_A_VERSION for part in match[0].split("."))
         if not is_small or _OF_ADDRESS.search(before) or _PORT_OR_NET.match(after):
             yield start, end
 
 
 def _touches_a_name(before: str) -> bool:
-    """Whether a name stands right before a number: "v1.2", "Chrome/98.0", "lib-1.2"."""
+    """Whether a name directly precedes a number: "v1.2", "Chrome/98.0", "lib-1.2"."""
     if not before:
         return False
     last, name = before[-1], before[:-1]
@@ -130,7 +130,7 @@ def _find_ipv6(text: str) -> Iterator[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=4096)
 def is_public(address: str) -> bool:
-    """Whether a text is an IP address of a single machine that all of the internet can reach."""
+    """Whether a text is the IP address of a single machine that is reachable from everywhere."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -1,11 +1,11 @@
-"""Finds numbers that belong to a person: phones, identity cards of China, payment cards.
+"""Find numbers that belong to a person: phones, Chinese identity cards, payment cards.
 
     find_chinese_ids("身份证11010519491231002X")        ->  [(3, 21)]     GB 11643's checksum holds
     find_credit_cards("card 4111 1111 1111 1111")        ->  [(5, 24)]     Luhn's checksum holds
     find_chinese_mobiles("电话13812345678，")             ->  [(2, 13)]
     find_phones("call (415) 555-2671", ("US",))        ->  [(5, 19)]     phonenumbers says so
 
-Phone numbers without any mark of their kind (a plus, parentheses, groups) need a word before them
+Phone numbers without any sign of their kind (a plus, parentheses, groups) need a preceding word
 that says what they are; "order", "ISBN" and the like say what they are not.
 """
 
@@ -16,7 +16,7 @@ import re
 from bert_data.curation.web.personal_addresses import Spans
 from bert_data.packages import load_package
 
-# As in the patterns of addresses, each begins with the characters that the search leaps by.
+# As in the patterns of addresses, each begins with the characters that let the search skip ahead.
 _CHINESE_ID = re.compile(
     r"[1-8](?<![0-9A-Za-z][1-8])(?:[0-9]{16}[0-9Xx]|[0-9]{5}([ -])[0-9]{8}\1[0-9]{3}[0-9Xx])"
     r"(?![0-9A-Za-z])"
@@ -76,14 +76,14 @@ _MIN_GROUP_OF_PHONE = 2
 
 
 def find_chinese_ids(text: str) -> Spans:
-    """Places of numbers of identity cards of China (GB 11643): area, birthday, checksum."""
+    """Return the positions of Chinese identity card numbers (GB 11643) with a valid checksum."""
     spans = [match.span() for match in _CHINESE_ID.finditer(text)]
     spans += [match.span(1) for match in _CHINESE_ID_NAMED.finditer(text)]
     return [span for span in spans if is_chinese_id(text[span[0] : span[1]])]
 
 
 def is_chinese_id(number: str) -> bool:
-    """Whether a number of 18 digits, or 17 and X, is one of an identity card of China."""
+    """Whether 18 digits, or 17 and X, are a Chinese identity card number."""
     number = re.sub("[ -]", "", number).upper()
     if int(number[:2]) not in _PROVINCES:
         return False
@@ -97,7 +97,7 @@ def is_chinese_id(number: str) -> bool:
 
 
 def find_credit_cards(text: str) -> Spans:
-    """Places of numbers of payment cards: of a known issuer, and Luhn's checksum holds."""
+    """Return the positions of payment card numbers: a known issuer, and Luhn's checksum."""
     found = []
     for match in _CREDIT_CARD.finditer(text):
         digits = re.sub("[ -]", "", match[0])
@@ -110,7 +110,7 @@ def find_credit_cards(text: str) -> Spans:
 
 
 def is_credit_card(digits: str) -> bool:
-    """Whether 13 to 19 digits are a number that an issuer of cards could have given."""
+    """Whether 13 to 19 digits are a number that a card issuer could have assigned."""
     if _ISSUERS.fullmatch(digits) is None or len(set(digits)) == 1:
         return False
     if digits[0] == "2" and len(digits) != _SIXTEEN_OF_2:
@@ -123,7 +123,7 @@ def is_credit_card(digits: str) -> bool:
 
 
 def find_chinese_mobiles(text: str) -> Spans:
-    """Places of numbers of mobile phones of China, with or without 86 before them."""
+    """Return the positions of Chinese mobile phone numbers, with or without the prefix 86."""
     found = []
     for match in _CHINESE_MOBILE.finditer(text):
         before = _before(text, match.start())
@@ -133,11 +133,11 @@ def find_chinese_mobiles(text: str) -> Spans:
 
 
 def find_phones(text: str, regions: tuple[str, ...]) -> Spans:
-    """Places of phone numbers: international ones, and those of regions as they are written there.
+    """Return the positions of phone numbers: international ones, and national ones of some regions.
 
     Args:
       text: where to look.
-      regions: codes of countries (ISO 3166), in which a number without a plus is tried.
+      regions: country codes (ISO 3166) whose national format is recognized.
     """
     found = []
     for match in _PHONE.finditer(text):
@@ -170,13 +170,13 @@ def _is_phone(number: str, before: str, regions: tuple[str, ...]) -> bool:
 
 
 def _is_in_nanp(region: str) -> bool:
-    """Whether a country has the numbering plan of North America."""
+    """Whether a country belongs to the North American Numbering Plan."""
     phonenumbers = load_package("phonenumbers", "the step privacy")
     return phonenumbers.country_code_for_region(region) == 1
 
 
 def _is_grouped_as_phone(number: str, groups: list[int]) -> bool:
-    """Whether digits stand in groups as in no date, sum or list: 3-3-4, or from a leading 0 on."""
+    """Whether digits are grouped as in no date, sum or list: 3-3-4, or after a leading 0."""
     kinds = set(_SEPARATORS.findall(number)) - {" "}
     if len(kinds) > 1 or (min(groups) < _MIN_GROUP_OF_PHONE and groups[0] != 1):
         return False
@@ -184,7 +184,7 @@ def _is_grouped_as_phone(number: str, groups: list[int]) -> bool:
         return True
     if number.lstrip("(")[0] != "0":
         return number.startswith("400") and sum(groups) == 10
-    # "01 02 2024" and "01-02-03-04" are no phones of the regions that have long groups.
+    # "01 02 2024" and "01-02-03-04" are not phone numbers of regions with long groups.
     return 3 <= groups[0] <= 5 and max(groups[1:]) >= 3
 
 

@@ -1,4 +1,4 @@
-"""Counters of web pages: lines that tell how many likes, comments or views there are.
+"""Counters on web pages: lines that give the number of likes, comments or views.
 
     is_counter("3 likes · 12 comments")      ->  True
     is_counter("阅读(1204) 评论(3)")            ->  True
@@ -11,7 +11,7 @@ import re
 
 
 def any_of(*lists: str) -> str:
-    """An expression for any of the phrases of lists, which are parted by "|"."""
+    """Return an expression for any phrase of the lists, whose phrases are separated by "|"."""
     return f"(?:{'|'.join(part.strip('|') for part in lists)})"
 
 
@@ -53,5 +53,5 @@ _COUNTERS = re.compile(
 
 
 def is_counter(line: str) -> bool:
-    """Whether a line counts likes, comments, views and the like, and says nothing else."""
+    """Whether a line counts likes, comments, views and the like, and nothing else."""
     return _COUNTERS.fullmatch(line) is not None

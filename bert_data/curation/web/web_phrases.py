@@ -1,11 +1,12 @@
-"""Phrases of web pages that are no text: navigation, menus, calls to action.
+"""Phrases of web pages that are not prose: navigation, menus, calls to action.
 
     cut_phrases("The council met on Monday. Read more »")      ->  "The council met on Monday."
     cut_phrases("Sign in | Register")                          ->  ""
     cut_phrases("查看更多>>")                                    ->  ""
 
-They are English and Chinese, and meant for short lines: RefinedWeb (Penedo et al. 2023, G.2) names
-the kinds; the phrases are this project's own. A phrase is looked for where its key is in the line.
+They are English and Chinese, and intended for short lines: RefinedWeb (Penedo et al. 2023, G.2)
+names the kinds; the phrases are this project's own. A line is searched for a phrase if it contains
+the phrase's key.
 """
 
 import re
@@ -13,7 +14,7 @@ import re
 from bert_data.curation.web.web_counters import any_of
 
 _HAN = r"\u3400-\u9fff"
-# What follows a phrase of navigation: a mark between items, or nothing.
+# A phrase of navigation is followed by a separator, or by nothing.
 _SEPARATORS = r"[\s|/>»›→·•:：,，、–—-]*+"
 _ITEM_END = r"(?=\s{0,3}(?:[|/>»›→·•:：–—]|\Z))"
 _ITEMS = any_of(
@@ -50,7 +51,7 @@ _TO_DO = any_of(
 )
 _BEGINS = re.compile(
     any_of(
-        # Trails, and links to other pages, go on to the end of the line.
+        # Breadcrumbs and links to other pages extend to the end of the line.
         "you are here[:：].*|(?:当前位置|您的位置|您现在的位置|你的位置|所在位置|位置)[:：].*",
         "分享(?:到|至)[:：].*",
         "(?:上一篇|下一篇|上一条|下一条)[:：].*|(?:previous|next)(?: post| article)?[:»›].*",
@@ -109,7 +110,7 @@ _MORE_CHINESE = any_of(
 _DECORATION = r"(?:\s{0,3}(?:[.!…>»›→➜▶\]】）)]|&raquo;)){1,4}"
 _ENDS = re.compile(
     any_of(
-        # In capitals or behind a mark; in small letters where a mark follows that texts lack.
+        # Capitalized or after a separator; in lower case only before a mark unusual in prose.
         rf"(?<!\w)[\[【(（]?\s?(?=[A-Z]){_MORE}(?:{_DECORATION})?",
         rf"(?:(?<=[.!?…:»|])|\A)\s{{0,3}}\[?{_MORE}(?:{_DECORATION})?",
         rf"(?<!\w){_MORE}\s?(?:[>»›→➜▶]|&raquo;)+",
@@ -197,7 +198,7 @@ _MAX_HAN_ITEM = 6
 
 
 def is_menu(line: str) -> bool:
-    """Whether a line is three short items or more, without numbers, with marks between them."""
+    """Whether a line is three or more short items with separators and without numbers."""
     items = [item for item in _MENU_MARKS.split(line.strip()) if item]
     return len(items) >= _MIN_MENU_ITEMS and all(map(_is_item, items))
 
@@ -211,15 +212,14 @@ def _is_item(text: str) -> bool:
 
 
 def cut_phrases(line: str) -> str:
-    """A short line without navigation at its begin, calls at its end, and others anywhere.
+    """Remove navigation at the start of a short line, calls at its end, and other phrases anywhere.
 
     Returns:
-      The line itself if there are none; else what is left, without marks at its ends that stood
-      between items.
+      The line itself if it has no phrase; otherwise the remainder, without separators at its ends.
     """
     rest = line
     while True:
-        if is_menu(rest):  # also what is left of a line may be one
+        if is_menu(rest):  # the remainder of a line may be one, too
             return ""
         before, lower = rest, rest.lower()
         if any(map(lower.__contains__, _LISTS_OF_KEYS["anywhere"])):

@@ -99,7 +99,7 @@ def test_ngrams_that_are_all_equally_rare_are_not_all_forgotten(tmp_path):
 
 
 def test_texts_without_words_teach_nothing(tmp_path):
-    with pytest.raises(ValueError, match="no words to learn from"):
+    with pytest.raises(ValueError, match="no words to train on"):
         train(tmp_path, [[], []])
 
 

@@ -128,9 +128,9 @@ def test_lists_that_cannot_be_meant(tmp_path):
     for lists, told in [
         ({"blocked_domain_files": "a.example\nco.uk\n"}, r"txt:2: 'co.uk' is a public suffix"),
         ({"blocked_domain_files": "com"}, "'com' is a public suffix"),
-        ({"blocked_domain_files": "http://a.example/b"}, "is no domain"),
-        ({"blocked_domain_files": "127.0.0.1 a.example"}, "is no domain"),
-        ({"blocked_url_files": "/a/b"}, "is no address of a page"),
+        ({"blocked_domain_files": "http://a.example/b"}, "is not a domain"),
+        ({"blocked_domain_files": "127.0.0.1 a.example"}, "is not a domain"),
+        ({"blocked_url_files": "/a/b"}, "is not the URL of a page"),
         ({"blocked_url_files": "\n# nothing\n"}, "the list has no entry"),
     ]:
         with pytest.raises(ValueError, match=told):
