@@ -333,7 +333,7 @@ def test_the_checks_see_what_they_look_for() -> None:
     tree = ast.parse(
         "import tensorflow as tf\n"
         "from . import tokens\n"
-        "from ..files import open_text\n"
+        "from ..errors import damage\n"
         "def f():\n"
         "    '''One.\n\n    Two.\n    '''\n"
         "    from keras import layers\n"
@@ -343,8 +343,8 @@ def test_the_checks_see_what_they_look_for() -> None:
         (1, "tensorflow"),
         (2, "bert_data.cli"),
         (2, "bert_data.cli.tokens"),
-        (3, "bert_data.files"),
-        (3, "bert_data.files.open_text"),
+        (3, "bert_data.errors"),
+        (3, "bert_data.errors.damage"),
     }
     assert set(imports(tree, "bert_data.cli", only_module_level=True)) == at_the_top
     inside = {(9, "keras"), (9, "keras.layers")}

@@ -21,9 +21,7 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.files import naming
-from bert_data.outputs import OutputSet
-from bert_data.run_lock import RunLock, hidden_path
+from bert_data.storage import OutputSet, RunLock, hidden_path, naming
 
 Arrays = dict[str, NDArray[Any]]
 

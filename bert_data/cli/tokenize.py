@@ -155,7 +155,7 @@ def _output_prefix() -> str:
         return FLAGS.output_prefix
     if not FLAGS.output_dir or FLAGS.output_prefix:
         raise ValueError("--output_dir is needed, and no --output_prefix, with --names=curator")
-    from bert_data.files import expand_inputs
+    from bert_data.storage import expand_inputs
     from bert_data.tokens.store_making import curator_prefix
 
     return curator_prefix(FLAGS.output_dir, expand_inputs(FLAGS.input_file), FLAGS.task_id)
@@ -165,7 +165,7 @@ def _merge(entries: Sequence[str]) -> str:
     if not FLAGS.output_prefix:
         raise ValueError("--output_prefix is missing: name the store that --merge makes")
     from bert_data.cli.store_report import describe_store
-    from bert_data.files import expand_outputs
+    from bert_data.storage import expand_outputs
     from bert_data.tokens.merging import merge_stores
     from bert_data.tokens.verifying import verify_store
 

@@ -54,8 +54,8 @@ def main(argv: Sequence[str]) -> None:
     """Flags to a vocabulary file."""
     del argv  # entry.run refuses what is not a flag
     # Imported here so that --help and a mistyped flag are answered at once.
-    from bert_data import files
-    from bert_data.outputs import OutputSet
+    from bert_data import storage
+    from bert_data.storage import OutputSet
     from bert_data.tokens import vocabulary_training
 
     if not FLAGS.input_file:
@@ -65,7 +65,7 @@ def main(argv: Sequence[str]) -> None:
     with OutputSet(path, [json_path, path], overwrite=FLAGS.overwrite) as outputs:
         trained = vocabulary_training.train_vocabulary(
             vocabulary_training.VocabularyTrainingConfig(
-                input_files=tuple(files.expand_inputs(FLAGS.input_file)),
+                input_files=tuple(storage.expand_inputs(FLAGS.input_file)),
                 vocab_size=FLAGS.vocab_size,
                 do_lower_case=FLAGS.do_lower_case,
                 min_frequency=FLAGS.min_frequency,
@@ -78,7 +78,7 @@ def main(argv: Sequence[str]) -> None:
         )
         lines = "".join(f"{token}\n" for token in trained.tokens)
         for name, content in ((json_path, definition), (path, lines)):
-            with files.naming(name), outputs.open(name) as file:
+            with storage.naming(name), outputs.open(name) as file:
                 file.write(content.encode())
         outputs.commit([json_path, path])
     num_tokens = len(trained.tokens)

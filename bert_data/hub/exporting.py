@@ -20,13 +20,13 @@ from bert_data.hub.encoding import EncoderObject, load_encoder
 from bert_data.hub.packing import MIN_SEQ_LENGTH
 from bert_data.hub.preprocessing import DEFAULT_SEQ_LENGTH, Preprocessing
 from bert_data.hub.tokenizing import TOKENIZERS
+from bert_data.storage import WholeFolders
 from bert_data.tokens.casing import validate_case_matches_checkpoint
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.training import BertConfig, Checkpoint
 from bert_data.training.output_folder import folder_config
-from bert_data.whole_folders import WholeFolders
 
 PREPROCESS = "preprocess"
 ENCODER = "encoder"

@@ -15,7 +15,6 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.files import naming
 from bert_data.objectives.masking import (
     NUM_KEPT,
     NUM_MASKED,
@@ -39,6 +38,7 @@ from bert_data.objectives.pairing import (
 from bert_data.objectives.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
 from bert_data.objectives.shuffling import shuffled_indices
 from bert_data.progress import progress
+from bert_data.storage import naming
 from bert_data.tokens.store import TokenStore
 from bert_data.tokens.vocabulary import Vocabulary
 

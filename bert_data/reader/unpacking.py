@@ -17,7 +17,6 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.files import naming
 from bert_data.kernels import kernel
 from bert_data.progress import progress
 from bert_data.reader.block import RecordBlock
@@ -29,6 +28,7 @@ from bert_data.reader.shards import Shard
 from bert_data.records.examples import put_frame
 from bert_data.records.memory import BLOCK_BYTES, put_bytes
 from bert_data.records.sidecars import INDEX_DTYPE
+from bert_data.storage import naming
 
 _KEPT_SHARDS = 4096
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from absl import logging
 
-from bert_data.files import expand_inputs
+from bert_data.storage import expand_inputs
 from bert_data.text.documents import AUTO, DOCUMENT, TextConfig
 from bert_data.text.formats import find_plain_format
 from bert_data.tokens.filling import TokenCounts, fill_store

@@ -13,7 +13,6 @@ from bert_data import features
 from bert_data.engines.threads import count_workers
 from bert_data.objectives.making import InstanceConfig, InstanceCounts, make_instances
 from bert_data.objectives.rows import Instance, decode_row
-from bert_data.outputs import OutputSet
 from bert_data.records.budget import MemoryBudget, share_memory
 from bert_data.records.corpus import CorpusFiles, find_corpus, load_corpus
 from bert_data.records.formats import OutputFormat, find_format
@@ -22,6 +21,7 @@ from bert_data.records.record_config import RecordConfig, check_ending
 from bert_data.records.record_set import open_record_set
 from bert_data.records.spool import read_rows
 from bert_data.records.writing import write_shards
+from bert_data.storage import OutputSet
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabulary_of
@@ -33,7 +33,7 @@ class DatasetConfig:
     """What is made of which text, and with what.
 
     Attributes:
-      input_file, output_file: comma-separated, see `bert_data.files`.
+      input_file, output_file: comma-separated, see `bert_data.storage`.
       vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`.
       text: how the input is read; its format may be "store", too, see `find_corpus`.
       instances: how instances are made.

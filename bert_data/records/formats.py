@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data import features
-from bert_data.outputs import OutputSet
 from bert_data.records import parquet_format
 from bert_data.records.manifest import Manifest, ManifestFile
 from bert_data.records.parquet_format import ParquetFormat
 from bert_data.records.tfrecord_format import TFRecordFormat
+from bert_data.storage import OutputSet
 from bert_data.tokens.store import TokenStore
 from bert_data.tokens.vocabulary import Vocabulary
 

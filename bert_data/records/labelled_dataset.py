@@ -15,7 +15,6 @@ import numpy as np
 
 from bert_data import features
 from bert_data.engines.threads import count_workers, ordered_map
-from bert_data.files import expand_inputs, expand_outputs
 from bert_data.progress import progress
 from bert_data.records.labelled_examples import (
     ONE,
@@ -27,6 +26,7 @@ from bert_data.records.labels import LabelConfig, LabelNumbers, find_classes
 from bert_data.records.manifest import Manifest, ManifestFile
 from bert_data.records.record_set import open_record_set
 from bert_data.records.record_spool import RecordSpool
+from bert_data.storage import expand_inputs, expand_outputs
 from bert_data.text.labelled import (
     LabelledText,
     LabelledTextConfig,
@@ -45,7 +45,7 @@ class LabelledDatasetConfig:
     """What is made of which files, and with what.
 
     Attributes:
-      input_file, output_file: comma-separated, see `bert_data.files`.
+      input_file, output_file: comma-separated, see `bert_data.storage`.
       vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`; one of
         BERT's rules, which tells words and their pieces.
       texts: where texts and labels stand in the files.

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from bert_data import features
 from bert_data.objectives.rows import code_bits
-from bert_data.outputs import OutputSet
 from bert_data.records.instance_columns import new_columns, read_columns
 from bert_data.records.manifest import Manifest
 from bert_data.records.parquet_writer import ParquetShard, open_parquet_shard
+from bert_data.storage import OutputSet
 from bert_data.tokens.store import TokenStore
 from bert_data.tokens.vocabulary import Vocabulary
 

@@ -50,7 +50,7 @@ def check_ending(output_file: str, output_format: str) -> None:
     """Refuses files of another format that would be named as Parquet's.
 
     Args:
-      output_file: names, comma-separated, see `bert_data.files`.
+      output_file: names, comma-separated, see `bert_data.storage`.
       output_format: one of `features.OUTPUT_FORMATS`.
 
     Raises:

@@ -11,10 +11,9 @@ import os
 from collections.abc import Iterator, Sequence
 
 from bert_data.errors import CorruptDataError
-from bert_data.files import expand_outputs, naming
-from bert_data.outputs import OutputSet
 from bert_data.records.manifest import Manifest, list_manifests, read_manifest
 from bert_data.records.sidecars import index_path, manifest_path
+from bert_data.storage import OutputSet, expand_outputs, naming
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -65,7 +64,7 @@ def open_record_set(
     """Begins a set; leaving the block without `commit` removes all that was written.
 
     Args:
-      output_file: names of the shards, see `bert_data.files.expand_outputs`.
+      output_file: names of the shards, see `bert_data.storage.expand_outputs`.
       inputs: files that are read, which the set must not replace.
       overwrite: whether files that exist are replaced.
       work_dir: folder for what spills to disk; None: the folder of the first shard.

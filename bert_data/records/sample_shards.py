@@ -21,8 +21,6 @@ from bert_data import features
 from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet
 from bert_data.engines.threads import count_workers, ordered_map
-from bert_data.files import OutputNames, expand_outputs, naming
-from bert_data.outputs import OutputSet, refuse_existing
 from bert_data.progress import progress
 from bert_data.records.manifest import ManifestFile
 from bert_data.records.parquet_writer import open_parquet_shard
@@ -30,6 +28,7 @@ from bert_data.records.record_config import check_ending
 from bert_data.records.sample_examples import encode_samples, sample_bytes
 from bert_data.records.sidecars import index_path, manifest_path
 from bert_data.records.tfrecord_writer import TFRecordWriter
+from bert_data.storage import OutputNames, OutputSet, expand_outputs, naming, refuse_existing
 
 MANIFEST_FORMAT = "bert_data samples"
 
@@ -43,7 +42,7 @@ class SampleExportConfig:
     """Where samples go.
 
     Attributes:
-      output_file: comma-separated names, or path@N; see `bert_data.files.expand_outputs`.
+      output_file: comma-separated names, or path@N; see `bert_data.storage.expand_outputs`.
       output_format: one of `features.OUTPUT_FORMATS`.
       overwrite: whether files that exist are replaced.
       num_workers: threads; 0: all cores. The files do not depend on it.

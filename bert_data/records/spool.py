@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.files import naming
+from bert_data.storage import naming
 
 _MAX_BUCKETS = 768  # open files while rows are dealt out; buckets are larger rather than more
 _CHUNK_BYTES = 16 << 20

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.outputs import OutputSet
 from bert_data.records.examples import write_records
 from bert_data.records.gzip_stream import deflate_chunk
 from bert_data.records.layout import max_record_bytes, record_layout, record_scratch
 from bert_data.records.manifest import Manifest, ManifestFile
 from bert_data.records.sidecars import index_path
 from bert_data.records.tfrecord_writer import TFRecordWriter
+from bert_data.storage import OutputSet
 from bert_data.tokens.store import TokenStore
 from bert_data.tokens.vocabulary import Vocabulary
 

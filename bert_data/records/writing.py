@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.engines.threads import ordered_map
-from bert_data.files import naming
 from bert_data.objectives.making import Instances
-from bert_data.outputs import OutputSet
 from bert_data.progress import progress
 from bert_data.records.formats import ShardFormat
 from bert_data.records.manifest import ManifestFile
 from bert_data.records.spool import SlotRun, read_slots, slots_by_shard
+from bert_data.storage import OutputSet, naming
 from bert_data.tokens.store import TokenStore
 
 

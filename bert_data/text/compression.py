@@ -14,7 +14,7 @@ from typing import IO, cast
 import zstandard
 
 from bert_data.errors import CorruptDataError
-from bert_data.files import naming
+from bert_data.storage import naming
 
 _COMPRESSED = (".gz", ".zst")
 DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from bert_data.files import naming
+from bert_data.storage import naming
 from bert_data.text.compression import open_bytes
 from bert_data.text.spans import Span, as_spans
 

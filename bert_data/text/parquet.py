@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bert_data.errors import CorruptDataError
-from bert_data.files import naming
+from bert_data.storage import naming
 from bert_data.text.documents import (
     STRICT,
     Document,

@@ -15,8 +15,8 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.outputs import OutputSet
 from bert_data.progress import progress
+from bert_data.storage import OutputSet
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_format import MEGATRON, StoreShape
 from bert_data.tokens.store_notes import ENDINGS, StoreNotes, check_files, notes_path, read_notes

@@ -18,9 +18,7 @@ from typing import Any
 from absl import logging
 
 from bert_data.errors import CorruptDataError
-from bert_data.files import expand_inputs, expand_outputs
-from bert_data.outputs import OutputSet
-from bert_data.run_lock import hidden_path
+from bert_data.storage import OutputSet, expand_inputs, expand_outputs, hidden_path
 from bert_data.text.documents import DOCUMENT, TextConfig
 from bert_data.text.formats import TextFormat, find_plain_format
 from bert_data.text.partitions import plan_partitions
@@ -39,7 +37,7 @@ class StoreConfig:
     """What token stores are made from, and how.
 
     Attributes:
-      input_file: comma-separated patterns, see `bert_data.files`.
+      input_file: comma-separated patterns, see `bert_data.storage`.
       output_prefix: of the store; of partitions, PREFIX-00000-of-0000N.
       vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`.
       text: how the input is read.

@@ -17,7 +17,7 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.files import naming
+from bert_data.storage import naming
 from bert_data.tokens.store_format import (
     CODES,
     CURATOR,

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import tensorflow as tf
 from absl import logging
 
-from bert_data.run_lock import RunLock, hidden_path
+from bert_data.storage import RunLock, hidden_path
 from bert_data.training.checkpoints import latest_checkpoint, remove_left_overs
 from bert_data.training.config import BertConfig
 from bert_data.training.whole_files import write_whole

@@ -75,7 +75,7 @@ def main(_: Sequence[str]) -> None:
         raise ValueError(f"--num_epochs is {_NUM_EPOCHS.value}; 1 or more is allowed")
     if not 0 <= _WARMUP_PROPORTION.value < 1:
         raise ValueError(f"--warmup_proportion is {_WARMUP_PROPORTION.value}; [0, 1) is allowed")
-    from bert_data.outputs import OutputSet
+    from bert_data.storage import OutputSet
 
     output = _OUTPUT_FILE.value
     if output is None:

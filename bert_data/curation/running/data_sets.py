@@ -16,7 +16,7 @@ from typing import Any
 from bert_data.curation.document import Document
 from bert_data.curation.running.step_log import ReadLog
 from bert_data.errors import CorruptDataError
-from bert_data.files import expand_inputs
+from bert_data.storage import expand_inputs
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig
 from bert_data.text.documents import Document as TextDocument
 from bert_data.text.formats import find_format

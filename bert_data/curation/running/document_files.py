@@ -27,7 +27,7 @@ from bert_data.curation.running.field_kinds import Kinds, arrow_column, arrow_sc
 from bert_data.curation.running.hashed_file import HashedFile
 from bert_data.curation.running.pipeline import COMPRESSIONS, JSONL, LINES
 from bert_data.curation.running.spool import dump_fields, read_spool
-from bert_data.files import expand_outputs
+from bert_data.storage import expand_outputs
 
 _GROUP_CHARACTERS = 16 << 20
 _GROUP_DOCUMENTS = 1 << 16

@@ -23,7 +23,7 @@ from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import AUTO, Output
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.step import Step, make_step
-from bert_data.files import expand_inputs
+from bert_data.storage import expand_inputs
 from bert_data.text.documents import TextConfig
 
 DEFAULT_NAME = "input"

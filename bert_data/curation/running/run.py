@@ -29,8 +29,7 @@ from bert_data.curation.running.pipeline import Pipeline, describe_step
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.running.work_folder import WorkFolder, describe_work, fingerprint
 from bert_data.engines.processes import Processes
-from bert_data.outputs import OutputSet
-from bert_data.run_lock import hidden_path
+from bert_data.storage import OutputSet, hidden_path
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

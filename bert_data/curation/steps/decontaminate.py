@@ -24,7 +24,7 @@ from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.thresholds import check_thresholds
 from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.curation.words import Words, split_words
-from bert_data.files import expand_inputs
+from bert_data.storage import expand_inputs
 from bert_data.text.documents import SKIP, STRICT, TextConfig
 from bert_data.text.formats import read_documents
 

@@ -13,7 +13,7 @@ from bert_data.curation.quality.ngram_model import ModelConfig, open_model, trai
 from bert_data.curation.step import CorpusStep, register
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.words import Words, split_words
-from bert_data.files import expand_inputs
+from bert_data.storage import expand_inputs
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 

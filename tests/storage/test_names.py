@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.files import OutputNames, expand_inputs, expand_outputs
+from bert_data.storage import OutputNames, expand_inputs, expand_outputs
 
 
 class TestInputs:
@@ -20,12 +20,13 @@ class TestInputs:
             (tmp_path / name).touch()
         assert expand_inputs(f"{tmp_path}/a[1].txt") == [f"{tmp_path}/a[1].txt"]
 
-    def test_folders_in_folders(self, tmp_path):
+    def test_patterns_are_those_of_tensorflow(self, tmp_path):
         for name in ("x/y", "x", ""):
             (tmp_path / name).mkdir(parents=True, exist_ok=True)
-            (tmp_path / name / "t.txt").touch()
-        found = expand_inputs(f"{tmp_path}/**/*.txt")
-        assert found == [f"{tmp_path}/{name}" for name in ("t.txt", "x/t.txt", "x/y/t.txt")]
+            for file in ("a.txt", "b.txt", ".c.txt"):
+                (tmp_path / name / file).touch()
+        found = expand_inputs(f"{tmp_path}/[^a]*.txt,{tmp_path}/**/a.txt")
+        assert found == [f"{tmp_path}/{name}" for name in (".c.txt", "b.txt", "x/a.txt")]
 
     @pytest.mark.parametrize("patterns", ["{}/none*.txt", "{}/a.txt,{}/none", "{}/dangling/x"])
     def test_no_match_is_an_error_that_names_the_pattern(self, tmp_path, patterns):

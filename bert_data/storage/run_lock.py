@@ -23,7 +23,7 @@ from typing import IO, Any
 
 from absl import logging
 
-from bert_data.files import naming
+from bert_data.storage.paths import naming
 
 Identity = list[int]  # inode, size in bytes, time of last change in ns: renaming keeps them
 

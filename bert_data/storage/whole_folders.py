@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Sequence
 from typing import Self
 
-from bert_data.run_lock import RunLock, commits_held, hidden_path, work_folder
+from bert_data.storage.run_lock import RunLock, commits_held, hidden_path, work_folder
 
 _SET_NAME = "export"
 _REPLACED = "replaced"

@@ -18,8 +18,9 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Self
 
-from bert_data.files import naming, refuse_doubles
-from bert_data.run_lock import (
+from bert_data.storage.names import refuse_doubles
+from bert_data.storage.paths import naming
+from bert_data.storage.run_lock import (
     Identity,
     RunLock,
     commits_held,

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.whole_folders import WholeFolders
+from bert_data.storage import WholeFolders
 
 NAMES = ["preprocess", "encoder"]
 
 # Dies by SIGKILL at its n-th call of one of os' functions that change names or make folders.
 DYING = """
 import os, signal, sys
-from bert_data.whole_folders import WholeFolders
+from bert_data.storage import WholeFolders
 parent, dies_at = sys.argv[1], int(sys.argv[2])
 calls = 0
 def counted(function):

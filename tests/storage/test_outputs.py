@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.outputs import OutputSet
-from tests.output_sets import contents, write_set
+from bert_data.storage import OutputSet
+from tests.storage.output_sets import contents, write_set
 
 
 class TestOutputSet:

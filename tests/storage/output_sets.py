@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bert_data.outputs import OutputSet
+from bert_data.storage import OutputSet
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.outputs import OutputSet
-from tests.output_sets import contents, write_set
+from bert_data.storage import OutputSet
+from tests.storage.output_sets import contents, write_set
 
 
 def kill_while_renaming(script, folder: Path) -> None:
@@ -239,7 +239,7 @@ fcntl.flock = flock
 # A set of three files beside a work folder; with other text and one file more in the older set.
 SCRIPT = """
 import os, sys
-from bert_data.outputs import OutputSet
+from bert_data.storage import OutputSet
 folder, text, names, overwrite = sys.argv[1:]
 paths = [os.path.join(folder, name) for name in (*names, "m")]
 with OutputSet(paths[0], paths, overwrite=bool(overwrite), work_dir=folder + "/work") as outputs:

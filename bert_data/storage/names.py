@@ -4,13 +4,14 @@
 "data/train@3"      -> data/train-00000-of-00003 ... data/train-00002-of-00003
 """
 
-import contextlib
 import dataclasses
 import errno
-import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+
+from bert_data.storage.patterns import glob
+from bert_data.storage.reading import exists, is_folder
 
 _SHARDED = re.compile(r"(?P<path>.+)@(?P<count>\d+)")
 _MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
@@ -29,14 +30,12 @@ def expand_inputs(patterns: str) -> list[str]:
             raise ValueError(f"an empty file name in the list of inputs {patterns!r}")
         if "://" in pattern:
             raise ValueError(f"input {pattern!r} is remote; copy the files to a local folder first")
-        matches = (
-            [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
-        )
+        matches = [pattern] if exists(pattern) else glob(pattern)
         if not matches:
             raise ValueError(f"no file matches {pattern!r}")
         paths += matches
     for path in paths:
-        if os.path.isdir(path):
+        if is_folder(path):
             raise IsADirectoryError(
                 errno.EISDIR, "is a directory, not a file (name the files in it)", path
             )
@@ -101,14 +100,3 @@ def refuse_doubles(paths: Sequence[str]) -> None:
         if real in seen:
             raise ValueError(f"two outputs have the same name: {seen[real]!r} and {path!r}")
         seen[real] = path
-
-
-@contextlib.contextmanager
-def naming(path: str) -> Iterator[None]:
-    """Gives an OSError that comes without a file's name (a full disk, say) the name of `path`."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None:
-            error.filename = path
-        raise

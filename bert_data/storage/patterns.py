@@ -1,0 +1,110 @@
+"""Patterns of file names, with the meaning of TensorFlow's Glob.
+
+    "data/[^a]*.txt"  ->  data/.b.txt, data/b.txt, data/c.txt      not data/a.txt, data/x/c.txt
+
+    *, **    any characters but "/"        [abc] [a-c] [[:digit:]]   one of these characters
+    ?        one character but "/"         [^a] [!a]                 one that is none of these
+    \\x       x itself
+
+Names that begin with a dot are names like others.
+It differs from TensorFlow's in that matches are sorted, that they begin as the pattern does
+("*.txt" gives "a.txt", not "./a.txt"), and that "//" counts as "/".
+"""
+
+import re
+
+from bert_data.storage.paths import split_root
+from bert_data.storage.reading import exists, list_folder
+
+_SPECIAL = re.compile(r"[*?\[\\]")
+_NEVER = r"(?!)"
+_CLASSES = {
+    "alnum": r"[^\W_]",
+    "alpha": r"[^\W\d_]",
+    "blank": r"[ \t]",
+    "cntrl": r"[\0-\x1f\x7f]",
+    "digit": r"[0-9]",
+    "graph": r"[^\s\0-\x1f\x7f]",
+    "lower": r"[a-z]",
+    "print": r"[^\0-\x1f\x7f]",
+    "punct": r"[!-/:-@\[-`{-~]",
+    "space": r"\s",
+    "upper": r"[A-Z]",
+    "xdigit": r"[0-9A-Fa-f]",
+}
+
+
+def glob(pattern: str) -> list[str]:
+    """The files and folders whose paths match a pattern, sorted; [] if there are none.
+
+    Raises:
+      OSError: a remote folder cannot be listed.
+    """
+    if not _SPECIAL.search(pattern):
+        return [pattern] if pattern and exists(pattern) else []
+    root, rest = split_root(pattern)
+    parts = [part for part in rest.split("/") if part]
+    first = next(i for i, part in enumerate(parts) if _SPECIAL.search(part))
+    found = [root + "".join(f"{part}/" for part in parts[:first])]
+    for number, part in enumerate(parts[first:], first):
+        matches = compile_part(part).fullmatch
+        ending = "/" if number + 1 < len(parts) else ""
+        found = [f"{f}{name}{ending}" for f in found for name in _names(f) if matches(name)]
+    return sorted(found)
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return list_folder(folder)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []
+
+
+def compile_part(part: str) -> re.Pattern[str]:
+    """A regular expression for names that match a pattern without "/", as glibc's fnmatch would."""
+    pieces, at = [], 0
+    while at < len(part):
+        char, at = part[at], at + 1
+        if char == "*":
+            pieces.append(".*")
+            while part[at : at + 1] == "*":
+                at += 1
+        elif char == "?":
+            pieces.append(".")
+        elif char == "[" and (bracket := _read_bracket(part, at)):
+            piece, at = bracket
+            pieces.append(piece)
+        elif char == "\\":
+            pieces.append(re.escape(part[at]) if at < len(part) else _NEVER)
+            at += 1
+        else:
+            pieces.append(re.escape(char))
+    return re.compile("".join(pieces), re.DOTALL)
+
+
+def _read_bracket(part: str, start: int) -> tuple[str, int] | None:
+    """What stands in [] from `start` on, and where it ends; None if no "]" ends it."""
+    is_negated = part[start : start + 1] in ("!", "^")
+    first = at = start + is_negated
+    choices: list[str] = []
+    while at < len(part):
+        if part[at] == "]" and at > first:
+            choice = "|".join(choices) or _NEVER
+            return (f"(?!{choice})." if is_negated else f"(?:{choice})"), at + 1
+        if named := re.compile(r"\[:(\w+):\]").match(part, at):
+            choices.append(_CLASSES.get(named[1], _NEVER))
+            at = named.end()
+            continue
+        low, at = _read_character(part, at)
+        high = low
+        if part[at : at + 1] == "-" and part[at + 1 : at + 2] not in ("", "]"):
+            high, at = _read_character(part, at + 1)
+        if low <= high:
+            choices.append(f"[{re.escape(low)}-{re.escape(high)}]")
+    return None
+
+
+def _read_character(part: str, at: int) -> tuple[str, int]:
+    if part[at] == "\\" and at + 1 < len(part):
+        at += 1
+    return part[at], at + 1
