@@ -222,7 +222,9 @@ def check_data(configs: Sequence["ReaderConfig"]) -> None:
         read_batches(data)
     for data in {data.patterns: data for data in configs}.values():
         limits = dataclasses.asdict(limits_of_manifests(data))
-        if limits["max_predictions_per_seq"] == 0 and not data.dynamic_masking:
+        if data.dynamic_masking:
+            del limits["max_predictions_per_seq"]  # it has its own
+        elif limits["max_predictions_per_seq"] == 0:
             raise ValueError(
                 f"records of {','.join(data.patterns)} have no tokens to predict"
                 " (max_predictions_per_seq is 0 in their manifest); --dynamic_masking chooses them"

@@ -19,9 +19,8 @@ from bert_data.objectives.masking import (
     NUM_KEPT,
     NUM_MASKED,
     NUM_REPLACED,
-    MaskingRule,
+    masking_rule,
     masking_scratch,
-    num_to_predict,
 )
 from bert_data.objectives.mersenne import reserve_for, seeded_stream
 from bert_data.objectives.pairing import (
@@ -149,12 +148,19 @@ def make_instances(
         order=shuffled_indices(stream, store.num_documents),
     )
     lengths_rule = LengthRule(float(config.short_seq_prob), config.max_seq_length - 3, reserve)
-    rule = _masking_rule(vocabulary, config)
+    rule = masking_rule(
+        vocabulary,
+        max_seq_length=config.max_seq_length,
+        max_predictions_per_seq=config.max_predictions_per_seq,
+        masked_lm_prob=config.masked_lm_prob,
+        whole_words=config.do_whole_word_mask,
+    )
+    bits = code_bits(vocabulary.size)
     num_words = HEADER_WORDS + int(rule.num_to_predict.max())
     most_rows = max_store_bytes // (_PAGES_OF_ROW * mmap.PAGESIZE)
     most_rows = max(1, min(most_rows, _ROWS_BYTES // (4 * num_words)))
     rows = np.empty((most_rows, num_words), np.uint32)
-    scratch = masking_scratch(config.max_seq_length)
+    scratch = masking_scratch(config.max_seq_length, np.uint16)
     counts = np.zeros(NUM_COUNTS, np.int64)
     total = config.dupe_factor * store.num_documents
     with progress("make instances", total=total, unit="document") as advance:
@@ -162,7 +168,7 @@ def make_instances(
             cursor = np.array([0, NO_SENTENCE, 0], np.int64)
             while (before := int(cursor[DOCUMENT])) < store.num_documents:
                 num_rows = make_rows(
-                    stream, sentences, cursor, lengths_rule, rule, scratch, counts, rows
+                    stream, sentences, cursor, lengths_rule, rule, bits, scratch, counts, rows
                 )
                 with naming(spool.name):
                     spool.write(rows[:num_rows].data)
@@ -172,18 +178,6 @@ def make_instances(
         counts=_instance_counts(counts),
         num_words=num_words,
         order=shuffled_indices(stream, int(counts[NUM_INSTANCES])),
-    )
-
-
-def _masking_rule(vocabulary: Vocabulary, config: InstanceConfig) -> MaskingRule:
-    return MaskingRule(
-        num_to_predict=num_to_predict(
-            config.max_seq_length, config.masked_lm_prob, config.max_predictions_per_seq
-        ),
-        word_ids=vocabulary.word_ids,
-        continues=vocabulary.continuation if config.do_whole_word_mask else np.zeros(0, np.bool_),
-        mask_id=vocabulary.mask_id,
-        code_bits=code_bits(vocabulary.size),
     )
 
 

@@ -1,183 +1,195 @@
-"""Which tokens of an instance are to be predicted, and what stands in their place.
+"""The masking rule: which tokens are predicted, and what the model is shown in their place.
 
-    candidates: every token but [CLS] and [SEP], or every whole word; shuffled; the first ones taken
-    for each token: 80% [MASK], 10% itself, 10% a word of the vocabulary   (Devlin et al. 2018, 3.1)
+    tokens      un ##know ##n cat sat            [CLS] and [SEP] left out
+    candidates  un ##know ##n | cat | sat        whole words, or each token alone
+    predicted   cat                              candidates in random order while they fit
+    shown       [MASK]                           80% [MASK], 10% the token, 10% any word
 
-Tokens are numbered here without [CLS] and [SEP]: t < len(A) is A's token t at position t + 1, the
-others are B's, at position t + 2. A whole word is then always a range, also one that goes on across
-[SEP] because B was cut at its front (the reference joins such a piece to the last word of A).
+The rule is that of google-research/bert, create_masked_lm_predictions (Devlin et al. 2018, section
+3.1). Records are made with it, and the reader masks anew with it; the two differ in the stream of
+random numbers, which is a parameter:
+
+    source, state            the random numbers, and where in them to go on
+    next_candidate           (source, state, order, place, size) -> (candidate, state)
+    draw_of_three            (source, state, p, q) -> (0 with probability p, else 1 with probability
+                             q, else 2; state)
+    draw_below               (source, state, limit) -> (integer in [0, limit), state)
+
+[CLS] and [SEP] are left out before candidates are listed. So a candidate is a range, even a word
+that continues behind [SEP] because truncation cut the front of B (the reference joins such a piece
+to the last word of A).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner
-from bert_data.objectives.mersenne import draw_below, draw_unit
-from bert_data.objectives.rows import HEADER_WORDS
-from bert_data.objectives.shuffling import shuffle_down
+from bert_data.tokens.vocabulary import Vocabulary
 
 NUM_MASKED, NUM_KEPT, NUM_REPLACED = 0, 1, 2
+NOT_PREDICTED, KEPT = -1, -2  # in place of an id that is shown
+
+_MASK_SHARE = 0.8
+_KEEP_SHARE = 0.5  # of the rest
 
 
 class MaskingRule(NamedTuple):
-    """What masking depends on.
+    """What masking depends on, beside the random numbers.
 
     Attributes:
-      num_to_predict: int32[max_seq_length + 1], predictions for each length of an instance.
+      num_to_predict: int32[max_seq_length + 1], most predictions of an instance of each length,
+        special tokens included.
       word_ids: int32[words], the ids that a random word is drawn from, >= 0.
       continues: bool[vocabulary size], whether an id's piece continues a word; empty where single
         tokens are masked.
       mask_id: id of [MASK].
-      code_bits: bits of a code in a row.
+      cls_id, sep_id: ids of the tokens that are never predicted; who lists tokens leaves them out.
     """
 
     num_to_predict: NDArray[np.int32]
     word_ids: NDArray[np.int32]
     continues: NDArray[np.bool_]
     mask_id: int
-    code_bits: int
+    cls_id: int
+    sep_id: int
+
+    def most_predictions(self, lengths: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Most predictions of instances of these lengths; none of one without tokens."""
+        return np.where(lengths > 0, self.num_to_predict[lengths], 0).astype(np.int32)
 
 
-class MaskingScratch(NamedTuple):
-    """Room for one instance: uint16[tokens], uint16[tokens + 1], uint32[positions], zeros."""
+def masking_rule(
+    vocabulary: Vocabulary,
+    *,
+    max_seq_length: int,
+    max_predictions_per_seq: int,
+    masked_lm_prob: float,
+    whole_words: bool,
+) -> MaskingRule:
+    """The reference's rule.
 
-    candidates: NDArray[np.uint16]
-    starts: NDArray[np.uint16]
-    predictions: NDArray[np.uint32]
-
-
-def masking_scratch(max_seq_length: int) -> MaskingScratch:
-    """Room for instances of up to `max_seq_length` tokens."""
-    return MaskingScratch(
-        np.empty(max_seq_length, np.uint16),
-        np.empty(max_seq_length + 1, np.uint16),
-        np.zeros(max_seq_length, np.uint32),
+    Args:
+      vocabulary: of the tokens.
+      max_seq_length: most tokens of an instance, special ones included.
+      max_predictions_per_seq: most predictions of an instance.
+      masked_lm_prob: share of all tokens to predict, rounded half to even, and at least one token.
+      whole_words: whether all pieces of a word are predicted together.
+    """
+    lengths = range(max_seq_length + 1)
+    counts = [min(max_predictions_per_seq, max(1, round(n * masked_lm_prob))) for n in lengths]
+    return MaskingRule(
+        num_to_predict=np.array(counts, np.int32),
+        word_ids=vocabulary.word_ids.astype(np.int32),
+        continues=vocabulary.continuation if whole_words else np.zeros(0, np.bool_),
+        mask_id=vocabulary.mask_id,
+        cls_id=vocabulary.cls_id,
+        sep_id=vocabulary.sep_id,
     )
 
 
-def num_to_predict(
-    max_seq_length: int, masked_lm_prob: float, max_predictions: int
-) -> NDArray[np.int32]:
-    """Predictions for an instance of n tokens, [CLS] and [SEP] counted, n = 0 ... max_seq_length.
+class MaskingScratch(NamedTuple):
+    """Room for one instance.
 
-    Returns:
-      int32[max_seq_length + 1]: min(max_predictions, max(1, round(n * masked_lm_prob))), where
-      round is half-to-even on the double product.
+    Attributes:
+      tokens: int32[tokens].
+      order: integers[tokens], candidates.
+      starts: integers[tokens + 1], the first token of each candidate, and the end of the last.
+      shown: int32[tokens], all NOT_PREDICTED between two instances.
     """
-    counts = [
-        min(max_predictions, max(1, round(n * masked_lm_prob))) for n in range(max_seq_length + 1)
-    ]
-    return np.array(counts, np.int32)
+
+    tokens: NDArray[np.int32]
+    order: NDArray[np.integer]
+    starts: NDArray[np.integer]
+    shown: NDArray[np.int32]
+
+
+def masking_scratch(max_tokens: int, dtype: type[np.integer] = np.int32) -> MaskingScratch:
+    """Room for instances of up to `max_tokens` tokens, which `dtype` can number."""
+    return MaskingScratch(
+        tokens=np.empty(max_tokens, np.int32),
+        order=np.empty(max_tokens, dtype),
+        starts=np.empty(max_tokens + 1, dtype),
+        shown=np.full(max_tokens, NOT_PREDICTED, np.int32),
+    )
 
 
 @inner
-def _find_words(
-    ids: NDArray[np.integer],
-    a_begin: Scalar,
-    a_length: Scalar,
-    b_begin: Scalar,
-    b_length: Scalar,
-    continues: NDArray[np.bool_],
-    starts: NDArray[np.uint16],
-) -> Scalar:
-    """Fills starts[: words + 1] with the first token of each candidate; returns the words."""
-    num_tokens = a_length + b_length
-    num_words = 0
-    for t in range(num_tokens):
-        token = ids[a_begin + t] if t < a_length else ids[b_begin + t - a_length]
-        if t == 0 or continues.size == 0 or not continues[token]:
-            starts[num_words] = t
-            num_words += 1
-    starts[num_words] = num_tokens
-    return num_words
-
-
-@inner
-def mask_tokens(
-    draws: NDArray[np.uint32],
-    position: Scalar,
-    ids: NDArray[np.integer],
-    a_begin: Scalar,
-    a_length: Scalar,
-    b_begin: Scalar,
-    b_length: Scalar,
-    rule: MaskingRule,
-    scratch: MaskingScratch,
-    counts: NDArray[np.int64],
-    row: NDArray[np.uint32],
-) -> tuple[Scalar, Scalar]:
-    """Chooses the predictions of one instance.
+def list_candidates(num_tokens: Scalar, rule: MaskingRule, scratch: MaskingScratch) -> Scalar:
+    """Lists candidates by their places; returns how many there are.
 
     Args:
-      draws, position: the random stream, with enough draws in reserve.
-      ids: the store's tokens.
-      a_begin, a_length, b_begin, b_length: the two ranges of `ids`.
+      num_tokens: of the instance, without [CLS] and [SEP].
       rule: MaskingRule.
-      scratch: MaskingScratch; `predictions` is all zeros before and after.
-      counts: int64[3], added to: masked, kept and replaced tokens.
-      row: uint32[words], filled behind its header with the predictions.
-
-    Returns:
-      (number of predictions, position in the stream).
+      scratch: `tokens` holds the instance's if whole words are masked; `starts` and `order` are
+        filled.
     """
-    num_tokens = a_length + b_length
-    wanted = rule.num_to_predict[num_tokens + 3]
-    starts, candidates, predictions = scratch.starts, scratch.candidates, scratch.predictions
-    word_ids, continues = rule.word_ids, rule.continues
-    keep = (np.int64(1) << rule.code_bits) - 1
-    num_words = num_tokens
+    starts, order, continues = scratch.starts, scratch.order, rule.continues
+    num_candidates = num_tokens
     if continues.size:
-        num_words = _find_words(ids, a_begin, a_length, b_begin, b_length, continues, starts)
+        num_candidates = 0
+        for t in range(num_tokens):
+            token = np.int64(np.uint32(scratch.tokens[t]))  # of a damaged record: any number
+            if t == 0 or token >= continues.size or not continues[token]:
+                starts[num_candidates] = t
+                num_candidates += 1
+        starts[num_candidates] = num_tokens
     else:
         for t in range(num_tokens + 1):
             starts[t] = t
-    for word in range(num_words):
-        candidates[word] = word
-    _, position = shuffle_down(draws, position, candidates, num_words - 1)
-    num_chosen = np.int64(0)
-    for place in range(num_words):
-        if num_chosen >= wanted:
-            break
-        word = candidates[place]
-        start, stop = np.int64(starts[word]), np.int64(starts[word + 1])
-        if num_chosen + stop - start > wanted:
-            continue
-        for t in range(start, stop):
-            unit, position = draw_unit(draws, position)
-            if unit < 0.8:
-                code = np.int64(rule.mask_id)
-                counts[NUM_MASKED] += 1
-            else:
-                unit, position = draw_unit(draws, position)
-                if unit < 0.5:
-                    code = keep
-                    counts[NUM_KEPT] += 1
-                else:
-                    index, position = draw_below(draws, position, np.int64(word_ids.size))
-                    code = np.int64(word_ids[index])
-                    counts[NUM_REPLACED] += 1
-            at = t + 1 + np.int64(t >= a_length)
-            predictions[at] = np.uint32(at << rule.code_bits | code)
-            num_chosen += 1
-    _compact(predictions, num_tokens + 2, num_chosen, row)
-    return num_chosen, position
+    for candidate in range(num_candidates):
+        order[candidate] = candidate
+    return num_candidates
 
 
 @inner
-def _compact(
-    predictions: NDArray[np.uint32], stop: Scalar, num_chosen: Scalar, row: NDArray[np.uint32]
-) -> None:
-    """Moves the words that are not zero behind the row's header, in order, and zeroes their places.
+def mask_candidates(
+    source: Any,
+    state: Scalar,
+    next_candidate: Any,
+    draw_of_three: Any,
+    draw_below: Any,
+    num_candidates: Scalar,
+    num_to_predict: Scalar,
+    rule: MaskingRule,
+    scratch: MaskingScratch,
+    counts: NDArray[np.int64],
+) -> tuple[Scalar, Scalar]:
+    """Chooses the predictions of one instance, and what is shown in place of each.
 
-    No prediction is the word 0, for none is at position 0, where [CLS] is.
+    A candidate larger than what is left to predict is passed over.
+
+    Args:
+      source, state, next_candidate, draw_of_three, draw_below: the random numbers, see the module.
+      num_candidates: as `list_candidates` returned it.
+      num_to_predict: most tokens to predict.
+      rule: MaskingRule.
+      scratch: as `list_candidates` left it; shown[t] becomes the id that is shown in place of
+        token t, or KEPT where that is the token itself, and stays NOT_PREDICTED elsewhere.
+      counts: int64[3 or more], added to: masked, kept and replaced tokens.
+
+    Returns:
+      (number of predictions, state of the stream).
     """
-    found = np.int64(0)
-    for at in range(1, stop):
-        if found == num_chosen:
+    order, starts, shown = scratch.order, scratch.starts, scratch.shown
+    num_chosen = np.int64(0)
+    for place in range(num_candidates):
+        if num_chosen >= num_to_predict:
             break
-        word = predictions[at]
-        row[HEADER_WORDS + found] = word
-        found += np.int64(word != 0)
-        predictions[at] = 0
+        candidate, state = next_candidate(source, state, order, place, num_candidates)
+        start, stop = np.int64(starts[candidate]), np.int64(starts[candidate + 1])
+        if num_chosen + stop - start > num_to_predict:
+            continue
+        num_chosen += stop - start
+        for t in range(start, stop):
+            outcome, state = draw_of_three(source, state, _MASK_SHARE, _KEEP_SHARE)
+            counts[outcome] += 1
+            if outcome == NUM_MASKED:
+                shown[t] = rule.mask_id
+            elif outcome == NUM_KEPT:
+                shown[t] = KEPT
+            else:
+                word, state = draw_below(source, state, np.int64(rule.word_ids.size))
+                shown[t] = rule.word_ids[word]
+    return num_chosen, state

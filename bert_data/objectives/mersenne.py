@@ -133,3 +133,15 @@ def draw_unit(draws: NDArray[np.uint32], position: Scalar) -> tuple[float, Scala
     high = np.int64(draws[position] >> np.uint32(5))
     low = np.int64(draws[position + 1] >> np.uint32(6))
     return (high * 67108864 + low) * (1.0 / 9007199254740992.0), position + 2
+
+
+@inner
+def draw_of_three(
+    draws: NDArray[np.uint32], position: Scalar, p: float, q: float
+) -> tuple[Scalar, Scalar]:
+    """By a random() each: 0 with probability p, else 1 with probability q, else 2; the position."""
+    unit, position = draw_unit(draws, position)
+    if unit < p:
+        return np.int64(0), position
+    unit, position = draw_unit(draws, position)
+    return np.int64(1 if unit < q else 2), position

@@ -17,8 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.objectives.masking import MaskingRule, MaskingScratch, mask_tokens
-from bert_data.objectives.mersenne import RandomStream, draw_below, draw_unit, top_up
+from bert_data.objectives.masking import (
+    MaskingRule,
+    MaskingScratch,
+    list_candidates,
+    mask_candidates,
+)
+from bert_data.objectives.mersenne import (
+    RandomStream,
+    draw_below,
+    draw_of_three,
+    draw_unit,
+    top_up,
+)
+from bert_data.objectives.rows import put_predictions
+from bert_data.objectives.shuffling import next_shuffled, shuffle_down
 
 DOCUMENT, SENTENCE, TARGET = 0, 1, 2  # of a cursor
 NO_SENTENCE = -1
@@ -170,6 +183,41 @@ def _begin_document(
     return 2 + short, position
 
 
+@inner
+def _mask(
+    draws: NDArray[np.uint32],
+    position: Scalar,
+    ids: NDArray[np.integer],
+    a_begin: Scalar,
+    a_length: Scalar,
+    b_begin: Scalar,
+    b_length: Scalar,
+    rule: MaskingRule,
+    code_bits: Scalar,
+    scratch: MaskingScratch,
+    counts: NDArray[np.int64],
+    row: NDArray[np.uint32],
+) -> tuple[Scalar, Scalar]:
+    """Chooses the predictions of an instance and writes them into its row: (number, position).
+
+    There are enough draws in reserve.
+    """
+    num_tokens = a_length + b_length
+    if rule.continues.size:
+        for t in range(a_length):
+            scratch.tokens[t] = ids[a_begin + t]
+        for t in range(b_length):
+            scratch.tokens[a_length + t] = ids[b_begin + t]
+    num_candidates = list_candidates(num_tokens, rule, scratch)
+    _, position = shuffle_down(draws, position, scratch.order, num_candidates - 1)
+    num_predictions, position = mask_candidates(
+        draws, position, next_shuffled, draw_of_three, draw_below,
+        num_candidates, rule.num_to_predict[num_tokens + 3], rule, scratch, counts,
+    )  # fmt: skip
+    put_predictions(scratch.shown, a_length, num_predictions, code_bits, row)
+    return num_predictions, position
+
+
 @kernel
 def make_rows(
     stream: RandomStream,
@@ -177,6 +225,7 @@ def make_rows(
     cursor: NDArray[np.int64],
     lengths_rule: LengthRule,
     rule: MaskingRule,
+    code_bits: Scalar,
     scratch: MaskingScratch,
     counts: NDArray[np.int64],
     rows: NDArray[np.uint32],
@@ -190,6 +239,7 @@ def make_rows(
         target length. Moved on; the documents are done when cursor[0] == len(order).
       lengths_rule: LengthRule.
       rule, scratch: of masking.
+      code_bits: bits of a code in a row.
       counts: int64[6], added to.
       rows: uint32[rows, words], filled from the first.
 
@@ -225,9 +275,10 @@ def make_rows(
         a_begin = offsets[sentence] // id_bytes + a_front
         b_begin = offsets[b_sentence] // id_bytes + b_front
         row = rows[num_rows]
-        num_predictions, position = mask_tokens(
-            draws, position, ids, a_begin, a_length, b_begin, b_length, rule, scratch, counts, row
-        )
+        num_predictions, position = _mask(
+            draws, position, ids, a_begin, a_length, b_begin, b_length, rule, code_bits, scratch,
+            counts, row,
+        )  # fmt: skip
         row[0], row[1] = np.uint32(a_begin), np.uint32(a_begin >> 32)
         row[2], row[3] = np.uint32(b_begin), np.uint32(b_begin >> 32)
         row[4] = np.uint32(b_length << 16 | a_length)

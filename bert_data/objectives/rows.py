@@ -15,6 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.kernels import Scalar, inner
+from bert_data.objectives.masking import NOT_PREDICTED
 from bert_data.tokens.vocabulary import Vocabulary
 
 HEADER_WORDS = 6
@@ -83,3 +85,32 @@ def decode_row(
         masked_ids=labels,
         is_random_next=bool(words[5] & 1),
     )
+
+
+@inner
+def put_predictions(
+    shown: NDArray[np.int32],
+    a_length: Scalar,
+    num_predictions: Scalar,
+    code_bits: Scalar,
+    row: NDArray[np.uint32],
+) -> None:
+    """Writes the predictions of an instance behind its row's header.
+
+    Args:
+      shown: int32[tokens], what `mask_candidates` left there for each token of A and B; all
+        NOT_PREDICTED in return.
+      a_length: tokens of A.
+      num_predictions: as many of `shown` are not NOT_PREDICTED.
+      code_bits: bits of a code.
+      row: uint32[words].
+    """
+    kept = (np.int64(1) << code_bits) - 1
+    t = k = np.int64(0)
+    while k < num_predictions:
+        position = t + 1 + np.int64(t >= a_length)  # behind [CLS], and B behind [SEP]
+        code = np.int64(shown[t])
+        row[HEADER_WORDS + k] = position << code_bits | (code if code >= 0 else kept)
+        k += np.int64(code != NOT_PREDICTED)
+        shown[t] = NOT_PREDICTED
+        t += 1

@@ -41,6 +41,18 @@ def shuffle_down(
     return i, position
 
 
+@inner
+def next_shuffled(
+    draws: NDArray[np.uint32],
+    position: Scalar,
+    items: NDArray[np.unsignedinteger],
+    place: Scalar,
+    size: Scalar,
+) -> tuple[Scalar, Scalar]:
+    """The item at a place, where `shuffle_down` has left all of them: (item, position)."""
+    return np.int64(items[place]), position
+
+
 @kernel
 def _shuffle(stream: RandomStream, items: NDArray[np.unsignedinteger]) -> None:
     state, draws, position = stream.state, stream.draws, stream.position[0]

@@ -56,7 +56,7 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
                 )
             _check_vocabulary(shard, shard.manifest, config, vocab_digest)
             lengths = shard.manifest.max_seq_length, shard.manifest.max_predictions_per_seq
-            check_lengths(lengths, f"the manifest of {shard.path} tells of", config)
+            _check_stored(lengths, f"the manifest of {shard.path} tells of", config)
             found.append(lengths)
         if not config.skip_corrupt:
             check_size(shard)
@@ -114,7 +114,12 @@ def check_lengths(found: tuple[int, int], what: str, limits: Limits | ReaderConf
 def _check_first(first: FirstRecord, shard: Shard, config: ReaderConfig) -> None:
     how = "holds" if first.is_ragged else "is padded to"
     lengths = first.num_tokens, first.num_predictions
-    check_lengths(lengths, f"the first record of {shard.path} {how}", config)
+    _check_stored(lengths, f"the first record of {shard.path} {how}", config)
+
+
+def _check_stored(found: tuple[int, int], what: str, config: ReaderConfig) -> None:
+    """The same of what records are stored with; predictions that are made anew do not count."""
+    check_lengths((found[0], 0) if config.dynamic_masking else found, what, config)
 
 
 def _check_vocabulary(

@@ -73,7 +73,8 @@ class ReaderConfig:
       vocab_file: vocabulary, or tokenizer.json, compared with the manifest by its sha256.
       dynamic_masking: whether tokens to predict are chosen anew each epoch, from (seed, epoch,
         record), instead of those that the records were made with, if any. Needs planned batches,
-        vocab_file and max_predictions_per_seq >= 1, which the manifest may tell.
+        vocab_file and max_predictions_per_seq >= 1, by default the manifest's; it may be below that
+        of the records.
       masked_lm_prob: with dynamic_masking, the share of tokens to predict, in [0, 1].
       do_whole_word_mask: with dynamic_masking, whether all pieces of a word are masked together.
     """

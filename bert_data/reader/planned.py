@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.objectives.masking import MaskingRule, masking_rule
 from bert_data.reader.ahead import work_ahead
 from bert_data.reader.batches import GROUP_WORDS, BatchGroup, check_values
 from bert_data.reader.checks import Limits, check_lengths, check_shards
@@ -20,7 +21,6 @@ from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.corruption import Damage
 from bert_data.reader.decode import Rows, decode_records
 from bert_data.reader.gathering import Gathered, MappedShards
-from bert_data.reader.masking_rule import MaskingRule, masking_rule
 from bert_data.reader.planned_rows import Parts, PlannedRows, planned_rows
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.config import BUCKETS

@@ -2,7 +2,18 @@
 
 import numpy as np
 
-from bert_data.objectives.masking import num_to_predict
+from bert_data.objectives.masking import masking_rule
+from tests.objectives.corpora import TOKENS, vocabulary_of
+
+
+def num_to_predict(max_seq_length: int, masked_lm_prob: float, max_predictions: int):
+    return masking_rule(
+        vocabulary_of(TOKENS),
+        max_seq_length=max_seq_length,
+        max_predictions_per_seq=max_predictions,
+        masked_lm_prob=masked_lm_prob,
+        whole_words=False,
+    ).num_to_predict
 
 
 def test_the_number_is_rounded_half_to_even_and_at_least_one_and_at_most_the_limit():

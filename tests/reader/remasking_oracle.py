@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_data.reader.masking_rule import MaskingRule
+from bert_data.objectives.masking import MaskingRule
 from tests.reader.splitmix_oracle import python_below, python_key, python_unit
 
 MASKS = 3
@@ -17,7 +17,6 @@ class Masked:
 
 def mask(
     tokens: list[int],
-    begins_word: list[bool],
     rule: MaskingRule,
     seed: int,
     epoch: int,
@@ -29,10 +28,10 @@ def mask(
     for t, token in enumerate(tokens):
         if token in special:
             continue
-        is_first = t == 0 or tokens[t - 1] in special
-        if is_first or begins_word[t] or not rule.whole_words:
-            words.append([])
-        words[-1].append(t)
+        if words and rule.continues.size and rule.continues[token]:
+            words[-1].append(t)  # also behind [SEP], as where records are made
+        else:
+            words.append([t])
     key = python_key(seed, epoch, MASKS, record)
     wanted = int(rule.num_to_predict[len(tokens)]) if tokens else 0
     masked = Masked(list(tokens), [], [])

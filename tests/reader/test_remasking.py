@@ -1,6 +1,7 @@
 """Masks drawn anew, through the whole reader, against the oracle and among themselves."""
 
 import dataclasses
+import itertools
 import random
 from collections import Counter
 
@@ -8,8 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_data.objectives.masking import MaskingRule, masking_rule
 from bert_data.reader import ReaderConfig, describe_order, iterate_batches
-from bert_data.reader.masking_rule import MaskingRule, masking_rule
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
 from bert_data.tokens.vocabulary_training import tokenizer_json
 from tests.reader.making import feature, write_examples
@@ -145,7 +146,7 @@ def test_batches_hold_what_the_oracle_masks(tmp_path, records, vocabulary, kind,
     expected = []
     for epoch in range(2):
         for number, record in enumerate(records):
-            masked = mask(record.tokens, record.begins_word, rule, SEED, epoch, number)
+            masked = mask(record.tokens, rule, SEED, epoch, number)
             expected.append(as_row(masked))
     assert masked_rows(config) == expected
     assert expected[:NUM_RECORDS] != expected[NUM_RECORDS:]
@@ -259,6 +260,36 @@ def test_records_made_without_predictions(tmp_path, small_text, small_vocabulary
     definition.write_text(tokenizer_json(tokens, do_lower_case=True), encoding="utf-8")
     choices["vocab_file"] = str(definition)
     assert masked_rows(ReaderConfig(input_patterns=str(tmp_path / "ragged"), **choices)) == rows[0]
+
+
+def test_fewer_predictions_than_the_records_have(tmp_path, small_text, small_vocabulary):
+    """The limit of dynamic masking is its own, with a manifest and with padded records."""
+    from bert_data.objectives.making import InstanceConfig
+    from bert_data.records.dataset import DatasetConfig, create_dataset
+
+    for layout in ("ragged", "reference"):
+        create_dataset(
+            DatasetConfig(
+                input_file=str(small_text),
+                output_file=str(tmp_path / layout),
+                vocab_file=str(small_vocabulary),
+                instances=InstanceConfig(max_seq_length=32, dupe_factor=1),
+                record_layout=layout,
+                num_examples=0,
+            )
+        )
+    for name, batching in itertools.product(("ragged", "reference"), ("plain", "packed")):
+        config = ReaderConfig(
+            input_patterns=str(tmp_path / name),
+            batch_size=8,
+            batching=batching,
+            max_predictions_per_seq=2,
+            vocab_file=str(small_vocabulary),
+        )
+        with pytest.raises(ValueError, match="max_predictions_per_seq is 2, but the manifest of"):
+            next(iterate_batches(config))
+        rows = masked_rows(dataclasses.replace(config, dynamic_masking=True))
+        assert {len(positions) for _, positions, _ in rows} == {2}
 
 
 def test_what_a_run_is_told_by_includes_the_masks(tmp_path, records, vocabulary):
