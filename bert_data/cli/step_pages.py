@@ -30,11 +30,11 @@ def explain_step(name: str) -> str:
     """What a step does, its parameters with their defaults, and examples.
 
     Raises:
-      ValueError: there is no step of that name.
+      ValueError: the step is unknown.
     """
     steps = steps_by_name()
     if name not in steps:
-        raise ValueError(f"there is no step {name!r}; there are {', '.join(steps)}")
+        raise ValueError(f"unknown step {name!r}; the steps are {', '.join(steps)}")
     return "\n".join(_explain(name, steps[name]))
 
 

@@ -1,10 +1,10 @@
-"""What one character is to the words of a text: a table over all code points.
+r"""Character classes for splitting texts into words: a table over all code points.
 
     "a" LOWER    "É" UPPER    "ß" LOWER    "한" LETTER    "7" NUMBER    "中" "カ" "ก" UNSPACED
-    " " SPACE    "\\u0301" MARK    "\\u200d" FORMAT    "," BETWEEN_NUMBERS    "♥" SYMBOL
+    " " SPACE    "\u0301" MARK    "\u200d" FORMAT    "," BETWEEN_NUMBERS    "♥" SYMBOL
 
-The classes are Unicode's general categories, asked of the running interpreter, but for the scripts
-that put no space between words: Chinese, Japanese, and the scripts of South East Asia that UAX #14
+The classes follow Unicode's general categories in the running interpreter, except for scripts
+without spaces between words: Chinese, Japanese, and the scripts of South East Asia that UAX #14
 puts into its class SA (Thai, Lao, Khmer, Myanmar, Tai, Ahom). Each of their letters stands alone.
 """
 
@@ -14,8 +14,8 @@ import unicodedata
 import numpy as np
 from numpy.typing import NDArray
 
-# Their order is used: FORMAT..NUMBER continue a word, LOWER..NUMBER begin one, MARK and FORMAT
-# belong to whatever stands before them.
+# Their order matters: FORMAT..NUMBER continue a word, LOWER..NUMBER begin one, MARK and FORMAT
+# belong to the character before them.
 SPACE = 0
 FORMAT = 1  # invisible: joiners, soft hyphens, marks of direction
 MARK = 2  # accents and vowel signs
@@ -24,7 +24,7 @@ UPPER = 4
 LETTER = 5  # of scripts without case
 NUMBER = 6
 UNSPACED = 7  # a letter of a script without spaces
-SYMBOL = 8  # all that is none of the others, control characters too
+SYMBOL = 8  # everything else, including control characters
 APOSTROPHE = 9
 DOT = 10
 BETWEEN_NUMBERS = 11  # a comma, a colon or a slash
@@ -37,7 +37,7 @@ _OF_ONE = {
     **dict.fromkeys(",:/", BETWEEN_NUMBERS),
     "_": UNDERSCORE,
     "-": HYPHEN,
-    "\u200b": SPACE,  # the zero width space: where Thai or Khmer may be broken
+    "\u200b": SPACE,  # the zero width space: where a Thai or Khmer line may break
 }
 _OF_CATEGORY = {
     **dict.fromkeys(("Mn", "Mc", "Me"), MARK),
@@ -63,7 +63,7 @@ _NUM_CODE_POINTS = 0x110000
 
 
 def class_of(char: str) -> int:
-    """The class of a character: SPACE to HYPHEN."""
+    """Return the class of a character: SPACE to HYPHEN."""
     if char in _OF_ONE:
         return _OF_ONE[char]
     if char.isspace():
@@ -77,7 +77,7 @@ def class_of(char: str) -> int:
 
 @functools.cache
 def character_classes() -> NDArray[np.uint8]:
-    """The class of every character.
+    """Return the class of every character.
 
     Returns:
       uint8 [1,114,112], in [SPACE, HYPHEN], by code point.
@@ -87,7 +87,7 @@ def character_classes() -> NDArray[np.uint8]:
     for part in (range(0x40000), range(0xE0000, 0xE1000)):
         found = (of_category.get(category(char), SYMBOL) for char in map(chr, part))
         classes[part.start : part.stop] = np.fromiter(found, np.uint8, len(part))
-    # Few are left that the category does not decide: those in ranges, and by name.
+    # The category leaves few undecided: those in ranges, and by name.
     for first, last in _UNSPACED:
         of_range = classes[first : last + 1]
         of_range[(of_range >= LOWER) & (of_range <= LETTER)] = UNSPACED

@@ -1,8 +1,8 @@
-"""A document on its way through curation: a text, and what is known of it.
+"""A document on its way through curation: a text and its metadata.
 
 Document(id="crawl/00017", source="crawl", text="One. Two.", fields={"url": "http://..."})
     .words            the words of the text, split once and shared by all steps
-    .with_text("One.")  another document of the same id
+    .with_text("One.")  another document with the same id
 """
 
 import dataclasses
@@ -15,14 +15,14 @@ from bert_data.curation.words import Words, split_words
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """A text, and what is known of it.
+    """A text and its metadata.
 
     Attributes:
-      id: names the document, the same in every run: by its file and row, or a field of its own.
-      source: name of the data set that it is of.
+      id: identifies the document in every run: its file and row, or a field of its own.
+      source: name of its data set.
       text: the text.
-      fields: what else the row held, and what steps found out ("language"); values are those of
-        JSON. Steps do not change it: they make another document (`with_fields`).
+      fields: the other columns of its row, and what steps found out ("language"); JSON values.
+        Steps never modify it; they make another document (`with_fields`).
     """
 
     id: str
@@ -32,20 +32,20 @@ class Document:
 
     @functools.cached_property
     def words(self) -> Words:
-        """The words of the text; split when first asked for."""
+        """The words of the text; split on first use."""
         return split_words(self.text)
 
     @functools.cached_property
     def num_bytes(self) -> int:
-        """Bytes of the text in UTF-8."""
+        """The size of the text in UTF-8."""
         return len(self.text) if self.text.isascii() else len(self.text.encode())
 
     def with_text(self, text: str) -> "Document":
-        """The same document with another text (itself if the text is the same)."""
+        """Return the document with another text (itself if the text is the same)."""
         return self if text == self.text else Document(self.id, self.source, text, self.fields)
 
     def with_fields(self, **fields: Any) -> "Document":
-        """The same document with more fields, or other values of them; its words stay split."""
+        """Return the document with more or other fields; its words stay split."""
         other = Document(self.id, self.source, self.text, {**self.fields, **fields})
         for name in ("words", "num_bytes", "num_tokens"):
             if name in self.__dict__:

@@ -1,7 +1,7 @@
-"""Hash tables in arrays, for kernels and on disk: linear probing, never more than half full.
+"""Hash tables in arrays, for kernels and on disk: linear probing, at most half full.
 
-slots    . 71 . . 12 95 . .      keys, 0 where there is none
-values   .  3 . .  0  3 . .      whatever belongs to them, in arrays of the same length
+slots    . 71 . . 12 95 . .      keys; 0 marks a free slot
+values   .  3 . .  0  3 . .      associated values, in arrays of the same length
 """
 
 import numpy as np
@@ -16,13 +16,13 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def make_slots(num_keys: int) -> NDArray[np.uint64]:
-    """The slots of an empty table for so many keys."""
+    """Return the slots of an empty table for a given number of keys."""
     return np.zeros(1 << (2 * num_keys).bit_length(), np.uint64)
 
 
 @inner
 def find_slot(slots: NDArray[np.uint64], key: np.uint64) -> Scalar:
-    """The slot that has a key, which is not 0, or the free one where it belongs."""
+    """Return the slot of a key (never 0), or the free slot where it belongs."""
     mask = len(slots) - 1
     mixed = key * _MULTIPLIER
     slot = np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(mask))
@@ -38,10 +38,10 @@ def fill_slots(
     slots: NDArray[np.uint64],
     slot_values: NDArray[np.int32],
 ) -> None:
-    """Puts keys and values into a table; of equal keys the first counts.
+    """Insert keys and values into a table; of equal keys, the first counts.
 
     Args:
-      keys: uint64[any]; 0 is taken for 1.
+      keys: uint64[any]; 0 is treated as 1.
       values: int32[any], of the keys, >= 0.
       slots: of an empty table for as many keys.
       slot_values: int32[slots].
@@ -61,7 +61,7 @@ def look_up(
     slot_values: NDArray[np.int32],
     out: NDArray[np.int32],
 ) -> None:
-    """Writes the value of each key, or `NONE`, to int32[keys]; see `fill_slots`."""
+    """Write the value of each key, or `NONE`, to int32[keys]; see `fill_slots`."""
     for i in range(len(keys)):
         slot = find_slot(slots, np.uint64(1) if keys[i] == 0 else keys[i])
         out[i] = NONE if slots[slot] == 0 else slot_values[slot]

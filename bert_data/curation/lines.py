@@ -1,9 +1,9 @@
-r"""The lines of a text, measured by kernels over its code points.
+r"""Measures of the lines of a text, taken by kernels over its code points.
 
     "• One\n\n• Two...\n"   ->  3 lines, 2 with a bullet, 1 with an ellipsis
                                2 that are not blank, of 2 words each
 
-All of them take time in proportion to the text, whatever its lines are, and no object a line.
+All of them take time linear in the text and create no Python object per line.
 """
 
 from typing import NamedTuple
@@ -21,12 +21,12 @@ _DOT, _ELLIPSIS = 46, 0x2026
 
 
 class LineMarks(NamedTuple):
-    """What the lines of a text begin and end with.
+    """How the lines of a text begin and end.
 
     Attributes:
-      num_lines: as `str.splitlines` finds them, blank ones too.
+      num_lines: as `str.splitlines` finds them, including blank ones.
       num_bullets: lines whose first visible character is a bullet.
-      num_ellipses: lines that end with "…" or "...", and spaces.
+      num_ellipses: lines that end with "…" or "...", followed by any spaces.
     """
 
     num_lines: int
@@ -38,9 +38,9 @@ class LineEnds(NamedTuple):
     r"""How the lines of a text end, and how long they are.
 
     Attributes:
-      num_lines: between "\n", blank ones left out.
-      num_terminal: lines whose last character is a mark that ends sentences.
-      num_short: lines of at most so many characters.
+      num_lines: lines between "\n", without blank ones.
+      num_terminal: lines whose last character is a sentence-ending mark.
+      num_short: lines of at most a given length.
     """
 
     num_lines: int
@@ -52,9 +52,9 @@ class SpacedLines(NamedTuple):
     """The lines of a text that are not blank, as `str.splitlines` and `str.strip` give them.
 
     Attributes:
-      starts: int32 [lines], of the first character that is no space.
+      starts: int32 [lines], of the first character that is not a space.
       ends: int32 [lines], exclusive.
-      num_words: int32 [lines], what stands between spaces.
+      num_words: int32 [lines], words separated by spaces.
       longest_words: int32 [lines], characters of the longest of these.
     """
 
@@ -65,7 +65,7 @@ class SpacedLines(NamedTuple):
 
 
 def spaced_lines(words: Words) -> SpacedLines:
-    """Finds the lines that are not blank; memory: 16 bytes a line."""
+    """Find the lines that are not blank; takes 16 bytes of memory per line."""
     classes = character_classes()
     num_lines = _find_lines(words.codes, classes, np.empty((4, 0), np.int32))
     out = np.empty((4, num_lines), np.int32)
@@ -74,7 +74,7 @@ def spaced_lines(words: Words) -> SpacedLines:
 
 
 def line_marks(words: Words, bullets: str) -> LineMarks:
-    """Counts bullets and ellipses.
+    """Count bullets and ellipses.
 
     Args:
       words: of the text.
@@ -85,12 +85,12 @@ def line_marks(words: Words, bullets: str) -> LineMarks:
 
 
 def line_ends(words: Words, terminals: NDArray[np.uint32], max_short: int) -> LineEnds:
-    r"""Counts lines that end as sentences do, and short ones; "\r\n" ends a line, too.
+    r"""Count lines that end like a sentence, and short ones; "\r\n" ends a line, too.
 
     Args:
       words: of the text.
-      terminals: uint32 [marks], code points of marks that end sentences, increasing.
-      max_short: characters of a short line, at most.
+      terminals: uint32 [marks], code points of sentence-ending marks, increasing.
+      max_short: length of the longest short line, in characters.
     """
     return LineEnds(*_count_ends(words.codes, character_classes(), terminals, max_short))
 
@@ -126,7 +126,7 @@ def _is_among(code: Scalar, codes: NDArray[np.uint32]) -> bool:
 def _count_marks(
     codes: NDArray[np.uint32], classes: NDArray[np.uint8], bullets: NDArray[np.uint32]
 ) -> tuple[int, int, int]:
-    """`LineMarks`; bullets in any order."""
+    """Compute `LineMarks`; bullets in any order."""
     num_lines, num_bullets, num_ellipses = 0, 0, 0
     place = 0
     while place < len(codes):
@@ -161,7 +161,7 @@ def _count_ends(
     terminals: NDArray[np.uint32],
     max_short: int,
 ) -> tuple[int, int, int]:
-    """`LineEnds`."""
+    """Compute `LineEnds`."""
     num_lines, num_terminal, num_short = 0, 0, 0
     place = 0
     while place < len(codes):
@@ -182,7 +182,7 @@ def _count_ends(
 def _find_lines(
     codes: NDArray[np.uint32], classes: NDArray[np.uint8], out: NDArray[np.int32]
 ) -> int:
-    """The number of lines that are not blank; writes the first of them.
+    """Write the lines that are not blank, as far as there is room, and return their number.
 
     Args:
       codes: of the text.

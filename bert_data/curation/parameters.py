@@ -1,4 +1,4 @@
-r"""The values of a step's parameters, as they are written, by what the step's fields are.
+"""Check and convert the values of a step's parameters by the types of its fields.
 
 tuple[str, ...]  "US" -> ("US",)      ["US", "GB"] -> ("US", "GB")      [1] -> refused
 float            3 -> 3               "3" -> refused
@@ -10,18 +10,18 @@ import typing
 from typing import Any
 
 _NUMBERS = (int, float)
-_NEEDED = {bool: "true or false", int: "a number", float: "a number", str: "a text"}
+_NEEDED = {bool: "true or false", int: "a number", float: "a number", str: "a string"}
 
 
 def as_field(kind: Any, value: Any) -> Any:
-    """A value in the form of a field: lists as tuples, and a text alone as a tuple of it."""
+    """Convert a value to the form of a field: lists to tuples, and a string to a tuple of one."""
     if isinstance(value, str) and typing.get_origin(kind) is tuple:
         return (value,)
     return tuple(value) if isinstance(value, list) else value
 
 
 def find_refusal(name: str, kind: Any, value: Any) -> str | None:
-    """Why a value, in the form of a field, is none for it; None if it may be one.
+    """Return why a converted value does not fit its field, or None if it does.
 
     Args:
       name: of the parameter.
@@ -35,7 +35,7 @@ def find_refusal(name: str, kind: Any, value: Any) -> str | None:
     if typing.get_origin(kind) is tuple:
         if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
             return None
-        return f"{name} is {value!r}; a list of texts is needed"
+        return f"{name} is {value!r}; it must be a list of strings"
     if kind not in _NEEDED or _is_of(kind, value):
         return None
     return f"{name} is {value!r}; {_NEEDED[kind]} is needed"

@@ -1,4 +1,4 @@
-"""What a step is, and the steps by name.
+"""The interface of a curation step, and the registry of steps by name.
 
     @register
     @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -10,10 +10,10 @@
         def judge(self, document):
             return Verdict(document, (measure("min_words", len(document.words), self.min_words),))
 
-A step is one file in `bert_data/curation/steps/`, a frozen dataclass whose fields are its
-parameters, all with defaults where there is a sensible one. It checks them in `__post_init__`
-(ValueError: field, value, what is allowed). It is picklable and has no state: work is done in
-several processes, by shards, and may be done again.
+A step is one file in `bert_data/curation/steps/`: a frozen dataclass whose fields are its
+parameters, with defaults wherever there is a sensible one, checked in `__post_init__` (ValueError:
+field, value, what is allowed). It is picklable and stateless: several processes work on shards, and
+may repeat work.
 """
 
 import abc
@@ -34,12 +34,12 @@ _PACKAGE = "bert_data.curation.steps"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Step(abc.ABC):
-    """What all steps have.
+    """What all steps share.
 
     Attributes:
       name: of the step, in pipelines.
-      step_examples: texts and what becomes of them, for its documentation and its test: a text and
-        the text that is kept, or None if it is rejected.
+      step_examples: for documentation and test: pairs of a text and the text that is kept, or None
+        if it is rejected.
       example_parameters: of the step in its examples.
       example_fields: of the documents in its examples.
     """
@@ -50,41 +50,41 @@ class Step(abc.ABC):
     example_fields: ClassVar[Mapping[str, Any]] = {}
 
     def prepare(self, folder: Path) -> None:  # noqa: B027 (most steps have nothing to prepare)
-        """Makes, once and before all else, what is needed to judge: lists, a language model.
+        """Prepare, once and before all else, what judging needs: lists, a language model.
 
         Args:
-          folder: a folder of this step's own; it exists. What a killed run left there is done anew.
+          folder: a folder for this step alone; it exists. What a killed run left there is redone.
         """
 
     def check_data_sets(self, names: Sequence[str]) -> None:  # noqa: B027 (most steps name none)
-        """Refuses parameters that name data sets which do not exist, before anything is read.
+        """Refuse parameters that name unknown data sets, before anything is read.
 
         Args:
           names: of the pipeline's data sets.
 
         Raises:
-          ValueError: with the parameter, the name and the names that there are.
+          ValueError: with the parameter, the name and the known names.
         """
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """A warning when the step had no effect where one was asked for.
+        """Return a warning if the step had no effect although one was asked for.
 
         Args:
-          counted: over all documents: edits, what else the step counts, documents by the rules that
-            rejected them.
+          counted: over all documents: edits, other counts of the step, and documents by the rules
+            that rejected them.
         """
         return None
 
 
 class DocumentStep(Step):
-    """A step that judges one document by itself."""
+    """A step that judges each document by itself."""
 
     def open(self, folder: Path) -> Callable[[Document], Verdict]:
-        """In a worker: what judges documents, with the things that `prepare` left in a folder."""
+        """Return, in a worker, the function that judges documents with what `prepare` left."""
         return self.judge
 
     def judge(self, document: Document) -> Verdict:
-        """Judges a document; pure."""
+        """Judge a document; pure."""
         raise NotImplementedError
 
 
@@ -94,41 +94,41 @@ class CorpusStep(Step):
         observe(folder, shard 0's documents, path 0) ┐
         observe(folder, shard 1's documents, path 1) ├─▶ decide(folder, [path 0, path 1])
                                                      ┘        │ leaves files beside the paths
-        judge_shard(folder, path 0, shard 0's documents) ─▶ Verdicts, one a document, in order
+        judge_shard(folder, path 0, shard 0's documents) ─▶ Verdicts, one per document, in order
 
-    `observe` and `judge_shard` run in workers, a shard at a time, and see the same documents in the
-    same order; `decide` runs once and its memory must not grow with the texts.
+    `observe` and `judge_shard` run in workers, one shard at a time, and see the same documents in
+    the same order; `decide` runs once, and its memory must not grow with the texts.
     """
 
     @abc.abstractmethod
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
-        """Writes what is to be known of a shard's documents to a path (a file or a folder).
+        """Write what `decide` must know about a shard's documents to a path (a file or a folder).
 
         Args:
-          folder: what `prepare` filled.
+          folder: filled by `prepare`.
           documents: of the shard, in their order.
           path: does not exist yet; the caller moves it to its final name.
         """
 
     @abc.abstractmethod
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
-        """Decides over all documents, and leaves the decisions in `folder`.
+        """Decide over all documents, and leave the decisions in `folder`.
 
         Args:
-          folder: what `prepare` filled.
+          folder: filled by `prepare`.
           paths: what `observe` wrote for each shard, in the order of the shards.
-          sources: the name of each shard's data set; all shards of one stand together.
+          sources: the name of each shard's data set; the shards of a data set are consecutive.
         """
 
     @abc.abstractmethod
     def judge_shard(
         self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Judges the documents of a shard, the ones that `observe` saw, by what was decided.
+        """Judge the documents of a shard, the ones that `observe` saw, by the decisions.
 
         Args:
           folder: where `decide` left its decisions.
-          shard: number of the shard, from 0, in the order that `decide` was given.
+          shard: number of the shard, from 0, in the order that `decide` received.
           path: what `observe` wrote for it.
           documents: of the shard, in the same order.
         """
@@ -139,19 +139,19 @@ StepClass = TypeVar("StepClass", bound=type[Step])
 
 
 def register(step: StepClass) -> StepClass:
-    """Adds a step under its name.
+    """Add a step under its name.
 
     Raises:
-      ValueError: there is one of that name.
+      ValueError: the name is taken.
     """
     if step.name in _STEPS:
-        raise ValueError(f"there is a step {step.name!r} already")
+        raise ValueError(f"a step {step.name!r} is already registered")
     _STEPS[step.name] = step
     return step
 
 
 def steps_by_name() -> dict[str, type[Step]]:
-    """All steps; every file of `bert_data/curation/steps/` is loaded for it."""
+    """Return all steps, after loading every file of `bert_data/curation/steps/`."""
     package = importlib.import_module(_PACKAGE)
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{_PACKAGE}.{module.name}")
@@ -159,25 +159,26 @@ def steps_by_name() -> dict[str, type[Step]]:
 
 
 def make_step(name: str, parameters: dict[str, Any]) -> Step:
-    """Makes a step.
+    """Make a step.
 
     Args:
       name: of the step.
-      parameters: of its fields those that are not to have their defaults; lists may stand for
-        tuples, and a text for a tuple of one.
+      parameters: fields that do not take their defaults; lists may stand for tuples, and a string
+        for a tuple of one.
 
     Raises:
-      ValueError: there is no step of that name, or none of its parameters has one of these names,
-        or a value is not allowed.
+      ValueError: the step or a parameter is unknown, or a value is not allowed.
     """
     steps = steps_by_name()
     if name not in steps:
-        raise ValueError(f"there is no step {name!r}; there are {', '.join(steps)}")
+        raise ValueError(f"unknown step {name!r}; the steps are {', '.join(steps)}")
     fields = {field.name: field for field in dataclasses.fields(steps[name])}
     for parameter in parameters:
         if parameter not in fields:
             known = ", ".join(fields) or "none"
-            raise ValueError(f"step {name} has no parameter {parameter!r}; there are {known}")
+            raise ValueError(
+                f"step {name} has no parameter {parameter!r}; its parameters are {known}"
+            )
     missing = [
         each.name
         for each in fields.values()
@@ -193,7 +194,7 @@ def make_step(name: str, parameters: dict[str, Any]) -> Step:
     refusal = next(filter(None, refusals), None)
     try:
         step = steps[name](**given)
-    except ValueError as error:  # which knows more of what is allowed
+    except ValueError as error:  # whose message is more specific
         raise ValueError(f"step {name}: {error}") from None
     except TypeError as error:
         raise ValueError(f"step {name}: {refusal or error}") from None

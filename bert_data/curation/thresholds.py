@@ -1,4 +1,4 @@
-"""The thresholds of a step: its parameters that are named `min_...` or `max_...`."""
+"""The thresholds of a step: its parameters named `min_...` or `max_...`."""
 
 import dataclasses
 import math
@@ -8,10 +8,10 @@ from bert_data.curation.verdict import MAX, MIN, Measured, measure
 
 
 def check_thresholds(step: Step) -> None:
-    """Refuses thresholds that no value could be compared with.
+    """Refuse thresholds that no value can be compared with.
 
     Raises:
-      ValueError: a `min_...` or `max_...` is no number, or is below 0; infinity is one.
+      ValueError: a `min_...` or `max_...` is not a number >= 0; infinity is allowed.
     """
     for field in dataclasses.fields(step):
         if field.name.startswith((MIN, MAX)):
@@ -22,7 +22,7 @@ def check_thresholds(step: Step) -> None:
 
 
 def measure_rules(step: Step, values: dict[str, float]) -> tuple[Measured, ...]:
-    """Compares values with the step's thresholds.
+    """Compare values with the step's thresholds.
 
     Args:
       step: has a parameter for each rule.

@@ -1,11 +1,11 @@
-"""What a step says of a document: keep it (as it is, or edited), or reject it, and by which rules.
+"""What a step decides about a document: keep it, edited or not, or reject it, and by which rules.
 
     Verdict(document, (Measured("min_words", 312, 50),))                kept
     Verdict(document, (Measured("min_words", 7, 50, failed=True),))     rejected: 7 words, 50 needed
 
-A rule has the name of the parameter that holds its threshold: a measured value fails `min_x` if it
-is below it, and `max_x` if it is above. Rules of other names ("languages") compare in ways of their
-own; their values may be texts.
+A rule is named after the parameter that holds its threshold: a value fails `min_x` if it is below
+the threshold, and `max_x` if it is above. Rules with other names ("languages") compare in their own
+way, and their values may be strings.
 """
 
 import dataclasses
@@ -22,9 +22,9 @@ class Measured(NamedTuple):
 
     Attributes:
       rule: the parameter of the step that holds the threshold.
-      value: what was measured.
-      threshold: what it was compared with.
-      failed: the document is rejected by it.
+      value: the measured value.
+      threshold: the value it was compared with.
+      failed: whether the rule rejects the document.
     """
 
     rule: str
@@ -35,14 +35,14 @@ class Measured(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a step says of a document.
+    """A step's decision on a document.
 
     Attributes:
-      document: as the step leaves it; of a rejected one, as it was.
-      measured: all that the step's rules measured; the document is rejected if one of them failed.
-      edits: what was changed in the text, and how often: {"emails": 2}.
-      counted: what else is counted of documents, kept or not, by name: {"en": 1}.
-      num_copies: times that the document goes on; 0 only if it is rejected.
+      document: as the step leaves it; unchanged if it is rejected.
+      measured: all that the step's rules measured; a failed one rejects the document.
+      edits: changes to the text and their number: {"emails": 2}.
+      counted: other counts over all documents, kept or not, by name: {"en": 1}.
+      num_copies: how often the document passes; 0 only if it is rejected.
     """
 
     document: Document
@@ -53,7 +53,7 @@ class Verdict:
 
     @property
     def kept(self) -> bool:
-        """Whether the document goes on."""
+        """Whether the document passes."""
         return not any(each.failed for each in self.measured)
 
 
@@ -67,5 +67,5 @@ def fails(rule: str, value: float, threshold: float) -> bool:
 
 
 def measure(rule: str, value: float, threshold: float) -> Measured:
-    """Compares a value with the threshold of a rule named `min_...` or `max_...`."""
+    """Compare a value with the threshold of a rule named `min_...` or `max_...`."""
     return Measured(rule, value, threshold, fails(rule, value, threshold))

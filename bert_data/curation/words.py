@@ -1,23 +1,22 @@
-"""The words of a text, split once a document and shared by all steps.
+"""The words of a text, split once per document and shared by all steps.
 
     split_words("It's 3.5 km, no?")  ->  "It" "'s" "3.5" "km" "," "no" "?", places, hashes, kinds
     split_words("机器 learning…")     ->  "机" "器" "learning" "…"
 
 A word is one of these, found from left to right:
 
-1. A run of letters and numbers, with the marks on them. One of these may stand inside, between two
-   of them: an underscore; a dot (`3.5`, `p.m`, `www.site.org`; but not between a lower-case and an
+1. A run of letters and numbers with their combining marks. Between two of them may stand one of:
+   an underscore; a dot (`3.5`, `p.m`, `www.site.org`; but not between a lower-case and an
    upper-case letter: `end.Next`); a comma, colon or slash between numbers (`1,000`, `10:30`); a
    hyphen between a letter and a number (`U-10`, `5-year`; but `well - known` are three words); an
-   apostrophe (`O'Brien`, `l'homme`). But an apostrophe with one or two letters behind it begins a
+   apostrophe (`O'Brien`, `l'homme`). But an apostrophe followed by one or two letters begins a
    word of its own, as in the Penn Treebank (`it 's`, `they 're`).
-2. A letter of Chinese, Japanese, Thai and other scripts that put no space between words, with the
-   marks on it.
-3. Any other character that is no space, with the marks on it; dots and hyphens in a row are one
-   word (`...`, `--`).
+2. A letter of Chinese, Japanese, Thai or another unspaced script, with its combining marks.
+3. Any other character that is not a space, with its combining marks; successive dots or hyphens
+   are one word (`...`, `--`).
 
-The published rules leave words to a tokenizer (Gopher names none, datatrove takes spaCy's for
-English). This is Unicode's rule of word boundaries (UAX #29) brought nearer to the Penn
+The published rules leave words to a tokenizer (Gopher names none, datatrove uses spaCy's for
+English). This is Unicode's rule of word boundaries (UAX #29), brought closer to the Penn
 Treebank's, which spaCy follows, too.
 """
 
@@ -46,7 +45,7 @@ from bert_data.kernels import Scalar, inner, kernel
 
 MAX_CHARACTERS = 2**31 - 1
 _MAX_CLITIC_LETTERS = 2
-# What a word has, in bits.
+# The properties of a word, as bits.
 _HAS_LETTER, _HAS_NUMBER, _IS_UNSPACED = 1, 2, 4
 
 _SEED = np.uint64(0x9E3779B97F4A7C15)
@@ -63,10 +62,10 @@ class Words:
       codes: uint32 [characters], the text's code points.
       starts: int32 [words], in characters (code points) of the text, increasing.
       ends: int32 [words], exclusive.
-      hashes: uint64 [words], of each word as it is written; equal words have equal hashes.
-      is_symbol: bool [words]; it holds neither a letter nor a number.
+      hashes: uint64 [words], of each word as written; equal words have equal hashes.
+      is_symbol: bool [words]; the word has neither a letter nor a number.
       has_letter: bool [words].
-      is_unspaced: bool [words]; it is a letter of a script without spaces.
+      is_unspaced: bool [words]; the word is a letter of an unspaced script.
     """
 
     text: str
@@ -93,7 +92,7 @@ class Words:
 
 
 def split_words(text: str) -> Words:
-    """Splits a text into words; memory: 4 bytes a character and 19 a word.
+    """Split a text into words; takes 4 bytes of memory per character and 19 per word.
 
     Raises:
       ValueError: it has more than 2 ** 31 - 1 characters.
@@ -101,8 +100,8 @@ def split_words(text: str) -> Words:
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"a text of {len(text)} characters; at most {MAX_CHARACTERS} are allowed")
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    # There are no more words than characters; what is not written of these arrays costs no memory.
-    # They are few, because each that a kernel is given costs a short document's time.
+    # There are no more words than characters; unwritten parts of these arrays take no memory. There
+    # are few arrays, because each argument of a kernel costs time that a short document notices.
     places = np.empty((2, len(codes)), np.int32)
     hashes = np.empty(len(codes), np.uint64)
     has = np.empty((3, len(codes)), np.bool_)
@@ -113,7 +112,7 @@ def split_words(text: str) -> Words:
 
 
 def hash_word(word: str) -> int:
-    """The hash that `Words.hashes` has for a word."""
+    """Return the hash that `Words.hashes` has for a word."""
     codes = np.frombuffer(word.encode("utf-32-le", "surrogatepass"), np.uint32)
     hashes = np.empty(1, np.uint64)
     _hash_whole(codes, hashes)
@@ -122,7 +121,7 @@ def hash_word(word: str) -> int:
 
 @inner
 def hash_codes(codes: NDArray[np.uint32], start: Scalar, end: Scalar) -> np.uint64:
-    """A hash of codes[start:end], 64 bits; by chance two are the same once in 2 ** 64."""
+    """Return a 64-bit hash of codes[start:end]; two words collide with probability 2 ** -64."""
     mixed = _SEED + np.uint64(end - start)
     place = start
     while place < end:  # three code points of 21 bits at a time
@@ -140,13 +139,13 @@ def hash_codes(codes: NDArray[np.uint32], start: Scalar, end: Scalar) -> np.uint
 
 @kernel
 def _hash_whole(codes: NDArray[np.uint32], hashes: NDArray[np.uint64]) -> None:
-    """hashes[0] = the hash of all codes."""
+    """Write the hash of all codes to hashes[0]."""
     hashes[0] = hash_codes(codes, 0, len(codes))
 
 
 @inner
 def _is_clitic(codes: NDArray[np.uint32], classes: NDArray[np.uint8], place: Scalar) -> bool:
-    """Whether one or two letters follow the apostrophe at `place`, and then no more of a word."""
+    """Whether exactly one or two letters of the word follow the apostrophe at `place`."""
     end = place + 1
     if end >= len(codes) or not LOWER <= classes[codes[end]] <= LETTER:
         return False
@@ -161,7 +160,7 @@ def _is_clitic(codes: NDArray[np.uint32], classes: NDArray[np.uint8], place: Sca
 
 @inner
 def _joins(codes: NDArray[np.uint32], classes: NDArray[np.uint8], place: Scalar) -> bool:
-    """Whether the character at `place` goes on with the word before it, which has letters."""
+    """Whether the character at `place` continues the word before it, which has letters."""
     if place + 1 >= len(codes):
         return False
     before, after = classes[codes[place - 1]], classes[codes[place + 1]]
@@ -183,9 +182,9 @@ def _joins(codes: NDArray[np.uint32], classes: NDArray[np.uint8], place: Scalar)
 def _next_word(
     codes: NDArray[np.uint32], classes: NDArray[np.uint8], place: Scalar
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """(start, end, what it has) of the first word from `place` on; start == end if there is none.
+    """Return (start, end, bits) of the first word from `place` on; start == end if there is none.
 
-    What has been found before does not matter but through `place`: it is 0 or the end of a word.
+    Earlier words matter only through `place`: it is 0 or the end of a word.
     """
     while place < len(codes) and classes[codes[place]] <= FORMAT:
         place += 1

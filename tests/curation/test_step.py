@@ -17,10 +17,10 @@ def test_a_name_is_given_once():
 
     try:
         register(Doubled)
-        with pytest.raises(ValueError, match="there is a step 'doubled' already"):
+        with pytest.raises(ValueError, match="a step 'doubled' is already registered"):
             register(Doubled)
         assert steps_by_name()["doubled"] is Doubled
-        with pytest.raises(ValueError, match=r"step doubled has no parameter 'x'; there are none"):
+        with pytest.raises(ValueError, match=r"step doubled has no parameter 'x'; its parameters are none"):
             make_step("doubled", {"x": 1})
     finally:
         from bert_data.curation import step
@@ -29,7 +29,7 @@ def test_a_name_is_given_once():
 
 
 def test_an_unknown_step_is_told():
-    with pytest.raises(ValueError, match=r"there is no step 'nothing'; there are"):
+    with pytest.raises(ValueError, match=r"unknown step 'nothing'; the steps are"):
         make_step("nothing", {})
 
 

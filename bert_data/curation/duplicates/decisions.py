@@ -1,4 +1,4 @@
-"""What was decided of each document, on disk: a value, and of a duplicate the one that is kept.
+"""The decision on each document, on disk: a value, and for a duplicate the document that is kept.
 
 value 0.0 0.91 0.0 | 1.0      number of the kept document   . 0 . | 2
 """
@@ -26,14 +26,14 @@ def leave_decisions(
     kept: NDArray[np.int64],
     values: NDArray[np.float64],
 ) -> None:
-    """Leaves in a folder what `judge_duplicates` judges by.
+    """Write the decisions that `judge_duplicates` reads.
 
     Args:
       folder: of the step.
       roster: of all documents.
       paths: of the rosters of all shards.
       kept: int64 [documents], by rank: the rank of the document that is kept instead, or its own.
-      values: float64 [documents], by rank: what was measured.
+      values: float64 [documents], by rank: the measured values.
     """
     by_number = np.empty(len(roster))
     by_number[roster.order] = values
@@ -49,14 +49,14 @@ def leave_decisions(
 def judge_duplicates(
     folder: Path, shard: int, documents: Iterable[Document], rule: str, threshold: float
 ) -> Iterator[Verdict]:
-    """Rejects the documents of a shard that have another one kept instead of them.
+    """Reject the documents of a shard for which another one is kept.
 
     Args:
       folder: of the step, with its decisions.
       shard: number of the shard.
       documents: of the shard.
-      rule: by which they are rejected.
-      threshold: of the rule, which has decided.
+      rule: the rule that rejects them.
+      threshold: of the rule; `leave_decisions` has already applied it.
     """
     decisions = _read_decisions(folder, shard)
     for document, (value, kept) in zip(documents, decisions, strict=True):
@@ -67,7 +67,7 @@ def judge_duplicates(
 
 
 def _read_decisions(folder: Path, shard: int) -> Iterator[tuple[float, str | None]]:
-    """Of each document of a shard: the value, and the id of the one that is kept instead of it."""
+    """Yield, for each document of a shard, its value and the id of the document kept instead."""
     first = np.load(folder / "first.npy")
     rows = slice(int(first[shard]), int(first[shard + 1]))
     values = np.load(folder / "values.npy", mmap_mode="r")[rows].tolist()

@@ -1,4 +1,4 @@
-"""Digests of documents, and which documents of all shards have the same one.
+"""Digests of documents, and the documents of all shards that share one.
 
 of a shard    write_digests(path, digest_of(b"one") + digest_of(b"two"))
 of all        groups_of_equals(paths, roster)  ->  ranks [0 3], [1 2 7], best first
@@ -18,24 +18,24 @@ _DIGESTS = "digests.npy"
 
 
 def digest_of(data: bytes | memoryview) -> bytes:
-    """A digest of 128 bits (XXH3)."""
+    """Return a 128-bit digest (XXH3)."""
     return xxhash.xxh3_128_digest(data)
 
 
 def write_digests(path: Path, digests: bytes | bytearray) -> None:
-    """Writes the digests of a shard's documents, one behind the other in their order.
+    """Write the concatenated digests of a shard's documents, in their order.
 
     Args:
-      path: folder of what is observed of the shard; it exists.
+      path: folder of the shard's observations; it exists.
       digests: of each document, by `digest_of`.
     """
     np.save(path / _DIGESTS, np.frombuffer(digests, np.uint64).reshape(-1, 2))
 
 
 def groups_of_equals(paths: Sequence[Path], roster: Roster) -> Iterator[NDArray[np.int64]]:
-    """The documents that have a digest in common, group by group, where there are several.
+    """Yield each group of two or more documents that share a digest.
 
-    Memory: some 50 bytes a document.
+    Takes about 50 bytes of memory per document.
 
     Args:
       paths: folders of all shards.
@@ -45,7 +45,7 @@ def groups_of_equals(paths: Sequence[Path], roster: Roster) -> Iterator[NDArray[
       int64 [two or more], ranks of documents, increasing.
     """
     digests = np.concatenate([np.load(path / _DIGESTS) for path in paths])[roster.order]
-    ranks = np.lexsort((digests[:, 0], digests[:, 1]))  # stable: equals stay in their order
+    ranks = np.lexsort((digests[:, 0], digests[:, 1]))  # stable, so equal digests keep their order
     ordered = digests[ranks]
     for begin, end in runs_of_equals(ordered[:, 0], ordered[:, 1]).tolist():
         yield ranks[begin:end]

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from bert_data.curation.words import Words, hash_codes
 from bert_data.kernels import kernel
 
-_TWO_IN_LOWER_CASE = "\u0130"  # the only character whose lower case is two: an i with a dot above
+_TWO_IN_LOWER_CASE = (
+    "\u0130"  # the only character with two characters in lower case: an i with a dot above
+)
 
 
 def folded_words(words: Words) -> Words:
-    """The same words in lower case, at the same places."""
+    """Return the same words in lower case, at the same positions."""
     lower = words.text.replace(_TWO_IN_LOWER_CASE, "i").lower()
     if lower == words.text:
         return words
@@ -32,6 +34,6 @@ def hash_spans(
     ends: NDArray[np.int32],
     hashes: NDArray[np.uint64],
 ) -> None:
-    """Writes the hashes of words, at int32[words] places in uint32[characters] of code points."""
+    """Write the hashes of words, at int32[words] positions in uint32[characters] of code points."""
     for word in range(len(hashes)):
         hashes[word] = hash_codes(codes, starts[word], ends[word])

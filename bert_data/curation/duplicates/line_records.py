@@ -1,11 +1,11 @@
-"""Which lines stand in several documents, over a corpus that does not fit into memory.
+"""Find the lines that occur in several documents of a corpus that does not fit into memory.
 
     a shard    line 77 in documents 0 and 3, line 12 in document 3    sorted by the line's hash
     all        77: crawl/0, crawl/3, wiki/9 ─▶ the best one keeps it, the others lose it
     cut        of a shard: (document 3, line 77)
 
-Every shard's records are sorted by hash, so that those of a range of hashes can be had of all
-shards, looked at together, and let go.
+Each shard's records are sorted by hash, so the records of one range of hashes can be read from all
+shards, compared and released.
 """
 
 import dataclasses
@@ -28,11 +28,11 @@ RECORD = np.dtype([("hash", np.uint64), ("row", np.int64)])
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Allowance:
-    """Which of a line's documents keep it.
+    """Which of the documents with a line keep it.
 
     Attributes:
-      max_documents: a line of more documents is a duplicate, >= 1.
-      num_kept: documents that keep a duplicate line, the best ones; >= 0.
+      max_documents: lines in more documents than this are duplicates, >= 1.
+      num_kept: number of documents, best first, that keep a duplicate line; >= 0.
     """
 
     max_documents: int
@@ -40,12 +40,12 @@ class Allowance:
 
 
 def write_records(path: Path, hashes: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
-    """Writes a shard's records.
+    """Write a shard's records.
 
     Args:
       path: to write.
-      hashes: uint64 [any], of the lines of each document, each once, documents in their order.
-      counts: int64 [documents], how many are of each.
+      hashes: uint64 [any], the distinct lines of each document, documents in their order.
+      counts: int64 [documents], number of hashes of each.
     """
     order = np.argsort(hashes, kind="stable")
     records = np.empty(len(hashes), RECORD)
@@ -57,7 +57,7 @@ def write_records(path: Path, hashes: NDArray[np.uint64], counts: NDArray[np.int
 def decide_cuts(
     paths: Sequence[Path], roster: Roster, allowance: Allowance, cuts: Sequence[Path]
 ) -> int:
-    """Writes, for each shard, the records of lines that are to be cut.
+    """Write, for each shard, the records of lines to cut.
 
     Args:
       paths: of the shards' records.
@@ -66,7 +66,7 @@ def decide_cuts(
       cuts: a file for each shard, RECORD [any].
 
     Returns:
-      Different lines that are duplicates.
+      The number of distinct duplicate lines.
     """
     for cut in cuts:
         cut.write_bytes(b"")
@@ -88,7 +88,7 @@ def _decide_range(
     cuts: Sequence[Path],
     hashes: tuple[int, int | None],
 ) -> int:
-    """`decide_cuts` for the lines of a range of hashes, the end exclusive, None: all from there."""
+    """Apply `decide_cuts` to a range of hashes; the end is exclusive, None stands for the last."""
     parts = []
     for path in paths:
         records = map_values(path, RECORD)
@@ -113,7 +113,7 @@ def _decide_range(
 
 
 def read_cuts(path: Path) -> dict[int, set[int]]:
-    """The hashes of the lines that each document of a shard loses, by its place there."""
+    """Return the hashes of the lines that each document of a shard loses, by its position."""
     lines: dict[int, set[int]] = {}
     for line, row in map_values(path, RECORD).tolist():
         lines.setdefault(row, set()).add(line)

@@ -1,8 +1,8 @@
-"""Which documents are to be compared: those of a bucket, that is, of the same key in a band.
+"""Find the documents to compare: those of a bucket, which share the key of a band.
 
     keys of a band, by rank   7 5 9 5 7 7      ->  members 1 3 | 0 4 5, bounds 0 2 5
 
-Reads what `NearDuplicates.observe` wrote, a band at a time: some 50 bytes a document in memory.
+Reads what `NearDuplicates.observe` wrote, one band at a time: about 50 bytes per document.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from bert_data.kernels import kernel
 
 
 def observed_sizes(roster: Roster, paths: Sequence[Path]) -> NDArray[np.int64]:
-    """int64 [documents], by rank: shingles of each."""
+    """Return int64 [documents], by rank: the number of shingles of each."""
     sizes = [np.diff(np.load(path / "sets" / "offsets.npy")) for path in paths]
     return np.concatenate(sizes)[roster.order]
 
@@ -28,9 +28,9 @@ def observed_sizes(roster: Roster, paths: Sequence[Path]) -> NDArray[np.int64]:
 def find_twins(
     roster: Roster, paths: Sequence[Path], sizes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The best document that has the same shingles (by a 128-bit hash), for each one by rank.
+    """Return, by rank, the best document with the same shingles (by a 128-bit hash).
 
-    One without shingles is its own.
+    A document without shingles is its own twin.
     """
     twins = np.arange(len(roster))
     for ranks in groups_of_equals(paths, roster):
@@ -46,7 +46,7 @@ def copy_runs(
     runs: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
-    """Copies runs, int64[runs, 2], of values in the order of places one behind the other."""
+    """Copy runs, int64[runs, 2], of values in the order of positions, one after the other."""
     size = 0
     for run in range(len(runs)):
         for k in range(runs[run, 0], runs[run, 1]):
@@ -57,13 +57,13 @@ def copy_runs(
 def find_buckets(
     roster: Roster, paths: Sequence[Path], band: int, ranks: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The buckets of a band that have several members: `members` and `bounds` for the kernel.
+    """Return the buckets of a band with several members: `members` and `bounds` for the kernel.
 
     Args:
       roster: of all documents.
-      paths: what was observed.
+      paths: folders of all shards.
       band: its number.
-      ranks: int64 [any], increasing: the documents that are to be compared.
+      ranks: int64 [any], increasing: the documents to compare.
     """
     keys = np.concatenate([np.load(path / "keys.npy", mmap_mode="r")[band] for path in paths])
     keys = keys[roster.order[ranks]]
@@ -78,7 +78,7 @@ def find_buckets(
 def gather_sets(
     roster: Roster, paths: Sequence[Path], needed: NDArray[np.bool_], path: Path
 ) -> Sets:
-    """Writes the shingles of the documents that are needed, by rank, to a file, and maps it."""
+    """Write the shingles of the required documents, by rank, to a file, and map it."""
     ranks = roster.ranks()
     starts, ends = np.zeros(len(roster), np.int64), np.zeros(len(roster), np.int64)
     size = 0

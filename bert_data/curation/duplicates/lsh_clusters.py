@@ -1,15 +1,14 @@
-"""Documents that share a bucket, compared exactly, and joined where they are alike.
+"""Compare documents that share a bucket exactly, and join those that are similar.
 
     members of buckets, best first   | 0 3 7 | 2 3 |        documents by their rank
     similarity of 0 and 3: 0.9, of 0 and 7: 0.4, of 3 and 7: 0.5, of 2 and 3: 0.8
     joined above 0.75:  0 3 2        7 stays alone, at most 0.5 like a better one
 
-A bucket is compared as follows, best document first. Each document is compared with the bucket's
-representatives, but for those that it is already joined to. In a bucket of at most
-`NUM_REPRESENTATIVES` documents all of them are representatives: every pair is compared. In a larger
-one a document becomes a representative only if it was joined to none and there is room. So a
-bucket of n documents costs at most n * NUM_REPRESENTATIVES comparisons, and the result depends on
-the documents' ranks alone.
+A bucket is processed best document first. Each document is compared with the representatives of
+the bucket, except those it is already joined to. In a bucket of at most `NUM_REPRESENTATIVES`
+documents, all are representatives, so every pair is compared. In a larger one, a document becomes
+a representative only if it was joined to none and there is room. So a bucket of n documents costs
+at most n * NUM_REPRESENTATIVES comparisons, and the result depends on the documents' ranks alone.
 """
 
 from typing import NamedTuple
@@ -29,8 +28,7 @@ class Sets(NamedTuple):
 
     Attributes:
       shingles: uint64[any], sorted within each document.
-      starts, ends: int64[documents], where a document's stand; nothing for those that no
-        comparison needs.
+      starts, ends: int64[documents], the range of each document; empty if no comparison needs it.
     """
 
     shingles: NDArray[np.uint64]
@@ -39,13 +37,13 @@ class Sets(NamedTuple):
 
 
 class Clusters(NamedTuple):
-    """What is joined to what, changed by the kernel.
+    """The joined documents; the kernel updates them.
 
     Attributes:
       parents: int64[documents], see `union_find`.
-      linked: float64[documents], similarity of the most similar document that each was joined to.
-      unlinked: float64[documents], the greatest similarity to a better document that it was
-        compared with and not joined to.
+      linked: float64[documents], similarity to the most similar document that each was joined to.
+      unlinked: float64[documents], greatest similarity to a better document that each was compared
+        with and not joined to.
     """
 
     parents: NDArray[np.int64]
@@ -62,18 +60,19 @@ def join_buckets(
     representatives: NDArray[np.int64],
     clusters: Clusters,
 ) -> tuple[Scalar, Scalar]:
-    """Compares the documents of buckets, and joins those that are more similar than a threshold.
+    """Compare the documents of buckets, and join those above a threshold of similarity.
 
     Args:
       members: int64[any], ranks of documents, bucket after bucket, increasing in each.
       bounds: int64[buckets + 1], where each bucket begins.
       sets: of the members.
-      threshold: documents of a greater similarity are joined.
-      representatives: int64[NUM_REPRESENTATIVES], for the kernel to work in.
-      clusters: changed.
+      threshold: documents with a greater similarity are joined.
+      representatives: int64[NUM_REPRESENTATIVES], scratch space.
+      clusters: updated.
 
     Returns:
-      Comparisons that were made, and documents that met more unlike ones than there is room for.
+      The number of comparisons, and the number of documents that met more dissimilar ones than
+      there is room for.
     """
     num_compared, num_crowded = 0, 0
     for bucket in range(len(bounds) - 1):
@@ -117,16 +116,16 @@ def measure_kept(
     clusters: Clusters,
     out: NDArray[np.float64],
 ) -> None:
-    """Measures how similar each document is to the one that is kept of its cluster.
+    """Measure how similar each document is to the kept one of its cluster.
 
     Args:
-      sets: of all that are joined to others.
-      twins: int64[documents], the first of those that have the same shingles, which `sets` holds.
-      threshold: as it was for `join_buckets`.
+      sets: of all documents that are joined to others.
+      twins: int64[documents], the first document with the same shingles, which `sets` holds.
+      threshold: as for `join_buckets`.
       clusters: whose parents are roots.
-      out: float64[documents], written: the similarity to the kept one; of a document that is only
-        joined to it through others and not more similar than the threshold, to the most similar
-        one that it was joined to; of a kept one, to the most similar better document.
+      out: float64[documents], written: the similarity to the kept document. For a document that is
+        joined to it only through others and is not above the threshold, the similarity to the most
+        similar one it was joined to; for a kept one, to the most similar better document.
     """
     for member in range(len(twins)):
         twin = twins[member]

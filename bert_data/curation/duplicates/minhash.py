@@ -34,7 +34,7 @@ def mix(value: np.uint64) -> np.uint64:
 
 @inner
 def mix_next(value: np.uint64, word: np.uint64) -> np.uint64:
-    """The hash of a sequence from that of its beginning and one more word; order matters."""
+    """Return the hash of a sequence, given that of its start and one more word; order matters."""
     return mix((value ^ word) * _MULTIPLIER + _MIX_1)
 
 
@@ -45,12 +45,12 @@ def make_shingles(
     size: Scalar,
     shingles: NDArray[np.uint64],
 ) -> Scalar:
-    """Hashes every run of words; a document of fewer words is one shingle.
+    """Hash every run of words; a document with fewer words is one shingle.
 
     Args:
       hashes: uint64[words].
-      left_out: bool[words], words that are no part of shingles.
-      size: words of a shingle, >= 1.
+      left_out: bool[words], words that shingles skip.
+      size: words per shingle, >= 1.
       shingles: uint64[>= words], written in the order of the text, repetitions included.
 
     Returns:
@@ -63,7 +63,7 @@ def make_shingles(
     size = min(size, num_words)
     if size == 0:
         return 0
-    for i in range(num_words - size + 1):  # shingle i is made of what stands at i and behind it
+    for i in range(num_words - size + 1):  # shingle i is made of the words from i on
         value = shingles[i]
         for k in range(1, size):
             value = value * _MULTIPLIER + shingles[i + k]
@@ -73,7 +73,7 @@ def make_shingles(
 
 @kernel
 def drop_repeated(values: NDArray[np.uint64]) -> Scalar:
-    """Moves the distinct ones of sorted values, uint64[any], to the front; gives their number."""
+    """Move the distinct sorted values, uint64[any], to the front; return their number."""
     if len(values) == 0:
         return 0
     last = 0
@@ -91,7 +91,7 @@ def make_band_keys(
     signature: NDArray[np.uint32],
     keys: NDArray[np.uint64],
 ) -> None:
-    """Makes a document's signature and the keys of its bands.
+    """Compute a document's signature and the keys of its bands.
 
     Args:
       shingles: uint64[shingles].
@@ -102,7 +102,7 @@ def make_band_keys(
     """
     for k in range(len(signature)):
         signature[k] = _LARGEST
-    # Four shingles at a time: what is read of each permutation is read a quarter as often.
+    # Four shingles at a time, so each permutation is read a quarter as often.
     last = len(shingles) - 1
     for i in range(0, len(shingles), 4):
         one, two = np.uint32(shingles[i]), np.uint32(shingles[min(i + 1, last)])
@@ -122,7 +122,7 @@ def make_band_keys(
 
 @inner
 def jaccard(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> Scalar:
-    """What two sets, sorted, have in common, as a share of both together; 0.0 for empty ones."""
+    """Return the intersection of two sorted sets divided by their union; 0.0 for empty sets."""
     i, j, num_common = 0, 0, 0
     while i < len(one) and j < len(other):
         a, b = one[i], other[j]
@@ -133,7 +133,7 @@ def jaccard(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> Scalar:
 
 
 def permutations(number: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Multipliers and addends of permutations, always the same: uint32 [number] each."""
+    """Return multipliers and addends of fixed permutations: uint32 [number] each."""
     draws = [xxhash.xxh3_64_intdigest(k.to_bytes(8, "little")) for k in range(number)]
     return (
         np.array([draw % 2**32 | 1 for draw in draws], np.uint32),

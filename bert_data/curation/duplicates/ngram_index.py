@@ -1,9 +1,9 @@
-"""The n-grams of some files, on disk, to be looked for in many documents.
+"""Index the n-grams of some files on disk, to look them up in many documents.
 
     files     exams.jsonl: "What is the capital of France?"        n = 3
     index     "what is the" -> exams.jsonl, "is the capital" -> exams.jsonl, ...
 
-Words are compared in lower case; punctuation and symbols are none.
+Words are compared in lower case; punctuation and symbols are ignored.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from bert_data.curation.words import Words
 
 
 def ngrams_of(words: Words, size: int) -> NDArray[np.uint64]:
-    """Hashes of the n-grams, [words that are no symbols - size + 1], in their order."""
+    """Return the hashes of the n-grams, [words that are not symbols - size + 1], in their order."""
     out = np.empty(len(words), np.uint64)
     number = make_shingles(words.hashes, words.is_symbol, size, out)
     num_words = len(words) - int(words.is_symbol.sum())
@@ -33,7 +33,7 @@ class NgramIndex:
     """A hash table of n-grams.
 
     Attributes:
-      slots: uint64 [a power of two], hashes; 0 where there is none.
+      slots: uint64 [a power of two], hashes; 0 for free slots.
       groups: int32 [slots], which files have the n-gram, see `files`.
       files: for each group, the names of the files.
     """
@@ -43,18 +43,18 @@ class NgramIndex:
     files: Sequence[Sequence[str]]
 
     def find(self, ngrams: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """The group of each n-gram, -1 of those that are not there: int32 [n-grams]."""
+        """Return the group of each n-gram, or -1: int32 [n-grams]."""
         found = np.empty(len(ngrams), np.int32)
         look_up(ngrams, self.slots, self.groups, found)
         return found
 
 
 def write_index(folder: Path, ngrams: Iterable[tuple[str, NDArray[np.uint64]]]) -> None:
-    """Writes an index; memory: some 60 bytes an n-gram.
+    """Write an index; takes about 60 bytes of memory per n-gram.
 
     Args:
       folder: exists.
-      ngrams: of each file, its name and the hashes.
+      ngrams: for each file, its name and hashes.
     """
     names, hashes = [], []
     for name, each in ngrams:
@@ -79,7 +79,7 @@ def write_index(folder: Path, ngrams: Iterable[tuple[str, NDArray[np.uint64]]]) 
 
 
 def open_index(folder: Path) -> NgramIndex:
-    """The index that was written into a folder, mapped."""
+    """Map the index in a folder."""
     slots = np.load(folder / "slots.npy", mmap_mode="r")
     groups = np.load(folder / "groups.npy", mmap_mode="r")
     files = json.loads((folder / "files.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Texts in a normal form, in which those are equal that differ in what does not matter.
+"""Normalize texts, so that texts become equal which differ only in irrelevant details.
 
 Normalization(form="NFKC", ignore_case=True, ...).apply(" Ｔｈｅ  Cat…")   ->  "the cat..."
 """
@@ -17,15 +17,15 @@ _LAST_OF_PLANE_0 = "\uffff"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Normalization:
-    """What does not matter.
+    """The differences to ignore.
 
     Attributes:
-      form: of Unicode (UAX #15): "NFC" makes equal what looks the same, "NFKC" also what differs
-        in width or font only; "none".
-      ignore_case: by Unicode's full case folding.
-      ignore_whitespace: runs of it are one space, and there is none around the text.
-      ignore_punctuation: characters of Unicode's classes P (punctuation) are left out.
-      ignore_digits: every digit is a 0, as in CCNet.
+      form: Unicode normalization form (UAX #15): "NFC" unifies what looks the same, "NFKC" also
+        what differs only in width or font; "none".
+      ignore_case: apply Unicode's full case folding.
+      ignore_whitespace: turn runs of white space into one space, and strip the text.
+      ignore_punctuation: remove characters of Unicode's categories P (punctuation).
+      ignore_digits: replace every digit by 0, as in CCNet.
     """
 
     form: Any = "NFKC"
@@ -35,7 +35,7 @@ class Normalization:
     ignore_digits: bool = False
 
     def apply(self, text: str) -> str:
-        """The normal form of a text."""
+        """Return the normal form of a text."""
         if self.form != "none" and not text.isascii():
             text = unicodedata.normalize(self.form, text)
         if self.ignore_case:
@@ -51,10 +51,10 @@ class Normalization:
 
 
 def check_normalization(step: Any) -> None:
-    """Checks the parameter `unicode_form` of a step.
+    """Check the parameter `unicode_form` of a step.
 
     Raises:
-      ValueError: it is none of those that there are.
+      ValueError: it is unknown.
     """
     if step.unicode_form not in _FORMS:
         allowed = ", ".join(_FORMS)
@@ -63,10 +63,10 @@ def check_normalization(step: Any) -> None:
 
 @functools.cache
 def _punctuation(*, is_astral: bool) -> tuple[re.Pattern[str], ...]:
-    """Runs of punctuation; made when first asked for, as it looks at every character.
+    """Compile runs of punctuation, on first use, as this examines every character.
 
-    The `re` module looks at the characters of plane 0 by a table and at others one by one, so
-    these have a pattern of their own, for texts that hold any.
+    The `re` module looks up characters of plane 0 in a table and others one by one, so these have a
+    pattern of their own, for texts that contain any.
     """
     marks = [chr(c) for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c))[0] == "P"]
     plane_0 = [mark for mark in marks if mark <= _LAST_OF_PLANE_0]

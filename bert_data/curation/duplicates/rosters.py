@@ -1,11 +1,11 @@
-"""Which of several like documents is the one to keep: the documents of a corpus, best first.
+"""Order the documents of a corpus, best first, to decide which of several similar ones to keep.
 
     shard 0 of "crawl"   a/0 800 bytes, a/1 90 bytes        order  2 0 1      by priority
     shard 1 of "wiki"    w/0 100 bytes                             w/0 a/0 a/1
 
 The order depends on the documents alone: by data set (those of a parameter `priority`, then the
 others in the order of the pipeline), then longer texts first, then by a hash of the id. It is the
-same for any order of files, any way of cutting them into shards and any number of workers.
+same for any order of files, any division into shards and any number of workers.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ _ID_HASHES = "id_hashes.npy"
 
 
 class RosterWriter:
-    """Writes what is to be known of a shard's documents, in their order, to a new folder."""
+    """Writes sizes and ids of a shard's documents, in their order, to a new folder."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -81,24 +81,24 @@ class Roster:
 
 
 def take_priority(step: Any) -> None:
-    """Checks a step's parameter `priority`; a single name may stand for a list of one.
+    """Check a step's parameter `priority`; a single name may stand for a list of one.
 
     Raises:
-      ValueError: it is no list of names, or one is there twice.
+      ValueError: it is not a list of names, or names one twice.
     """
     given = (step.priority,) if isinstance(step.priority, str) else step.priority
     if not isinstance(given, tuple | list) or not all(isinstance(name, str) for name in given):
-        raise ValueError(f"priority is {given!r}; names of data sets are needed")
+        raise ValueError(f"priority is {given!r}; it must be a list of names of data sets")
     if len(set(given)) < len(given):
-        raise ValueError(f"priority is {', '.join(given)}; each data set may stand there once")
+        raise ValueError(f"priority is {', '.join(given)}; it may name each data set once")
     object.__setattr__(step, "priority", tuple(given))
 
 
 def check_priority(priority: Sequence[str], names: Sequence[str]) -> None:
-    """Refuses a priority that names a data set which is not among `names`.
+    """Refuse a priority that names a data set which is not among `names`.
 
     Raises:
-      ValueError: with the name, and those that there are.
+      ValueError: with the name, and the known ones.
     """
     unknown = [name for name in priority if name not in names]
     if unknown:
@@ -107,13 +107,12 @@ def check_priority(priority: Sequence[str], names: Sequence[str]) -> None:
 
 
 def read_roster(paths: Sequence[Path], sources: Sequence[str], priority: Sequence[str]) -> Roster:
-    """Orders the documents of all shards. Memory: 40 bytes a document while it works.
+    """Order the documents of all shards; takes 40 bytes of memory per document.
 
     Args:
       paths: of the shards' rosters.
       sources: name of the data set of each shard.
-      priority: names of data sets, those first whose copies are kept first; all others are behind
-        them, in the order in which `sources` has them.
+      priority: names of data sets, best first; the others follow in the order of `sources`.
 
     Raises:
       ValueError: `priority` names a data set that does not exist.
@@ -131,12 +130,12 @@ def read_roster(paths: Sequence[Path], sources: Sequence[str], priority: Sequenc
 
 
 def merge_ids(paths: Sequence[Path], folder: Path) -> None:
-    """Leaves the ids of all documents in a folder."""
+    """Write the ids of all documents to a folder."""
     merge_ragged([path / _IDS for path in paths], folder / _IDS, np.uint8)
 
 
 def open_ids(folder: Path) -> Ragged:
-    """What `merge_ids` left."""
+    """Open what `merge_ids` wrote."""
     return open_ragged(folder / _IDS, np.uint8)
 
 

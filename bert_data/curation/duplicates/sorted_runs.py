@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 
 def runs_of_equals(values: np.ndarray, *others: np.ndarray) -> NDArray[np.int64]:
-    """Where runs of at least two equal values begin and end in sorted arrays.
+    """Return where runs of two or more equal values begin and end in sorted arrays.
 
     Args:
-      values: [any], sorted; equal ones stand together.
-      others: [any], of the same length; a run is of places at which these are equal, too.
+      values: [any], sorted.
+      others: [any], of the same length; within a run, these are equal, too.
 
     Returns:
       int64 [runs, 2], ends exclusive.

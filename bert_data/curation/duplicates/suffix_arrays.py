@@ -1,7 +1,7 @@
-"""Runs of words that stand in a shard a second time, by its suffix array.
+"""Find runs of words that occur again in a shard, by its suffix array.
 
 words        the cat sat | and the cat sat too      copies of 3 words: the second "the cat sat"
-suffixes     ... the cat sat|, the cat sat too ...  those that begin alike are neighbours
+suffixes     ... the cat sat|, the cat sat too ...  suffixes that begin alike are neighbours
 """
 
 import numpy as np
@@ -14,14 +14,14 @@ from bert_data.kernels import Scalar, inner, kernel
 def mark_copied_words(
     hashes: NDArray[np.uint64], bounds: NDArray[np.int64], length: int
 ) -> NDArray[np.bool_]:
-    """Marks the words of runs that stand before, in the same document or an earlier one.
+    """Mark the words of runs that occurred before, in the same document or an earlier one.
 
-    A run of `length` words of a document is a copy if an equal one, of one document too, ended
-    before it began. All words of copies are marked; so of any run of so many words or more that
-    stands several times, the first copy is left, unless parts of it stood before.
+    A run of `length` words within a document is a copy if an equal run, also within one document,
+    ended before it began. All words of copies are marked, so the first of several equal runs of
+    that length or more stays, unless parts of it occurred before.
 
-    Memory: 55 bytes a word, some 10 times the text. The suffix array is made by libdivsufsort
-    (Mori 2015), of the words' numbers as bytes.
+    Takes 55 bytes of memory per word, about 10 times the text. libdivsufsort (Mori 2015) builds the
+    suffix array, from the words' numbers as bytes.
 
     Args:
       hashes: uint64 [words], of all documents, one after the other.
@@ -38,7 +38,7 @@ def mark_copied_words(
     suffixes = pydivsufsort.divsufsort(numbers)
     ends = np.repeat(bounds[1:], np.diff(bounds))
     begins_copy = np.zeros(len(hashes), bool)
-    # Its integers have 32 bits or, of large shards, 64.
+    # Its integers have 32 bits, or 64 for large shards.
     find_copies(numbers, suffixes.astype(np.int64, copy=False), ends, length, begins_copy)
     mark_runs(begins_copy, length, is_copied)
     return is_copied
@@ -46,7 +46,7 @@ def mark_copied_words(
 
 @inner
 def begin_alike(numbers: NDArray[np.uint32], one: Scalar, other: Scalar, length: Scalar) -> bool:
-    """Whether two suffixes have the same first words, `length` of them."""
+    """Whether two suffixes share their first `length` words."""
     if max(one, other) + length > len(numbers):
         return False
     same = 0
@@ -63,14 +63,14 @@ def find_copies(
     length: int,
     begins_copy: NDArray[np.bool_],
 ) -> None:
-    """Marks where copies begin.
+    """Mark where copies begin.
 
     Args:
       numbers: uint32[words], equal for equal words.
       suffixes: int64[words], the suffix array.
       ends: int64[words], where the document of each word ends.
-      length: words of a run.
-      begins_copy: bool[words], all false; set where a run begins that is a copy.
+      length: words per run.
+      begins_copy: bool[words], all false; set where a copy begins.
     """
     begin = 0
     while begin < len(suffixes):
@@ -93,7 +93,7 @@ def find_copies(
 
 @kernel
 def mark_runs(begins: NDArray[np.bool_], length: int, out: NDArray[np.bool_]) -> None:
-    """Marks `length` words from each begin on; bool[words] both."""
+    """Mark `length` words from each start; both arrays are bool[words]."""
     until = 0
     for place in range(len(begins)):
         if begins[place]:
@@ -102,7 +102,7 @@ def mark_runs(begins: NDArray[np.bool_], length: int, out: NDArray[np.bool_]) ->
 
 
 def runs_of_marked(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Where runs of marked places begin and end: int64 [runs, 2], ends exclusive."""
+    """Return where runs of marked words begin and end: int64 [runs, 2], ends exclusive."""
     padded = np.concatenate([[False], marks, [False]]).astype(np.int8)
     changes = np.diff(padded)
     return np.stack([np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)], 1)

@@ -16,7 +16,7 @@ from bert_data.kernels import Scalar, inner, kernel
 
 @inner
 def find_root(parents: NDArray[np.int64], member: Scalar) -> Scalar:
-    """The root of a member's set; the way to it becomes shorter."""
+    """Return the root of a member's set, and shorten the path to it."""
     while parents[member] != member:
         parents[member] = parents[parents[member]]
         member = parents[member]
@@ -25,7 +25,7 @@ def find_root(parents: NDArray[np.int64], member: Scalar) -> Scalar:
 
 @inner
 def join(parents: NDArray[np.int64], one: Scalar, other: Scalar) -> None:
-    """Makes two members' sets one."""
+    """Merge two members' sets."""
     one = find_root(parents, one)
     other = find_root(parents, other)
     if one < other:

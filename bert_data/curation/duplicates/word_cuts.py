@@ -1,4 +1,4 @@
-r"""Cuts runs of words out of a text.
+r"""Cut runs of words out of a text.
 
 "One two.  Three four.\n\nFive."  without words 2 to 5   ->  "One two.\n\nFive."
 """
@@ -9,15 +9,14 @@ from bert_data.curation.words import Words
 
 
 def cut_words(words: Words, runs: Iterable[Sequence[int]]) -> str:
-    """The text without some of its words.
+    """Return the text without some of its words.
 
-    Of the space before and behind what is cut out, that with more line breaks is left (the first of
-    equals); none at the beginning and the end of the text.
+    Of the white space before and after a cut, the one with more line breaks stays (the first if
+    they are equal); the text is stripped at both ends.
 
     Args:
       words: of the text.
-      runs: the first word of each run, and the one behind its last; increasing, none touches the
-        next.
+      runs: the first word of each run, and the one after its last; increasing and not adjacent.
     """
     text = words.text
     kept, place = [], 0

@@ -1,4 +1,4 @@
-"""What a run has done, for people: a summary, a report with plots, thresholds tried again.
+"""What a run did, for people: a summary, a report with plots, other thresholds tried out.
 
 Curation ──▶ summary (text, JSON), report (HTML, with plots)
 ledger   ──▶ what_if

@@ -1,4 +1,4 @@
-"""Plots of a report as inline SVG: the funnel of all steps, histograms of measured values."""
+"""Plots of a report as inline SVG: a funnel of all steps, histograms of measured values."""
 
 import html
 import math
@@ -12,7 +12,7 @@ _MAX_BARS = 60
 
 
 def funnel(all_counts: Sequence[StepCounts]) -> str:
-    """A bar a step, as long as the share of documents that go on behind it, centred."""
+    """Draw one centred bar per step, as long as the share of documents that it passes."""
     whole = max(1, *(counts.num_documents for counts in all_counts))
     room = _FUNNEL_WIDTH - _LABEL_WIDTH - _VALUE_WIDTH
     height = _ROW_HEIGHT * len(all_counts)
@@ -41,7 +41,7 @@ def funnel(all_counts: Sequence[StepCounts]) -> str:
 
 
 def _slope(left: float, width: float, following: float, room: float, top: float) -> str:
-    """What joins a bar with the next one."""
+    """Connect a bar with the next one."""
     next_left = _LABEL_WIDTH + (room - following) / 2
     y, below = top + _ROW_HEIGHT - 3, top + _ROW_HEIGHT + 3
     corners = [
@@ -55,8 +55,8 @@ def _slope(left: float, width: float, following: float, room: float, top: float)
 
 
 def histogram(rule: str, bins: Mapping[int, int], threshold: float | None) -> str:
-    """Measured values of a rule, on a scale of doublings, with the threshold as a line."""
-    # The number of a bin orders bins of one sign: negative ones fall with their size.
+    """Draw the measured values of a rule on a logarithmic scale, with the threshold as a line."""
+    # Bin numbers order bins of one sign; negative values decrease as their size grows.
     numbers = sorted(bins, key=lambda number: bin_bounds(number)[0])
     bars = [(bin_bounds(number), bins[number]) for number in numbers]
     while len(bars) > _MAX_BARS:
@@ -97,7 +97,7 @@ def _joined(pair: Sequence[Bar]) -> Bar:
 
 
 def _place(value: float, bounds: Sequence[tuple[float, float]]) -> float:
-    """Where a value is among bars, in bars from the left."""
+    """Return the position of a value among bars, in bars from the left."""
     for i, (low, high) in enumerate(bounds):
         if value < low:
             return i

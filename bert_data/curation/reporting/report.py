@@ -1,4 +1,4 @@
-"""The report of a run: one file of HTML that needs no other, with a funnel plot and tables."""
+"""The report of a run: one self-contained HTML file with a funnel plot and tables."""
 
 import html
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ _NUM_FILES = 50
 
 
 def make_report(done: Curation) -> str:
-    """The report's HTML."""
+    """Return the report as HTML."""
     first, last = done.counts[0], done.counts[-1]
     share = percent(last.num_documents, first.num_documents)
     title = html.escape(f"{last.num_documents:,} of {first.num_documents:,} documents ({share})")
@@ -77,7 +77,7 @@ def _steps_table(all_counts: Sequence[StepCounts]) -> str:
 
 
 def _sections(done: Curation) -> Iterator[str]:
-    """What each step was given, has rejected and measured."""
+    """Return, for each step, what it received, rejected and measured."""
     steps: list[LabelledStep | None] = [None, *done.pipeline.steps]
     for labelled, counts in zip(steps, done.counts, strict=True):
         if labelled is None and not counts.rejected:

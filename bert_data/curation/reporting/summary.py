@@ -1,4 +1,4 @@
-"""What a run says when it is done.
+"""The summary at the end of a run.
 
 step            documents    MB      words  MB/s  rejected by
 read               10,000  25.1  4,210,004  41.0  unreadable_row 2
@@ -16,7 +16,7 @@ _MAX_RULES = 4
 
 
 def summarize(done: Curation) -> str:
-    """The lines of the summary."""
+    """Return the lines of the summary."""
     return "\n".join(_lines(done))
 
 
@@ -77,7 +77,7 @@ def _table(all_counts: Sequence[StepCounts]) -> Iterator[str]:
 
 
 def rate(all_counts: Sequence[StepCounts], number: int) -> str:
-    """MB that come into a step a second of its work; of "read" those that come out."""
+    """Return the megabytes per second of work that enter a step, or that leave "read"."""
     counts, before = all_counts[number], all_counts[max(number - 1, 0)]
     if counts.seconds <= 0:
         return "-"
@@ -85,14 +85,14 @@ def rate(all_counts: Sequence[StepCounts], number: int) -> str:
 
 
 def named(counts: Mapping[str, int], max_named: int = _MAX_NAMED) -> str:
-    """Counts by name, the largest first."""
+    """Format counts by name, the largest first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     told = [f"{name} {count:,}" for name, count in ordered[:max_named]]
     return ", ".join([*told, "..."] if len(ordered) > max_named else told)
 
 
 def percent(part: int, whole: int) -> str:
-    """A share; what is not all is not told as 100%, nor what is something as 0%."""
+    """Format a share; only the whole is shown as 100%, and only nothing as 0%."""
     if not whole:
         return "none"
     told = f"{100 * part / whole:.1f}%"

@@ -1,9 +1,9 @@
-"""Another threshold, tried over a ledger: how many documents would pass a step, by data set.
+"""Try another threshold on a ledger: how many documents would pass a step, by data set.
 
     gopher_quality.min_words=30  ->  web: 1,200 documents more, 0.2 MB; wiki: 3 more, ...
 
-A document passes a step if none of its rules fails, so those of the step that are not asked about
-count as they are in the ledger.
+A document passes a step if none of its rules fails; rules of the step that are not asked about
+count as the ledger recorded them.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _QUESTION = re.compile(r"(?:(?P<step>[\w#]+)\.)?(?P<rule>\w+)=(?P<value>[^=]+)")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Question:
-    """Another threshold of a rule of a step; None: of the only step that has the rule."""
+    """A threshold to try for a rule; without a step, for the only step that has the rule."""
 
     step: str | None
     rule: str
@@ -35,7 +35,7 @@ class Question:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SourceChange:
-    """What would be different for a data set at a step: documents and bytes, more and fewer."""
+    """What would change for a data set at a step: documents and bytes, more and fewer."""
 
     source: str
     num_more: int
@@ -46,14 +46,14 @@ class SourceChange:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StepChange:
-    """What would be different at a step.
+    """What would change at a step.
 
     Attributes:
       step: its label.
-      questions: the thresholds that are tried.
+      questions: the thresholds to try.
       sources: by data set.
       num_rejected: documents that the step rejected in the run.
-      has_kept: whether the ledger has what the step measured of documents that it kept.
+      has_kept: whether the ledger holds the measures of documents that the step kept.
       may_tighten: whether a threshold might reject documents that were kept.
       is_corpus_step: whether the step's decisions on documents depend on each other.
     """
@@ -68,14 +68,14 @@ class StepChange:
 
 
 def parse_question(text: str) -> Question:
-    """A value of the flag --what_if.
+    """Parse a value of the flag --what_if.
 
     Raises:
-      ValueError: it is neither STEP.RULE=VALUE nor RULE=VALUE, or the rule has no order.
+      ValueError: it is neither STEP.RULE=VALUE nor RULE=VALUE, or the rule's values have no order.
     """
     match = _QUESTION.fullmatch(text)
     if not match:
-        raise ValueError(f"what_if is {text!r}; STEP.RULE=VALUE is allowed")
+        raise ValueError(f"what_if is {text!r}; it must be STEP.RULE=VALUE")
     rule = match["rule"]
     if not rule.startswith((MIN, MAX)):
         raise ValueError(
@@ -87,15 +87,15 @@ def parse_question(text: str) -> Question:
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise ValueError(f"what_if is {text!r}; {match['value']!r} is no number")
+        raise ValueError(f"what_if is {text!r}; {match['value']!r} is not a number")
     return Question(step=match["step"], rule=rule, value=value)
 
 
 def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepChange]:
-    """Tries thresholds over a ledger; its memory is that of the rows of one step.
+    """Try thresholds on a ledger; memory is that of the rows of one step.
 
     Raises:
-      ValueError: the ledger has nothing of a step or rule.
+      ValueError: the ledger has no such step or rule.
       OSError, CorruptDataError: the ledger cannot be read.
     """
     rules = _rules_of_steps(ledger)
@@ -119,11 +119,11 @@ def _opened(ledger: str) -> Iterator[parquet.ParquetFile]:
                 raise CorruptDataError(ledger, 0, "not a ledger of curation")
             yield whole
     except ArrowException as error:
-        raise CorruptDataError(ledger, 0, f"no Parquet that can be read ({error})") from error
+        raise CorruptDataError(ledger, 0, f"not a readable Parquet file ({error})") from error
 
 
 def _rules_of_steps(ledger: str) -> dict[str, set[str]]:
-    """The steps in a ledger, and the rules of each."""
+    """Return the steps in a ledger, and the rules of each."""
     rules: dict[str, set[str]] = {}
     with _opened(ledger) as whole:
         for group in range(whole.num_row_groups):
@@ -170,10 +170,10 @@ def _retry(ledger: str, step: str, questions: Sequence[Question], rows: Table) -
         is_min = question.rule.startswith(MIN)
         wrong = value < question.value if is_min else value > question.value
         failed[mine] = wrong[mine]
-        old = rows["threshold"].to_numpy()[mine]  # several, where a step has some by language
+        old = rows["threshold"].to_numpy()[mine]  # several, if the step has thresholds by language
         old = old[~np.isnan(old)]
         if not old.size:
-            raise ValueError(f"{ledger}: the thresholds of {step}.{question.rule} are no numbers")
+            raise ValueError(f"{ledger}: the thresholds of {step}.{question.rule} are not numbers")
         may_tighten |= bool(question.value > old.min() if is_min else question.value < old.max())
     starts = np.flatnonzero(rows["measure"].to_numpy() == 0)
     rejected = np.logical_or.reduceat(failed, starts)
@@ -211,7 +211,7 @@ def _by_source(
 
 
 def describe_changes(changes: Sequence[StepChange]) -> str:
-    """The changes as lines, with what cannot be known of them."""
+    """Format the changes as lines, with a note on what the ledger cannot tell."""
     return "\n".join(line for change in changes for line in _describe(change))
 
 

@@ -57,10 +57,10 @@ def test_a_rule_of_one_step_alone_needs_no_step(tmp_path, web):  # noqa: F811
 def test_what_cannot_be_asked(tmp_path, web):  # noqa: F811
     ledger = run(tmp_path, [Few()]).ledger[0]
     for question, told in (
-        ("few.max_xs", "STEP.RULE=VALUE is allowed"),
+        ("few.max_xs", "it must be STEP.RULE=VALUE"),
         ("max_zs=1", "no step in it has the rule 'max_zs'"),
-        ("few.max_xs=many", "'many' is no number"),
-        ("few.max_xs=nan", "'nan' is no number"),
+        ("few.max_xs=many", "'many' is not a number"),
+        ("few.max_xs=nan", "'nan' is not a number"),
         ("language.languages=3", "only rules named min_"),
         ("fewer.max_xs=3", "has nothing of step 'fewer'.*it has few"),
         ("few.max_zs=3", "step few has no rule 'max_zs'; it has max_xs, max_ys"),
@@ -74,5 +74,5 @@ def test_what_cannot_be_asked(tmp_path, web):  # noqa: F811
     with pytest.raises(CorruptDataError, match="not a ledger"):
         ask(str(other), "few.max_xs=1")
     other.write_bytes(b"PAR1 no")
-    with pytest.raises(CorruptDataError, match="no Parquet"):
+    with pytest.raises(CorruptDataError, match="not a readable Parquet"):
         ask(str(other), "few.max_xs=1")

@@ -212,8 +212,8 @@ def test_what_is_planted_is_found_as_often_as_the_bands_say(tmp_path):
         ({"ngram_size": 0}, r"ngram_size is 0; a whole number in \[1, 1000\] is allowed"),
         ({"num_bands": 101}, "num_bands is 101"),
         ({"rows_per_band": 2.5}, "rows_per_band is 2.5"),
-        ({"priority": 7}, r"priority is 7; names of data sets are needed"),
-        ({"priority": ["a", "b", "a"]}, "priority is a, b, a; each data set may stand there once"),
+        ({"priority": 7}, r"priority is 7; it must be a list of names of data sets"),
+        ({"priority": ["a", "b", "a"]}, "priority is a, b, a; it may name each data set once"),
     ],
 )
 def test_mistakes_in_parameters_are_told(parameters, message):
