@@ -14,87 +14,125 @@ create_pretraining_data.py have their names and defaults and give its records, i
     # the same instances as rows of Parquet, for pyarrow, pandas, datasets, and for training here
     python create_pretraining_data.py --input_file=corpus.txt --vocab_file=vocab.txt \\
         --output_file=train.parquet --output_format=parquet
+
+Imported, it is Google's module by its names: `create_training_instances` and what it is made of,
+with Google's arguments, as defined in `bert_data.objectives.definition`.
 """
 
 import os
-from collections.abc import Sequence
+import random
+from collections.abc import Iterable, Sequence
 
 from absl import flags, logging
 
-from bert_data import features
-from bert_data.cli import entry, text_flags
+from bert_data.cli import dataset_flags, entry, text_flags
+from bert_data.objectives import definition, masking_definition
+from bert_data.objectives.definition import Document, Tokenizer, TrainingInstance, truncate_seq_pair
+from bert_data.objectives.masking_definition import MaskedLmInstance
+from bert_data.records.defined_examples import (
+    create_float_feature,
+    create_int_feature,
+    write_instance_to_example_files,
+)
 
-_INPUT_FILE = flags.DEFINE_string(
+__all__ = [
+    "FLAGS",
+    "MaskedLmInstance",
+    "TrainingInstance",
+    "create_float_feature",
+    "create_instances_from_document",
+    "create_int_feature",
+    "create_masked_lm_predictions",
+    "create_training_instances",
+    "main",
+    "truncate_seq_pair",
+    "write_instance_to_example_files",
+]
+
+FLAGS = flags.FLAGS
+
+flags.DEFINE_string(
     "input_file", None,
     "Text: files or patterns, separated by commas; .gz and .zst are read. Or one token store, "
-    "by its prefix (see python -m bert_data.cli.tokenize).", required=True,
+    "by its prefix (see python -m bert_data.cli.tokenize).",
 )  # fmt: skip
-_OUTPUT_FILE = flags.DEFINE_string(
+flags.DEFINE_string(
     "output_file", None,
     "File, or a comma-separated list; path@N is N files path-00000-of-0000N. Records are dealt to "
-    "the files in turn.", required=True,
+    "the files in turn.",
 )  # fmt: skip
-_VOCAB_FILE = flags.DEFINE_string(
+flags.DEFINE_string(
     "vocab_file",
     None,
     "WordPiece vocabulary, one token a line; this or --tokenizer_file is needed.",
 )
-_TOKENIZER_FILE = flags.DEFINE_string(
-    "tokenizer_file", None,
-    "A tokenizer.json in place of a vocabulary: WordPiece with BERT's rules as fast as that, "
-    "others (BPE, Unigram) by the tokenizers library. It says itself whether text is lower-cased.",
-)  # fmt: skip
-_DO_LOWER_CASE = flags.DEFINE_bool(
+flags.DEFINE_bool(
     "do_lower_case", True, "Lower-case the text and drop accents: True for uncased models."
 )
-_DO_WHOLE_WORD_MASK = flags.DEFINE_bool(
-    "do_whole_word_mask", False, "Mask all pieces of a word together."
-)
-_MAX_SEQ_LENGTH = flags.DEFINE_integer(
-    "max_seq_length", 128, "Most tokens of an instance, 5 or more."
-)
-_MAX_PREDICTIONS_PER_SEQ = flags.DEFINE_integer(
-    "max_predictions_per_seq", 20, "Most masked tokens of an instance."
-)
-_RANDOM_SEED = flags.DEFINE_integer("random_seed", 12345, "Seed of all random numbers.")
-_DUPE_FACTOR = flags.DEFINE_integer(
-    "dupe_factor", 10, "Passes over the text, each with other pairs and masks."
-)
-_MASKED_LM_PROB = flags.DEFINE_float("masked_lm_prob", 0.15, "Share of tokens to predict.")
-_SHORT_SEQ_PROB = flags.DEFINE_float(
+flags.DEFINE_bool("do_whole_word_mask", False, "Mask all pieces of a word together.")
+flags.DEFINE_integer("max_seq_length", 128, "Most tokens of an instance, 5 or more.")
+flags.DEFINE_integer("max_predictions_per_seq", 20, "Most masked tokens of an instance.")
+flags.DEFINE_integer("random_seed", 12345, "Seed of all random numbers.")
+flags.DEFINE_integer("dupe_factor", 10, "Passes over the text, each with other pairs and masks.")
+flags.DEFINE_float("masked_lm_prob", 0.15, "Share of tokens to predict.")
+flags.DEFINE_float(
     "short_seq_prob",
     0.1,
     "Probability of a document whose instances are shorter than max_seq_length.",
 )
-_OUTPUT_FORMAT = flags.DEFINE_enum(
-    "output_format", features.TFRECORD, features.OUTPUT_FORMATS,
-    "tfrecord: tf.train.Examples, with an index of each file. parquet: a row an instance, of lists "
-    "tokens, segment_ids, masked_positions, masked_labels and the truth value is_random_next; "
-    "nothing is padded, zstd compresses it, and the manifest is in the files' metadata, too.",
-)  # fmt: skip
-_RECORD_LAYOUT = flags.DEFINE_enum(
-    "record_layout", features.RAGGED, features.LAYOUTS,
-    "Of TFRecord files; ragged: unpadded, with the row splits of whole words. reference: padded, "
-    "as Google's.",
-)  # fmt: skip
-_COMPRESSION = flags.DEFINE_enum(
-    "compression", "none", features.COMPRESSIONS, "Of the TFRecord files."
-)
-_NUM_WORKERS = flags.DEFINE_integer(
-    "num_workers", 0, "Threads; 0 is all cores. The files do not depend on it."
-)
-_MAX_MEMORY_MB = flags.DEFINE_integer(
-    "max_memory_mb",
-    1000,
-    "Memory to use, in MB, 300 or more (for Parquet 480); beyond it instances are sorted on disk.",
-)
-_WORK_DIR = flags.DEFINE_string(
-    "work_dir", None, "Folder for what spills to disk (default: the folder of the first output)."
-)
-_OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace outputs that exist.")
-_TEXT = text_flags.define_text_flags(more_formats=("store",))
-flags.adopt_module_key_flags(text_flags)  # --help tells of them
-_NUM_EXAMPLES = flags.DEFINE_integer("num_examples", 3, "Records to show in the log.")
+
+
+def create_training_instances(
+    input_files: Iterable[str],
+    tokenizer: Tokenizer,
+    max_seq_length: int,
+    dupe_factor: int,
+    short_seq_prob: float,
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    rng: random.Random,
+) -> list[TrainingInstance]:
+    """See `definition.create_training_instances`; --do_whole_word_mask is read."""
+    return definition.create_training_instances(
+        input_files, tokenizer, max_seq_length, dupe_factor, short_seq_prob, masked_lm_prob,
+        max_predictions_per_seq, rng, do_whole_word_mask=_do_whole_word_mask(),
+    )  # fmt: skip
+
+
+def create_instances_from_document(
+    all_documents: Sequence[Document],
+    document_index: int,
+    max_seq_length: int,
+    short_seq_prob: float,
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    vocab_words: Sequence[str],
+    rng: random.Random,
+) -> list[TrainingInstance]:
+    """See `definition.create_instances_from_document`; --do_whole_word_mask is read."""
+    return definition.create_instances_from_document(
+        all_documents, document_index, max_seq_length, short_seq_prob, masked_lm_prob,
+        max_predictions_per_seq, vocab_words, rng, do_whole_word_mask=_do_whole_word_mask(),
+    )  # fmt: skip
+
+
+def create_masked_lm_predictions(
+    tokens: Sequence[str],
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    vocab_words: Sequence[str],
+    rng: random.Random,
+) -> tuple[list[str], list[int], list[str]]:
+    """See `masking_definition.create_masked_lm_predictions`; --do_whole_word_mask is read."""
+    return masking_definition.create_masked_lm_predictions(
+        tokens, masked_lm_prob, max_predictions_per_seq, vocab_words, rng,
+        do_whole_word_mask=_do_whole_word_mask(),
+    )  # fmt: skip
+
+
+def _do_whole_word_mask() -> bool:
+    """The flag; in a program that parses no flags its default, or what the program has set."""
+    return bool(FLAGS["do_whole_word_mask"].value)
 
 
 def main(_: Sequence[str]) -> None:
@@ -106,29 +144,20 @@ def main(_: Sequence[str]) -> None:
 
     dataset = create_dataset(
         DatasetConfig(
-            input_file=_INPUT_FILE.value,
-            output_file=_OUTPUT_FILE.value,
-            vocab_file=_VOCAB_FILE.value,
-            tokenizer_file=_TOKENIZER_FILE.value,
-            do_lower_case=_DO_LOWER_CASE.value,
-            text=_TEXT(),
+            input_file=FLAGS.input_file,
+            output_file=FLAGS.output_file,
+            vocab_file=FLAGS.vocab_file,
+            do_lower_case=FLAGS.do_lower_case,
             instances=InstanceConfig(
-                max_seq_length=_MAX_SEQ_LENGTH.value,
-                max_predictions_per_seq=_MAX_PREDICTIONS_PER_SEQ.value,
-                random_seed=_RANDOM_SEED.value,
-                dupe_factor=_DUPE_FACTOR.value,
-                masked_lm_prob=_MASKED_LM_PROB.value,
-                short_seq_prob=_SHORT_SEQ_PROB.value,
-                do_whole_word_mask=_DO_WHOLE_WORD_MASK.value,
+                max_seq_length=FLAGS.max_seq_length,
+                max_predictions_per_seq=FLAGS.max_predictions_per_seq,
+                random_seed=FLAGS.random_seed,
+                dupe_factor=FLAGS.dupe_factor,
+                masked_lm_prob=FLAGS.masked_lm_prob,
+                short_seq_prob=FLAGS.short_seq_prob,
+                do_whole_word_mask=FLAGS.do_whole_word_mask,
             ),
-            output_format=_OUTPUT_FORMAT.value,
-            record_layout=_RECORD_LAYOUT.value,
-            compression=_COMPRESSION.value,
-            num_workers=_NUM_WORKERS.value,
-            max_memory_mb=_MAX_MEMORY_MB.value,
-            work_dir=_WORK_DIR.value,
-            overwrite=_OVERWRITE.value,
-            num_examples=_NUM_EXAMPLES.value,
+            **dataset_flags.define_dataset_flags()(),
         )
     )
     for example in dataset.examples:
@@ -137,4 +166,8 @@ def main(_: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
+    flags.mark_flags_as_required(["input_file", "output_file"])
+    dataset_flags.define_dataset_flags()
+    for module in (dataset_flags, text_flags):
+        flags.adopt_module_key_flags(module)  # --help shows them
     entry.run(main)

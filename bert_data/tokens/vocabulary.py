@@ -17,7 +17,7 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.tokens.vocabulary_file import CONTINUATION, read_file, split_vocab
+from bert_data.tokens.vocabulary_file import CONTINUATION, read_file, stripped_lines
 
 REQUIRED = ("[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """Tokens without which no instances can be made."""
@@ -124,7 +124,7 @@ def _split_checked(path: str, content: bytes) -> list[str]:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
         raise ValueError(f"vocabulary {path} is not text: there is a NUL byte in line {line}")
     try:
-        tokens = split_vocab(content)
+        tokens = stripped_lines(content)
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ValueError(

@@ -26,7 +26,7 @@ def load_vocab(vocab_file: str | os.PathLike[str]) -> dict[str, int]:
       UnicodeDecodeError: it is not UTF-8.
     """
     content = read_file(os.fspath(vocab_file))
-    return {token: number for number, token in enumerate(split_vocab(content))}
+    return {token: number for number, token in enumerate(stripped_lines(content))}
 
 
 def read_file(path: str) -> bytes:
@@ -40,8 +40,12 @@ def read_file(path: str) -> bytes:
         return file.read()
 
 
-def split_vocab(content: bytes) -> list[str]:
-    """Returns the token of each line of a vocabulary file's bytes."""
+def stripped_lines(content: bytes) -> list[str]:
+    """Returns the lines of a file's bytes, without the white space around each.
+
+    Raises:
+      UnicodeDecodeError: the bytes are not UTF-8.
+    """
     lines = content.replace(b"\r", b"").decode("utf-8").split("\n")
     if not lines[-1]:  # the empty string after the last line end
         lines.pop()

@@ -15,7 +15,7 @@ from bert_data.objectives import making
 from bert_data.objectives.making import InstanceConfig, InstanceCounts, make_instances
 from bert_data.objectives.rows import decode_row
 from tests.objectives.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
-from tests.objectives.oracle import Document, instances_of
+from tests.objectives.oracle import Document, Drawn, OfText, instances_of
 
 VOCABULARY = vocabulary_of(TOKENS)
 LARGE_VOCABULARY = large_vocabulary()
@@ -59,16 +59,16 @@ def make(corpus: list[Document], vocabulary, config, **options):
 
 def assert_equal_to_the_oracle(corpus, vocabulary, config, **options) -> None:
     made, instances = make(corpus, vocabulary, config, **options)
-    tally: Counter[str] = Counter()
+    tally: Counter[type] = Counter()
     expected = instances_of(corpus, vocabulary, config, tally)
     assert instances == expected
     assert made.counts == InstanceCounts(
         num_instances=len(expected),
         num_random_next=sum(instance.is_random_next for instance in expected),
         num_tokens=sum(len(instance.ids) for instance in expected),
-        num_masked=tally["masked"],
-        num_kept=tally["kept"],
-        num_replaced=tally["replaced"],
+        num_masked=tally[str],
+        num_kept=tally[OfText],
+        num_replaced=tally[Drawn],
     )
 
 

@@ -1,0 +1,62 @@
+"""The flags of create_pretraining_data.py that Google's program does not have."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from absl import flags
+
+from bert_data import features
+from bert_data.cli import text_flags
+
+
+@functools.cache
+def define_dataset_flags() -> Callable[[], dict[str, Any]]:
+    """Defines the flags, the first time it is called.
+
+    Returns:
+      A function that gives arguments of `DatasetConfig`, once the flags are parsed.
+    """
+    options: dict[str, flags.FlagHolder[Any]] = {
+        "tokenizer_file": flags.DEFINE_string(
+            "tokenizer_file", None,
+            "A tokenizer.json in place of a vocabulary: WordPiece with BERT's rules as fast as"
+            " that, others (BPE, Unigram) by the tokenizers library. It says itself whether text is"
+            " lower-cased.",
+        ),
+        "output_format": flags.DEFINE_enum(
+            "output_format", features.TFRECORD, features.OUTPUT_FORMATS,
+            "tfrecord: tf.train.Examples, with an index of each file. parquet: a row an instance,"
+            " of lists tokens, segment_ids, masked_positions, masked_labels and the truth value"
+            " is_random_next; nothing is padded, zstd compresses it, and the manifest is in the"
+            " files' metadata, too.",
+        ),
+        "record_layout": flags.DEFINE_enum(
+            "record_layout", features.RAGGED, features.LAYOUTS,
+            "Of TFRecord files; ragged: unpadded, with the row splits of whole words. reference:"
+            " padded, as Google's.",
+        ),
+        "compression": flags.DEFINE_enum(
+            "compression", "none", features.COMPRESSIONS, "Of the TFRecord files."
+        ),
+        "num_workers": flags.DEFINE_integer(
+            "num_workers", 0, "Threads; 0 is all cores. The files do not depend on it."
+        ),
+        "max_memory_mb": flags.DEFINE_integer(
+            "max_memory_mb", 1000,
+            "Memory to use, in MB, 300 or more (for Parquet 480); beyond it instances are sorted on"
+            " disk.",
+        ),
+        "work_dir": flags.DEFINE_string(
+            "work_dir", None,
+            "Folder for what spills to disk (default: the folder of the first output).",
+        ),
+        "overwrite": flags.DEFINE_bool("overwrite", False, "Replace outputs that exist."),
+        "num_examples": flags.DEFINE_integer("num_examples", 3, "Records to show in the log."),
+    }  # fmt: skip
+    text = text_flags.define_text_flags(more_formats=("store",))
+
+    def dataset_options() -> dict[str, Any]:
+        return {"text": text(), **{name: flag.value for name, flag in options.items()}}
+
+    return dataset_options

@@ -1,0 +1,250 @@
+"""Instances as BERT defines them: the readable definition, in plain Python over lists of tokens.
+
+    [[["the", "cat"], ["sat"]], [["dogs", "bark"]]]      documents of sentences of tokens
+      -->  tokens [CLS] the [MASK] [SEP] sat [SEP]       segment_ids 0 0 0 0 1 1
+           masked_lm_positions 2    masked_lm_labels cat    is_random_next False
+
+The functions have the names, arguments and results of google-research/bert's
+create_pretraining_data, with one keyword more where the reference reads the flag
+do_whole_word_mask. All draws come from one `random.Random`, in the reference's order. The kernels
+of `making` make the same instances many times faster; their tests compare them with this module.
+"""
+
+import dataclasses
+import random
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from bert_data.objectives.masking_definition import CLS, SEP, create_masked_lm_predictions
+from bert_data.tokens.definition import printable_text
+from bert_data.tokens.vocabulary_file import read_file, stripped_lines
+
+MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
+
+Document = Sequence[Sequence[str]]
+
+_NUM_SPECIAL = 3  # [CLS] and two [SEP]
+_MAX_DRAWS = 10  # of a document other than this one
+
+
+class Tokenizer(Protocol):
+    """What making instances asks of a tokenizer; `tokens.definition.FullTokenizer` has it."""
+
+    vocab: dict[str, int]
+
+    def tokenize(self, text: str, /) -> list[str]:
+        """Returns the tokens of a line."""
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class TrainingInstance:
+    """A pair of sentences with masked tokens; neither padded nor turned into ids.
+
+    Attributes:
+      tokens: [CLS] a [SEP] b [SEP], with masks and random words.
+      segment_ids: 0 for a with its [CLS] and [SEP], 1 for b with its [SEP].
+      masked_lm_positions: ascending positions in `tokens` to predict.
+      masked_lm_labels: the original tokens there.
+      is_random_next: whether b is from elsewhere, and does not follow a.
+    """
+
+    tokens: list[str]
+    segment_ids: list[int]
+    masked_lm_positions: list[int]
+    masked_lm_labels: list[str]
+    is_random_next: bool
+
+    def __str__(self) -> str:
+        return (
+            f"tokens: {' '.join(map(printable_text, self.tokens))}\n"
+            f"segment_ids: {' '.join(map(str, self.segment_ids))}\n"
+            f"is_random_next: {self.is_random_next}\n"
+            f"masked_lm_positions: {' '.join(map(str, self.masked_lm_positions))}\n"
+            f"masked_lm_labels: {' '.join(map(printable_text, self.masked_lm_labels))}\n\n"
+        )
+
+    __repr__ = __str__
+
+
+def create_training_instances(
+    input_files: Iterable[str],
+    tokenizer: Tokenizer,
+    max_seq_length: int,
+    dupe_factor: int,
+    short_seq_prob: float,
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    rng: random.Random,
+    *,
+    do_whole_word_mask: bool = False,
+) -> list[TrainingInstance]:
+    """Makes the instances of text files, in the order of the records.
+
+    Args:
+      input_files: paths; one sentence a line, an empty line ends a document. Lines end at line
+        feeds only, and carriage returns are dropped.
+      tokenizer: splits each line; `vocab` has the random words.
+      max_seq_length: tokens of an instance at most, 5 or more.
+      dupe_factor: passes over the documents, each with its own pairs and masks.
+      short_seq_prob: probability of a document with a shorter target length, in [0, 1].
+      masked_lm_prob: share of tokens to predict, in [0, 1].
+      max_predictions_per_seq: tokens to predict in an instance at most.
+      rng: draws everything.
+      do_whole_word_mask: mask all pieces of a word together.
+
+    Raises:
+      OSError: a file cannot be read.
+      ValueError: a file is not UTF-8, or max_seq_length is too small.
+    """
+    documents: list[list[list[str]]] = [[]]
+    for path in input_files:
+        for line in stripped_lines(read_file(path)):
+            if not line:
+                documents.append([])
+            if tokens := tokenizer.tokenize(line):
+                documents[-1].append(tokens)
+    return create_instances_from_documents(
+        [document for document in documents if document],
+        max_seq_length,
+        dupe_factor,
+        short_seq_prob,
+        masked_lm_prob,
+        max_predictions_per_seq,
+        list(tokenizer.vocab),
+        rng,
+        do_whole_word_mask=do_whole_word_mask,
+    )
+
+
+def create_instances_from_documents(
+    all_documents: Iterable[Document],
+    max_seq_length: int,
+    dupe_factor: int,
+    short_seq_prob: float,
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    vocab_words: Sequence[str],
+    rng: random.Random,
+    *,
+    do_whole_word_mask: bool = False,
+) -> list[TrainingInstance]:
+    """Makes the instances of documents, as `create_training_instances` does of files.
+
+    The documents are shuffled, each pass makes instances of every document, and all instances are
+    shuffled. A document has a sentence or more, a sentence a token or more.
+    """
+    documents = list(all_documents)
+    rng.shuffle(documents)
+    instances = []
+    for _ in range(dupe_factor):
+        for index in range(len(documents)):
+            instances += create_instances_from_document(
+                documents,
+                index,
+                max_seq_length,
+                short_seq_prob,
+                masked_lm_prob,
+                max_predictions_per_seq,
+                vocab_words,
+                rng,
+                do_whole_word_mask=do_whole_word_mask,
+            )
+    rng.shuffle(instances)
+    return instances
+
+
+def create_instances_from_document(
+    all_documents: Sequence[Document],
+    document_index: int,
+    max_seq_length: int,
+    short_seq_prob: float,
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    vocab_words: Sequence[str],
+    rng: random.Random,
+    *,
+    do_whole_word_mask: bool = False,
+) -> list[TrainingInstance]:
+    """Makes the instances of one pass over one document.
+
+    Sentences gather until they reach the target length. The first ones, a random number of them,
+    are a; b is either the rest or, as likely, sentences from elsewhere, and then the rest is used
+    again.
+
+    Raises:
+      ValueError: max_seq_length is below 5.
+    """
+    if max_seq_length < MIN_SEQ_LENGTH:
+        raise ValueError(f"max_seq_length is {max_seq_length}; {MIN_SEQ_LENGTH} or more is allowed")
+    target_length = max_num_tokens = max_seq_length - _NUM_SPECIAL
+    if rng.random() < short_seq_prob:
+        target_length = rng.randint(2, max_num_tokens)
+    document = all_documents[document_index]
+    instances = []
+    start = 0
+    while start < len(document):
+        chunk = _gather_chunk(document, start, target_length)
+        num_sentences_a = rng.randint(1, len(chunk) - 1) if len(chunk) > 1 else 1
+        tokens_a = _join(chunk[:num_sentences_a])
+        is_random_next = len(chunk) == 1 or rng.random() < 0.5
+        if is_random_next:
+            missing = target_length - len(tokens_a)
+            tokens_b = _draw_random_next(all_documents, document_index, missing, rng)
+            start += num_sentences_a
+        else:
+            tokens_b = _join(chunk[num_sentences_a:])
+            start += len(chunk)
+        truncate_seq_pair(tokens_a, tokens_b, max_num_tokens, rng)
+        tokens, positions, labels = create_masked_lm_predictions(
+            [CLS, *tokens_a, SEP, *tokens_b, SEP],
+            masked_lm_prob,
+            max_predictions_per_seq,
+            vocab_words,
+            rng,
+            do_whole_word_mask=do_whole_word_mask,
+        )
+        segment_ids = [0] * (len(tokens_a) + 2) + [1] * (len(tokens_b) + 1)
+        instances.append(TrainingInstance(tokens, segment_ids, positions, labels, is_random_next))
+    return instances
+
+
+def _gather_chunk(document: Document, start: int, target_length: int) -> Document:
+    """Returns the sentences from `start` that reach the target length together."""
+    length = 0
+    for end in range(start, len(document)):
+        length += len(document[end])
+        if length >= target_length:
+            return document[start : end + 1]
+    return document[start:]
+
+
+def _draw_random_next(
+    all_documents: Sequence[Document], document_index: int, length: int, rng: random.Random
+) -> list[str]:
+    """Returns sentences from a random place: `length` tokens, or as many as the document has.
+
+    They are of another document, unless the draws give this one ten times.
+    """
+    for _ in range(_MAX_DRAWS):
+        index = rng.randint(0, len(all_documents) - 1)
+        if index != document_index:
+            break
+    document = all_documents[index]
+    start = rng.randint(0, len(document) - 1)
+    return _join(_gather_chunk(document, start, length))
+
+
+def _join(sentences: Iterable[Sequence[str]]) -> list[str]:
+    return [token for sentence in sentences for token in sentence]
+
+
+def truncate_seq_pair(
+    tokens_a: list[str], tokens_b: list[str], max_num_tokens: int, rng: random.Random
+) -> None:
+    """Removes tokens, in place, until both lists have `max_num_tokens` together at most.
+
+    Each is of the longer list, b if they are equal, and from its front or its back, as likely.
+    """
+    while len(tokens_a) + len(tokens_b) > max_num_tokens:
+        longer = tokens_a if len(tokens_a) > len(tokens_b) else tokens_b
+        del longer[0 if rng.random() < 0.5 else -1]

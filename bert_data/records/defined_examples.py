@@ -1,0 +1,124 @@
+"""Padded tf.train.Examples as google-research/bert defines them, made and written by TensorFlow.
+
+    TrainingInstance  -->  input_ids [2 14 4 3 21 3 0 0]    input_mask [1 1 1 1 1 1 0 0]
+                           segment_ids [0 0 0 0 1 1 0 0]    next_sentence_labels [0]
+                           masked_lm_positions [2 0]   masked_lm_ids [15 0]   ..._weights [1 0]
+
+These are the records of `--record_layout=reference`, for programs that make instances by
+`objectives.definition`; `create_dataset` writes the same ones many times faster.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from absl import logging
+
+from bert_data import features
+from bert_data.objectives.definition import TrainingInstance
+from bert_data.storage import OutputSet
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+
+class TokenIds(Protocol):
+    """What writing asks of a tokenizer; `tokens.definition.FullTokenizer` has it."""
+
+    def convert_tokens_to_ids(self, tokens: list[str], /) -> list[int]:
+        """Returns the ids of tokens."""
+
+
+def write_instance_to_example_files(
+    instances: Iterable[TrainingInstance],
+    tokenizer: TokenIds,
+    max_seq_length: int,
+    max_predictions_per_seq: int,
+    output_files: Sequence[str],
+) -> None:
+    """Writes instances to TFRecord files, in turn; the files appear together, when all is written.
+
+    Args:
+      instances: in the order of the records.
+      tokenizer: has an id for each of their tokens.
+      max_seq_length: what the features of tokens are padded to.
+      max_predictions_per_seq: what the features of predictions are padded to.
+      output_files: paths; files that exist are replaced.
+
+    Raises:
+      KeyError: the tokenizer does not know a token.
+      OSError: a file cannot be written.
+      ValueError: an instance has more tokens or predictions than allowed, or there are no files.
+    """
+    import tensorflow as tf
+
+    if not output_files:
+        raise ValueError("output_files is empty; one file or more is needed")
+    total = 0
+    with OutputSet(output_files[0], output_files, overwrite=True) as outputs:
+        parts = [os.path.join(outputs.work_dir, str(i)) for i in range(len(output_files))]
+        with contextlib.ExitStack() as stack:
+            writers = [stack.enter_context(tf.io.TFRecordWriter(part)) for part in parts]
+            for total, instance in enumerate(instances, 1):
+                example = create_example(
+                    instance, tokenizer, max_seq_length, max_predictions_per_seq
+                )
+                writer = writers[(total - 1) % len(writers)]
+                writer.write(example.SerializeToString(deterministic=True))
+        for path, part in zip(output_files, parts, strict=True):
+            outputs.take_in(path, part)
+        outputs.commit(output_files)
+    logging.info("wrote %d instances to %s", total, ", ".join(output_files))
+
+
+def create_example(
+    instance: TrainingInstance,
+    tokenizer: TokenIds,
+    max_seq_length: int,
+    max_predictions_per_seq: int,
+) -> "tf.train.Example":
+    """Returns the Example of one instance; see `write_instance_to_example_files`."""
+    import tensorflow as tf
+
+    ids = tokenizer.convert_tokens_to_ids(instance.tokens)
+    labels = tokenizer.convert_tokens_to_ids(instance.masked_lm_labels)
+    positions = instance.masked_lm_positions
+    tokens = {
+        features.INPUT_IDS: ids,
+        features.INPUT_MASK: [1] * len(ids),
+        features.SEGMENT_IDS: instance.segment_ids,
+    }
+    predictions = {features.MASKED_LM_POSITIONS: positions, features.MASKED_LM_IDS: labels}
+    message = tf.train.Example()
+    feature = message.features.feature
+    for name, values in tokens.items():
+        feature[name].CopyFrom(create_int_feature(_pad(values, max_seq_length, "tokens")))
+    for name, values in predictions.items():
+        padded = _pad(values, max_predictions_per_seq, "predictions")
+        feature[name].CopyFrom(create_int_feature(padded))
+    weights = _pad([1] * len(labels), max_predictions_per_seq, "predictions")
+    feature[features.MASKED_LM_WEIGHTS].CopyFrom(create_float_feature(weights))
+    label = create_int_feature([int(instance.is_random_next)])
+    feature[features.NEXT_SENTENCE_LABELS].CopyFrom(label)
+    return message
+
+
+def _pad(values: Sequence[int], length: int, unit: str) -> list[int]:
+    if len(values) > length:
+        raise ValueError(f"an instance has {len(values)} {unit}; {length} are allowed")
+    return [*values, *[0] * (length - len(values))]
+
+
+def create_int_feature(values: Iterable[int]) -> "tf.train.Feature":
+    """Returns a feature of int64 values."""
+    import tensorflow as tf
+
+    return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
+
+def create_float_feature(values: Iterable[float]) -> "tf.train.Feature":
+    """Returns a feature of float32 values."""
+    import tensorflow as tf
+
+    return tf.train.Feature(float_list=tf.train.FloatList(value=values))
