@@ -174,7 +174,7 @@ def _curate() -> str:
     from bert_data.curation.reporting.report import make_report
     from bert_data.curation.reporting.summary import summarize
     from bert_data.curation.running.run import curate
-    from bert_data.engines.threads import count_workers
+    from bert_data.work import count_workers
 
     done = curate(
         _pipeline(),

@@ -122,9 +122,9 @@ def main(argv: Sequence[str]) -> None:
 def _tokenize() -> str:
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.cli.store_report import describe_stores
-    from bert_data.engines.threads import count_workers
     from bert_data.records.budget import share_memory
     from bert_data.tokens.store_making import StoreConfig, make_stores
+    from bert_data.work import count_workers
 
     budget = share_memory(FLAGS.max_memory_mb, count_workers(FLAGS.num_workers))
     stores = make_stores(

@@ -19,6 +19,7 @@ from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_notes import StoreNotes, check_files, read_notes
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.work import Executor
 
 STORE = "store"
 _ENDINGS = (".bin", ".idx")
@@ -74,7 +75,7 @@ def load_corpus(
     prefix: str,
     *,
     text: TextConfig,
-    num_workers: int,
+    executor: Executor,
 ) -> tuple[TokenStore, TokenCounts]:
     """Opens the tokens of a corpus, which are made of it first if it is text.
 
@@ -84,14 +85,14 @@ def load_corpus(
       vocabulary: of the tokens.
       prefix: of the store to make.
       text: how files are read.
-      num_workers: threads, >= 1.
+      executor: tokenizes text.
 
     Raises:
       ValueError: the text has no sentence, or the store is of another vocabulary, case or level.
       OSError, CorruptDataError: a file cannot be read.
     """
     if files.prefix is None:
-        filled = fill_store(files.paths, tokenizer, prefix, text=text, num_workers=num_workers)
+        filled = fill_store(files.paths, tokenizer, prefix, text=text, executor=executor)
         return open_store(prefix), filled.counts
     store = open_store(files.prefix)
     if store.ids.dtype.name not in _DTYPES:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 
 from bert_data import features
-from bert_data.engines.threads import count_workers
 from bert_data.objectives.making import InstanceConfig, InstanceCounts, make_instances
 from bert_data.objectives.rows import Instance, decode_row
 from bert_data.records.budget import MemoryBudget, share_memory
@@ -26,6 +25,7 @@ from bert_data.text.documents import TextConfig
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabulary_of
 from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.work import Executor, count_workers, open_threads
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -128,15 +128,18 @@ def create_dataset(config: DatasetConfig) -> Dataset:
         config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
     )
     read = [*corpus.paths, *filter(None, (config.vocab_file, config.tokenizer_file))]
-    with open_record_set(
-        config.output_file,
-        inputs=read,
-        has_indexes=output_format.has_index,
-        overwrite=config.overwrite,
-        work_dir=config.work_dir,
-    ) as record_set:
+    with (
+        open_record_set(
+            config.output_file,
+            inputs=read,
+            has_indexes=output_format.has_index,
+            overwrite=config.overwrite,
+            work_dir=config.work_dir,
+        ) as record_set,
+        open_threads(budget.num_workers) as executor,
+    ):
         outputs, paths = record_set.outputs, record_set.paths
-        dataset = _make(config, output_format, corpus, tokenizer, outputs, paths, budget)
+        dataset = _make(config, output_format, corpus, tokenizer, outputs, paths, budget, executor)
         record_set.commit(dataset.manifest)
     return dataset
 
@@ -149,6 +152,7 @@ def _make(
     outputs: OutputSet,
     paths: Sequence[str],
     budget: MemoryBudget,
+    executor: Executor,
 ) -> Dataset:
     """Runs the stages; the shards are then there under hidden names."""
     stages: list[Stage] = []
@@ -160,7 +164,7 @@ def _make(
         vocabulary,
         os.path.join(outputs.work_dir, "tokens"),
         text=config.text,
-        num_workers=budget.num_workers,
+        executor=executor,
     )
     start = _note(stages, "read tokens" if corpus.prefix else "tokenize", start, tokens.num_bytes)
     spool_path = os.path.join(outputs.work_dir, "instances")
@@ -181,7 +185,7 @@ def _make(
         paths,
         max_rows_bytes=budget.max_rows_bytes,
         max_store_bytes=budget.max_store_bytes,
-        num_workers=budget.num_workers,
+        executor=executor,
     )
     _note(stages, "write records", start, sum(file.num_bytes for file in files))
     return Dataset(

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from bert_data import features
-from bert_data.engines.threads import count_workers, ordered_map
 from bert_data.progress import progress
 from bert_data.records.labelled_examples import (
     ONE,
@@ -36,6 +35,7 @@ from bert_data.text.labelled import (
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer
+from bert_data.work import count_workers, open_threads
 
 _CHUNK_CHARACTERS, _CHUNK_TEXTS = 1 << 20, 1 << 12
 
@@ -183,9 +183,10 @@ def _fill_spool(
     with (
         open(spool.path, "wb") as file,
         progress("write records", total=num_bytes, unit="B") as advance,
+        open_threads(count_workers(config.num_workers)) as executor,
     ):
         chunks = _cut(_rows(inputs, config, advance), numbers)
-        for made in ordered_map(make, chunks, num_workers=count_workers(config.num_workers)):
+        for made in executor.ordered_map(make, chunks):
             spool.add(file, made.data, made.ends, made.num_tokens)
             counts["num_texts"] += made.ends.size
             counts["num_sentences"] += made.num_sentences

@@ -20,7 +20,6 @@ import bert_data
 from bert_data import features
 from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet
-from bert_data.engines.threads import count_workers, ordered_map
 from bert_data.progress import progress
 from bert_data.records.manifest import ManifestFile
 from bert_data.records.parquet_writer import open_parquet_shard
@@ -29,6 +28,7 @@ from bert_data.records.sample_examples import encode_samples, sample_bytes
 from bert_data.records.sidecars import index_path, manifest_path
 from bert_data.records.tfrecord_writer import TFRecordWriter
 from bert_data.storage import OutputNames, OutputSet, expand_outputs, naming, refuse_existing
+from bert_data.work import count_workers, open_threads
 
 MANIFEST_FORMAT = "bert_data samples"
 
@@ -181,10 +181,13 @@ def _write_tfrecord(
 
     seq_length = dataset.config.seq_length
     chunks = _chunks(dataset, numbers, sample_bytes(seq_length), _CHUNK_BYTES)
-    encoded = ordered_map(encode, chunks, num_workers=count_workers(config.num_workers))
-    with outputs.open(path) as file, outputs.open(index_path(path)) as index_file:
+    with (
+        open_threads(count_workers(config.num_workers)) as executor,
+        outputs.open(path) as file,
+        outputs.open(index_path(path)) as index_file,
+    ):
         shard = TFRecordWriter(file, index_file, numbers.size, gzip=False)
-        for data, ends in encoded:
+        for data, ends in executor.ordered_map(encode, chunks):
             shard.add(data, ends, np.full(ends.size, seq_length, np.uint32))
             advance(ends.size)
         shard.finish()
@@ -206,12 +209,12 @@ def _write_parquet(
     schema = pa.schema([(name, pa.list_(kind)) for name, kind in _columns(pa)])
     row_bytes = 4 * len(SampleBatch._fields) * dataset.config.seq_length
     chunks = _chunks(dataset, numbers, row_bytes, _ROW_GROUP_BYTES)
-    made = ordered_map(dataset.batch, chunks, num_workers=count_workers(config.num_workers))
     with (
+        open_threads(count_workers(config.num_workers)) as executor,
         outputs.open(path) as file,
         open_parquet_shard(file, schema, description, group_rows=1) as shard,
     ):
-        for batch in made:  # each is a row group
+        for batch in executor.ordered_map(dataset.batch, chunks):  # each is a row group
             shard.add(_to_rows(pa, batch, schema))
             advance(batch.tokens.shape[0])
         shard.finish()

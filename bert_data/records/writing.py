@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.engines.threads import ordered_map
 from bert_data.objectives.making import Instances
 from bert_data.progress import progress
 from bert_data.records.formats import ShardFormat
@@ -22,6 +21,7 @@ from bert_data.records.manifest import ManifestFile
 from bert_data.records.spool import SlotRun, read_slots, slots_by_shard
 from bert_data.storage import OutputSet, naming
 from bert_data.tokens.store import TokenStore
+from bert_data.work import Executor
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ def write_shards(
     *,
     max_rows_bytes: int,
     max_store_bytes: int,
-    num_workers: int,
+    executor: Executor,
 ) -> tuple[ManifestFile, ...]:
     """Writes all records into shards.
 
@@ -55,7 +55,7 @@ def write_shards(
       paths: of the shards; record i goes to shard i mod len(paths).
       max_rows_bytes: of instances in memory at a time.
       max_store_bytes: of the store in memory at a time.
-      num_workers: >= 1. The files do not depend on it.
+      executor: encodes chunks, which stay in memory. The files do not depend on it.
 
     Returns:
       What the manifest says of each shard.
@@ -69,7 +69,7 @@ def write_shards(
     def encode(chunk: _Chunk) -> tuple[_Chunk, Any]:
         return chunk, shard_format.encode(chunk.rows, chunk.order)
 
-    made = ordered_map(encode, chunks, num_workers=num_workers)
+    made = executor.ordered_map(encode, chunks)
     files = []
     with progress("write records", total=num_records, unit="record") as advance:
         following = next(made, None)

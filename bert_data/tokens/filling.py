@@ -8,13 +8,13 @@ tokenizer takes them without a Python object a line.
 """
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from absl import logging
 
-from bert_data.engines.threads import ordered_map
 from bert_data.progress import progress
 from bert_data.text.documents import (
     SENTENCE,
@@ -33,6 +33,7 @@ from bert_data.tokens.store_format import DROP, StoreShape
 from bert_data.tokens.store_writer import FileSummary, fitting_ids
 from bert_data.tokens.tokenizer import FastTokenizer, TokenBlock, UndecodableLineError
 from bert_data.tokens.tokenizer_file import Tokenizer
+from bert_data.work import Executor, open_threads
 
 _NUM_SKIPPED_TOLD = 3
 
@@ -91,7 +92,7 @@ def fill_store(
     text: TextConfig | None = None,
     shape: StoreShape | None = None,
     dtype: np.dtype | None = None,
-    num_workers: int = 1,
+    executor: Executor | None = None,
 ) -> FilledStore:
     """Tokenizes files into a token store.
 
@@ -102,7 +103,7 @@ def fill_store(
       text: how the files are read.
       shape: of the sequences. Of lines, there are no empty documents, whatever it says.
       dtype: of the ids; None: `token_dtype` of the vocabulary's size.
-      num_workers: threads, >= 1. The store does not depend on it.
+      executor: tokenizes blocks of text; None: this thread. The store does not depend on it.
 
     Raises:
       ValueError: a line is not UTF-8 or a row has no text (and the configuration is strict), an id
@@ -115,7 +116,8 @@ def fill_store(
     if text_format.read_lines is not None:
         shape = dataclasses.replace(shape, empty_documents=DROP)
     dtype = dtype or token_dtype(tokenizer.num_ids)
-    results = _tokenize(spans, text_format, tokenizer, text, shape.level, num_workers)
+    executor = executor or open_threads(1)
+    results = _tokenize(spans, text_format, tokenizer, text, shape.level, executor)
     num_bytes = num_lines = num_unknown = num_replaced = num_skipped = 0
     with (
         StoreWriter(prefix, dtype, shape) as writer,
@@ -175,37 +177,37 @@ def _tokenize(
     tokenizer: Tokenizer,
     text: TextConfig,
     level: str,
-    num_workers: int,
+    executor: Executor,
 ) -> Iterator[_Tokenized]:
     if text_format.read_lines is not None:
         if isinstance(tokenizer, FastTokenizer):
-            return _tokenize_lines(spans, text_format.read_lines, tokenizer, text, num_workers)
+            return _tokenize_lines(spans, text_format.read_lines, tokenizer, text, executor)
         if level == SENTENCE:
             lines = read_texts(text_format.read_lines(spans), spans, text)
-            return ordered_map(
-                lambda each: _tokenize_texts(each, tokenizer), lines, num_workers=num_workers
-            )
-
-    def tokenize(block: DocumentBlock) -> _Tokenized:
-        documents = block.documents
-        if isinstance(tokenizer, FastTokenizer):
-            tokens = tokenizer.tokenize_block(block_lines(documents, level, text.language))
-        else:
-            tokens = tokenizer.tokenize_sequences(*block_sequences(documents, level, text.language))
-        return _Tokenized(
-            path=block.path,
-            tokens=tokens,
-            num_bytes=block.num_text_bytes(),
-            num_lines=block.num_rows,
-            num_file_bytes=block.num_file_bytes,
-            num_replaced=block.num_replaced,
-            skipped=block.skipped,
-        )
-
-    return ordered_map(tokenize, text_format.read(spans, text), num_workers=num_workers)
+            return executor.ordered_map(functools.partial(_tokenize_texts, tokenizer), lines)
+    tokenize = functools.partial(_tokenize_documents, tokenizer, level, text.language)
+    return executor.ordered_map(tokenize, text_format.read(spans, text))
 
 
-def _tokenize_texts(lines: TextLines, tokenizer: LibraryTokenizer) -> _Tokenized:
+def _tokenize_documents(
+    tokenizer: Tokenizer, level: str, language: str, block: DocumentBlock
+) -> _Tokenized:
+    if isinstance(tokenizer, FastTokenizer):
+        tokens = tokenizer.tokenize_block(block_lines(block.documents, level, language))
+    else:
+        tokens = tokenizer.tokenize_sequences(*block_sequences(block.documents, level, language))
+    return _Tokenized(
+        path=block.path,
+        tokens=tokens,
+        num_bytes=block.num_text_bytes(),
+        num_lines=block.num_rows,
+        num_file_bytes=block.num_file_bytes,
+        num_replaced=block.num_replaced,
+        skipped=block.skipped,
+    )
+
+
+def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized:
     texts = [text for text in lines.texts if text]
     is_text = np.array([bool(text) for text in lines.texts], np.bool_)
     ends = np.cumsum(is_text)[~is_text]
@@ -224,16 +226,11 @@ def _tokenize_lines(
     read: Callable[[Sequence[Span]], Iterator[LineBlock]],
     tokenizer: FastTokenizer,
     text: TextConfig,
-    num_workers: int,
+    executor: Executor,
 ) -> Iterator[_Tokenized]:
-    def tokenize(block: LineBlock) -> tuple[LineBlock, TokenBlock | UndecodableLineError]:
-        try:
-            return block, tokenizer.tokenize_block(block.data, encoding_errors=text.encoding_errors)
-        except UndecodableLineError as error:
-            return block, error
-
+    tokenize = functools.partial(_try_tokenizing_lines, tokenizer, text.encoding_errors)
     file, lines_in_file = -1, 0
-    for block, tokens in ordered_map(tokenize, read(spans), num_workers=num_workers):
+    for block, tokens in executor.ordered_map(tokenize, read(spans)):
         if block.file != file:
             file, lines_in_file = block.file, 0
         if isinstance(tokens, UndecodableLineError):
@@ -251,3 +248,13 @@ def _tokenize_lines(
             num_file_bytes=block.num_file_bytes,
             num_replaced=tokens.num_replaced,
         )
+
+
+def _try_tokenizing_lines(
+    tokenizer: FastTokenizer, encoding_errors: str, block: LineBlock
+) -> tuple[LineBlock, TokenBlock | UndecodableLineError]:
+    """A line that is not UTF-8 is a result, for only those before it tell its number."""
+    try:
+        return block, tokenizer.tokenize_block(block.data, encoding_errors=encoding_errors)
+    except UndecodableLineError as error:
+        return block, error

@@ -28,6 +28,7 @@ from bert_data.tokens.filling import fill_store
 from bert_data.tokens.store_format import CURATOR, DROP, MEGATRON, StoreShape, token_dtype
 from bert_data.tokens.store_notes import ENDINGS, StoreNotes, check_files, notes_path, read_notes
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
+from bert_data.work import open_threads
 
 _EDGE_BYTES = 1 << 16
 
@@ -246,7 +247,10 @@ def _make(config: StoreConfig, tokenizer: Tokenizer, job: _Job) -> MadeStore:
     start = time.monotonic()
     made_from = job.made_from(tokenizer)
     *data_paths, notes_file = job.paths
-    with OutputSet(job.prefix, job.paths, overwrite=config.overwrite) as outputs:
+    with (
+        OutputSet(job.prefix, job.paths, overwrite=config.overwrite) as outputs,
+        open_threads(config.num_workers) as executor,
+    ):
         prefix = os.path.join(outputs.work_dir, "store")
         filled = fill_store(
             job.spans,
@@ -255,7 +259,7 @@ def _make(config: StoreConfig, tokenizer: Tokenizer, job: _Job) -> MadeStore:
             text=config.text,
             shape=job.shape,
             dtype=token_dtype(tokenizer.num_ids, config.dtype_rule),
-            num_workers=config.num_workers,
+            executor=executor,
         )
         notes = StoreNotes(
             vocab_size=made_from["vocabulary"]["size"],

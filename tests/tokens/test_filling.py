@@ -13,6 +13,7 @@ from bert_data.tokens.filling import TokenCounts, fill_store
 from bert_data.tokens.store import open_store
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
+from bert_data.work import open_executor, open_threads
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +27,17 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(lines, "DEFAULT_BLOCK_BYTES", 9)
 
 
-def fill(folder: Path, tokenizer: FastTokenizer, contents: list[bytes], **options) -> TokenCounts:
+def fill(
+    folder: Path, tokenizer: FastTokenizer, contents: list[bytes], num_workers: int = 1, **options
+) -> TokenCounts:
     paths = []
     for number, content in enumerate(contents):
         path = folder / f"text{number}.txt"
         path.write_bytes(content)
         paths.append(str(path))
-    return fill_store(paths, tokenizer, str(folder / "store"), **options).counts
+    with open_threads(num_workers) as executor:
+        prefix = str(folder / "store")
+        return fill_store(paths, tokenizer, prefix, executor=executor, **options).counts
 
 
 def documents_of(folder: Path, tokenizer: FastTokenizer) -> list[list[str]]:
@@ -135,3 +140,19 @@ def test_neither_workers_nor_blocks_change_the_store(
         assert fill(other, tokenizer, contents, num_workers=3) == counts
     for ending in ("bin", "idx"):
         assert (one / f"store.{ending}").read_bytes() == (other / f"store.{ending}").read_bytes()
+
+
+def test_processes_make_the_same_store_as_threads(tmp_path, tokenizer, small_blocks):
+    """The stage calls an executor and does not care which one it is."""
+    contents = [b"ba\ndodo zzz\n\n" * 9, b"ki.\nba\n" * 9]
+    files = []
+    for open_workers in (open_threads, open_executor):
+        folder = tmp_path / open_workers.__name__
+        folder.mkdir()
+        paths = [folder / f"{number}.txt" for number in range(2)]
+        for path, content in zip(paths, contents, strict=True):
+            path.write_bytes(content)
+        with open_workers(2) as executor:
+            fill_store([*map(str, paths)], tokenizer, str(folder / "store"), executor=executor)
+        files.append([(folder / f"store.{ending}").read_bytes() for ending in ("bin", "idx")])
+    assert files[0] == files[1]

@@ -28,8 +28,8 @@ from bert_data.curation.running.ledger import join_ledgers
 from bert_data.curation.running.pipeline import Pipeline, describe_step
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.running.work_folder import WorkFolder, describe_work, fingerprint
-from bert_data.engines.processes import Processes
 from bert_data.storage import OutputSet, hidden_path
+from bert_data.work import open_executor
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -106,9 +106,9 @@ def curate(
         parent = Path(work_dir or hidden_path(name, "curation"))
         with (
             _kept_unless_done(parent, digest, own_parent=work_dir is None) as folder,
-            Processes(num_workers) as processes,
+            open_executor(num_workers) as executor,
         ):
-            run = Stages(pipeline, shards, folder, processes)
+            run = Stages(pipeline, shards, folder, executor)
             run.run_passes()
             files, written = run.write(output_format, paths, outputs.work_dir)
             for path, made in zip(paths, written, strict=True):

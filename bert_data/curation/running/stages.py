@@ -22,8 +22,8 @@ from bert_data.curation.running.spooled_shards import SpooledShard, forget, spoo
 from bert_data.curation.running.step_log import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.running.work_folder import LEDGER, OBSERVED, SPOOL, WorkFolder
 from bert_data.curation.step import CorpusStep
-from bert_data.engines.processes import Processes
 from bert_data.progress import progress
+from bert_data.work import Executor
 
 # Of what was read: what is added up over shards, and what is said of the first of its kind.
 _NUMBERS = ("num_rows", "num_replaced")
@@ -49,11 +49,11 @@ class Stages:
         pipeline: Pipeline,
         shards: Sequence[Shard],
         folder: WorkFolder,
-        processes: Processes,
+        executor: Executor,
     ) -> None:
         self._pipeline, self._folder = pipeline, folder
         self._shards: Sequence[Shard | SpooledShard] = shards  # what the next pass reads
-        self._processes = processes
+        self._executor = executor
         self._passes = plan_passes(pipeline.steps)
         self._seconds: dict[str, float] = {}
         self._ledgers: list[Path] = []
@@ -160,7 +160,7 @@ class Stages:
         total = sum(shard.num_bytes for shard in shards)
         work = functools.partial(run_pass, config)
         with progress(name, total=total, unit="B") as advance:
-            done = self._processes.ordered_map(work, shards)
+            done = self._executor.ordered_map(work, shards)
             for shard, _ in zip(shards, done, strict=True):
                 forget(shard)
                 advance(shard.num_bytes)
@@ -220,7 +220,7 @@ class Stages:
         )
         files = []
         with progress("writing", total=self.counts[-1].num_bytes, unit="B") as advance:
-            for file in self._processes.ordered_map(work, plans):
+            for file in self._executor.ordered_map(work, plans):
                 advance(file.num_text_bytes)
                 files.append(file)
         return files, [plan.made for plan in plans]

@@ -1,1 +1,0 @@
-"""Where work runs: this process or threads, for functions that release the GIL."""

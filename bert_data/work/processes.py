@@ -1,0 +1,232 @@
+"""The executor of processes: for tasks, which Python's own lock would keep from running in threads.
+
+    with Processes(3) as executor:
+        executor.ordered_map(run, tasks)  ->  run(tasks[0]), run(tasks[1]), ...
+
+The processes are spawned, so they share nothing with this one but files. Each is given the function
+once and then one item after the other; they stay for the next map, and end when this process does,
+however it ends.
+"""
+
+import collections
+import contextlib
+import dataclasses
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing import connection
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from bert_data.work.executor import Executor
+
+_IN_FLIGHT_A_WORKER = 16  # results are small, and none should wait for a long task before its own
+_GRACE_SECONDS = 5.0  # in which an interrupted worker removes what it has begun to write
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+Function = Callable[[Any], Any]
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class _Job:
+    """An item on its way, and what came of it."""
+
+    function: Function
+    item: Any
+    is_done: bool = False
+    result: Any = None
+    error: BaseException | None = None
+
+
+class Processes(Executor):
+    """Processes, started when there is work for more than one."""
+
+    def __init__(self, num_workers: int) -> None:
+        """Starts none yet.
+
+        Args:
+          num_workers: >= 1.
+        """
+        super().__init__(num_workers, _IN_FLIGHT_A_WORKER * num_workers)
+        self._workers: list[_Worker] = []
+        self._queue: collections.deque[_Job] = collections.deque()
+        self._has_failed = False
+
+    def __exit__(self, *_: object) -> None:
+        workers, self._workers = self._workers, []
+        _end(workers)
+
+    def _begin(self, function: Function, item: Any) -> _Job:
+        job = _Job(function, item)
+        self._queue.append(job)
+        if self._workers or len(self._queue) > 1:
+            while len(self._workers) < min(self.num_workers, len(self._queue) + self._num_busy()):
+                self._workers.append(_start())
+            self._give_out()
+        return job
+
+    def _finish(self, pending: _Job) -> Any:
+        if not (self._workers or pending.is_done):  # the only one, and not worth a process
+            self._queue.clear()
+            return pending.function(pending.item)
+        while not pending.is_done:
+            self._collect()
+        if pending.error is not None:
+            raise pending.error
+        return pending.result
+
+    def _end_map(self, unfinished: Iterable[Any]) -> None:
+        del unfinished  # the queue and the workers have them
+        self._queue.clear()
+        self._has_failed = False
+        if self._num_busy():
+            self.__exit__()
+
+    def _num_busy(self) -> int:
+        return sum(worker.job is not None for worker in self._workers)
+
+    def _give_out(self) -> None:
+        """Gives waiting jobs to workers that have none; what is behind a failure is not begun."""
+        for worker in self._workers:
+            if worker.job is None and self._queue and not self._has_failed:
+                job = self._queue.popleft()
+                try:
+                    worker.give(job)
+                except Exception as error:  # it cannot be pickled
+                    job.is_done, job.error, self._has_failed = True, error, True
+
+    def _collect(self) -> None:
+        """Waits until a worker is done with its job."""
+        busy = {worker.pipe: worker for worker in self._workers if worker.job is not None}
+        for pipe in connection.wait(list(busy)):
+            job = busy[pipe].take()  # type: ignore[index]
+            self._has_failed |= job.error is not None
+        self._workers = [worker for worker in self._workers if not worker.is_dead]
+        self._give_out()
+
+
+class _Worker:
+    """A process, and this end of the pipe to it."""
+
+    def __init__(self, process: BaseProcess, pipe: connection.Connection) -> None:
+        self.process, self.pipe = process, pipe
+        self.is_dead = False
+        self.job: _Job | None = None
+        self._function: Function | None = None  # that it has
+
+    def give(self, job: _Job) -> None:
+        new_function = None if job.function is self._function else job.function
+        message = pickle.dumps((new_function, job.item))
+        self.job, self._function = job, job.function
+        with contextlib.suppress(BrokenPipeError):  # it has died: `take` tells
+            self.pipe.send_bytes(message)
+
+    def take(self) -> _Job:
+        """Its job, done."""
+        assert self.job is not None
+        job, self.job = self.job, None
+        job.is_done = True
+        try:
+            job.result, job.error, note = pickle.loads(self.pipe.recv_bytes())
+        except (EOFError, ConnectionResetError):
+            self.process.join()
+            self.is_dead = True
+            job.error = ChildProcessError(_describe_end(self.process.exitcode))
+            return job
+        if job.error is not None:  # pickling an exception drops its notes
+            job.error.add_note(note)
+        return job
+
+
+def _describe_end(exit_code: int | None) -> str:
+    if exit_code is not None and exit_code < 0:
+        name = signal.Signals(-exit_code).name
+        hint = "; the system does that when memory is short" if name == "SIGKILL" else ""
+        return f"a worker process was ended by {name}{hint}"
+    return f"a worker process ended by itself, with exit status {exit_code}"
+
+
+def _start() -> _Worker:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs,), daemon=True)
+    # A new process inherits the mask: what comes before it is ready for signals has to wait.
+    earlier = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _end(workers: Iterable[_Worker]) -> None:
+    """Ends idle workers, and interrupts the others so that they can remove what is not whole."""
+    for worker in workers:
+        if worker.job is None:
+            worker.process.kill()
+        else:
+            worker.process.terminate()
+    for worker in workers:
+        worker.process.join(_GRACE_SECONDS)
+        worker.process.kill()
+        worker.process.join()
+        worker.process.close()
+        worker.pipe.close()
+
+
+def _work(pipe: connection.Connection) -> None:
+    """What a process does: an item in, a result or an error out, until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it, too, and ends this process
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _interrupt)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        with contextlib.suppress(EOFError, ConnectionResetError, BrokenPipeError):
+            for answer in _answers(pipe):
+                pipe.send_bytes(answer)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _interrupt(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _answers(pipe: connection.Connection) -> Iterator[bytes]:
+    """For each item that comes, pickled: (result, None, "") or (None, error, traceback)."""
+    function: Function = repr
+    while True:
+        message = pipe.recv_bytes()
+        try:
+            new_function, item = pickle.loads(message)
+            function = new_function or function
+            answer = pickle.dumps((function(item), None, ""))
+        except Exception as error:
+            answer = _pickle_error(error)
+        yield answer
+
+
+def _pickle_error(error: Exception) -> bytes:
+    note = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
+    try:
+        answer = pickle.dumps((None, error, note))
+        pickle.loads(answer)  # some cannot be made from what is pickled of them
+    except Exception:
+        shown = "".join(traceback.format_exception_only(error)).strip()
+        return pickle.dumps((None, RuntimeError(shown), note))
+    return answer
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    connection.wait([parent.sentinel])
+    os._exit(1)

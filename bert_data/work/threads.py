@@ -1,0 +1,40 @@
+"""The executor of threads: for functions that release the GIL, on items that lie in memory.
+
+with Threads(2) as executor:
+    executor.ordered_map(tokenize, blocks)
+"""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from bert_data.work.executor import Executor
+
+
+class Threads(Executor):
+    """Threads, started as there is work for them; functions need not be picklable."""
+
+    def __init__(self, num_workers: int, *, max_in_flight: int | None = None) -> None:
+        """Starts none yet.
+
+        Args:
+          num_workers: >= 1.
+          max_in_flight: see `Executor`; None: so many that no worker waits while the caller takes a
+            result in.
+        """
+        super().__init__(num_workers, max_in_flight or 2 * num_workers + 1)
+        self._pool = ThreadPoolExecutor(num_workers, thread_name_prefix="bert_data")
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def _begin(self, function: Callable[[Any], Any], item: Any) -> Future[Any]:
+        return self._pool.submit(function, item)
+
+    def _finish(self, pending: Future[Any]) -> Any:
+        return pending.result()
+
+    def _end_map(self, unfinished: Iterable[Any]) -> None:
+        for pending in unfinished:
+            if isinstance(pending, Future):
+                pending.cancel()

@@ -1,0 +1,175 @@
+"""The contract that every executor keeps, and what open_threads and open_executor give."""
+
+import functools
+import os
+import subprocess
+import sys
+import time
+import traceback
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_data.errors import CorruptDataError
+from bert_data.work import count_workers, open_executor, open_threads
+from bert_data.work.executor import InProcess
+from bert_data.work.processes import Processes
+from bert_data.work.threads import Threads
+
+EXECUTORS = {
+    "in process": InProcess,
+    "one thread": functools.partial(Threads, 1),
+    "threads": functools.partial(Threads, 3),
+    "one process": functools.partial(Processes, 1),
+    "processes": functools.partial(Processes, 3),
+}
+
+
+@pytest.fixture(scope="module", params=EXECUTORS)
+def executor(request):
+    """One executor for all tests: each map leaves it as it was."""
+    with EXECUTORS[request.param]() as workers:
+        yield workers
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def fail_at(bad: frozenset[int], number: int) -> int:
+    if number in bad:
+        raise CorruptDataError("a.txt", number, "is bad")
+    return number
+
+
+def fail_late_at_first(number: int) -> int:
+    """The second item fails long before the first one does."""
+    if number == 0:
+        while not os.path.exists(os.environ["SECOND_HAS_FAILED"]):
+            time.sleep(0.001)
+    else:
+        open(os.environ["SECOND_HAS_FAILED"], "w").close()
+    raise ValueError(f"item {number}")
+
+
+def touch(path: str) -> str:
+    open(path, "w").close()
+    return path
+
+
+def items_then_error(number: int):
+    yield from range(number)
+    raise RuntimeError("no more")
+
+
+@given(st.lists(st.integers(), max_size=40))
+def test_results_come_in_the_order_of_the_items(executor, items):
+    assert list(executor.ordered_map(double, items)) == [2 * item for item in items]
+
+
+def test_items_are_read_as_results_are_taken(executor):
+    num_read = 0
+
+    def items():
+        nonlocal num_read
+        for item in range(1000):
+            num_read += 1
+            yield item
+
+    results = executor.ordered_map(double, items())
+    for taken in range(100):
+        assert next(results) == 2 * taken
+        assert num_read <= taken + executor._max_in_flight
+    results.close()
+    assert num_read < 200
+
+
+@settings(max_examples=15)  # processes that are at work are started anew after an error
+@given(st.frozensets(st.integers(0, 30), min_size=1))
+def test_the_first_error_in_the_order_of_the_items_comes_at_its_turn(executor, bad):
+    results = executor.ordered_map(functools.partial(fail_at, bad), range(31))
+    for number in range(min(bad)):
+        assert next(results) == number
+    with pytest.raises(CorruptDataError) as caught:
+        next(results)
+    assert caught.value.offset == min(bad)
+    told = "".join(traceback.format_exception(caught.value))
+    assert "in fail_at" in told
+    assert list(results) == []
+
+
+def test_a_later_error_waits_for_an_earlier_item(executor, tmp_path):
+    if executor.num_workers == 1:
+        pytest.skip("the second item cannot fail before the first one with one worker")
+    os.environ["SECOND_HAS_FAILED"] = str(tmp_path / "failed")
+    try:
+        with pytest.raises(ValueError, match="item 0"), _new(executor) as workers:
+            list(workers.ordered_map(fail_late_at_first, range(2)))
+    finally:
+        del os.environ["SECOND_HAS_FAILED"]
+
+
+def _new(executor):
+    """Another of the kind, whose processes see the environment as it is now."""
+    return type(executor)(executor.num_workers)
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_an_error_of_the_items_comes_after_the_results_before_it(executor, number):
+    results = executor.ordered_map(double, items_then_error(number))
+    assert [next(results) for _ in range(number)] == [2 * n for n in range(number)]
+    with pytest.raises(RuntimeError, match="no more"):
+        next(results)
+
+
+def test_what_is_far_behind_an_error_is_not_begun(executor, tmp_path):
+    paths = [str(tmp_path / str(number)) for number in range(500)]
+    paths[3] = str(tmp_path / "missing/3")
+    with pytest.raises(FileNotFoundError):
+        list(executor.ordered_map(touch, paths))
+    begun = {int(path.name) for path in tmp_path.iterdir()}
+    assert {0, 1, 2} <= begun
+    assert max(begun) < 3 + executor._max_in_flight
+
+
+def test_a_map_that_is_let_go_of_leaves_the_executor_as_it_was(executor, tmp_path):
+    for _ in range(2):
+        results = executor.ordered_map(double, range(1000))
+        assert next(results) == 0
+        results.close()
+    assert list(executor.ordered_map(double, range(9))) == [2 * n for n in range(9)]
+
+
+def test_what_stops_a_generator_is_an_error_as_any_other(executor):
+    with pytest.raises(RuntimeError):
+        list(executor.ordered_map(next, [iter([]), iter([])]))
+
+
+@pytest.mark.parametrize("open_workers", [open_threads, open_executor])
+def test_one_worker_is_the_caller_itself(open_workers):
+    with open_workers(1) as workers:
+        assert isinstance(workers, InProcess)
+    with open_workers(2) as workers:
+        assert workers.num_workers == 2
+
+
+def test_count_workers():
+    assert count_workers(3) == 3
+    assert count_workers(0) == len(os.sched_getaffinity(0))
+    with pytest.raises(
+        ValueError, match=r"^num_workers is -1; 0 \(all cores\) or more is allowed$"
+    ):
+        count_workers(-1)
+
+
+def test_processes_are_imported_only_when_they_are_used(checkout):
+    program = (
+        "import sys; from bert_data.work import open_executor, open_threads\n"
+        "with open_executor(1) as e: list(e.ordered_map(str, [1, 2]))\n"
+        "print('multiprocessing' in sys.modules, 'concurrent' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=checkout, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False False\n"

@@ -1,0 +1,174 @@
+"""What is true of processes beyond the contract of all executors (test_executor.py)."""
+
+import functools
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bert_data.work.processes import Processes
+
+
+def process_of(_: object) -> int:
+    return os.getpid()
+
+
+def die_at(bad: int, number: int) -> int:
+    if number == bad:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def exit_at(bad: int, number: int) -> int:
+    if number == bad:
+        os._exit(7)
+    return number
+
+
+def fail_oddly(kind: str) -> object:
+    if kind == "result":
+        return lambda: 1
+    if kind == "making":
+        raise NeedsTwo("odd", 2)
+    error = ValueError("odd")
+    error.odd = lambda: 1
+    raise error
+
+
+class NeedsTwo(Exception):
+    """Cannot be made from what is pickled of it."""
+
+    def __init__(self, one: str, two: int) -> None:
+        super().__init__(f"{one} {two}")
+
+
+class CannotBeRead:
+    """Pickled well, but not to be made again."""
+
+    def __reduce__(self):
+        return _refuse, ()
+
+
+def _refuse() -> None:
+    raise KeyError("cannot be read")
+
+
+def test_processes_stay_for_the_next_map():
+    with Processes(2) as processes:
+        first = set(processes.ordered_map(process_of, range(9)))
+        assert os.getpid() not in first and len(first) <= 2
+        assert set(processes.ordered_map(process_of, range(9))) <= first
+        with pytest.raises(ChildProcessError):
+            list(processes.ordered_map(functools.partial(die_at, 3), range(9)))
+        second = set(processes.ordered_map(process_of, range(9)))
+        assert os.getpid() not in second and not first <= second
+
+
+def test_a_single_item_is_not_worth_a_process():
+    with Processes(3) as processes:
+        assert list(processes.ordered_map(process_of, [3])) == [os.getpid()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [("error", "ValueError: odd"), ("making", "NeedsTwo: odd 2"), ("result", "fail_oddly.*lambda")],
+)
+def test_what_cannot_be_pickled_is_told(kind, sentence):
+    with Processes(2) as processes, pytest.raises(Exception, match=sentence) as caught:
+        list(processes.ordered_map(fail_oddly, [kind] * 3))
+    assert "In a worker process:" in caught.value.__notes__[0]
+
+
+def test_an_item_that_cannot_be_pickled_is_an_error_at_its_turn():
+    with Processes(2) as processes:
+        results = processes.ordered_map(str, [1, 2, lambda: 3, 4])
+        assert [next(results), next(results)] == ["1", "2"]
+        with pytest.raises(Exception, match="lambda"):
+            next(results)
+        with pytest.raises(KeyError, match="cannot be read"):
+            list(processes.ordered_map(str, [1, CannotBeRead()]))
+
+
+def test_the_death_of_a_worker_is_told():
+    with Processes(2) as processes:
+        with pytest.raises(ChildProcessError, match="ended by SIGKILL; the system"):
+            list(processes.ordered_map(functools.partial(die_at, 5), range(9)))
+        with pytest.raises(ChildProcessError, match="by itself, with exit status 7"):
+            list(processes.ordered_map(functools.partial(exit_at, 0), range(9)))
+
+
+PROGRAM = """
+import os, signal, sys, time
+from pathlib import Path
+from bert_data.cli import entry
+from bert_data.work import open_executor
+
+def wait(number):
+    begun = Path(f"begun-{os.getpid()}")
+    begun.touch()
+    try:
+        os.write(1, f"{os.getpid()}\\n".encode())
+        while True:
+            time.sleep(60)
+    finally:
+        begun.unlink()
+
+def main(argv):
+    with open_executor(2) as executor:
+        list(executor.ordered_map(wait, range(4)))
+
+if __name__ == "__main__":
+    entry.run(main)
+"""
+
+
+@pytest.fixture
+def waiting(checkout, tmp_path):
+    """A command whose two workers wait for ever, and their ids; their folder is tmp_path."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    with subprocess.Popen(
+        [sys.executable, str(program)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as parent:
+        assert parent.stdout is not None
+        workers = {int(parent.stdout.readline()) for _ in range(2)}
+        assert len(workers) == 2 and parent.pid not in workers
+        yield parent, workers
+        parent.kill()
+
+
+@pytest.mark.parametrize("to_all", [False, True], ids=["parent", "group"])
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT", "SIGTERM", "SIGHUP"])
+def test_workers_end_with_their_parent(waiting, tmp_path, name, to_all):
+    """The pipe that they hold as standard output is at its end only when all have gone."""
+    parent, _ = waiting
+    number = signal.Signals[name]
+    (os.killpg if to_all else os.kill)(parent.pid, number)
+    assert parent.stdout.read() == b""
+    stderr = parent.stderr.read().decode()
+    if name == "SIGKILL":
+        assert parent.wait() == -signal.SIGKILL
+    else:
+        assert parent.wait() == 128 + number
+        assert stderr == f"program: error: stopped by {name}\n"
+        assert not list(Path(tmp_path).glob("begun-*"))  # workers have cleaned up
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_the_end_of_one_worker_ends_the_command(waiting, tmp_path, name):
+    parent, workers = waiting
+    killed = workers.pop()
+    os.kill(killed, signal.Signals[name])
+    stderr = parent.stderr.read().decode()
+    assert parent.wait() == 1
+    assert f"program: error: a worker process was ended by {name}" in stderr
+    left = [f"begun-{killed}"] if name == "SIGKILL" else []
+    assert [path.name for path in Path(tmp_path).glob("begun-*")] == left
