@@ -85,8 +85,8 @@ def character_classes() -> NDArray[np.uint8]:
     classes = np.full(_NUM_CODE_POINTS, SYMBOL, np.uint8)
     of_category, category = _OF_CATEGORY, unicodedata.category
     for part in (range(0x40000), range(0xE0000, 0xE1000)):
-        found = (of_category.get(category(char), SYMBOL) for char in map(chr, part))
-        classes[part.start : part.stop] = np.fromiter(found, np.uint8, len(part))
+        part_classes = (of_category.get(category(char), SYMBOL) for char in map(chr, part))
+        classes[part.start : part.stop] = np.fromiter(part_classes, np.uint8, len(part))
     # The category leaves few undecided: those in ranges, and by name.
     for first, last in _UNSPACED:
         of_range = classes[first : last + 1]

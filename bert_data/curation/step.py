@@ -189,11 +189,11 @@ def make_step(name: str, parameters: dict[str, Any]) -> Step:
     if missing:
         raise ValueError(f"step {name} needs the parameter {missing[0]!r}")
     kinds = typing.get_type_hints(steps[name])
-    given = {key: as_field(kinds[key], value) for key, value in parameters.items()}
-    refusals = [find_refusal(key, kinds[key], value) for key, value in given.items()]
+    values = {key: as_field(kinds[key], value) for key, value in parameters.items()}
+    refusals = [find_refusal(key, kinds[key], value) for key, value in values.items()]
     refusal = next(filter(None, refusals), None)
     try:
-        step = steps[name](**given)
+        step = steps[name](**values)
     except ValueError as error:  # whose message is more specific
         raise ValueError(f"step {name}: {error}") from None
     except TypeError as error:

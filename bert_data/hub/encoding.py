@@ -103,11 +103,11 @@ def load_encoder(checkpoint: Checkpoint, config: BertConfig) -> EncoderObject:
     for name, variable in {**weights, **head_weights}.items():
         variable.assign(checkpoint.read(name))
     run = _encoding(encoder, config)
-    made = EncoderObject(run, INPUTS, weights)
+    exported = EncoderObject(run, INPUTS, weights)
     if head is not None:
         scoring = _scoring(run, head, encoder)
-        made.mlm = EncoderObject(scoring, (*INPUTS, _POSITIONS), {**weights, **head_weights})
-    return made
+        exported.mlm = EncoderObject(scoring, (*INPUTS, _POSITIONS), {**weights, **head_weights})
+    return exported
 
 
 def _named(layer: keras.layers.Layer) -> dict[str, keras.Variable]:

@@ -176,8 +176,8 @@ def bert_config(source: "LabelledSource") -> "BertConfig":
         ("type_vocab_size", source.num_texts),
     ):
         if getattr(config, name) < least:
-            given = f"{name} is {getattr(config, name)} in {_BERT_CONFIG_FILE.value}"
-            raise ValueError(f"{given}; the records need {least}")
+            setting = f"{name} is {getattr(config, name)} in {_BERT_CONFIG_FILE.value}"
+            raise ValueError(f"{setting}; the records need {least}")
     return config
 
 
@@ -199,9 +199,9 @@ def train(model: "TextClassifier", source: "LabelledSource") -> None:
     num_epochs, start = _NUM_EPOCHS.value, time.monotonic()
 
     def tell(epoch: int, logs: dict[str, float]) -> None:
-        told = ", ".join(f"{name} {value:.4f}" for name, value in logs.items())
+        metrics = ", ".join(f"{name} {value:.4f}" for name, value in logs.items())
         seconds = time.monotonic() - start
-        logging.info("epoch %d of %d: %s, %.1f s so far", epoch + 1, num_epochs, told, seconds)
+        logging.info("epoch %d of %d: %s, %.1f s so far", epoch + 1, num_epochs, metrics, seconds)
 
     model.fit(
         read_labelled_batches(source),

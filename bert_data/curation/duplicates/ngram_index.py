@@ -44,9 +44,9 @@ class NgramIndex:
 
     def find(self, ngrams: NDArray[np.uint64]) -> NDArray[np.int32]:
         """Return the group of each n-gram, or -1: int32 [n-grams]."""
-        found = np.empty(len(ngrams), np.int32)
-        look_up(ngrams, self.slots, self.groups, found)
-        return found
+        groups = np.empty(len(ngrams), np.int32)
+        look_up(ngrams, self.slots, self.groups, groups)
+        return groups
 
 
 def write_index(folder: Path, ngrams: Iterable[tuple[str, NDArray[np.uint64]]]) -> None:
@@ -74,8 +74,8 @@ def write_index(folder: Path, ngrams: Iterable[tuple[str, NDArray[np.uint64]]]) 
     fill_slots(keys, group, slots, slot_groups)
     np.save(folder / "slots.npy", slots)
     np.save(folder / "groups.npy", slot_groups)
-    told = [[names[member] for member in members] for members in groups]
-    (folder / "files.json").write_text(json.dumps(told), encoding="utf-8")
+    names_of_groups = [[names[member] for member in members] for members in groups]
+    (folder / "files.json").write_text(json.dumps(names_of_groups), encoding="utf-8")
 
 
 def open_index(folder: Path) -> NgramIndex:

@@ -86,12 +86,12 @@ def take_priority(step: Any) -> None:
     Raises:
       ValueError: it is not a list of names, or names one twice.
     """
-    given = (step.priority,) if isinstance(step.priority, str) else step.priority
-    if not isinstance(given, tuple | list) or not all(isinstance(name, str) for name in given):
-        raise ValueError(f"priority is {given!r}; it must be a list of names of data sets")
-    if len(set(given)) < len(given):
-        raise ValueError(f"priority is {', '.join(given)}; it may name each data set once")
-    object.__setattr__(step, "priority", tuple(given))
+    names = (step.priority,) if isinstance(step.priority, str) else step.priority
+    if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"priority is {names!r}; it must be a list of names of data sets")
+    if len(set(names)) < len(names):
+        raise ValueError(f"priority is {', '.join(names)}; it may name each data set once")
+    object.__setattr__(step, "priority", tuple(names))
 
 
 def check_priority(priority: Sequence[str], names: Sequence[str]) -> None:

@@ -82,7 +82,7 @@ def estimate(
     probability = np.where(predicted, discount * len(words) / total / predicted.sum(), 0.0)
     probability[words.astype(np.int64)] += (word_counts - discount) / total
     word_weights = np.ones(num_ids)
-    keys, found = [], []
+    keys, counts_of_keys = [], []
     contexts: list[tuple[NDArray[np.uint64], NDArray[np.float64]]] = []
     lower_keys, lower = np.arange(num_ids, dtype=np.uint64), probability
     for level, (grams, gram_counts) in enumerate(levels[1:], 1):
@@ -99,11 +99,11 @@ def estimate(
         else:
             contexts.append((grams[starts] >> bits, weights))
         keys.append(grams)
-        found.append(own)
+        counts_of_keys.append(own)
         lower_keys, lower = grams, own
     all_keys = np.unique(np.concatenate([*keys, *(each for each, _ in contexts)]))
     probabilities, all_weights = np.zeros(len(all_keys)), np.ones(len(all_keys))
-    for grams, own in zip(keys, found, strict=True):
+    for grams, own in zip(keys, counts_of_keys, strict=True):
         probabilities[np.searchsorted(all_keys, grams)] = own
     for grams, weights in contexts:
         all_weights[np.searchsorted(all_keys, grams)] = weights

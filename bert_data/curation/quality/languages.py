@@ -123,8 +123,8 @@ def unspaced_language(words: Words) -> str:
     }
     if counts["ja"] > _MIN_KANA * (counts["zh"] + counts["ja"]):
         counts["ja"] += counts["zh"]
-    found = max(counts, key=lambda language: counts[language])
-    return found if counts[found] else _OTHER_UNSPACED
+    likeliest = max(counts, key=lambda language: counts[language])
+    return likeliest if counts[likeliest] else _OTHER_UNSPACED
 
 
 def is_syllabic(words: Words) -> bool:

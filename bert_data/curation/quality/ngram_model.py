@@ -115,10 +115,10 @@ def find_ids(
     hashes: NDArray[np.uint64], slots: NDArray[np.uint64], ids: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     """Return the ids of words by their hashes; `UNKNOWN` for words without an id."""
-    found = np.empty(len(hashes), np.int32)
-    look_up(hashes, slots, ids, found)
-    found[found == NONE] = UNKNOWN
-    return found
+    ids_of_hashes = np.empty(len(hashes), np.int32)
+    look_up(hashes, slots, ids, ids_of_hashes)
+    ids_of_hashes[ids_of_hashes == NONE] = UNKNOWN
+    return ids_of_hashes
 
 
 def train_model(
@@ -157,20 +157,20 @@ def train_model(
         logging.info(
             "%d rare n-grams are forgotten; a larger max_ngrams keeps them", counter.num_forgotten
         )
-    found = estimate(*counter.counts(), config.order, FIRST_WORD + len(hashes))
-    table_slots = make_slots(len(found.ngrams))
+    estimates = estimate(*counter.counts(), config.order, FIRST_WORD + len(hashes))
+    table_slots = make_slots(len(estimates.ngrams))
     table = Table(
         slots=table_slots,
         probabilities=np.zeros(len(table_slots), np.float32),
         weights=np.ones(len(table_slots), np.float32),
-        word_probabilities=found.word_probabilities.astype(np.float32),
-        word_weights=found.word_weights.astype(np.float32),
+        word_probabilities=estimates.word_probabilities.astype(np.float32),
+        word_weights=estimates.word_weights.astype(np.float32),
     )
-    fill_table(found.ngrams, found.probabilities, found.weights, table)
+    fill_table(estimates.ngrams, estimates.probabilities, estimates.weights, table)
     for name, values in {**table._asdict(), "word_slots": slots, "word_ids": ids}.items():
         np.save(folder / f"{name}.npy", values)
     (folder / "model.json").write_text(json.dumps({"order": config.order}), encoding="utf-8")
-    return len(hashes), len(found.ngrams)
+    return len(hashes), len(estimates.ngrams)
 
 
 def open_model(folder: Path) -> NgramModel:

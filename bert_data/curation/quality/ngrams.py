@@ -44,8 +44,8 @@ def ngram_characters(
     out = np.zeros(len(top_orders) + len(repeated_orders), np.int64)
     orders = np.concatenate([top_orders, repeated_orders])
     _measure(hashes, lengths, orders, len(top_orders), spaces, slots, counts, out)
-    found = out.tolist()
-    return found[: len(top_orders)], found[len(top_orders) :]
+    characters = out.tolist()
+    return characters[: len(top_orders)], characters[len(top_orders) :]
 
 
 @inner

@@ -85,8 +85,8 @@ def _sections(done: Curation) -> Iterator[str]:
         yield f"<h3>{html.escape(counts.label)}</h3>"
         if labelled is not None:
             parameters = describe_step(labelled.step)
-            told = ", ".join(f"{name}={_short(value)}" for name, value in parameters.items())
-            yield f"<p><code>{html.escape(told or 'no parameters')}</code></p>"
+            settings = ", ".join(f"{name}={_short(value)}" for name, value in parameters.items())
+            yield f"<p><code>{html.escape(settings or 'no parameters')}</code></p>"
         if counts.rejected:
             ordered = sorted(counts.rejected.items(), key=lambda item: (-item[1], item[0]))
             rows = [

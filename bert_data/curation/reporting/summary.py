@@ -87,18 +87,18 @@ def rate(all_counts: Sequence[StepCounts], number: int) -> str:
 def named(counts: Mapping[str, int], max_named: int = _MAX_NAMED) -> str:
     """Format counts by name, the largest first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    told = [f"{name} {count:,}" for name, count in ordered[:max_named]]
-    return ", ".join([*told, "..."] if len(ordered) > max_named else told)
+    parts = [f"{name} {count:,}" for name, count in ordered[:max_named]]
+    return ", ".join([*parts, "..."] if len(ordered) > max_named else parts)
 
 
 def percent(part: int, whole: int) -> str:
     """Format a share; only the whole is shown as 100%, and only nothing as 0%."""
     if not whole:
         return "none"
-    told = f"{100 * part / whole:.1f}%"
-    if told == "100.0%" and part < whole:
+    rounded = f"{100 * part / whole:.1f}%"
+    if rounded == "100.0%" and part < whole:
         return ">99.9%"
-    return "<0.1%" if told == "0.0%" and part else told
+    return "<0.1%" if rounded == "0.0%" and part else rounded
 
 
 def _row(name: str, value: str) -> str:

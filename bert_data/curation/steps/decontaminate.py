@@ -124,9 +124,9 @@ class Decontaminate(DocumentStep):
         for path, texts in self._sets().items():
             ngrams, num_texts, num_short = [], 0, 0
             for text in texts:
-                found = ngrams_of(folded_words(split_words(text)), self.ngram_size)
-                num_texts, num_short = num_texts + 1, num_short + (len(found) == 0)
-                ngrams.append(found)
+                hashes = ngrams_of(folded_words(split_words(text)), self.ngram_size)
+                num_texts, num_short = num_texts + 1, num_short + (len(hashes) == 0)
+                ngrams.append(hashes)
             if num_short == num_texts:
                 raise ValueError(
                     f"evaluation set {path} has no text of {self.ngram_size} words; a smaller"
@@ -158,12 +158,12 @@ class Decontaminate(DocumentStep):
         counted: Counter[str] = Counter()
         for group, number in zip(*np.unique(groups[hits], return_counts=True), strict=True):
             counted.update({matches_of(path): int(number) for path in index.files[group]})
-        told = Measured(
+        first_match = Measured(
             MATCHED_NGRAM, matched[:_TOLD_CHARACTERS], ", ".join(index.files[groups[hits[0]]])
         )
         runs = runs_of_marked(covered)
         pieces = self._pieces(words, plain, runs)
-        measured = (*self._measured(float(covered.mean()), len(pieces)), told)
+        measured = (*self._measured(float(covered.mean()), len(pieces)), first_match)
         if self.action == _CUT:
             text = "\n".join(document.text[begin:end].strip() for begin, end in pieces)
             return Verdict(document.with_text(text), measured, {"matches": len(runs)}, counted)

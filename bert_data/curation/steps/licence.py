@@ -57,12 +57,12 @@ class Licence(DocumentStep):
 
     def judge(self, document: Document) -> Verdict:
         """Compare the licences of a document with the list."""
-        told = self._told(document)
-        if not told:
+        names = self._told(document)
+        if not names:
             is_rejected = self.unknown == REJECT
             return Verdict(document, (self._measured("none", is_rejected),), counted={_UNTOLD: 1})
-        is_rejected = not all(self._is_allowed(each) for each in told)
-        measured = self._measured(", ".join(told), is_rejected)
+        is_rejected = not all(self._is_allowed(each) for each in names)
+        measured = self._measured(", ".join(names), is_rejected)
         return Verdict(document, (measured,), counted={} if is_rejected else {_ALLOWED: 1})
 
     def _measured(self, licences: str, is_rejected: bool) -> Measured:
@@ -73,9 +73,9 @@ class Licence(DocumentStep):
         for field in self.fields:
             value = document.fields.get(field)
             values = value if isinstance(value, list | tuple) else [value]
-            told = [each for each in values if isinstance(each, str) and normal_licence(each)]
-            if told:
-                return told
+            names = [each for each in values if isinstance(each, str) and normal_licence(each)]
+            if names:
+                return names
         return list(find_licences(document.text)) if self.from_text else []
 
     def _is_allowed(self, expression: str) -> bool:

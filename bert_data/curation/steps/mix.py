@@ -141,17 +141,17 @@ class Mix(CorpusStep):
         return f"too few documents to reach these shares of {self.unit}: {', '.join(missed)}"
 
 
-def numbers_by_name(field: str, given: Any) -> dict[str, Any]:
+def numbers_by_name(field: str, entries: Any) -> dict[str, Any]:
     """Return {"a": 1} for ("a:1",), for {"a:1": None}, as YAML reads "a:1", and for itself.
 
     Raises:
       ValueError: the value has another form.
     """
-    if isinstance(given, str):
-        given = (given,)
-    if not isinstance(given, Mapping | tuple | list):
-        raise ValueError(f"{field} is {given!r}; NAME: NUMBER is needed")
-    pairs = given.items() if isinstance(given, Mapping) else [(each, None) for each in given]
+    if isinstance(entries, str):
+        entries = (entries,)
+    if not isinstance(entries, Mapping | tuple | list):
+        raise ValueError(f"{field} is {entries!r}; NAME: NUMBER is needed")
+    pairs = entries.items() if isinstance(entries, Mapping) else [(each, None) for each in entries]
     numbers: dict[str, Any] = {}
     for name, value in pairs:
         if value is None and isinstance(name, str) and ":" in name:

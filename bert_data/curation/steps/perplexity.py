@@ -122,10 +122,10 @@ class Perplexity(CorpusStep):
             measured = [measure("max_percentile", percentile, self.max_percentile)]
             if self.max_perplexity is not None:
                 measured.append(measure("max_perplexity", value, self.max_perplexity))
-            told = document.with_fields(
+            labelled = document.with_fields(
                 perplexity=value, perplexity_bucket=self._bucket(percentile)
             )
-            yield Verdict(told, tuple(measured))
+            yield Verdict(labelled, tuple(measured))
 
     def _bucket(self, percentile: float) -> str:
         if percentile < self.head_percentile:

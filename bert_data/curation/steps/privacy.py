@@ -95,11 +95,11 @@ class Privacy(DocumentStep):
 
     def judge(self, document: Document) -> Verdict:
         """Look for each kind, and treat what is found."""
-        found = self.find(document.text)
-        if not found:
+        matches = self.find(document.text)
+        if not matches:
             return Verdict(document)
         edits: dict[str, int] = {}
-        for kind, _, _ in found:
+        for kind, _, _ in matches:
             edits[kind] = edits.get(kind, 0) + 1
         rejecting = tuple(
             Measured(kind, count, 0, failed=True)
@@ -108,7 +108,7 @@ class Privacy(DocumentStep):
         )
         if rejecting:
             return Verdict(document, rejecting)
-        return Verdict(document.with_text(self._treat(document.text, found)), edits=edits)
+        return Verdict(document.with_text(self._treat(document.text, matches)), edits=edits)
 
     def find(self, text: str) -> list[tuple[str, int, int]]:
         """(kind, start, end) of what is found, in the order of the text; none overlaps another."""
@@ -125,13 +125,13 @@ class Privacy(DocumentStep):
                 "chinese_mobile": find_chinese_mobiles,
                 "phone": lambda text: find_phones(text, self.regions),
             }
-        found = [
+        matches = [
             (start, end, order, kind)
             for order, kind in enumerate(PLACEHOLDERS)
             if kind in finders and getattr(self, kind) != KEEP
             for start, end in finders[kind](text)
         ]
-        return _without_overlaps(found)
+        return _without_overlaps(matches)
 
     def _treat(self, text: str, found: list[tuple[str, int, int]]) -> str:
         parts, done = [], 0

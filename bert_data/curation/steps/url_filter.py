@@ -96,8 +96,8 @@ class UrlFilter(DocumentStep):
             lists["allowed_domain_files"], parent_hosts(address.host)
         ):
             return Verdict(document, counted=seen | {"allowed_domain_files": 1})
-        found = _find_listed(lists, address)
-        measured = [Measured(rule, what, _LISTED, failed=True) for rule, what in found.items()]
+        listed = _find_listed(lists, address)
+        measured = [Measured(rule, what, _LISTED, failed=True) for rule, what in listed.items()]
         measured += self._measure_words(address)
         return Verdict(document, tuple(measured), counted=seen)
 
@@ -129,15 +129,15 @@ class UrlFilter(DocumentStep):
 
 def _find_listed(lists: Lists, address: Address) -> dict[str, str]:
     """The entries of blocklists that an address is below, by the list."""
-    found = {}
+    listed = {}
     for rule, candidates in (
         ("blocked_domain_files", parent_hosts(address.host)),
         ("blocked_url_files", parent_addresses(address)),
     ):
         entry = find_entry(lists[rule], candidates) if rule in lists else None
         if entry is not None:
-            found[rule] = entry
-    return found
+            listed[rule] = entry
+    return listed
 
 
 @functools.cache

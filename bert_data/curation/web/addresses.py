@@ -69,9 +69,9 @@ def registered_domain(host: str) -> str:
     """
     if is_ip_address(host):
         return host
-    found = _extractor()(host)
-    if found.suffix:
-        return found.top_domain_under_public_suffix
+    extracted = _extractor()(host)
+    if extracted.suffix:
+        return extracted.top_domain_under_public_suffix
     parts = host.split(".")
     return ".".join(parts[-2:]) if len(parts) > 1 else ""
 
@@ -83,8 +83,8 @@ def is_public_suffix(host: str) -> bool:
 
 def has_known_suffix(host: str) -> bool:
     """Whether a host lies below a suffix of the list, so that it could be registered."""
-    found = _extractor()(host)
-    return bool(found.suffix and found.domain)
+    parts = _extractor()(host)
+    return bool(parts.suffix and parts.domain)
 
 
 def is_ip_address(host: str) -> bool:

@@ -61,9 +61,9 @@ _ANY_VERSION = re.compile(r"\d{1,2}\.\d{1,2}|(?<![\d.])\d(?![\d.])")
 
 def normal_licence(name: str) -> str:
     """Return a licence name in SPDX's form and lower case; "" for a name without letters."""
-    found = _creative_commons(name)
-    if found:
-        return found[0]
+    licences = _creative_commons(name)
+    if licences:
+        return licences[0]
     text = " ".join(re.split(r"[^\w.+]+", name.lower()[:200]))
     bsd = _BSD.search(text)
     if bsd:
@@ -84,11 +84,11 @@ def normal_licence(name: str) -> str:
 def find_licences(text: str) -> tuple[str, ...]:
     """Return the licences that a text says it is under, or names by SPDX identifier or URL."""
     lower = text.lower()
-    found = _creative_commons(text) if any(map(lower.__contains__, _KEYS_OF_CC)) else []
+    licences = _creative_commons(text) if any(map(lower.__contains__, _KEYS_OF_CC)) else []
     if "licen" in lower:
-        found += [normal_licence(match[1]) for match in _SPDX.finditer(text)]
-        found += [normal_licence(_clause(match[1])) for match in _NAMED.finditer(text)]
-    return tuple(dict.fromkeys(filter(None, found)))
+        licences += [normal_licence(match[1]) for match in _SPDX.finditer(text)]
+        licences += [normal_licence(_clause(match[1])) for match in _NAMED.finditer(text)]
+    return tuple(dict.fromkeys(filter(None, licences)))
 
 
 def is_allowed(licence: str, allowed: Iterable[str]) -> bool:
@@ -100,10 +100,12 @@ def is_allowed(licence: str, allowed: Iterable[str]) -> bool:
 
 def _creative_commons(text: str) -> list[str]:
     """Yield the Creative Commons licences in a text, by their URLs, names and codes."""
-    found: list[str] = []
+    licences: list[str] = []
     if "creativecommons" in text or "Creativecommons" in text or "CreativeCommons" in text:
         for code, public, version in _CC_URL.findall(text):
-            found.append(_cc(code.lower() or {"zero": "0", "mark": "pdm"}[public.lower()], version))
+            licences.append(
+                _cc(code.lower() or {"zero": "0", "mark": "pdm"}[public.lower()], version)
+            )
     for match in _CC_WORDS.finditer(text):
         lower = match[1].lower()
         version = _ANY_VERSION.search(lower.removeprefix("cc0"))
@@ -113,14 +115,14 @@ def _creative_commons(text: str) -> list[str]:
             if re.search(rf"\b{word}(?!n)" if word == "no" else word, lower)
         ]
         is_zero = lower.startswith(("zero", "cc0"))
-        found.append(_cc("0" if is_zero else "-".join(codes), version[0] if version else ""))
+        licences.append(_cc("0" if is_zero else "-".join(codes), version[0] if version else ""))
     for code, version, version_of_0 in _CC_CODE.findall(text):
         code = code.lower().replace(" ", "-") or "0"
-        found.append(_cc(code, version or version_of_0))
+        licences.append(_cc(code, version or version_of_0))
     for code, version in _CC_CHINESE.findall(text):
         codes = ["by", *(latin for chinese, latin in _CHINESE_CODES if chinese in code)]
-        found.append(_cc("-".join(codes), version))
-    return found
+        licences.append(_cc("-".join(codes), version))
+    return licences
 
 
 def _cc(code: str, version: str) -> str:

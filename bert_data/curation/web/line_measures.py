@@ -48,12 +48,12 @@ def measure_lines(words: Words) -> LineMeasures:
     num_lines = int(np.count_nonzero(words.codes == NEWLINE)) + 1
     out = np.empty((7, num_lines), np.int32)
     _fill_measures(words.codes, character_classes(), out)
-    found = LineMeasures(*out)
-    if found.num_unspaced.any():
-        of_unspaced = np.rint(found.num_unspaced / _LETTERS_PER_WORD).astype(np.int32)
-        of_unspaced = np.maximum(of_unspaced, (found.num_unspaced > 0).astype(np.int32))
-        found = found._replace(num_words=found.num_words + of_unspaced)
-    return found
+    measures = LineMeasures(*out)
+    if measures.num_unspaced.any():
+        of_unspaced = np.rint(measures.num_unspaced / _LETTERS_PER_WORD).astype(np.int32)
+        of_unspaced = np.maximum(of_unspaced, (measures.num_unspaced > 0).astype(np.int32))
+        measures = measures._replace(num_words=measures.num_words + of_unspaced)
+    return measures
 
 
 @kernel

@@ -52,15 +52,15 @@ _MOST_OF_A_VERSION = 31
 
 def find_emails(text: str) -> Spans:
     """Return the positions of e-mail addresses whose domain ends in a public suffix."""
-    found: Spans = []
+    spans: Spans = []
     for sign in "@＠":
         place = text.find(sign)
         while place >= 0:
             span = _email_around(text, place)
             if span is not None:
-                found.append(span)
+                spans.append(span)
             place = text.find(sign, place + 1)
-    return sorted(found)
+    return sorted(spans)
 
 
 def _email_around(text: str, place: int) -> tuple[int, int] | None:
@@ -89,10 +89,10 @@ def _is_in_url(before: str) -> bool:
 
 def find_ip_addresses(text: str) -> Spans:
     """Return the positions of globally reachable IPv4 and IPv6 addresses."""
-    found = list(_find_ipv4(text))
+    spans = list(_find_ipv4(text))
     if "::" in text or text.count(":") >= 7:
-        found += _find_ipv6(text)
-    return found
+        spans += _find_ipv6(text)
+    return spans
 
 
 def _find_ipv4(text: str) -> Iterator[tuple[int, int]]:

@@ -98,15 +98,15 @@ def is_chinese_id(number: str) -> bool:
 
 def find_credit_cards(text: str) -> Spans:
     """Return the positions of payment card numbers: a known issuer, and Luhn's checksum."""
-    found = []
+    spans = []
     for match in _CREDIT_CARD.finditer(text):
         digits = re.sub("[ -]", "", match[0])
         if not is_credit_card(digits):
             continue
         is_bare = len(digits) == len(match[0])
         if not (is_bare and _IS_OTHER.search(_before(text, match.start()))):
-            found.append(match.span())
-    return found
+            spans.append(match.span())
+    return spans
 
 
 def is_credit_card(digits: str) -> bool:
@@ -124,12 +124,12 @@ def is_credit_card(digits: str) -> bool:
 
 def find_chinese_mobiles(text: str) -> Spans:
     """Return the positions of Chinese mobile phone numbers, with or without the prefix 86."""
-    found = []
+    spans = []
     for match in _CHINESE_MOBILE.finditer(text):
         before = _before(text, match.start())
         if _IS_PHONE.search(before) or not _IS_OTHER.search(before):
-            found.append(match.span())
-    return found
+            spans.append(match.span())
+    return spans
 
 
 def find_phones(text: str, regions: tuple[str, ...]) -> Spans:
@@ -139,13 +139,13 @@ def find_phones(text: str, regions: tuple[str, ...]) -> Spans:
       text: where to look.
       regions: country codes (ISO 3166) whose national format is recognized.
     """
-    found = []
+    spans = []
     for match in _PHONE.finditer(text):
         number = match[0]
         before = _before(text, match.start())
         if _is_phone(number.rstrip("( "), before, regions):
-            found.append(match.span())
-    return found
+            spans.append(match.span())
+    return spans
 
 
 def _is_phone(number: str, before: str, regions: tuple[str, ...]) -> bool:

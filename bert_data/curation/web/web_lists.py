@@ -83,9 +83,9 @@ def write_hashes(path: Path, entries: Iterable[str]) -> None:
 def find_entry(hashes: NDArray[np.uint64], candidates: Iterable[str]) -> str | None:
     """Return the first candidate that is in a list, or None."""
     for candidate in candidates:
-        wanted = np.uint64(_hash(candidate))
-        place = int(np.searchsorted(hashes, wanted))
-        if place < len(hashes) and hashes[place] == wanted:
+        hashed = np.uint64(_hash(candidate))
+        place = int(np.searchsorted(hashes, hashed))
+        if place < len(hashes) and hashes[place] == hashed:
             return candidate
     return None
 
