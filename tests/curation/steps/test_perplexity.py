@@ -68,7 +68,7 @@ def test_strange_documents(reference, tmp_path):
 def test_a_reference_without_words_is_told(tmp_path):
     path = tmp_path / "empty.txt"
     path.write_text("\n\n")
-    with pytest.raises(ValueError, match=r"^reference .*empty.txt: the texts have no"):
+    with pytest.raises(ValueError, match=r"^reference .*empty.txt: the texts contain no words"):
         Perplexity(reference=str(path)).prepare(tmp_path)
 
 
