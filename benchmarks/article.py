@@ -36,7 +36,7 @@ _LONGEST_SECONDS = 60
 _READ = """
 import sys, time
 from bert_data.reader import ReaderConfig
-from bert_data.reader.batches import BatchSource
+from bert_data.reader.streamed import BatchSource
 config = ReaderConfig(input_patterns=sys.argv[1], batch_size=32, shuffle=sys.argv[2] == "True")
 source = BatchSource(config)
 for group in source.groups():  # compiles, if nothing else has

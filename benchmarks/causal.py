@@ -221,7 +221,7 @@ def tensorflow_ways(dataset: GptDataset, batch_size: int) -> dict[str, Way]:
     """Batches in a graph; the peer's samples come one by one from a generator."""
     import tensorflow as tf
 
-    from bert_data.reader.causal import SampleReaderConfig, read_samples
+    from bert_data.reader.samples import SampleReaderConfig, read_samples
 
     seq_length = dataset.config.seq_length
     mask, positions = np.ones(seq_length, np.float32), np.arange(seq_length)

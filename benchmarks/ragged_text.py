@@ -131,7 +131,7 @@ def make_records(folder: str, classes: tuple[str, ...]) -> None:
 
 
 def source_of(folder: str, task: Task, way: str, *, seed: int = 0, part: str = "train") -> Any:
-    from bert_data.reader.labelled import LabelledReaderConfig, LabelledSource
+    from bert_data.reader.labelled.batches import LabelledReaderConfig, LabelledSource
     from bert_data.reader.planning import PlanConfig
 
     return LabelledSource(
@@ -153,7 +153,7 @@ def source_of(folder: str, task: Task, way: str, *, seed: int = 0, part: str = "
 
 def train(folder: str, task: Task, way: str, seed: int) -> Training:
     """Trains once and measures on the test part."""
-    from bert_data.reader.labelled import read_labelled_batches
+    from bert_data.reader.labelled.batches import read_labelled_batches
     from bert_data.training import AdamWeightDecay, BertConfig, WarmupLinearDecay
     from bert_data.training.classifier import text_classifier
 

@@ -2,7 +2,7 @@
 
     token stores --documents, shuffled and joined--> samples --weights--> blend --> batches
 
-The indices are those of Megatron-LM, array for array. `bert_data.reader.causal` makes tf.data
+The indices are those of Megatron-LM, array for array. `bert_data.reader.samples` makes tf.data
 batches of them, `python -m bert_data.cli.build_samples` is the command.
 """
 

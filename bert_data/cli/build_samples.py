@@ -5,7 +5,7 @@ r"""Makes GPT samples, or a blend of them, from token stores of documents.
 
 Documents are shuffled, joined and cut into samples of seq_length tokens; a blend takes samples of
 the stores by weight. Order and arrays are Megatron-LM's. --cache_dir keeps the indices, which
-training (bert_data.reader.causal) then loads in no time; --output_file writes the samples
+training (bert_data.reader.samples) then loads in no time; --output_file writes the samples
 themselves, for other programs. The summary tells how often each store is gone through.
 
 Before anything is tokenized, sizes can be tried:

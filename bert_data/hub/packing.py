@@ -15,7 +15,12 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from bert_data import features
-from bert_data.reader.segments import MAX_SEGMENTS, num_special_tokens, pack_segments, widest_row
+from bert_data.reader.labelled.segments import (
+    MAX_SEGMENTS,
+    num_special_tokens,
+    pack_segments,
+    widest_row,
+)
 
 INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
 MIN_SEQ_LENGTH = num_special_tokens(MAX_SEGMENTS)

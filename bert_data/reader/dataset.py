@@ -3,7 +3,7 @@
     read_batches(ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True))
       -> {"input_ids": int32[32, widest row], ..., "next_sentence_labels": int32[32, 1]}, ...
 
-The batches are made in NumPy, see `bert_data.reader.batches`; here they become tensors.
+The batches are made in NumPy, see `bert_data.reader.streamed`; here they become tensors.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,14 @@ import tensorflow as tf
 
 from bert_data import features
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.corruption import explain
-from bert_data.reader.sections import ENTRY_COLUMNS, FLOATS, TABLE_COLUMNS, Schema, StaticShape
+from bert_data.reader.examples.sections import (
+    ENTRY_COLUMNS,
+    FLOATS,
+    TABLE_COLUMNS,
+    Schema,
+    StaticShape,
+)
+from bert_data.reader.files.corruption import explain
 from bert_data.reader.sources import make_source
 
 _TFHUB_NAMES = {features.INPUT_IDS: "input_word_ids", features.SEGMENT_IDS: "input_type_ids"}

@@ -9,10 +9,10 @@ Two runs that tell the same see the same batches.
 import os
 from collections.abc import Sequence
 
-from bert_data.reader.checks import Limits
 from bert_data.reader.config import WIDTH_OF_BATCH, ReaderConfig
+from bert_data.reader.files.checks import Limits
+from bert_data.reader.files.shards import Shard, find_shards, open_bytes
 from bert_data.reader.planning.config import BUCKETS, PACKED, POOLS
-from bert_data.reader.shards import Shard, find_shards, open_bytes
 from bert_data.reader.sources import as_stream
 from bert_data.records.crc32c import crc32c
 

@@ -15,18 +15,9 @@ from numpy.typing import NDArray
 
 from bert_data.objectives.masking import MaskingRule, masking_rule
 from bert_data.reader.ahead import work_ahead
-from bert_data.reader.batches import GROUP_WORDS, BatchGroup, check_values
-from bert_data.reader.checks import Limits, check_lengths, check_shards
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
-from bert_data.reader.corruption import Damage
-from bert_data.reader.decode import Rows, decode_records
-from bert_data.reader.gathering import Gathered, MappedShards
-from bert_data.reader.planned_rows import Parts, PlannedRows, planned_rows
-from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
-from bert_data.reader.planning.config import BUCKETS
-from bert_data.reader.planning.config import PACKED as PACKED_ROWS
-from bert_data.reader.remasking import mask_anew, masks_key
-from bert_data.reader.sections import (
+from bert_data.reader.examples.decode import Rows, decode_records
+from bert_data.reader.examples.sections import (
     PACKED,
     PLANNED,
     Schema,
@@ -34,7 +25,16 @@ from bert_data.reader.sections import (
     make_table,
     new_buffer,
 )
-from bert_data.reader.shards import Shard
+from bert_data.reader.files.checks import Limits, check_lengths, check_shards
+from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.gathering import Gathered, MappedShards
+from bert_data.reader.files.shards import Shard
+from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
+from bert_data.reader.planning.config import BUCKETS
+from bert_data.reader.planning.config import PACKED as PACKED_ROWS
+from bert_data.reader.planning.rows import Parts, PlannedRows, planned_rows
+from bert_data.reader.remasking import mask_anew, masks_key
+from bert_data.reader.streamed import GROUP_WORDS, BatchGroup, check_values
 from bert_data.tokens.tokenizer_file import read_vocabulary
 
 _GROUPS_AHEAD = 1

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from absl import logging
 
-from bert_data.reader.batches import BatchSource
 from bert_data.reader.config import STREAM, WIDTH_OF_BATCH, ReaderConfig
-from bert_data.reader.indexes import why_not_addressable
+from bert_data.reader.files.indexes import why_not_addressable
+from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.planned import PlannedSource
-from bert_data.reader.planned_rows import Parts
 from bert_data.reader.planning.config import BUCKETS, PACKED
-from bert_data.reader.shards import Shard, find_shards
+from bert_data.reader.planning.rows import Parts
+from bert_data.reader.streamed import BatchSource
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -59,7 +59,7 @@ def can_be_planned(input_patterns: str | Sequence[str], *, unpacking: bool = Fal
 
     Args:
       input_patterns: as of `ReaderConfig`.
-      unpacking: whether Parquet may be unpacked for it, see `bert_data.reader.unpacking`.
+      unpacking: whether Parquet may be unpacked for it, see `bert_data.reader.files.unpacking`.
 
     Raises:
       ValueError, OSError, CorruptDataError: see `find_shards`.

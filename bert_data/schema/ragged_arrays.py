@@ -85,7 +85,7 @@ def ragged_features(name: str, array: RaggedArray) -> dict[str, Values]:
     """The features of a record that hold a ragged array.
 
     Values go row by row into one list. Uniform inner dimensions are not stored: who reads them says
-    their sizes, as `bert_data.reader.ragged.RaggedSpec` does.
+    their sizes, as `bert_data.reader.labelled.ragged.RaggedSpec` does.
 
     Returns:
       `{name}_values` and, of each ragged dimension i, `{name}_splits_{i}`; `encode_example` takes

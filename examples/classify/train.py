@@ -28,7 +28,7 @@ from absl import flags, logging
 from bert_data.cli import entry
 
 if TYPE_CHECKING:
-    from bert_data.reader.labelled import LabelledSource
+    from bert_data.reader.labelled.batches import LabelledSource
     from bert_data.training import BertConfig
     from bert_data.training.classifier import TextClassifier
 
@@ -129,7 +129,7 @@ def run() -> "TextClassifier":
 
 def open_source(pattern: str, *, for_training: bool) -> "LabelledSource":
     """The records, and the plan of their batches; measuring needs no order and no fixed width."""
-    from bert_data.reader.labelled import LabelledReaderConfig, LabelledSource
+    from bert_data.reader.labelled.batches import LabelledReaderConfig, LabelledSource
     from bert_data.reader.planning import PlanConfig
 
     length = _MAX_SEQ_LENGTH.value
@@ -185,7 +185,7 @@ def train(model: "TextClassifier", source: "LabelledSource") -> None:
     """Trains, and tells of each epoch."""
     import keras
 
-    from bert_data.reader.labelled import read_labelled_batches
+    from bert_data.reader.labelled.batches import read_labelled_batches
 
     plan = source.plan
     padded = plan.epoch(0).num_padded_tokens
@@ -214,7 +214,7 @@ def train(model: "TextClassifier", source: "LabelledSource") -> None:
 
 def measure(model: "TextClassifier", source: "LabelledSource") -> None:
     """Measures on records that were not trained on."""
-    from bert_data.reader.labelled import read_labelled_batches
+    from bert_data.reader.labelled.batches import read_labelled_batches
 
     results = model.evaluate(read_labelled_batches(source), verbose=0, return_dict=True)
     rounded = {name: round(value, 4) for name, value in results.items()}

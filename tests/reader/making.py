@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from bert_data.reader.block import RecordBlock
-from bert_data.reader.decode import Rows, decode_records
-from bert_data.reader.sections import (
+from bert_data.reader.examples.block import RecordBlock
+from bert_data.reader.examples.decode import Rows, decode_records
+from bert_data.reader.examples.sections import (
     FLOATS,
     STREAMED,
     Schema,

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.reader import ReaderConfig, iterate_batches, read_batches
-from bert_data.reader import batches as reader_batches
-from bert_data.reader.batches import BatchGroup, BatchSource
-from bert_data.reader.blocks import read_blocks
+from bert_data.reader import streamed as reader_batches
+from bert_data.reader.files.blocks import read_blocks
+from bert_data.reader.streamed import BatchGroup, BatchSource
 from bert_data.records.sidecars import INDEX_DTYPE, index_path
 from tests.reader.making import (
     ALL_FEATURES,
@@ -229,7 +229,7 @@ def test_another_seed_is_another_order(patterns: dict[str, str]) -> None:
 def test_another_process_sees_the_same_order(patterns: dict[str, str]) -> None:
     config = config_of(patterns["ragged"], shuffle=True, seed=9, num_epochs=2)
     program = (
-        "from bert_data.reader.batches import BatchSource\n"
+        "from bert_data.reader.streamed import BatchSource\n"
         "from bert_data.reader import ReaderConfig\n"
         f"for group in BatchSource({config!r}).groups():\n"
         "    for begin, _, _, rows, width, *_ in group.table.tolist():\n"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bert_data.reader import ReaderConfig, describe_order, limits_of_manifests
+from tests.reader.files.test_checks import write_manifest
 from tests.reader.making import MAX_PREDICTIONS, MAX_TOKENS, make_instances, write_shards
-from tests.reader.test_checks import write_manifest
 
 INSTANCES = make_instances(9)
 

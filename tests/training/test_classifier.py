@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.reader.labelled import LabelledReaderConfig, LabelledSource, read_labelled_batches
+from bert_data.reader.labelled.batches import (
+    LabelledReaderConfig,
+    LabelledSource,
+    read_labelled_batches,
+)
 from bert_data.reader.planning import PlanConfig
 from bert_data.training import AdamWeightDecay
 from bert_data.training.checkpoints import save_checkpoint

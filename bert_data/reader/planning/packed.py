@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import kernel
+from bert_data.reader.order.splitmix import key_of
 from bert_data.reader.planning.config import PlanConfig
 from bert_data.reader.planning.epoch import EpochPlan
 from bert_data.reader.planning.groups import group_by_length
 from bert_data.reader.planning.lengths import Lengths
 from bert_data.reader.planning.packing import pack
 from bert_data.reader.planning.shuffling import BATCHES, ORDER, shuffled
-from bert_data.reader.splitmix import key_of
 
 _FIRST, _COUNT = range(2)
 _NEAR = 64

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.reader.splitmix import draw_below
+from bert_data.reader.order.splitmix import draw_below
 
 ORDER, BATCHES, TEMPLATE = range(3)  # what a key is for: key_of(seed, epoch, ORDER)
 

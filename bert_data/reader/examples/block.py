@@ -1,0 +1,100 @@
+"""Records in memory: bytes of many Examples in one array, and where in it everything stands.
+
+    data    ..[Example 0]....[Example 1]......          uint8
+    starts     ^              ^
+    sizes      |---------|    |---------|          a shuffled block is the
+                                                        same data with other starts
+
+Nothing is decoded until a batch is made, so ordering records moves numbers, not records.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.kernels import Scalar, kernel
+from bert_data.reader.memory import new_bytes
+
+
+class RecordBlock(NamedTuple):
+    """A number of checked records.
+
+    Attributes:
+      data: uint8[bytes].
+      starts: int64[records], where in `data` each Example begins.
+      sizes: int32[records], bytes of each Example.
+      spans: int32[records, 7, 2], begin and end of each feature's numbers, relative to the start,
+        in the order of `example.FEATURES`. Numbers that are not packed in one part
+        are told by ~begin (which is negative): then it is the list's message, of several fields.
+      lengths: int32[records, 2], tokens and predictions without padding.
+    """
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int32]
+    spans: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+
+    @property
+    def num_records(self) -> int:
+        """The number of records."""
+        return self.starts.size
+
+    def take(self, which: slice | NDArray[np.integer]) -> "RecordBlock":
+        """The records `which`, in that order; the data is shared."""
+        return RecordBlock(
+            self.data, self.starts[which], self.sizes[which], self.spans[which], self.lengths[which]
+        )
+
+
+@kernel
+def _copy_records(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int32],
+    out: NDArray[np.uint8],
+    at: Scalar,
+    new_starts: NDArray[np.int64],
+) -> Scalar:
+    for i in range(starts.size):
+        start, size = starts[i], sizes[i]
+        for k in range(size):
+            out[at + k] = data[start + k]
+        new_starts[i] = at
+        at += size
+    return at
+
+
+def one_block(blocks: Sequence[RecordBlock]) -> RecordBlock:
+    """One block of the records of blocks that share their data, in their order; nothing is copied.
+
+    Args:
+      blocks: at least one.
+    """
+    if len(blocks) == 1:
+        return blocks[0]
+    _, *columns = zip(*blocks, strict=True)
+    return RecordBlock(blocks[0].data, *map(np.concatenate, columns))
+
+
+def join_blocks(blocks: Sequence[RecordBlock]) -> RecordBlock:
+    """One block of the records of all blocks, in their order; only their own bytes are kept.
+
+    Args:
+      blocks: at least one.
+    """
+    if len(blocks) == 1:
+        return blocks[0]
+    sizes = np.concatenate([block.sizes for block in blocks])
+    starts = np.empty(sizes.size, np.int64)
+    data = new_bytes(int(sizes.sum(dtype=np.int64)))
+    at = first = 0
+    for block in blocks:
+        last = first + block.num_records
+        at = _copy_records(block.data, block.starts, block.sizes, data, at, starts[first:last])
+        first = last
+    spans = np.concatenate([block.spans for block in blocks])
+    lengths = np.concatenate([block.lengths for block in blocks])
+    return RecordBlock(data, starts, sizes, spans, lengths)

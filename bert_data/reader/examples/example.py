@@ -1,0 +1,287 @@
+"""A tf.train.Example in, where each feature's numbers stand in it and how many there are out.
+
+    features {"input_ids": [2 ids] "input_mask": [..] ...}  ->  span of the ids' bytes, count 2, ...
+
+Nothing is decoded here. Source of the format: see `bert_data.reader.examples.wire`.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data import features
+from bert_data.kernels import Scalar, kernel
+from bert_data.reader.examples.wire import (
+    FIELD_1,
+    FIELD_2,
+    FIELD_3,
+    FIXED32_1,
+    VARINT_1,
+    WORD_BYTES,
+    count_numbers,
+    count_packed,
+    count_varints,
+    load_word,
+    next_field,
+)
+
+FEATURES = (
+    features.INPUT_IDS,
+    features.INPUT_MASK,
+    features.SEGMENT_IDS,
+    features.MASKED_LM_POSITIONS,
+    features.MASKED_LM_IDS,
+    features.MASKED_LM_WEIGHTS,
+    features.NEXT_SENTENCE_LABELS,
+)
+IDS, MASK, SEGMENTS, POSITIONS, LABELS, WEIGHTS, NEXT = range(7)
+SPLITS = 7  # tells ragged records; not read
+_NAMES = (*FEATURES, features.INPUT_IDS_SPLITS)
+NUM_NAMES = len(_NAMES)
+
+OK, BAD_DATA, NO_EXAMPLE, MISSING, UNEVEN = range(5)  # MISSING and UNEVEN: + 8 * feature
+
+_ABSENT = -2
+_LEAST_ENTRY_BYTES = 40  # fewer are not looked at a word at a time
+
+
+def _names_by_length() -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """The name of each length in bytes (all are different) or -1, and three words of each.
+
+    The words are its begin, the eight bytes that follow (or its begin again where it has fewer than
+    16), and its end.
+    """
+    which = np.full(256, -1)
+    words = np.zeros((NUM_NAMES, 3), "<u8")
+    for name, text in enumerate(_NAMES):
+        assert which[len(text)] < 0
+        assert len(text) >= WORD_BYTES
+        which[len(text)] = name
+        for word, at in enumerate(_word_places(len(text))):
+            words[name, word] = np.frombuffer(text[at : at + WORD_BYTES].encode(), "<u8")[0]
+    return which, words
+
+
+def _word_places(size: int) -> tuple[int, int, int]:
+    return 0, (WORD_BYTES if size >= 2 * WORD_BYTES else 0), size - WORD_BYTES
+
+
+_OF_LENGTH, _WORDS = _names_by_length()
+
+
+@kernel
+def _which_feature(data: NDArray[np.uint8], begin: Scalar, end: Scalar) -> Scalar:
+    size = end - begin
+    name = _OF_LENGTH[size] if size < _OF_LENGTH.size else -1
+    if name < 0:
+        return -1
+    middle = begin + (WORD_BYTES if size >= 2 * WORD_BYTES else 0)
+    difference = load_word(data, begin) ^ _WORDS[name, 0]
+    difference |= load_word(data, middle) ^ _WORDS[name, 1]
+    difference |= load_word(data, end - WORD_BYTES) ^ _WORDS[name, 2]
+    return name if difference == np.uint64(0) else -1
+
+
+@kernel
+def _read_plain_entries(
+    data: NDArray[np.uint8],
+    at: Scalar,
+    stop: Scalar,
+    start: Scalar,
+    spans: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> Scalar:
+    """Reads entries of the map in the form that writers give them, as many as come.
+
+    That is: key, then value, then nothing; a list in one packed part; sizes of one or two bytes.
+
+    Returns:
+      Where the first entry begins that has another form or is too near the end to load words; the
+      end where there is none.
+    """
+    while stop - at >= _LEAST_ENTRY_BYTES:
+        word = np.int64(load_word(data, at))  # 0A size 0A key_size
+        two = word >> 15 & 1
+        key = at + 4 + two
+        end = key - 2 + (word >> 8 & 127) + (word >> 9 & 0x3F80) * two
+        key_size = np.int64(data[key - 1])
+        value, name = key + key_size, _OF_LENGTH[key_size]
+        is_plain = (word & 255) == FIELD_1 and data[key - 2] == FIELD_1 and (word >> 23 & two) == 0
+        if not is_plain or name < 0 or end > stop or value > end or data.size - value < 16:
+            return at
+        middle = key + (WORD_BYTES if key_size >= 2 * WORD_BYTES else 0)
+        difference = load_word(data, key) ^ _WORDS[name, 0]
+        difference |= load_word(data, middle) ^ _WORDS[name, 1]
+        difference |= load_word(data, value - WORD_BYTES) ^ _WORDS[name, 2]
+        word = np.int64(load_word(data, value))  # 12 size 1A list_size
+        two = word >> 15 & 1
+        first = value + 2 + two
+        size = (word >> 8 & 127) + (word >> 9 & 0x3F80) * two
+        is_plain = (word & 255) == FIELD_2 and first + size == end and (word >> 23 & two) == 0
+        kind = word >> (16 + 8 * two) & 255
+        is_plain = is_plain and kind == (FIELD_2 if name == WEIGHTS else FIELD_3)
+        word = np.int64(load_word(data, first))  # 1A list_size 0A bytes
+        two = word >> 15 & 1
+        size = (word >> 8 & 127) + (word >> 9 & 0x3F80) * two
+        first += 2 + two
+        is_plain = is_plain and first + size == end and (word >> 23 & two) == 0
+        word = word >> (16 + 8 * two)
+        two = word >> 15 & 1
+        size = (word >> 8 & 127) + (word >> 9 & 0x3F80) * two
+        first += 2 + two
+        is_plain = is_plain and (word & 255) == FIELD_1 and first + size == end
+        if not is_plain or (word >> 23 & two) or difference != np.uint64(0):
+            return at
+        counts[name] = 0
+        if name != SPLITS:
+            counts[name] = count_packed(data, first, end, name == WEIGHTS)
+            spans[name, 0], spans[name, 1] = first - start, end - start
+        at = end
+    return at
+
+
+@kernel
+def _read_entry(
+    data: NDArray[np.uint8],
+    begin: Scalar,
+    end: Scalar,
+    start: Scalar,
+    spans: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> bool:
+    """Notes the list of an entry of any form at data[begin:end]; False where it is malformed."""
+    name, value_begin, value_end = -1, end, end
+    while begin < end:
+        tag, first, last = next_field(data, begin, end)
+        if first < 0:
+            return False
+        if tag == FIELD_1:
+            name = _which_feature(data, first, last)
+        elif tag == FIELD_2:
+            value_begin, value_end = first, last
+        begin = last
+    if name < 0:
+        return True
+    if name == SPLITS:
+        counts[SPLITS] = 0
+        return True
+    wanted = FIELD_2 if name == WEIGHTS else FIELD_3
+    counts[name] = _ABSENT
+    while value_begin < value_end:
+        tag, first, last = next_field(data, value_begin, value_end)
+        if first < 0:
+            return False
+        counts[name] = _ABSENT
+        if tag == wanted:
+            spans[name, 0], spans[name, 1] = ~(first - start), last - start
+            counts[name] = count_numbers(data, first, last, name == WEIGHTS)
+        value_begin = last
+    return True
+
+
+@kernel
+def _last_nonzero_packed(
+    data: NDArray[np.uint8], begin: Scalar, end: Scalar, is_float: bool
+) -> Scalar:
+    """One more than the index of the last nonzero one of packed numbers data[begin:end].
+
+    A varint is zero only if all its bytes are, but for high bits.
+    """
+    if is_float:
+        while end > begin:
+            if data[end - 4] | data[end - 3] | data[end - 2] | (data[end - 1] & 127):
+                break
+            end -= 4
+        return (end - begin) >> 2
+    last = end
+    while last > begin and not data[last - 1] & 127:
+        last -= 1
+    if last == begin:
+        return 0
+    return count_varints(data, begin, last) + np.int64(data[last - 1] >= 128)
+
+
+@kernel
+def _last_nonzero(
+    data: NDArray[np.uint8], start: Scalar, begin: Scalar, end: Scalar, is_float: bool
+) -> Scalar:
+    """The same of the list of a span, see `RecordBlock`."""
+    if begin >= 0:
+        return _last_nonzero_packed(data, start + begin, start + end, is_float)
+    begin, end = start + ~begin, start + end
+    index = last_index = 0
+    while begin < end:
+        tag, at, last = next_field(data, begin, end)
+        begin = last
+        if tag == FIELD_1 or tag == (FIXED32_1 if is_float else VARINT_1):
+            found = _last_nonzero_packed(data, at, last, is_float)
+            last_index = index + found if found else last_index
+            index += (last - at) >> 2 if is_float else count_varints(data, at, last)
+    return last_index
+
+
+@kernel
+def read_example(
+    data: NDArray[np.uint8],
+    start: Scalar,
+    end: Scalar,
+    is_ragged: bool,
+    spans: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    lengths: NDArray[np.int32],
+) -> Scalar:
+    """Looks where everything stands in the Example data[start:end].
+
+    Args:
+      data: uint8[bytes].
+      start, end: range of the Example.
+      is_ragged: whether its lengths are those of its lists, or else the mask and the weights tell.
+      spans: int32[7, 2], filled, see `RecordBlock`.
+      counts: int64[8], filled: numbers of each feature, padding included; negative where it is
+        absent or malformed.
+      lengths: int32[2], filled: tokens and predictions, without padding.
+
+    Returns:
+      Its status.
+    """
+    for name in range(NUM_NAMES):
+        counts[name] = _ABSENT
+    at = start
+    while at < end:
+        tag, first, last = next_field(data, at, end)
+        if first < 0:
+            return NO_EXAMPLE
+        if tag == FIELD_1:
+            first = _read_plain_entries(data, first, last, start, spans, counts)
+        while tag == FIELD_1 and first < last:
+            entry_tag, entry, entry_end = next_field(data, first, last)
+            if entry < 0:
+                return NO_EXAMPLE
+            if entry_tag == FIELD_1 and not _read_entry(
+                data, entry, entry_end, start, spans, counts
+            ):
+                return NO_EXAMPLE
+            first = entry_end
+        at = last
+    for name in range(SPLITS):
+        if counts[name] < 0:
+            return MISSING + 8 * name if counts[name] == _ABSENT else NO_EXAMPLE
+        like = IDS if name <= SEGMENTS else POSITIONS
+        if counts[name] != (1 if name == NEXT else counts[like]):
+            return UNEVEN + 8 * name
+    lengths[0], lengths[1] = counts[IDS], counts[POSITIONS]
+    if not is_ragged:
+        lengths[0] = _last_nonzero(data, start, spans[MASK, 0], spans[MASK, 1], False)
+        lengths[1] = _last_nonzero(data, start, spans[WEIGHTS, 0], spans[WEIGHTS, 1], True)
+    return OK
+
+
+def look_at_example(data: NDArray[np.uint8], start: int, end: int) -> NDArray[np.int64]:
+    """The numbers of each feature of the Example data[start:end], padding included.
+
+    Returns:
+      int64[8], in the order of `FEATURES`, then the row splits (0); negative where it is absent.
+    """
+    counts = np.empty(NUM_NAMES, np.int64)
+    spans, lengths = np.zeros((len(FEATURES), 2), np.int32), np.zeros(2, np.int32)
+    read_example(data, start, end, True, spans, counts, lengths)
+    return counts

@@ -1,0 +1,167 @@
+"""Packed lists of numbers in, one for each record, int32 at given places out.
+
+    places 0 4, stops 3 8, lists (7 8) (9 9 9)   ->   7 8 0 0 9 9 9 0        up to the end, 8
+
+Source of the format: see `bert_data.reader.examples.wire`.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.kernels import Scalar, inner
+from bert_data.reader.examples.vectors import (
+    COUNTS,
+    GATHERED_NUMBERS,
+    HAS_SHUFFLE,
+    ORDERS,
+    SIZES,
+    VECTOR_BYTES,
+    high_bits,
+    put_gathered,
+    put_widened,
+)
+from bert_data.reader.examples.wire import (
+    FIELD_1,
+    FIXED32_1,
+    VARINT_1,
+    load_int32,
+    next_field,
+    read_varint,
+)
+
+_MAX_INT32 = np.uint64(0x7FFFFFFF)
+
+
+@inner
+def _put_varint(out: NDArray[np.int32], at: Scalar, value: Scalar) -> None:
+    out[at] = -1 if value > _MAX_INT32 else np.int32(value)
+
+
+@inner
+def _put_fields(
+    data: NDArray[np.uint8],
+    begin: Scalar,
+    end: Scalar,
+    is_float: bool,
+    out: NDArray[np.int32],
+    at: Scalar,
+    stop: Scalar,
+) -> Scalar:
+    """Numbers of a list of any form, data[begin:end], into out[at:stop]; returns where they end."""
+    while begin < end:
+        tag, i, last = next_field(data, begin, end)
+        begin = last
+        if tag != FIELD_1 and tag != (FIXED32_1 if is_float else VARINT_1):
+            continue
+        while i < last and at < stop:
+            if is_float:
+                out[at] = load_int32(data, i)
+                i += 4
+            else:
+                value, i = read_varint(data, i, last)
+                if i < 0:
+                    return at
+                _put_varint(out, at, value)
+            at += 1
+    return at
+
+
+@inner
+def _put_packed_varints(
+    data: NDArray[np.uint8],
+    i: Scalar,
+    end: Scalar,
+    out: NDArray[np.int32],
+    at: Scalar,
+    stop: Scalar,
+) -> Scalar:
+    """Numbers data[i:end] into out[at:stop], where anything may be written behind them.
+
+    Masks and segments have one byte each and go sixteen at a time, ids one to three and go four at
+    a time. Returns where they end.
+    """
+    while i < end and at < stop:
+        room = stop - at
+        if room >= GATHERED_NUMBERS and data.size - i >= VECTOR_BYTES:
+            here = min(end - i, VECTOR_BYTES)
+            inside = (np.int64(1) << here) - 1
+            bits = high_bits(data, i)
+            if bits & inside == 0 and room >= VECTOR_BYTES:
+                put_widened(data, i, out, at)
+                i, at = i + here, at + here
+                continue
+            bits = (bits | ~inside) & 255  # what is behind the end does not end a number
+            if HAS_SHUFFLE and COUNTS[bits] > 0:
+                put_gathered(data, i, ORDERS, VECTOR_BYTES * bits, out, at)
+                i, at = i + SIZES[bits], at + COUNTS[bits]
+                continue
+        value, i = np.uint64(data[i]), i + 1
+        if value >= 128:
+            value, i = read_varint(data, i - 1, end)
+        if i < 0:
+            return at
+        _put_varint(out, at, value)
+        at += 1
+    return at
+
+
+@inner
+def put_integers(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    spans: NDArray[np.int32],
+    places: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> None:
+    """Decodes the integers of one feature of records.
+
+    Args:
+      data, starts: of the records.
+      spans: int32[records, 2], of the feature, see `RecordBlock`.
+      places, stops: int64[records], ascending: where in `out` the numbers of each record begin, and
+        where they end at the latest.
+      out: int32[any], filled; zeros where no numbers come. Those that are negative or above
+        2**31 - 1 become -1.
+    """
+    at = 0
+    for record in range(starts.size):
+        for k in range(at, places[record]):
+            out[k] = 0
+        at, stop = places[record], stops[record]
+        begin, end = starts[record] + spans[record, 0], starts[record] + spans[record, 1]
+        if spans[record, 0] >= 0:
+            at = _put_packed_varints(data, begin, end, out, at, stop)
+        else:
+            begin = starts[record] + ~spans[record, 0]
+            at = _put_fields(data, begin, end, False, out, at, stop)
+    for k in range(at, out.size):
+        out[k] = 0
+
+
+@inner
+def put_floats(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    spans: NDArray[np.int32],
+    places: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> None:
+    """As `put_integers`, for floats, bit by bit."""
+    at = 0
+    for record in range(starts.size):
+        for k in range(at, places[record]):
+            out[k] = 0
+        at, stop = places[record], stops[record]
+        begin, end = starts[record] + spans[record, 0], starts[record] + spans[record, 1]
+        if spans[record, 0] >= 0:
+            count = min((end - begin) >> 2, stop - at)
+            for k in range(count):
+                out[at + k] = load_int32(data, begin + 4 * k)
+            at += count
+        else:
+            begin = starts[record] + ~spans[record, 0]
+            at = _put_fields(data, begin, end, True, out, at, stop)
+    for k in range(at, out.size):
+        out[k] = 0

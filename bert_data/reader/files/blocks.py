@@ -1,0 +1,223 @@
+"""A shard in, blocks of checked records out.
+
+    file (or what gzip unpacks)  ->  1 MiB at a time  ->  scan  ->  RecordBlock, RecordBlock, ...
+
+Damage is told with file, record and offset, or counted. `parquet_shards.py` does the
+same for Parquet.
+"""
+
+import contextlib
+import gzip
+import io
+import zlib
+from collections.abc import Generator
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.errors import CorruptDataError
+from bert_data.reader.examples.block import RecordBlock
+from bert_data.reader.examples.example import (
+    BAD_DATA,
+    FEATURES,
+    IDS,
+    MISSING,
+    NO_EXAMPLE,
+    OK,
+    POSITIONS,
+    SPLITS,
+    UNEVEN,
+    look_at_example,
+)
+from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.parquet_shards import read_row_blocks
+from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES, LENGTH_BYTES, Scan, scan_records
+from bert_data.reader.files.shards import Shard, is_remote, open_bytes
+from bert_data.reader.memory import new_bytes
+
+FIRST_BLOCK_BYTES = 1 << 16  # enough to see what a shard is
+BLOCK_BYTES = 1 << 20
+
+_BAD_LENGTH = "the checksum of a record's length does not match"
+
+
+class FirstRecord(NamedTuple):
+    """What the first whole record of a shard tells.
+
+    Attributes:
+      is_ragged: whether it is ragged (has row splits), or else padded.
+      num_tokens, num_predictions: as stored, with padding.
+    """
+
+    is_ragged: bool
+    num_tokens: int
+    num_predictions: int
+
+
+def look_at_first(shard: Shard, *, skip_corrupt: bool) -> FirstRecord | None:
+    """The first whole record of a shard, or None if it has none.
+
+    Raises:
+      CorruptDataError: it is damaged, unless `skip_corrupt`.
+    """
+    with contextlib.closing(read_blocks(shard, Damage(skip=skip_corrupt))) as blocks:
+        for block in blocks:
+            if block.num_records and shard.is_parquet:  # nothing is padded
+                return FirstRecord(True, *block.lengths[0].tolist())
+            if block.num_records:
+                start, size = int(block.starts[0]), int(block.sizes[0])
+                counts = look_at_example(block.data, start, start + size).tolist()
+                return FirstRecord(counts[SPLITS] >= 0, counts[IDS], counts[POSITIONS])
+    return None
+
+
+def read_blocks(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
+    """Yields the records of a shard, in order.
+
+    Args:
+      shard: to read.
+      damage: takes what is found damaged: raises it, or counts it.
+
+    Raises:
+      ValueError: a Parquet file has other columns than instances have.
+      CorruptDataError: damage, unless it is counted.
+    """
+    if not shard.is_parquet:
+        yield from _read_frames(shard, damage)
+    elif not is_remote(shard.path):
+        yield from read_row_blocks(shard.path, shard.path, shard.num_records, damage)
+    else:
+        with open_bytes(shard.path) as file:
+            yield from read_row_blocks(file, shard.path, shard.num_records, damage)
+
+
+def _read_frames(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
+    """The records of a TFRecord file."""
+    stream = _Stream(shard)
+    is_ragged: bool | None = None
+    with contextlib.closing(stream):
+        while stream.fill():
+            while True:
+                if is_ragged is None:
+                    is_ragged = looks_ragged(stream.data, stream.at)
+                scan = scan_records(stream.data, stream.at, is_ragged=bool(is_ragged))
+                if scan.block.num_records:
+                    yield _keep_good(scan, shard, stream, damage)
+                stream.advance(scan)
+                if scan.is_length_bad:
+                    _lose_rest(shard, stream, damage, _BAD_LENGTH)
+                    return
+                if not scan.block.num_records:
+                    break
+    if stream.error is not None or stream.data.size > stream.at:
+        _lose_rest(shard, stream, damage, stream.reason())
+    elif shard.num_records is not None and stream.record != shard.num_records:
+        told = f"its index or manifest tells of {shard.num_records}"
+        _lose_rest(shard, stream, damage, f"ends after {stream.record} records; {told}")
+
+
+def _lose_rest(shard: Shard, stream: "_Stream", damage: Damage, reason: str) -> None:
+    lost = 1 if shard.num_records is None else max(1, shard.num_records - stream.record)
+    damage.found(CorruptDataError(shard.path, stream.offset, reason, stream.record), lost)
+
+
+class _Stream:
+    """The bytes of a shard, a block at a time, and how far they are read.
+
+    Attributes:
+      data: uint8[bytes], the block, with what the last one left over before it.
+      at: where in it the next frame begins.
+      offset: of that frame in the (unpacked) file.
+      record: its number.
+      error: what ended the unpacking early, if anything did.
+    """
+
+    def __init__(self, shard: Shard) -> None:
+        self._raw = open_bytes(shard.path)
+        self._file: IO[bytes] | gzip.GzipFile = self._raw
+        if shard.is_gzip:
+            self._file = gzip.GzipFile(fileobj=self._raw, mode="rb")
+        self.data: NDArray[np.uint8] = np.empty(0, np.uint8)
+        self.at = self.offset = self.record = 0
+        self.error: Exception | None = None
+        self._block_bytes = FIRST_BLOCK_BYTES
+
+    def fill(self) -> bool:
+        """Reads on, as far as the frame at hand needs at least; False where nothing more comes."""
+        left = self.data.size - self.at
+        wanted, self._block_bytes = self._block_bytes, BLOCK_BYTES
+        if left >= HEADER_BYTES:
+            size = int.from_bytes(self.data[self.at : self.at + LENGTH_BYTES].tobytes(), "little")
+            wanted = max(wanted, size + FRAME_BYTES - left)
+        if self.error is not None:
+            return False
+        block = new_bytes(left + wanted)
+        block[:left] = self.data[self.at :]
+        end = left
+        try:
+            while end < block.size and (got := self._read_into(block[end:])):
+                end += got
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.error = error
+        self.data, self.at = block[:end], 0
+        return end > left
+
+    def _read_into(self, part: NDArray[np.uint8]) -> int:
+        """Reads bytes into `part`, as many as there are; returns how many, 0 at the end."""
+        if isinstance(self._file, gzip.GzipFile | io.BufferedIOBase):
+            return self._file.readinto(part.data)
+        content = self._file.read(part.size)  # TensorFlow's files cannot read into memory
+        part[: len(content)] = np.frombuffer(content, np.uint8)
+        return len(content)
+
+    def advance(self, scan: Scan) -> None:
+        self.offset += scan.end - self.at
+        self.record += scan.block.num_records
+        self.at = scan.end
+
+    def reason(self) -> str:
+        if self.error is not None:
+            return f"cannot be unpacked ({self.error})"
+        left = self.data.size - self.at
+        if left < HEADER_BYTES:
+            return f"is cut after {left} bytes of a record's header"
+        size = int.from_bytes(self.data[self.at : self.at + LENGTH_BYTES].tobytes(), "little")
+        return f"is cut after {left} of the {size + FRAME_BYTES} bytes of a record"
+
+    def close(self) -> None:
+        self._file.close()
+        self._raw.close()
+
+
+def looks_ragged(data: NDArray[np.uint8], start: int = 0) -> bool | None:
+    """The layout by the first record from `start` on that is whole; None where there is none."""
+    scan = scan_records(data, start, is_ragged=True)
+    for begin, size, status in zip(scan.block.starts, scan.block.sizes, scan.statuses, strict=True):
+        if status != BAD_DATA:
+            counts = look_at_example(data, int(begin), int(begin + size))
+            return bool(counts[SPLITS] >= 0)
+    return None
+
+
+def _keep_good(scan: Scan, shard: Shard, stream: _Stream, damage: Damage) -> RecordBlock:
+    """The block without damaged records, each of which is told."""
+    bad = np.flatnonzero(scan.statuses)
+    if not bad.size:
+        return scan.block
+    for i in bad.tolist():
+        offset = stream.offset + int(scan.block.starts[i]) - HEADER_BYTES - stream.at
+        reason = reason_of(int(scan.statuses[i]))
+        damage.found(CorruptDataError(shard.path, offset, reason, stream.record + i), 1)
+    return scan.block.take(np.flatnonzero(scan.statuses == OK))
+
+
+def reason_of(status: int) -> str:
+    """What a status of `read_example`, or BAD_DATA, means."""
+    kind, name = status % 8, FEATURES[status // 8]
+    return {
+        BAD_DATA: "the checksum of a record's data does not match",
+        NO_EXAMPLE: "a record is not a tf.train.Example",
+        MISSING: f"a record has no feature {name!r}",
+        UNEVEN: f"a record's feature {name!r} has another length than the features that go with it",
+    }[kind]

@@ -1,0 +1,181 @@
+"""Patterns in, shards out: which files they are, and what they should hold.
+
+    "data/train-*"  ->  Shard(data/train-00000-of-00002, gzip? Parquet? records by index, manifest)
+                        Shard(data/train-00001-of-00002, ...)
+
+An index or a manifest that a pattern like data/* matches too is dropped. Local and remote names
+(gs:// and what else TensorFlow reads) are alike, except that indexes and manifests are local.
+"""
+
+import dataclasses
+import functools
+import os
+from collections.abc import Sequence
+from typing import IO
+
+import numpy as np
+import tensorflow as tf
+from absl import logging
+
+from bert_data import features
+from bert_data.errors import CorruptDataError
+from bert_data.reader.config import ReaderConfig
+from bert_data.reader.files.parquet_shards import MAGIC, look_inside
+from bert_data.reader.files.scan import HEADER_BYTES, LENGTH_BYTES
+from bert_data.records.crc32c import masked_crc32c
+from bert_data.records.manifest import Manifest, find_manifest
+from bert_data.records.sidecars import index_path, is_sidecar
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Shard:
+    """One file of records.
+
+    Attributes:
+      path: of the file.
+      num_bytes: its size.
+      is_gzip: whether it is compressed.
+      is_parquet: whether it is a Parquet file, and no TFRecord file.
+      manifest: the one that lists it, or that it holds itself, if any.
+      num_records: records that it must hold by its index or manifest, or by what a Parquet file
+        says itself; None where none tells.
+      expected_bytes: size that it must have by its manifest or index; None where neither tells.
+    """
+
+    path: str
+    num_bytes: int
+    is_gzip: bool
+    is_parquet: bool = False
+    manifest: Manifest | None = None
+    num_records: int | None = None
+    expected_bytes: int | None = None
+
+
+def is_remote(path: str) -> bool:
+    """Whether a name is not in the local file system."""
+    return "://" in path
+
+
+def open_bytes(path: str) -> IO[bytes]:
+    """Opens a local or remote file for reading bytes."""
+    if is_remote(path):
+        return tf.io.gfile.GFile(path, "rb")
+    return open(path, "rb")
+
+
+def find_shards(config: ReaderConfig) -> tuple[Shard, ...]:
+    """The shards that the patterns name: each pattern's matches sorted, each file once.
+
+    Warns of shards of the same sets that are nowhere.
+
+    Raises:
+      ValueError: a pattern matches nothing.
+      OSError: a match is a directory or cannot be read.
+    """
+    paths: dict[str, None] = {}
+    for pattern in config.patterns:
+        paths.update(dict.fromkeys(_matches(pattern)))
+    manifests: dict[str, Manifest] = {}
+    shards = tuple(_describe(path, manifests) for path in paths)
+    absent = [path for path in manifests if path not in paths and not os.path.exists(path)]
+    if absent:
+        _tell_absent(tuple(absent))
+    return shards
+
+
+@functools.cache  # who trains finds them several times
+def _tell_absent(paths: Sequence[str]) -> None:
+    logging.warning(
+        "%d file(s) that the manifest of the others lists are not there, the first: %s",
+        *(len(paths), paths[0]),
+    )
+
+
+def _matches(pattern: str) -> list[str]:
+    if tf.io.gfile.exists(pattern):
+        matches = [pattern]
+    else:
+        found = sorted(tf.io.gfile.glob(pattern))
+        matches = [path for path in found if not is_sidecar(path)]
+    if not matches:
+        raise ValueError(f"no file matches {pattern!r}")
+    return [os.fspath(path) for path in matches]
+
+
+def _describe(path: str, manifests: dict[str, Manifest]) -> Shard:
+    """Looks at a shard's first bytes and beside it; `manifests` keeps those found by shard path."""
+    if tf.io.gfile.isdir(path):
+        raise IsADirectoryError(f"{path} is a directory, not a shard (name its files: {path}/*)")
+    try:
+        with open_bytes(path) as file:
+            head = file.read(HEADER_BYTES)
+        num_bytes = tf.io.gfile.stat(path).length
+    except (OSError, tf.errors.OpError) as error:
+        reason = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
+        raise OSError(f"cannot read {path}: {reason}") from error
+    shard = Shard(
+        path=path, num_bytes=num_bytes, is_gzip=_is_gzip(head), is_parquet=_is_parquet(head)
+    )
+    if not is_remote(path):
+        shard = _compare_beside(shard, manifests)
+    return _look_inside(shard) if shard.is_parquet and shard.manifest is None else shard
+
+
+def _is_gzip(head: bytes) -> bool:
+    """Whether gzip packed it; gzip's first two bytes may be a record's length too."""
+    return head.startswith(_GZIP_MAGIC) and not _is_frame(head)
+
+
+def _is_parquet(head: bytes) -> bool:
+    """Whether it is a Parquet file, whose first four bytes may be a record's length too."""
+    return head.startswith(MAGIC) and not _is_frame(head)
+
+
+def _is_frame(head: bytes) -> bool:
+    """Whether a record's length and its checksum stand there."""
+    checksum = masked_crc32c(head[:LENGTH_BYTES])
+    is_whole = len(head) == HEADER_BYTES
+    return is_whole and checksum == int.from_bytes(head[LENGTH_BYTES:], "little")
+
+
+def _look_inside(shard: Shard) -> Shard:
+    """Adds what a Parquet file tells about itself; nothing where it is damaged."""
+    if is_remote(shard.path):
+        with open_bytes(shard.path) as file:
+            inside = look_inside(file, shard.path)
+    else:
+        inside = look_inside(shard.path, shard.path)
+    if inside is None:
+        return shard
+    return dataclasses.replace(shard, manifest=inside.manifest, num_records=inside.num_rows)
+
+
+def _compare_beside(shard: Shard, manifests: dict[str, Manifest]) -> Shard:
+    """Adds what index and manifest tell about a local shard."""
+    folder, name = os.path.split(shard.path)
+    if shard.path not in manifests:
+        found = find_manifest(shard.path)
+        if found is not None:
+            manifests.update({os.path.join(folder, file.name): found for file in found.files})
+    manifest = manifests.get(shard.path)
+    if manifest is not None:
+        file = next(file for file in manifest.files if file.name == name)
+        return dataclasses.replace(
+            shard,
+            is_parquet=manifest.output_format == features.PARQUET,
+            manifest=manifest,
+            num_records=file.num_records,
+            expected_bytes=file.num_bytes,
+        )
+    index_name = index_path(shard.path)
+    if shard.is_parquet or not os.path.exists(index_name):
+        return shard
+    try:
+        index = np.load(index_name, mmap_mode="r")
+        end = int(index["offset"][-1])
+    except (ValueError, IndexError, EOFError) as error:
+        raise CorruptDataError(index_name, 0, f"is no index of records ({error})") from error
+    expected_bytes = None if shard.is_gzip else end
+    return dataclasses.replace(shard, num_records=index.size - 1, expected_bytes=expected_bytes)

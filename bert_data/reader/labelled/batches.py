@@ -1,0 +1,246 @@
+"""Records of labelled texts in, batches for a classifier out.
+
+    LabelledReaderConfig(input_patterns="train-*", plan=PlanConfig(batching="pools", batch_size=32,
+                         max_seq_length=128, shuffle=True))
+      -> {"input_ids": int32[32, width], "input_mask": ..., "segment_ids": ...}, label int64[32]
+
+Which records make a batch, and how wide it is, is planned from the index before a record is read;
+the records are then gathered, parsed with `tf.io.RaggedFeature` and packed, a batch at a time.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from bert_data import features
+from bert_data.errors import CorruptDataError
+from bert_data.reader.config import ReaderConfig
+from bert_data.reader.files.shards import Shard, find_shards
+from bert_data.reader.labelled.mapped_records import MappedRecords
+from bert_data.reader.labelled.ragged import RaggedSpec, ragged_feature
+from bert_data.reader.labelled.segments import num_special_tokens, pack_segments
+from bert_data.reader.planning import EMPTY, Plan, PlanConfig, make_plan
+from bert_data.records.manifest import Manifest
+from bert_data.tokens.tokenizer_json import vocabulary_sha256
+
+FORMS = ("fit", "features", "ragged")
+LABEL_WEIGHT = "label_weight"
+_BATCHES_AHEAD = 4
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelledReaderConfig:
+    """Configuration of `read_labelled_batches`.
+
+    Attributes:
+      input_patterns: patterns of shards; a string with commas, or a sequence.
+      plan: which records make which batch, and how wide it is; not "packed". Its lengths are those
+        of packed rows, special tokens included; longer texts are cut off at its max_seq_length.
+      num_epochs: passes over the records, >= 1; None goes on for ever.
+      start_batch: batches to pass over at the start, >= 0, in constant time.
+      host_index: which of the plan's hosts this is.
+      form: "fit": (inputs, label, label weight) for `model.fit`. "features": one dict of them.
+        "ragged": a dict with the tokens as they are stored instead of packed rows.
+      vocab_file: vocabulary, or tokenizer.json, compared with the manifest by its sha256.
+    """
+
+    input_patterns: str | Sequence[str]
+    plan: PlanConfig
+    num_epochs: int | None = 1
+    start_batch: int = 0
+    host_index: int = 0
+    form: str = "fit"
+    vocab_file: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.plan.batching == "packed":
+            raise ValueError("plan.batching is 'packed'; a row holds one text and its label")
+        for name, least in (("num_epochs", 1), ("start_batch", 0), ("host_index", 0)):
+            value = getattr(self, name)
+            if not (name == "num_epochs" and value is None) and (
+                not isinstance(value, int) or value < least
+            ):
+                raise ValueError(f"{name} is {value!r}; must be an integer >= {least}")
+        if self.host_index >= self.plan.num_hosts:
+            allowed = f"must be below plan.num_hosts, {self.plan.num_hosts}"
+            raise ValueError(f"host_index is {self.host_index}; {allowed}")
+        if self.form not in FORMS:
+            raise ValueError(f"form is {self.form!r}; must be one of {', '.join(FORMS)}")
+
+
+class LabelledSource:
+    """What a configuration reads, and its plan.
+
+    Attributes:
+      config: the configuration.
+      plan: the batches of every epoch.
+      num_texts: texts of a record, 1 or 2.
+      ragged_rank: ragged dimensions of a text's tokens: 1 for [words, pieces], 2 for [sentences,
+        words, pieces].
+      classes: names of the labels 0, 1, ...; () where labels are integers of the user's.
+      vocab_size: of the vocabulary of the tokens.
+      vocabulary_and_classes: what other records must share that the same model reads.
+    """
+
+    def __init__(self, config: LabelledReaderConfig) -> None:
+        """Finds the shards, checks them and plans.
+
+        Raises:
+          ValueError: the shards are not of labelled texts, or the configuration contradicts them.
+          OSError: a file cannot be read.
+          CorruptDataError: a file is damaged.
+        """
+        self.config = config
+        shards = find_shards(ReaderConfig(input_patterns=config.input_patterns, batch_size=1))
+        manifest = _check(shards, config)
+        flags = manifest.flags
+        self.num_texts = len(flags["text_columns"])
+        self.ragged_rank = 1 if flags["sentences"] == "one" else 2
+        self.classes: tuple[str, ...] = tuple(flags["classes"])
+        self._labels = manifest.counts["labels"]
+        self.vocab_size = manifest.vocab_size
+        self.vocabulary_and_classes = manifest.vocab_sha256, self.classes
+        self.special_ids = {"cls_id": int(flags["cls_id"]), "sep_id": int(flags["sep_id"])}
+        self.records = MappedRecords(shards)
+        lengths = self.records.num_tokens + np.uint32(num_special_tokens(self.num_texts))
+        if config.plan.max_seq_length is not None:
+            least = num_special_tokens(self.num_texts)
+            if config.plan.max_seq_length < least:
+                given = f"plan.max_seq_length is {config.plan.max_seq_length}"
+                raise ValueError(f"{given}; {least} or more is allowed")
+            lengths = np.minimum(lengths, np.uint32(config.plan.max_seq_length))
+        self.plan: Plan = make_plan(lengths, config.plan)
+
+    @property
+    def num_labels(self) -> int:
+        """How many labels a classifier must tell apart: one more than the largest.
+
+        Raises:
+          ValueError: a label is negative.
+        """
+        if self.classes:
+            return len(self.classes)
+        labels = [int(label) for label in self._labels]
+        if min(labels) < 0:
+            raise ValueError(f"the label {min(labels)} is negative; a classifier needs 0 or more")
+        return 1 + max(labels)
+
+    def batches(self) -> Iterator[tuple["np.ndarray[Any, Any]", int]]:
+        """(records, width) of this host's batches, in order; a row that is empty has no bytes."""
+        config, plan = self.config, self.plan
+        first_epoch, start = plan.locate(config.start_batch)
+        epochs = itertools.count() if config.num_epochs is None else range(config.num_epochs)
+        for number in itertools.islice(epochs, first_epoch, None):
+            epoch = plan.epoch(number)
+            for batch in range(start, epoch.num_batches):
+                planned = epoch.batch(batch, config.host_index)
+                filled = planned.records[planned.records != EMPTY]
+                data = self.records.read(filled)
+                rows = np.empty(planned.records.size, np.object_)
+                rows[:] = data + [b""] * (rows.size - len(data))
+                yield rows, planned.width
+            start = 0
+
+    def parse(self, records: tf.Tensor) -> dict[str, tf.Tensor | tf.RaggedTensor]:
+        """Reads a batch of records.
+
+        Args:
+          records: string[batch].
+
+        Returns:
+          label int64[batch]; of each text, named `t`: its bytes `t` string[batch],
+          `t_tokens_len` int64[batch] and `t_tokens` int64[batch, (sentences,) (words), (pieces)].
+        """
+        default = 0 if self.config.plan.num_hosts > 1 else None  # of rows without a record
+        number = tf.io.FixedLenFeature([], tf.int64, default)
+        spec = RaggedSpec(dtype=tf.int64, ragged_rank=self.ragged_rank)
+        wanted: dict[str, Any] = {features.LABEL: number}
+        for text in features.TEXTS[: self.num_texts]:
+            tokens = features.tokens_name(text)
+            wanted[text] = tf.io.FixedLenFeature([], tf.string, None if default is None else "")
+            wanted[features.num_tokens_name(text)] = number
+            wanted[tokens] = ragged_feature(tokens, spec)
+        return tf.io.parse_example(records, wanted)
+
+    def make_batch(self, records: tf.Tensor, width: tf.Tensor) -> Any:
+        """Parses and packs a batch into the form that the configuration asks for."""
+        parsed = self.parse(records)
+        weight = tf.cast(tf.strings.length(records) > 0, tf.float32)
+        if self.config.form == "ragged":
+            return {**parsed, LABEL_WEIGHT: weight}
+        names = map(features.tokens_name, features.TEXTS[: self.num_texts])
+        packed = pack_segments([parsed[name] for name in names], width, **self.special_ids)
+        if self.config.plan.num_hosts > 1:  # a row without a record is all padding
+            there = tf.cast(weight, tf.int32)[:, tf.newaxis]
+            packed = {name: values * there for name, values in packed.items()}
+        label = parsed[features.LABEL]
+        if self.config.form == "features":
+            return {**packed, features.LABEL: label, LABEL_WEIGHT: weight}
+        return packed, label, weight
+
+
+def read_labelled_batches(config: LabelledReaderConfig | LabelledSource) -> tf.data.Dataset:
+    """Makes the dataset of batches that a configuration tells of.
+
+    Every iteration over it gives the same batches, in every process. Errors inside an iteration
+    reach the caller as tf.errors.OpError whose text holds ours; `bert_data.reader.explain` gives
+    ours back.
+
+    Args:
+      config: what to read and how, or the source that it has made.
+
+    Raises:
+      ValueError, OSError, CorruptDataError: see `LabelledSource`.
+    """
+    source = config if isinstance(config, LabelledSource) else LabelledSource(config)
+    signature = (tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.int32))
+    options = tf.data.Options()
+    options.deterministic = True
+    # The hosts' rows are disjoint already.
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+    batches = (
+        tf.data.Dataset.from_generator(source.batches, output_signature=signature)
+        .prefetch(_BATCHES_AHEAD)
+        .map(source.make_batch, num_parallel_calls=1)
+        .prefetch(_BATCHES_AHEAD)
+        .with_options(options)
+    )
+    config = source.config
+    num_batches = tf.data.INFINITE_CARDINALITY
+    if config.num_epochs is not None:
+        num_batches = max(0, config.num_epochs * source.plan.num_batches - config.start_batch)
+    return batches.apply(tf.data.experimental.assert_cardinality(num_batches))
+
+
+def _check(shards: Sequence[Shard], config: LabelledReaderConfig) -> Manifest:
+    """Compares shards, manifests and configuration; returns what the shards have in common."""
+    manifests = []
+    for shard in shards:
+        if shard.manifest is None or shard.manifest.record_layout != features.LABELLED:
+            kind = "is in no manifest" if shard.manifest is None else "holds no labelled texts"
+            raise ValueError(f"{shard.path} {kind}; records of labelled texts are needed")
+        if shard.expected_bytes not in (None, shard.num_bytes):
+            reason = f"has {shard.num_bytes} bytes; its manifest tells of {shard.expected_bytes}"
+            raise CorruptDataError(shard.path, shard.num_bytes, reason)
+        manifests.append((shard.path, shard.manifest))
+    path, first = manifests[0]
+    for other_path, other in manifests[1:]:
+        if (first.vocab_sha256, _form_of(first)) != (other.vocab_sha256, _form_of(other)):
+            raise ValueError(
+                f"{path} and {other_path} were made with different vocabularies, classes or"
+                " numbers of texts; one dataset is of one kind"
+            )
+    if config.vocab_file and vocabulary_sha256(config.vocab_file) != first.vocab_sha256:
+        raise ValueError(f"vocab_file {config.vocab_file} is not the one that made {path}")
+    counts = {"labels": {k: 1 for _, m in manifests for k in m.counts["labels"]}}
+    return dataclasses.replace(first, counts=counts)
+
+
+def _form_of(manifest: Manifest) -> tuple[Any, ...]:
+    flags = manifest.flags
+    nested = flags["sentences"] != "one"
+    return nested, len(flags["text_columns"]), list(flags["classes"]), flags["do_lower_case"]

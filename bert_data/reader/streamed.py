@@ -1,0 +1,221 @@
+"""Shards in, dense NumPy batches out: the reader without TensorFlow's part.
+
+    find shards -> check -> host's part -> epochs, each in its order -> batches of records -> decode
+
+Several batches go into one array, because what passes from Python to tf.data costs by the call.
+"""
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.reader.ahead import work_ahead
+from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
+from bert_data.reader.examples.block import RecordBlock, one_block
+from bert_data.reader.examples.decode import Rows, decode_records
+from bert_data.reader.examples.sections import (
+    STREAMED,
+    Schema,
+    Shape,
+    StaticShape,
+    make_table,
+    most_words,
+    new_buffer,
+)
+from bert_data.reader.files.blocks import read_blocks
+from bert_data.reader.files.checks import Limits, check_lengths, check_shards
+from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.shards import Shard, find_shards
+from bert_data.reader.order.streams import (
+    OpenShard,
+    batch_blocks,
+    epoch_blocks,
+    host_blocks,
+    host_num_records,
+)
+
+GROUP_WORDS = 1 << 19
+_BLOCKS_AHEAD = 2
+_MAX_ID = 2**31 - 1
+
+
+class BatchGroup(NamedTuple):
+    """Batches side by side in one array.
+
+    Attributes:
+      words: int32[any], the batches.
+      table: int32[batches, 15], where they stand, see `make_table`.
+    """
+
+    words: NDArray[np.int32]
+    table: NDArray[np.int32]
+
+
+class BatchSource:
+    """Makes the batches that a configuration tells of.
+
+    Attributes:
+      config: the configuration.
+      shards: the shards that its patterns name.
+      limits: the most that a row may hold.
+      schema: the features of a batch.
+    """
+
+    schema: Schema = STREAMED
+
+    def __init__(self, config: ReaderConfig) -> None:
+        """Finds the shards and checks them.
+
+        Raises:
+          ValueError, OSError, CorruptDataError: see `find_shards`, `check_shards`.
+        """
+        self.config = config
+        self.shards: tuple[Shard, ...] = find_shards(config)
+        self.limits: Limits = check_shards(self.shards, config)
+
+    def num_records(self) -> int | None:
+        """This host's records in an epoch where indexes or manifests tell; else None."""
+        config = self.config
+        counts = [shard.num_records for shard in self.shards if shard.num_records is not None]
+        if config.skip_corrupt or len(counts) < len(self.shards):
+            return None
+        return host_num_records(counts, config.num_hosts, config.host_index)
+
+    def _count_records(self, most: int) -> int | None:
+        """This host's records in an epoch by reading one; None if they are more than `most`."""
+        shards, open_shard = self._host_part(Damage(skip=self.config.skip_corrupt))
+        num_records = 0
+        for block in itertools.chain.from_iterable(map(open_shard, shards)):
+            num_records += block.num_records
+            if num_records > most:
+                return None
+        return num_records
+
+    def records(self, first_epoch: int = 0) -> Iterator[RecordBlock]:
+        """This host's records of all epochs from `first_epoch` on, in order."""
+        config = self.config
+        last = itertools.count() if config.num_epochs is None else range(config.num_epochs)
+        for epoch in itertools.islice(last, first_epoch, None):
+            damage = Damage(skip=config.skip_corrupt)
+            num_records = 0
+            for block in epoch_blocks(config, epoch, *self._host_part(damage)):
+                num_records += block.num_records
+                yield block
+            damage.tell()
+            if not num_records:
+                host = f"host {config.host_index} of {config.num_hosts}"
+                raise ValueError(f"no records in {self._names} for {host}")
+
+    def _host_part(self, damage: Damage) -> tuple[list[int], OpenShard]:
+        def open_shard(number: int) -> Iterator[RecordBlock]:
+            return read_blocks(self.shards[number], damage)
+
+        counts = [1 if shard.num_records is None else shard.num_records for shard in self.shards]
+        return host_blocks(open_shard, counts, self.config.num_hosts, self.config.host_index)
+
+    @property
+    def _names(self) -> str:
+        return ", ".join(self.config.patterns)
+
+    def batches(self) -> Iterator[RecordBlock]:
+        """Blocks of the records of one batch each."""
+        config = self.config
+        assert config.batch_size is not None
+        to_skip, first_epoch = config.start_batch * config.batch_size, 0
+        num_records = self.num_records()
+        if num_records is None and to_skip:
+            num_records = self._count_records(to_skip)
+        if num_records:  # epochs that are passed over are not read
+            first_epoch, to_skip = divmod(to_skip, num_records)
+        with contextlib.closing(work_ahead(self.records(first_epoch), _BLOCKS_AHEAD)) as blocks:
+            yield from batch_blocks(
+                blocks,
+                config.batch_size,
+                skip_records=to_skip,
+                drop_remainder=config.drop_remainder,
+            )
+
+    def shape_of(self, block: RecordBlock) -> Shape:
+        """The shape of the batch of a block's records.
+
+        Raises:
+          ValueError: a record is longer than the limits.
+        """
+        longest, most = (int(length) for length in block.lengths.max(axis=0))
+        limits = self.limits
+        check_lengths((longest, most), f"a record of {self._names} holds", limits)
+        rows, width = block.num_records, self.config.width
+        if width == WIDTH_OF_BATCH:
+            return Shape(rows, max(1, longest), max(1, most))
+        assert limits.max_seq_length is not None and limits.max_predictions_per_seq is not None
+        if width == WIDTH_MAX:
+            return Shape(rows, limits.max_seq_length, limits.max_predictions_per_seq)
+        assert isinstance(width, tuple)
+        widths = (*(w for w in width if w < limits.max_seq_length), limits.max_seq_length)
+        next_width = next(w for w in widths if longest <= w)
+        return Shape(rows, next_width, limits.max_predictions_per_seq)
+
+    @property
+    def static_shape(self) -> StaticShape:
+        """Rows, width, predictions and instances where they are the same in all batches."""
+        config, limits = self.config, self.limits
+        rows = config.batch_size if config.drop_remainder or config.num_epochs is None else None
+        width = limits.max_seq_length if config.width == WIDTH_MAX else None
+        predictions = None if config.width == WIDTH_OF_BATCH else limits.max_predictions_per_seq
+        return rows, width, predictions, 1
+
+    @property
+    def num_batches(self) -> int | None:
+        """Batches in all; None where that is not known without reading."""
+        return None
+
+    def groups(self) -> Iterator[BatchGroup]:
+        """The batches, decoded, several at a time: first one, then twice as many, and so on.
+
+        A thread reads, checks and shuffles ahead; decoding is done by who asks for the groups.
+        """
+        held: list[tuple[RecordBlock, Shape]] = []
+        num_words, num_batches = 0, 1
+        for block in self.batches():
+            shape = self.shape_of(block)
+            held.append((block, shape))
+            num_words += most_words(*shape, self.schema)
+            if len(held) == num_batches or num_words >= GROUP_WORDS:
+                yield self._decode(held)
+                held, num_words, num_batches = [], 0, 2 * num_batches
+        if held:
+            yield self._decode(held)
+
+    def _decode(self, held: list[tuple[RecordBlock, Shape]]) -> BatchGroup:
+        table, num_words = make_table([shape for _, shape in held], self.schema)
+        words = new_buffer(num_words)
+        first = 0
+        for _, same in itertools.groupby(held, key=lambda item: id(item[0].data)):
+            blocks = [block for block, _ in same]
+            splits = np.cumsum([0, *(block.num_records for block in blocks)])
+            rows = Rows(np.ones(splits[-1], np.bool_), np.arange(splits[-1] + 1), splits)
+            entries = table[first : first + len(blocks)]
+            told = decode_records(one_block(blocks), rows, self.schema, entries, words)
+            check_values(*told, self.config)
+            first += len(blocks)
+        return BatchGroup(words, table)
+
+
+def check_values(largest_id: int, is_outside: bool, config: ReaderConfig) -> None:
+    """Refuses what `decode_records` tells of, where a model cannot take it.
+
+    Raises:
+      ValueError: an id or a position is out of range.
+    """
+    where = f"a record of {', '.join(config.patterns)}"
+    size = config.vocab_size
+    if largest_id > _MAX_ID:
+        raise ValueError(f"{where} holds a token id that is not in [0, 2**31)")
+    if size is not None and largest_id >= size:
+        raise ValueError(f"vocab_size is {size}, but {where} holds the token id {largest_id}")
+    if is_outside:
+        raise ValueError(f"{where} predicts a position outside its batch's tokens")

@@ -1,0 +1,213 @@
+"""Batches of GPT samples: from any start, for several hosts, and into `model.fit`."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_data.causal import GptConfig, GptDataset, build_datasets
+from bert_data.errors import CorruptDataError
+from bert_data.reader import explain, samples
+from bert_data.reader.samples import SampleReaderConfig, read_samples
+from tests.causal.stores import write_store
+
+SEQ_LENGTH = 5
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    """A blend of two stores, 47 samples, with ends of documents and masks of all kinds."""
+    folder = tmp_path_factory.mktemp("stores")
+    random = np.random.RandomState(0)
+    stories = [[*random.randint(1, 60_000, random.randint(1, 9)), 0] for _ in range(30)]
+    prefixes = [
+        write_store(folder / "a", stories[:12]), write_store(folder / "b", stories[12:], "<i4")
+    ]  # fmt: skip
+    config = GptConfig(
+        seq_length=SEQ_LENGTH,
+        eod_id=0,
+        reset_position_ids=True,
+        reset_attention_mask=True,
+        eod_mask_loss=True,
+    )
+    made, _, _ = build_datasets(prefixes, config, weights=[1, 2], num_samples=[46])
+    assert len(made) == 47
+    return made
+
+
+def batches(dataset, **settings):
+    made = read_samples(dataset, SampleReaderConfig(**settings))
+    found = [{name: value.numpy() for name, value in batch.items()} for batch in made]
+    if settings.get("num_epochs", 1) is not None:
+        assert made.cardinality().numpy() == len(found)
+    return found
+
+
+def assert_batches(found, dataset, rows):
+    """The batches are those of these samples, in every field."""
+    assert len(found) == len(rows)
+    for batch, numbers in zip(found, rows, strict=True):
+        expected = dataset.batch(numbers)._asdict()
+        assert set(batch) == set(expected)
+        for name, values in expected.items():
+            assert batch[name].dtype == values.dtype
+            np.testing.assert_array_equal(batch[name], values)
+
+
+@pytest.mark.parametrize("group_tokens", [1, 60, 1 << 18])
+@pytest.mark.parametrize(("batch_size", "drop"), [(4, True), (4, False), (47, False), (50, False)])
+def test_samples_come_in_order(dataset, batch_size, drop, group_tokens, monkeypatch):
+    monkeypatch.setattr(samples, "_GROUP_TOKENS", group_tokens)
+    rows = [range(start, min(start + batch_size, 47)) for start in range(0, 47, batch_size)]
+    rows = [part for part in rows if len(part) == batch_size or not drop]
+    found = batches(dataset, batch_size=batch_size, drop_remainder=drop)
+    assert_batches(found, dataset, rows)
+    again = batches(dataset, batch_size=batch_size, drop_remainder=drop, num_epochs=2)
+    assert_batches(again, dataset, rows * 2)
+
+
+@pytest.mark.parametrize("num_hosts", [1, 2, 3])
+def test_any_start_goes_on_as_from_the_beginning(dataset, num_hosts):
+    per_epoch = 47 // (5 * num_hosts)
+    for host in range(num_hosts):
+        settings = {"batch_size": 5, "num_hosts": num_hosts, "host_index": host, "num_epochs": 3}
+        rows = [
+            range(
+                (k % per_epoch * num_hosts + host) * 5, (k % per_epoch * num_hosts + host) * 5 + 5
+            )
+            for k in range(3 * per_epoch)
+        ]
+        for start in (0, 1, 2, per_epoch - 1, per_epoch, per_epoch + 1, 3 * per_epoch - 1, 99):
+            found = batches(dataset, start_batch=start, **settings)
+            assert_batches(found, dataset, rows[start:])
+
+
+def test_hosts_share_a_global_batch(dataset):
+    whole = batches(dataset, batch_size=6)
+    parts = [batches(dataset, batch_size=2, num_hosts=3, host_index=h) for h in range(3)]
+    for batch, *rows in zip(whole, *parts, strict=True):
+        joined = np.concatenate([part["tokens"] for part in rows])
+        np.testing.assert_array_equal(joined, batch["tokens"])
+
+
+def test_a_far_start_costs_nothing(dataset):
+    """A hundred million batches are not walked over."""
+    made = read_samples(
+        dataset, SampleReaderConfig(batch_size=4, num_epochs=None, start_batch=11 * 10**15 + 3)
+    )
+    assert made.cardinality() == tf.data.INFINITE_CARDINALITY
+    first = next(iter(made))
+    np.testing.assert_array_equal(first["tokens"], dataset.batch(range(12, 16)).tokens)
+
+
+def test_shapes_are_known_and_the_form_of_fit(dataset):
+    made = read_samples(dataset, SampleReaderConfig(batch_size=4, form="fit"))
+    inputs, labels, weights = made.element_spec
+    assert set(inputs) == {"tokens", "position_ids", "segment_starts"}
+    assert {tuple(spec.shape) for spec in inputs.values()} == {(4, SEQ_LENGTH)}
+    assert (labels.dtype, weights.dtype) == (tf.int32, tf.float32)
+    found, labels, weights = next(iter(made))
+    expected = dataset.batch(range(4))
+    np.testing.assert_array_equal(found["segment_starts"], expected.segment_starts)
+    np.testing.assert_array_equal(labels, expected.labels)
+    np.testing.assert_array_equal(weights, expected.loss_mask)
+    ragged = read_samples(dataset, SampleReaderConfig(batch_size=4, drop_remainder=False))
+    assert ragged.element_spec["tokens"].shape.as_list() == [None, SEQ_LENGTH]
+
+
+def test_replicas_take_the_rows_of_the_global_batch(dataset):
+    strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+    distributed = strategy.distribute_datasets_from_function(
+        lambda context: read_samples(
+            dataset, SampleReaderConfig(batch_size=6, start_batch=2), input_context=context
+        )
+    )
+    tokens = [batch["tokens"].numpy() for batch in distributed]
+    assert len(tokens) == 5
+    np.testing.assert_array_equal(tokens[0], dataset.batch(range(12, 18)).tokens)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"num_epochs": 0}, "num_epochs is 0"),
+        ({"start_batch": -1}, "start_batch is -1"),
+        ({"num_hosts": 2, "host_index": 2}, "host_index is 2; must be below num_hosts, 2"),
+        ({"num_hosts": 2, "drop_remainder": False}, "must be True with more than one host"),
+        ({"form": "pairs"}, "form is 'pairs'; must be one of features, fit"),
+    ],
+)
+def test_settings_are_checked(changes, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        SampleReaderConfig(**{"batch_size": 4, **changes})
+
+
+def test_too_few_samples_are_told(dataset):
+    with pytest.raises(ValueError, match="has 47 samples, fewer than the 48 of a batch of all"):
+        read_samples(dataset, SampleReaderConfig(batch_size=24, num_hosts=2))
+
+
+def test_damage_comes_through_tensorflow(tmp_path):
+    prefix = write_store(tmp_path / "s", [[1, -5, 2, 3, 4, 5]], "<i4")
+    made = read_samples(
+        GptDataset(prefix, GptConfig(seq_length=2)), SampleReaderConfig(batch_size=2)
+    )
+    with pytest.raises(tf.errors.OpError) as caught:
+        list(made)
+    explained = explain(caught.value)
+    assert isinstance(explained, CorruptDataError)
+    assert explained.path == f"{prefix}.bin"
+
+
+class Attention(keras.layers.Layer):
+    """One head that sees what `segment_starts` lets it see."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.attention = keras.layers.MultiHeadAttention(2, size // 2)
+
+    def call(self, hidden, segment_starts):
+        positions = tf.range(tf.shape(segment_starts)[1])
+        is_seen = (positions[None, None] <= positions[None, :, None]) & (
+            positions[None, None] >= segment_starts[:, :, None]
+        )
+        return hidden + self.attention(hidden, hidden, attention_mask=is_seen)
+
+
+def small_model(vocab_size, seq_length, size=32):
+    inputs = {
+        name: keras.Input([seq_length], dtype="int32", name=name)
+        for name in ("tokens", "position_ids", "segment_starts")
+    }
+    hidden = keras.layers.Embedding(vocab_size, size)(inputs["tokens"])
+    hidden = hidden + keras.layers.Embedding(seq_length, size)(inputs["position_ids"])
+    hidden = Attention(size)(hidden, inputs["segment_starts"])
+    hidden = hidden + keras.layers.Dense(size)(keras.layers.Dense(64, "gelu")(hidden))
+    return keras.Model(inputs, keras.layers.Dense(vocab_size)(hidden))
+
+
+def test_a_causal_model_learns_with_fit(tmp_path):
+    """Documents count up from anywhere; only what follows the end of one cannot be known."""
+    random = np.random.RandomState(1)
+    stories = []
+    for _ in range(400):
+        first, length = random.randint(1, 20), random.randint(3, 12)
+        stories.append([*(1 + (first + np.arange(length)) % 20), 0])
+    config = GptConfig(
+        seq_length=16,
+        eod_id=0,
+        reset_position_ids=True,
+        reset_attention_mask=True,
+        eod_mask_loss=True,
+    )
+    dataset = GptDataset(write_store(tmp_path / "s", stories), config, num_samples=2000)
+    keras.utils.set_random_seed(1)
+    model = small_model(21, 16)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(5e-3), loss)
+    made = read_samples(dataset, SampleReaderConfig(batch_size=32, num_epochs=None, form="fit"))
+    fitted = model.fit(made, steps_per_epoch=30, epochs=4, shuffle=False, verbose=0)
+    history = fitted.history["loss"]
+    assert history[0] > 2 * history[-1]
+    assert history[-1] < 0.45
