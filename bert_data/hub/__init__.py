@@ -1,17 +1,16 @@
-"""A trained model and its vocabulary as SavedModels with the interfaces of TF Hub.
+"""Export a trained model and its vocabulary as SavedModels with the interfaces of TF Hub.
 
     vocab.txt ───────────────────────▶ preprocessing ─┐
     bert_config.json + checkpoint ───▶ encoding ──────┴─▶ exporting ─▶ preprocess/, encoder/
 
     words, tokenizing   strings to ids in a graph, exactly as `tokenization.py` defines them
-    packing             segments to rows: one function, also for a tf.data pipeline of one's own
-    keras_layers        the SavedModels in models of Keras 3
+    packing             segments to rows: one function, also for your own tf.data pipeline
+    keras_layers        the SavedModels as layers of Keras 3
 
-What is written loads with `hub.load`, `hub.KerasLayer` or `tf.saved_model.load`, where there is no
-bert_data, too.
+`hub.load`, `hub.KerasLayer` and `tf.saved_model.load` load the folders, also without bert_data.
 """
 
-# First: it settles which backend Keras has.
+# First: it selects Keras's backend.
 from bert_data.training import BertConfig  # noqa: F401, I001
 
 from bert_data.hub.exporting import ExportConfig, ExportReport, export

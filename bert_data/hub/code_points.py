@@ -26,12 +26,12 @@ LETTER_MASK = (1 << 21) - 1
 COUNT_SHIFT = 21
 COUNT_MASK = 3
 ALONE = 1 << 23  # the letter is a word of its own: a punctuation mark or an ideograph
-SPACE = 1 << 24  # ends a word; its letter is no part of any
-MARK = 1 << 25  # canonical ordering may swap its letters with those of a MARK beside it
-BARRIER = 1 << 26  # becomes nothing, and yet marks are not swapped across it
-CASED = 1 << 27  # the choice of a sigma stops here and finds a cased letter
-IGNORABLE = 1 << 28  # the choice of a sigma looks past it
-SIGMA = 1 << 29  # its letter depends on what stands around it
+SPACE = 1 << 24  # ends a word; its letter belongs to none
+MARK = 1 << 25  # canonical ordering may swap its letters with those of an adjacent MARK
+BARRIER = 1 << 26  # disappears, but marks are not swapped across it
+CASED = 1 << 27  # the search that chooses a sigma ends here, at a cased letter
+IGNORABLE = 1 << 28  # the search that chooses a sigma skips it
+SIGMA = 1 << 29  # its letter depends on its surroundings
 
 _PAGE_SIZE = 256
 _FLAGS = {
@@ -45,14 +45,13 @@ _FLAGS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class CodePointArrays:
-    """The arrays of one casing.
+    """The tables for text that is lower-cased or not.
 
     Attributes:
-      entries: int32 [0x110000], see the module. That of a sigma has the letter of one that does
-        not end a word.
-      expansions: int32 [rows, 3], the letters of code points that become several, 0 behind the
-        last one.
-      mark_letters: int32 [marks], letters that have a canonical combining class other than 0.
+      entries: int32 [0x110000], see the module. The entry of a sigma has the letter of one that
+        does not end a word.
+      expansions: int32 [rows, 3], the letters of code points that become several, padded with 0.
+      mark_letters: int32 [marks], letters with a canonical combining class other than 0.
       mark_classes: int32 [marks], those classes, 1 to 254.
     """
 
@@ -64,13 +63,13 @@ class CodePointArrays:
 
 @functools.cache
 def code_point_arrays(do_lower_case: bool) -> CodePointArrays:
-    """Makes the arrays; it takes a second.
+    """Make the tables; takes a second.
 
     Args:
       do_lower_case: whether text is lower-cased and accents are dropped.
 
     Raises:
-      ValueError: this interpreter's Unicode has a code point that the arrays cannot express.
+      ValueError: this interpreter's Unicode has a code point that the tables cannot express.
     """
     entries = np.empty(NUM_CODE_POINTS, np.int32)
     expansions: list[Sequence[int]] = [(0,) * MAX_LETTERS]
@@ -91,7 +90,7 @@ def code_point_arrays(do_lower_case: bool) -> CodePointArrays:
 
 
 def _plain_page(chars: str, do_lower_case: bool) -> list[int] | None:
-    """The entries of a page whose code points all stay what they are, or None: it saves seconds."""
+    """Return a page's entries if all its code points stay as they are, or None; saves seconds."""
     codes = map(ord, chars)
     if are_plain_ideographs(chars, do_lower_case=do_lower_case):
         return [code | 1 << COUNT_SHIFT | ALONE for code in codes]
@@ -103,8 +102,8 @@ def _plain_page(chars: str, do_lower_case: bool) -> list[int] | None:
 def _entry(
     char: str, do_lower_case: bool, expansions: list[Sequence[int]], marks: dict[int, int]
 ) -> int:
-    """Returns a code point's entry; adds to the expansions and the marks what it needs there."""
-    if "\ud800" <= char <= "\udfff":  # no UTF-8 has surrogates
+    """Return a code point's entry, and extend the expansions and the marks if it needs them."""
+    if "\ud800" <= char <= "\udfff":  # UTF-8 has no surrogates
         return 0
     point = describe(char, do_lower_case=do_lower_case)
     letters = [ord(letter) for letter in point.letters]
@@ -132,6 +131,6 @@ def _entry(
 
 
 def _has_starter(char: str) -> bool:
-    """Whether a character is there when text is decomposed, and stops the ordering of marks."""
-    is_kept = unicodedata.category(char) == "Mn"  # controls have been deleted before
+    """Whether the decomposed text contains a character that stops the reordering of marks."""
+    is_kept = unicodedata.category(char) == "Mn"  # control characters have already been deleted
     return is_kept and not all(map(unicodedata.combining, unicodedata.normalize("NFD", char)))

@@ -2,14 +2,14 @@
 
     {"input_word_ids", "input_mask", "input_type_ids"}  int32 [batch, width]
       -> {"pooled_output" [batch, hidden], "sequence_output" [batch, width, hidden],
-          "encoder_outputs" [one such tensor a layer], "default" the same as "pooled_output"}
+          "encoder_outputs" [one such tensor per layer], "default" the same as "pooled_output"}
 
 The width may differ from call to call, up to max_position_embeddings. The weights come from a
-checkpoint of `run_pretraining.py` or from a released one; where it has the masked-LM head, so has
-the object, as `mlm`, which also takes "masked_lm_positions" and also gives "mlm_logits".
+checkpoint of `run_pretraining.py` or a released one. If it contains the masked-LM head, the object
+has an attribute `mlm`, which also takes "masked_lm_positions" and also returns "mlm_logits".
 
-What is loaded again trains: `trainable_variables` are the variables that the functions use, dropout
-happens with training=True and differs from call to call.
+A loaded encoder can be trained: `trainable_variables` are the variables that its functions use, and
+with training=True each call draws new dropout.
 """
 
 from collections.abc import Callable
@@ -29,11 +29,11 @@ Tensors = dict[str, tf.Tensor]
 
 _POSITIONS = "masked_lm_positions"
 _HEAD = "cls/predictions/"
-_RANDOM_SEED = 0  # of weights that the checkpoint's replace at once
+_RANDOM_SEED = 0  # of initial weights, which the checkpoint's replace at once
 
 
 class EncoderObject(tf.train.Checkpoint):
-    """A function with its variables: what `tf.saved_model.save` writes.
+    """A function with its variables, in the form that `tf.saved_model.save` writes.
 
     Attributes:
       variables: all of them, as `hub.KerasLayer` looks for them.
@@ -47,10 +47,10 @@ class EncoderObject(tf.train.Checkpoint):
         names: tuple[str, ...],
         weights: dict[str, keras.Variable],
     ) -> None:
-        """Traces the function for both values of `training`.
+        """Trace the function for both values of `training`.
 
         Args:
-          run: of inputs and `training`.
+          run: function of inputs and `training`.
           names: of the inputs.
           weights: that it uses.
         """
@@ -59,7 +59,7 @@ class EncoderObject(tf.train.Checkpoint):
         self.variables = variables
         self.trainable_variables = list(variables)
         self.regularization_losses: list[Callable[[], tf.Tensor]] = []
-        self._run = run  # a plain function: what Keras' layers track of themselves is not saved
+        self._run = run  # a plain function, so that the bookkeeping of Keras layers is not saved
         specs = {name: tf.TensorSpec([None, None], tf.int32, name=name) for name in names}
         for training in (False, True):
             self.__call__.get_concrete_function(specs, training=training)
@@ -67,16 +67,16 @@ class EncoderObject(tf.train.Checkpoint):
 
     @tf.function
     def __call__(self, inputs: Tensors, training: bool = False) -> Tensors:
-        """Encodes a batch; see the module."""
+        """Encode a batch; see the module."""
         return self._run(inputs, training)
 
     def _run_for_serving(self, inputs: Tensors) -> Tensors:
-        """The outputs that are single tensors, as signatures want them."""
+        """Return the outputs that are single tensors, as signatures require."""
         return {n: x for n, x in self._run(inputs, False).items() if isinstance(x, tf.Tensor)}
 
 
 def load_encoder(checkpoint: Checkpoint, config: BertConfig) -> EncoderObject:
-    """Makes the object.
+    """Load an encoder from a checkpoint.
 
     Args:
       checkpoint: has the encoder's variables under their released names.
@@ -86,7 +86,7 @@ def load_encoder(checkpoint: Checkpoint, config: BertConfig) -> EncoderObject:
       The encoder, with the attribute `mlm` if the checkpoint has the masked-LM head.
 
     Raises:
-      ValueError: a variable is missing in the checkpoint, or of another shape.
+      ValueError: the checkpoint lacks a variable, or has it in another shape.
       CorruptDataError: the checkpoint is damaged.
     """
     encoder = Encoder(config, _RANDOM_SEED)
@@ -111,12 +111,12 @@ def load_encoder(checkpoint: Checkpoint, config: BertConfig) -> EncoderObject:
 
 
 def _named(layer: keras.layers.Layer) -> dict[str, keras.Variable]:
-    """Its variables by their names in the released checkpoints."""
+    """Return its variables by their names in the released checkpoints."""
     return {variable.path: variable for variable in layer.trainable_variables}
 
 
 def _encoding(encoder: Encoder, config: BertConfig) -> Callable[[Tensors, bool], Tensors]:
-    """The function of an encoder."""
+    """Return the function of an encoder."""
 
     def run(inputs: Tensors, training: bool) -> Tensors:
         ids, mask, types = (inputs[name] for name in INPUTS)
@@ -147,7 +147,7 @@ def _encoding(encoder: Encoder, config: BertConfig) -> Callable[[Tensors, bool],
 def _scoring(
     run: Callable[[Tensors, bool], Tensors], head: MaskedLM, encoder: Encoder
 ) -> Callable[[Tensors, bool], Tensors]:
-    """The function of an encoder with the masked-LM head."""
+    """Return the function of an encoder with the masked-LM head."""
 
     def run_both(inputs: Tensors, training: bool) -> Tensors:
         outputs = run(inputs, training)

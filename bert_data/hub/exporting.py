@@ -1,10 +1,10 @@
-"""From files to SavedModels: vocabulary, configuration and checkpoint to folders that appear whole.
+"""Turn vocabulary, configuration and checkpoint into SavedModel folders that appear whole.
 
     ExportConfig(vocab_file="vocab.txt", init_checkpoint="model", output_dir="hub")
         ->  hub/preprocess/{saved_model.pb, assets/vocab.txt, ...}
             hub/encoder/{saved_model.pb, assets/vocab.txt, variables/...}
 
-Everything that can be wrong with the inputs is told before anything is written.
+All inputs are checked before anything is written.
 """
 
 import contextlib
@@ -36,21 +36,21 @@ _NUM_SEGMENTS = 2
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExportConfig:
-    """What to export, and where to.
+    """Configuration of `export`.
 
     Attributes:
-      output_dir: folder that gets the folders "preprocess" and "encoder".
+      output_dir: folder that receives the folders "preprocess" and "encoder".
       vocab_file: the vocabulary.
-      tokenizer_file: in its place, a tokenizer.json of WordPiece with BERT's rules. Without both,
-        no preprocessing is exported.
-      init_checkpoint: prefix of a checkpoint, or the folder of a training run, for its last one;
-        None: no encoder is exported.
+      tokenizer_file: instead, a tokenizer.json of WordPiece with BERT's rules. Without both, no
+        preprocessing is exported.
+      init_checkpoint: prefix of a checkpoint, or the folder of a training run, which stands for its
+        last one; None: no encoder is exported.
       bert_config_file: the model's sizes; None: the bert_config.json beside the checkpoint.
       do_lower_case: whether the model's text is lower-cased and its accents are dropped; a
-        tokenizer_file says so itself.
-      seq_length: width of the rows that preprocessing makes where none is asked for, >= 3.
+        tokenizer_file specifies this itself.
+      seq_length: default width of the rows that preprocessing makes, >= 3.
       tokenizer: "exact" or "fast", see `tokenizing`.
-      overwrite: whether folders that exist are replaced.
+      overwrite: whether existing folders are replaced.
     """
 
     output_dir: str
@@ -65,14 +65,14 @@ class ExportConfig:
 
     def __post_init__(self) -> None:
         if not self.output_dir or "://" in self.output_dir:
-            raise ValueError(f"output_dir is {self.output_dir!r}; a local folder is allowed")
+            raise ValueError(f"output_dir is {self.output_dir!r}; it must be a local folder")
         if not self.has_text and not self.init_checkpoint:
             raise ValueError(
                 "nothing to export: give vocab_file for preprocessing, init_checkpoint for an"
                 " encoder, or both"
             )
         if self.bert_config_file and not self.init_checkpoint:
-            raise ValueError("bert_config_file is given without init_checkpoint, its weights")
+            raise ValueError("bert_config_file needs init_checkpoint, the weights")
         if type(self.seq_length) is not int or self.seq_length < MIN_SEQ_LENGTH:
             raise ValueError(
                 f"seq_length is {self.seq_length!r}; a whole number >= {MIN_SEQ_LENGTH} is allowed"
@@ -94,7 +94,7 @@ class ExportReport:
 
     Attributes:
       folder_bytes: size of each folder, by its path.
-      vocab_size: tokens of the vocabulary, 0 without one.
+      vocab_size: size of the vocabulary, 0 without one.
       num_parameters: of the encoder, 0 without one.
       checkpoint: prefix of the encoder's weights, "" without one.
       has_mlm: whether the encoder has the masked-LM head.
@@ -121,11 +121,11 @@ class ExportReport:
 
 
 def export(config: ExportConfig) -> ExportReport:
-    """Writes the SavedModels.
+    """Write the SavedModels.
 
     Raises:
-      ValueError: a file is missing in another's place, or one does not fit the other.
-      OSError: a file cannot be read, or a folder not written or there already.
+      ValueError: a required file is not named, or two files do not fit each other.
+      OSError: a file cannot be read, or a folder exists or cannot be written.
       CorruptDataError: the checkpoint is damaged.
     """
     names = [PREPROCESS] * config.has_text + [ENCODER] * bool(config.init_checkpoint)
@@ -170,14 +170,14 @@ def export(config: ExportConfig) -> ExportReport:
 def _encoder(
     config: ExportConfig, checkpoint: Checkpoint, vocabulary: Vocabulary | None
 ) -> EncoderObject:
-    """The encoder, once everything is found to fit."""
+    """Load the encoder, after checking that everything fits."""
     if config.bert_config_file:
         model: BertConfig | None = BertConfig.from_json_file(config.bert_config_file)
     else:
         model = folder_config(os.path.dirname(checkpoint.prefix))
     if model is None:
         raise ValueError(
-            f"there is no bert_config.json beside {checkpoint.prefix}: give bert_config_file"
+            f"there is no bert_config.json beside {checkpoint.prefix}: name bert_config_file"
         )
     if vocabulary and vocabulary.size > model.vocab_size:
         raise ValueError(
@@ -197,12 +197,14 @@ def _encoder(
             f" {model.max_position_embeddings} tokens (max_position_embeddings)"
         )
     if model.type_vocab_size < _NUM_SEGMENTS:
-        logging.warning("the model has one segment (type_vocab_size): give it no pairs of texts")
+        logging.warning(
+            "the model has a single segment (type_vocab_size); do not pass it pairs of texts"
+        )
     return load_encoder(checkpoint, model)
 
 
 def _tokenizer(config: ExportConfig) -> FastTokenizer:
-    """The tokenizer that the graph is to equal."""
+    """Load the tokenizer that the graph must equal."""
     tokenizer = load_tokenizer(
         config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
     )
@@ -215,7 +217,7 @@ def _tokenizer(config: ExportConfig) -> FastTokenizer:
 
 
 def _vocabulary_asset(config: ExportConfig, vocabulary: Vocabulary, scratch: str) -> str:
-    """The path of a vocabulary file; of a tokenizer.json's tokens one is written."""
+    """Return the path of a vocabulary file; write one for a tokenizer.json."""
     if config.vocab_file:
         return config.vocab_file
     path = os.path.join(scratch, "vocab.txt")
@@ -227,7 +229,7 @@ def _vocabulary_asset(config: ExportConfig, vocabulary: Vocabulary, scratch: str
 def _attach_vocabulary(
     target: tf.Module | tf.train.Checkpoint, path: str, do_lower_case: bool
 ) -> None:
-    """Gives an object the two attributes by which TF Hub's tell how their text was cut."""
+    """Set the two attributes by which TF Hub's objects describe their tokenization."""
     target.vocab_file = tf.saved_model.Asset(path)
     target.do_lower_case = tf.Variable(do_lower_case, trainable=False)
 
@@ -242,7 +244,7 @@ def _num_bytes(folder: str) -> int:
 
 @contextlib.contextmanager
 def _quiet_tensorflow() -> Iterator[None]:
-    """Keeps TensorFlow from telling hidden folders' names and the like while it saves."""
+    """Keep TensorFlow from logging hidden folder names and the like while it saves."""
     level = logging.get_verbosity()
     logging.set_verbosity(logging.WARNING)
     try:

@@ -1,4 +1,4 @@
-"""The exported SavedModels as layers of Keras 3 models, in which `hub.KerasLayer` has no place.
+"""The exported SavedModels as layers of Keras 3, which `hub.KerasLayer` does not support.
 
     texts = keras.Input((), dtype="string")
     rows = PreprocessingLayer("hub/preprocess", max_seq_length=128)(texts)
@@ -6,16 +6,16 @@
     model = keras.Model(texts, keras.layers.Dense(2)(pooled))
     model.compile(...); model.fit(...); model.save_weights(...)
 
-`hub.KerasLayer` is a layer of tf_keras (Keras 2). These load the same folders. A layer's
-configuration holds the folder's name, so who loads a `.keras` file needs the folder, too; the
-weights are in the file. Load what you trust: a SavedModel is a program.
+`hub.KerasLayer` is a layer of tf_keras (Keras 2). These layers load the same folders. A layer's
+configuration holds the folder's name, so loading a `.keras` file requires the folder, too; the
+weights are in the file. Load only what you trust: a SavedModel is a program.
 """
 
 from typing import Any
 
 import keras
 import tensorflow as tf
-import tensorflow_text  # noqa: F401 - its ops are in the preprocessing's graph
+import tensorflow_text  # noqa: F401 - the preprocessing graph uses its ops
 
 from bert_data.hub.packing import INPUTS
 from bert_data.hub.preprocessing import DEFAULT_SEQ_LENGTH
@@ -27,7 +27,7 @@ WIDTHS = ("longest", "max")
 
 @keras.saving.register_keras_serializable(package="bert_data")
 class PreprocessingLayer(keras.layers.Layer):
-    """Texts, or pairs of texts, to the encoder's inputs."""
+    """Turns texts, or pairs of texts, into the encoder's inputs."""
 
     def __init__(
         self,
@@ -37,11 +37,11 @@ class PreprocessingLayer(keras.layers.Layer):
         width: str = "longest",
         **kwargs: Any,
     ) -> None:
-        """Loads a folder that `export_hub` has written.
+        """Load a folder that `export_hub` wrote.
 
         Args:
           folder: the one named "preprocess".
-          max_seq_length: what no row is wider than, >= 3.
+          max_seq_length: width of the widest row, >= 3.
           width: "longest", as wide as the longest row of the batch, or "max", always
             `max_seq_length` (for XLA and TPUs).
           **kwargs: of the base class.
@@ -56,7 +56,7 @@ class PreprocessingLayer(keras.layers.Layer):
         self._loaded = tf.saved_model.load(folder)
 
     def call(self, texts: tf.Tensor | list[tf.Tensor]) -> Tensors:
-        """Strings [batch], or a list of two such, to int32 tensors [batch, width]."""
+        """Turn strings [batch], or a list of two such, into int32 tensors [batch, width]."""
         segments = [
             self._loaded.tokenize(segment)
             for segment in (texts if isinstance(texts, list | tuple) else [texts])
@@ -73,10 +73,10 @@ class PreprocessingLayer(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="bert_data")
 class EncoderLayer(keras.layers.Layer):
-    """The encoder's inputs to its outputs; its weights train with the model."""
+    """Turns the encoder's inputs into its outputs; its weights train with the model."""
 
     def __init__(self, folder: str, *, trainable: bool = True, **kwargs: Any) -> None:
-        """Loads a folder that `export_hub` has written, or one with the same interface.
+        """Load a folder that `export_hub` wrote, or one with the same interface.
 
         Args:
           folder: the one named "encoder".
@@ -86,7 +86,7 @@ class EncoderLayer(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         self.folder = folder
         self._loaded = tf.saved_model.load(folder)
-        # Keras takes a tf.Variable for its own, so training assigns to what the functions read.
+        # Keras tracks a tf.Variable as its own, so training updates what the functions read.
         self.encoder_weights = [
             keras.Variable(
                 variable,
@@ -102,11 +102,11 @@ class EncoderLayer(keras.layers.Layer):
         self.built = True
 
     def call(self, inputs: Tensors, training: bool = False) -> Tensors:
-        """Encodes, with dropout if the layer is trained.
+        """Encode, with dropout if the layer is being trained.
 
         Args:
           inputs: integers input_word_ids, input_mask and input_type_ids [batch, width].
-          training: whether the model trains.
+          training: whether the model is being trained.
 
         Returns:
           pooled_output, sequence_output, encoder_outputs and default; see `encoding`.

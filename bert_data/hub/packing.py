@@ -1,12 +1,12 @@
-"""Segments of ids to the inputs of TF Hub's encoders: [CLS] A [SEP] or [CLS] A [SEP] B [SEP].
+"""Pack segments of ids into inputs of TF Hub's encoders: [CLS] A [SEP], or [CLS] A [SEP] B [SEP].
 
     A [[7, 8, 9], [7]], B [[5], [6, 4]], width 8, [CLS] 2, [SEP] 3, [PAD] 0
 
     input_word_ids 2 7 8 9 3 5 3 0  input_mask 1 1 1 1 1 1 1 0  input_type_ids 0 0 0 0 0 1 1 0
                    2 7 3 6 4 3 0 0             1 1 1 1 1 1 0 0                 0 0 0 1 1 1 0 0
 
-The width is a number or that of the longest row of the batch (`width_of_longest`). How it is done,
-and what rows lose that are too long, `reader.segments` says; the names here are TF Hub's.
+The width is a number or that of the longest row of the batch (`width_of_longest`). `segments` of
+the reader does the work and defines how long rows are cut; the names here are TF Hub's.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ _OURS = (features.INPUT_IDS, features.INPUT_MASK, features.SEGMENT_IDS)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SpecialIds:
-    """Ids that packing puts in.
+    """Ids of the special tokens.
 
     Attributes:
       start_id: of [CLS], >= 0.
@@ -52,14 +52,14 @@ class SpecialIds:
 def width_of_longest(
     segments: Sequence[tf.RaggedTensor], max_seq_length: int | tf.Tensor
 ) -> tf.Tensor:
-    """The least width that cuts nothing off which `max_seq_length` would leave there.
+    """Return the least width that cuts nothing which `max_seq_length` would keep.
 
     Args:
       segments: one or two, as for `pack`.
-      max_seq_length: what no row is wider than, > the number of segments.
+      max_seq_length: width of the widest row, > the number of segments.
 
     Returns:
-      int32 scalar, at least as wide as an empty row with its special tokens.
+      int32 scalar, at least the width of an empty row with its special tokens.
     """
     return tf.minimum(widest_row(segments), max_seq_length)
 
@@ -67,7 +67,7 @@ def width_of_longest(
 def pack(
     segments: Sequence[tf.RaggedTensor], special: SpecialIds, width: int | tf.Tensor
 ) -> dict[str, tf.Tensor]:
-    """Packs segments into rows.
+    """Pack segments into rows.
 
     Args:
       segments: one or two ragged int32 [batch, (ids)] or [batch, (words), (pieces)].
@@ -92,9 +92,9 @@ def pack(
 
 
 def _checked(width: int | tf.Tensor, num_segments: int) -> int | tf.Tensor:
-    """The width, if it is a tensor one that is looked at when it has a value."""
+    """Return the width; if it is a tensor, it is checked once it has a value."""
     if isinstance(width, int):
-        return width  # `pack_segments` looks at it
+        return width  # `pack_segments` checks it
     sentence = f"seq_length must be more than the {num_segments} [SEP] that a row has"
     with tf.control_dependencies([tf.debugging.assert_greater(width, num_segments, sentence)]):
         return tf.identity(width)

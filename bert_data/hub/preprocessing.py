@@ -1,4 +1,4 @@
-"""Text to BERT's inputs as an object that is saved with the interface of TF Hub's preprocessing.
+"""Text to BERT's inputs, as an object that is saved with the interface of TF Hub's preprocessing.
 
     preprocess(["a text", ...])                     -> input_word_ids, input_mask, input_type_ids
     preprocess.tokenize(["a text", ...])            -> int32 [batch, (words), (pieces)]
@@ -7,7 +7,7 @@
     preprocess.bert_pack_inputs([a, b], seq_length=64)   -> rows of 64, two segments
     preprocess.pack_to_longest([a, b], max_seq_length=64)-> rows as wide as the longest of the batch
 
-The last one is not among TF Hub's: it is what to use where the encoder takes any width.
+TF Hub does not have the last one: use it if the encoder takes any width.
 """
 
 import tensorflow as tf
@@ -24,7 +24,7 @@ DEFAULT_SEQ_LENGTH = 128
 
 
 class Preprocessing(tf.Module):
-    """Strings to rows of one width, and the steps of that as attributes."""
+    """Turns strings into rows of one width; its steps are attributes."""
 
     def __init__(
         self,
@@ -35,17 +35,17 @@ class Preprocessing(tf.Module):
         default_seq_length: int = DEFAULT_SEQ_LENGTH,
         max_word_letters: int = MAX_LETTERS_OF_WORD,
     ) -> None:
-        """Makes the tables and traces the functions.
+        """Make the tables and trace the functions.
 
         Args:
           vocabulary: the pieces.
           do_lower_case: lower-case the text and drop the accents.
           tokenizer: "exact" or "fast", see `tokenizing`.
-          default_seq_length: width of the rows where none is asked for, >= 3.
-          max_word_letters: a longer word is unknown.
+          default_seq_length: default width of the rows, >= 3.
+          max_word_letters: longer words are unknown.
 
         Raises:
-          ValueError: one of them is not allowed.
+          ValueError: an argument is not allowed.
         """
         super().__init__(name="preprocess")
         if type(default_seq_length) is not int or default_seq_length < MIN_SEQ_LENGTH:
@@ -67,12 +67,12 @@ class Preprocessing(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="texts")])
     def __call__(self, texts: tf.Tensor) -> Tensors:
-        """Packs each text, string [batch], as one segment into a row of the default width."""
+        """Pack each text, string [batch], as one segment into a row of the default width."""
         return self.bert_pack_inputs([self.tokenize(texts)])
 
 
 class Packer(tf.Module):
-    """Segments to rows of a given width, by default that of the SavedModel."""
+    """Packs segments into rows of a given width, by default that of the SavedModel."""
 
     def __init__(self, special: SpecialIds, default_seq_length: int) -> None:
         super().__init__(name="bert_pack_inputs")
@@ -84,12 +84,12 @@ class Packer(tf.Module):
     def __call__(
         self, inputs: list[tf.RaggedTensor], seq_length: int | tf.Tensor | None = None
     ) -> Tensors:
-        """Packs; see `packing.pack`."""
+        """Pack segments; see `packing.pack`."""
         return pack(inputs, self._special, _or(seq_length, self._default_seq_length))
 
 
 class LongestPacker(tf.Module):
-    """Segments to rows as wide as the longest one of the batch."""
+    """Packs segments into rows as wide as the longest one of the batch."""
 
     def __init__(self, special: SpecialIds, default_seq_length: int) -> None:
         super().__init__(name="pack_to_longest")
@@ -101,7 +101,7 @@ class LongestPacker(tf.Module):
     def __call__(
         self, inputs: list[tf.RaggedTensor], max_seq_length: int | tf.Tensor | None = None
     ) -> Tensors:
-        """Packs; see `packing.width_of_longest`."""
+        """Pack segments; see `packing.width_of_longest`."""
         width = width_of_longest(inputs, _or(max_seq_length, self._default_seq_length))
         return pack(inputs, self._special, width)
 
@@ -111,7 +111,7 @@ def _or(width: int | tf.Tensor | None, default: tf.Tensor) -> int | tf.Tensor:
 
 
 def _trace(function: tf.types.experimental.PolymorphicFunction) -> None:
-    """Makes the variants that a SavedModel has: segments of ids or words, one or two, any width."""
+    """Trace the variants that a SavedModel holds: ids or words, one or two segments, any width."""
     for rank in (2, 3):
         segment = tf.RaggedTensorSpec([None] * rank, tf.int32)
         for num_segments in range(1, MAX_SEGMENTS + 1):

@@ -1,4 +1,4 @@
-r"""Texts to ids in a graph, as `tokenization.FullTokenizer` makes them or, if asked, faster.
+"""Texts to ids in a graph, exactly as `tokenization.FullTokenizer` does or, on request, faster.
 
     ["Unaffable, naïve"]  ->  [[[14477, 20961, 3468], [1010], [15743]]]     text, word, piece
 
@@ -6,10 +6,9 @@ r"""Texts to ids in a graph, as `tokenization.FullTokenizer` makes them or, if a
            the definition's for every text.
     fast   TensorFlow Text's FastBertTokenizer. It differs from the definition at some 7,500 code
            points, as it has another version of Unicode and splits words at control and format
-           characters; in final sigmas; and in words of more bytes, but not more letters, than are
-           allowed.
+           characters; in final sigmas; and in words with too many bytes, but not too many letters.
 
-Both need `import tensorflow_text` where the SavedModel is loaded, as those of TF Hub do.
+Both need `import tensorflow_text` where the SavedModel is loaded, as TF Hub's do.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +30,7 @@ Cutter = Callable[[tf.Tensor], tf.RaggedTensor]
 
 
 class GraphTokenizer(tf.Module):
-    """Strings to ids: what is `tokenize` of a preprocessing SavedModel."""
+    """Turns strings into ids; the attribute `tokenize` of a preprocessing SavedModel."""
 
     def __init__(
         self,
@@ -41,13 +40,13 @@ class GraphTokenizer(tf.Module):
         tokenizer: str,
         max_word_letters: int = MAX_LETTERS_OF_WORD,
     ) -> None:
-        """Makes the tables.
+        """Make the tables.
 
         Args:
           vocabulary: the pieces.
           do_lower_case: lower-case the text and drop the accents.
           tokenizer: "exact" or "fast", see the module.
-          max_word_letters: a longer word is unknown.
+          max_word_letters: longer words are unknown.
 
         Raises:
           ValueError: `tokenizer` is another word, or TensorFlow Text cannot use the vocabulary.
@@ -57,7 +56,7 @@ class GraphTokenizer(tf.Module):
             raise ValueError(f"tokenizer is {tokenizer!r}; allowed are {', '.join(TOKENIZERS)}")
         make = _exact if tokenizer == "exact" else _fast
         try:
-            # What the functions use are constants; held here, each is saved once.
+            # The functions use constants; as attributes, each is saved once.
             self._parts, self._cut = make(vocabulary, do_lower_case, max_word_letters)
         except RuntimeError as error:  # of TensorFlow Text's builders
             raise ValueError(f"vocabulary {vocabulary.path}: {error}") from None
@@ -71,11 +70,11 @@ class GraphTokenizer(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="texts")])
     def __call__(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Tokenizes.
+        """Tokenize texts.
 
         Args:
-          texts: string [texts], UTF-8; bytes that are not are left out. What looks like a special
-            token is text.
+          texts: string [texts], UTF-8; invalid bytes are skipped. What looks like a special token
+            is text.
 
         Returns:
           int32 [texts, (words), (pieces)], row splits int64.
@@ -84,7 +83,7 @@ class GraphTokenizer(tf.Module):
 
     @tf.function(input_signature=[])
     def get_special_tokens_dict(self) -> dict[str, tf.Tensor]:
-        """vocab_size and the ids of the special tokens, int32 scalars."""
+        """Return vocab_size and the ids of the special tokens, int32 scalars."""
         return {name: tf.constant(value, tf.int32) for name, value in self._special.items()}
 
 
@@ -94,7 +93,7 @@ def _exact(
     splitter = WordSplitter(do_lower_case, max_word_letters=max_word_letters)
     pieces = tf_text.FastWordpieceTokenizer(
         _possible_pieces(vocabulary.tokens, vocabulary.ids, max_word_letters),
-        # The splitter looks after words that are too long.
+        # The splitter handles words that are too long.
         max_bytes_per_word=max_word_letters * _MAX_BYTES_OF_LETTER,
         token_out_type=tf.int32,
         no_pretokenization=True,
@@ -132,10 +131,10 @@ def _fast(
 def _possible_pieces(
     tokens: Sequence[str], ids: dict[str, int], max_word_letters: int
 ) -> list[str]:
-    """The tokens by id; one that no word can have becomes a name with a space in it.
+    """Return the tokens by id; impossible ones are replaced by a name that contains a space.
 
-    TensorFlow Text refuses empty tokens and would take the first of two equal ones; the definition
-    takes the last. No word has a space, a control character, or too many letters.
+    TensorFlow Text refuses empty tokens and would use the first of two equal ones; the definition
+    uses the last. No word contains a space or a control character, or has too many letters.
     """
 
     def is_possible(number: int, token: str) -> bool:

@@ -1,13 +1,13 @@
-r"""Texts to words in a graph: what `tokenization.BasicTokenizer` does, in TensorFlow's own ops.
+"""Texts to words in a graph: `tokenization.BasicTokenizer` in TensorFlow's own ops.
 
     ["Ça va?", "ΟΔΟΣ"]
       --UTF-8-->  code points  --entries, gathered-->  letters and spaces
         c a _ v a ? _ | ο δ ο ς _
-      --cut at spaces and around what stands alone-->  [["ca", "va", "?"], ["οδος"]]
+      --cut at spaces and around single characters-->  [["ca", "va", "?"], ["οδος"]]
 
-All texts of a batch go through as one array. A space is put behind each, so that nothing looks
-beyond the end of its text. Two rules concern neighbours; they cost nothing where no sigma and no
-two marks that NFD may swap occur.
+All texts of a batch pass as one array, each followed by a space, so nothing looks beyond the end
+of its text. Two rules concern neighbours; they cost nothing unless the batch has a sigma or two
+marks that NFD may swap.
 """
 
 from typing import Any, NamedTuple
@@ -19,15 +19,15 @@ from bert_data.hub.code_points import code_point_arrays
 from bert_data.tokens.codepoints import FINAL_SIGMA
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
-_NO_WORD = " "  # in place of a word that is too long: no piece begins with a space
+_NO_WORD = " "  # replaces a word that is too long: no piece begins with a space
 
 
 class _Letters(NamedTuple):
-    """Letters of all texts in a row.
+    """The letters of all texts, one after the other.
 
     Attributes:
       entries: int32 [letters], the letter and the flags of its code point.
-      origins: int32 [letters], number of the code point that it comes from.
+      origins: int32 [letters], index of its code point.
       splits: int64 [texts + 1], where each text's letters begin.
     """
 
@@ -37,18 +37,18 @@ class _Letters(NamedTuple):
 
 
 class WordSplitter(tf.Module):
-    """Cuts texts into words; its tables are constants of the SavedModel."""
+    """Splits texts into words; its tables are constants of the SavedModel."""
 
     def __init__(self, do_lower_case: bool, *, max_word_letters: int = MAX_LETTERS_OF_WORD) -> None:
-        """Makes the tables.
+        """Make the tables.
 
         Args:
           do_lower_case: lower-case the text and drop the accents.
-          max_word_letters: a longer word is unknown.
+          max_word_letters: longer words are unknown.
         """
         super().__init__(name="word_splitter")
         arrays = code_point_arrays(do_lower_case)
-        # As attributes they are saved once, not in each of the functions that use them.
+        # As attributes they are saved once, not in each function that uses them.
         self._entries = tf.constant(arrays.entries)
         self._expansions = tf.constant(arrays.expansions)
         self._mark_letters = tf.constant(arrays.mark_letters)
@@ -57,13 +57,13 @@ class WordSplitter(tf.Module):
         self._max_word_letters = max_word_letters
 
     def __call__(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Splits texts.
+        """Split texts.
 
         Args:
-          texts: string [texts], UTF-8; bytes that are not are left out.
+          texts: string [texts], UTF-8; invalid bytes are skipped.
 
         Returns:
-          string [texts, (words)]; a word of more letters than are allowed is a space.
+          string [texts, (words)]; a word with too many letters becomes a space.
         """
         points = tf.strings.unicode_decode(tf.strings.join([texts, " "]), "UTF-8", errors="ignore")
         codes, splits = points.flat_values, points.row_splits
@@ -76,14 +76,14 @@ class WordSplitter(tf.Module):
         return _cut(letters, self._max_word_letters)
 
     def _with_sigmas(self, entries: tf.Tensor) -> tf.Tensor:
-        """Replaces the letter of each capital sigma that ends a word (Unicode, section 3.13)."""
+        """Replace each capital sigma that ends a word (Unicode, section 3.13)."""
         is_sigma = _has(entries, code_points.SIGMA)
 
         def replace() -> tf.Tensor:
-            seen = tf.where(~_has(entries, code_points.IGNORABLE))[:, 0]  # of them each sigma
+            seen = tf.where(~_has(entries, code_points.IGNORABLE))[:, 0]  # index of each sigma
             sigmas = tf.where(is_sigma)[:, 0]
             place = tf.searchsorted(seen, sigmas)
-            # A text ends with a space, so something stands behind each sigma; before the first
+            # A text ends with a space, so something follows each sigma; before the first
             # one of all there may be nothing.
             before = tf.gather(entries, tf.gather(seen, tf.maximum(place - 1, 0)))
             after = tf.gather(entries, tf.gather(seen, place + 1))
@@ -100,7 +100,7 @@ class WordSplitter(tf.Module):
         return tf.cond(tf.reduce_any(is_sigma), replace, lambda: entries)
 
     def _expand(self, entries: tf.Tensor, splits: tf.Tensor) -> _Letters:
-        """Puts the letters of each code point, none to three, in its place."""
+        """Replace each code point by its letters, none to three."""
         counts = tf.bitwise.right_shift(entries, code_points.COUNT_SHIFT) & code_points.COUNT_MASK
         everything = tf.range(tf.size(entries))
 
@@ -132,14 +132,14 @@ class WordSplitter(tf.Module):
         )
 
     def _with_ordered_marks(self, entries: tf.Tensor, letters: _Letters) -> _Letters:
-        """Orders marks that stand in a row by their class (Unicode, section 3.11)."""
+        """Order successive marks by their class (Unicode, section 3.11)."""
         is_mark = _has(letters.entries, code_points.MARK)
 
         def order() -> tf.Tensor:
             codes = letters.entries & code_points.LETTER_MASK
             of_class = tf.cast(codes[:, tf.newaxis] == self._mark_letters, tf.int32)
             classes = tf.reduce_sum(of_class * self._mark_classes, axis=1)
-            # No mark passes a letter of class 0, nor one of these that has been dropped.
+            # No mark moves past a letter of class 0, even if that letter has been dropped.
             barriers = tf.cumsum(tf.cast(_has(entries, code_points.BARRIER), tf.int32))
             starters = tf.cumsum(tf.cast(classes == 0, tf.int32))
             runs = tf.cast(starters + tf.gather(barriers, letters.origins), tf.int64)
@@ -151,7 +151,7 @@ class WordSplitter(tf.Module):
 
 
 def _cut(letters: _Letters, max_word_letters: int) -> tf.RaggedTensor:
-    """Words from letters and spaces."""
+    """Form words from letters and spaces."""
     is_space = _has(letters.entries, code_points.SPACE)
     is_alone = _has(letters.entries, code_points.ALONE)
     ends_word = is_space | is_alone

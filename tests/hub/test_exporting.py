@@ -100,11 +100,11 @@ def test_it_is_fine_tuned_through_keras_layers_of_tf_hub(seen: dict[str, Any]) -
     ("changes", "sentence"),
     [
         ({"vocab_file": None}, "nothing to export: give vocab_file for preprocessing"),
-        ({"output_dir": ""}, "output_dir is ''; a local folder is allowed"),
-        ({"output_dir": "gs://b/c"}, "output_dir is 'gs://b/c'; a local folder is allowed"),
+        ({"output_dir": ""}, "output_dir is ''; it must be a local folder"),
+        ({"output_dir": "gs://b/c"}, "output_dir is 'gs://b/c'; it must be a local folder"),
         ({"seq_length": 2}, "seq_length is 2; a whole number >= 3 is allowed"),
         ({"tokenizer": "quick"}, "tokenizer is 'quick'; allowed are exact, fast"),
-        ({"bert_config_file": "c"}, "bert_config_file is given without init_checkpoint"),
+        ({"bert_config_file": "c"}, "bert_config_file needs init_checkpoint"),
     ],
 )
 def test_a_configuration_checks_itself(changes: dict[str, Any], sentence: str) -> None:
