@@ -31,7 +31,8 @@ from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.store import StoreWriter, token_dtype
 from bert_data.tokens.store_format import DROP, StoreShape
 from bert_data.tokens.store_writer import FileSummary, fitting_ids
-from bert_data.tokens.tokenizer import FastTokenizer, TokenBlock, UndecodableLineError
+from bert_data.tokens.token_block import TokenBlock, UndecodableLineError
+from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.work import Executor, open_threads
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_data.tokens.tokenizer import TokenBlock
+from bert_data.tokens.token_block import TokenBlock
 
 if TYPE_CHECKING:
     import tokenizers

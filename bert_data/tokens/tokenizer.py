@@ -1,71 +1,39 @@
-"""The fast tokenizer: blocks of lines to ids, equal to the definition's for every text.
+"""The fast tokenizer: texts or blocks of lines to ids, equal to the definition's for every text.
 
-    FastTokenizer(load_vocabulary("vocab.txt")).tokenize_block(b"The cat sat.\\n\\nThe end\\n")
+    tokenizer = FastTokenizer(load_vocabulary("vocab.txt"))
+    tokenizer.encode("The cat sat.")                     [1996, 4937, 2938, 1012]
+    tokenizer.encode_batch(["The cat", "sat."])          [[1996, 4937], [2938, 1012]]
+    tokenizer.decode([1996, 4937, 2938, 1012])           "the cat sat ."
+    tokenizer("The cat")                                 {"input_ids": [101, 1996, 4937, 102], ...}
+    tokenizer.tokenize_block(b"The cat sat.\\n\\nThe end\\n")
       -> ids [1996 4937 2938 1012 1996 2203], sentence_lengths [4 2], breaks [1]
 
-Kernels do the work (`blocks`, `chunks`, `wordpiece`) and come back for what they cannot do: a code
-point that is new (`entries`), a chunk that tables cannot express (`definition`), a line with
-bytes that are not UTF-8 (Python's codec).
+Kernels do the work (`blocks`, `chunks`, `wordpiece`); `block_run` helps them with what they cannot.
 """
 
 import contextlib
-import dataclasses
-import re
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.tokens import blocks, chunks
-from bert_data.tokens.definition import BasicTokenizer, WordpieceTokenizer
+from bert_data.tokens import blocks
+from bert_data.tokens.block_run import BlockRun
+from bert_data.tokens.decoding import join_pieces, tokens_of
+from bert_data.tokens.definition import BasicTokenizer, WordpieceTokenizer, convert_to_unicode
 from bert_data.tokens.entries import EntryTable
+from bert_data.tokens.model_inputs import pack_inputs
 from bert_data.tokens.store import token_dtype
+from bert_data.tokens.token_block import TokenBlock
+from bert_data.tokens.tokenize_texts import tokenize_texts
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD, build_trie, number_characters
 
-_ASCII_SPACE = re.compile(rb"[ \t\n\r]")
-_LINE_FEED = re.compile(rb"\n")
-_REPLACEMENT = "\ufffd"
+Texts = str | bytes | Iterable[str | bytes]
+
 _CACHE_PLACES = 1 << 16  # 2 MB a thread; more would gain little
-
-
-class UndecodableLineError(ValueError):
-    """A line is not UTF-8.
-
-    Attributes:
-      line: its number in the block, from 0.
-      reason: what Python's codec says of it.
-    """
-
-    def __init__(self, line: int, reason: str) -> None:
-        self.line = line
-        self.reason = reason
-        super().__init__(f"line {line} is not UTF-8: {reason}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.line, self.reason)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class TokenBlock:
-    """The tokens of a block of lines.
-
-    Attributes:
-      ids: int32 [tokens], or uint16 when the vocabulary has at most 65536 ids.
-      sentence_lengths: int32 [sentences], tokens of each line that has any.
-      breaks: int64 [blank lines], the number of this block's sentences before each blank line.
-      num_lines: lines of the block, of all kinds.
-      num_unknown: how many of the ids are [UNK].
-      num_replaced: undecodable sequences that were replaced or ignored.
-    """
-
-    ids: NDArray[Any]
-    sentence_lengths: NDArray[np.int32]
-    breaks: NDArray[np.int64]
-    num_lines: int
-    num_unknown: int
-    num_replaced: int
 
 
 class FastTokenizer:
@@ -95,7 +63,7 @@ class FastTokenizer:
             vocabulary.ids, max_input_chars_per_word=max_word_letters
         )
         symbols = number_characters(vocabulary.ids)
-        self._trie = build_trie(vocabulary.ids, symbols)
+        self.trie = build_trie(vocabulary.ids, symbols)
         self.id_dtype = token_dtype(vocabulary.size)
         self.table = EntryTable(symbols, do_lower_case)
         self._caches: list[NDArray[np.uint64]] = []
@@ -134,7 +102,7 @@ class FastTokenizer:
         Raises:
           UndecodableLineError: a line is not UTF-8 and encoding_errors is "strict".
         """
-        run = _Run(self, data, by_lines=True, encoding_errors=encoding_errors)
+        run = BlockRun(self, data, by_lines=True, encoding_errors=encoding_errors)
         run.finish()
         state = run.state
         ids = run.ids[: state[blocks.NUM_IDS]].copy()
@@ -147,15 +115,74 @@ class FastTokenizer:
             num_replaced=run.num_replaced,
         )
 
-    def encode(self, text: str) -> list[int]:
-        """Returns the ids of one text, in which the ends of lines are spaces like others."""
+    def encode(self, text: str | bytes) -> list[int]:
+        """Returns the ids of one text, without special tokens; line ends are spaces like others.
+
+        Args:
+          text: bytes are UTF-8, and invalid ones are left out.
+
+        Raises:
+          ValueError: the text is neither str nor bytes.
+        """
+        text = convert_to_unicode(text)
         try:
             data = text.encode()
         except UnicodeEncodeError:  # surrogates
             return self.encode_by_definition(text)
-        run = _Run(self, data, by_lines=False)
+        run = BlockRun(self, data, by_lines=False)
         run.finish()
         return run.ids[: run.state[blocks.NUM_IDS]].tolist()
+
+    def encode_batch(self, texts: Iterable[str | bytes]) -> list[list[int]]:
+        """Returns what `encode` gives for each text; ten times faster where they are short.
+
+        Raises:
+          ValueError: `texts` is a single text, or one of them is neither str nor bytes.
+        """
+        if isinstance(texts, str | bytes):
+            raise ValueError("texts is a single text; encode takes that")
+        decoded = list(map(convert_to_unicode, texts))
+        try:
+            ids, splits = tokenize_texts(self, decoded)
+        except UnicodeEncodeError:  # surrogates
+            return list(map(self.encode, decoded))
+        flat = ids.tolist()
+        return [flat[start:end] for start, end in itertools.pairwise(splits.tolist())]
+
+    def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> str:
+        """Returns the words of ids, with a space between any two.
+
+        What tokenizing drops, such as case and the spaces around punctuation, does not come back.
+
+        Args:
+          ids: in [0, vocabulary size).
+          skip_special_tokens: leave out [PAD], [UNK], [CLS], [SEP] and [MASK].
+
+        Raises:
+          ValueError: an id is outside the vocabulary.
+        """
+        tokens = tokens_of(self.vocabulary.tokens, ids)
+        return " ".join(join_pieces(tokens, skip_special_tokens=skip_special_tokens))
+
+    def __call__(self, text: Texts, text_pair: Any = None) -> dict[str, list[Any]]:
+        """Returns the features that BERT takes: [CLS] text [SEP], or [CLS] text [SEP] pair [SEP].
+
+        Args:
+          text: one text, or any number of them.
+          text_pair: the second text, or one for each of the first.
+
+        Returns:
+          input_ids, input_mask (1 for each id) and segment_ids (1 for the pair and its [SEP]),
+          neither padded nor truncated: each a list of numbers or, for many texts, a list of those.
+
+        Raises:
+          ValueError: there are not as many pairs as texts, or one is neither str nor bytes.
+        """
+        if isinstance(text, str | bytes):
+            rows = self([text], None if text_pair is None else [text_pair])
+            return {name: values[0] for name, values in rows.items()}
+        of_pairs = None if text_pair is None else self.encode_batch(text_pair)
+        return pack_inputs(self.vocabulary, self.encode_batch(text), of_pairs)
 
     def encode_by_definition(self, text: str) -> list[int]:
         """Returns the ids of one text in the slow and sure way."""
@@ -174,110 +201,3 @@ class FastTokenizer:
             yield cache
         finally:
             self._caches.append(cache)
-
-    def _tokenize_lines(self, run: "_Run", cache: NDArray[np.uint64]) -> int:
-        return blocks.tokenize_lines(
-            run.data,
-            run.by_lines,
-            self.table.entries,
-            self._trie,
-            self.vocabulary.unk_id,
-            cache,
-            run.word,
-            run.ids,
-            run.lengths,
-            run.breaks,
-            run.state,
-        )
-
-
-class _Run:
-    """The kernel's way over a block, and Python's help where it stops."""
-
-    def __init__(
-        self,
-        tokenizer: FastTokenizer,
-        data: Any,
-        *,
-        by_lines: bool,
-        encoding_errors: str = "strict",
-    ) -> None:
-        self.tokenizer = tokenizer
-        self.by_lines = by_lines
-        self.encoding_errors = encoding_errors
-        self.num_replaced = 0
-        self.view = memoryview(data)
-        self.data = np.frombuffer(data, np.uint8)
-        self.data.flags.writeable = False  # one type for the kernel, so that it is compiled once
-        size = len(self.data)
-        # What is not written to takes no memory, so these may be as large as they can ever get.
-        num_lines = size + 1 if by_lines else 0
-        self.ids: NDArray[Any] = np.empty(size + blocks.IDS_A_HIT_WRITES, tokenizer.id_dtype)
-        self.lengths = np.empty(num_lines, np.int32)
-        self.breaks = np.empty(num_lines, np.int64)
-        self.word = np.empty(tokenizer.max_word_letters, np.int32)
-        self.state = np.zeros(blocks.STATE_SIZE, np.int64)
-
-    def finish(self) -> None:
-        with self.tokenizer.borrowed_cache() as cache:
-            while True:
-                status = self.tokenizer._tokenize_lines(self, cache)
-                if status == chunks.DONE:
-                    return
-                if status == chunks.UNKNOWN_CODE_POINT:
-                    self.tokenizer.table.fill_page(int(self.state[blocks.TROUBLE]))
-                elif status == chunks.UNUSUAL_CHUNK:
-                    self._tokenize_chunk()
-                else:
-                    self._tokenize_line()
-
-    def _tokenize_chunk(self) -> None:
-        """Tokenizes the chunk at the state's position by the definition."""
-        start = int(self.state[blocks.POSITION])
-        space = _ASCII_SPACE.search(self.view, start)
-        end = space.start() if space else len(self.view)
-        try:
-            text = bytes(self.view[start:end]).decode()
-        except UnicodeDecodeError:
-            self._tokenize_line()
-        else:
-            self._append_ids(self.tokenizer.encode_by_definition(text), end)
-
-    def _tokenize_line(self) -> None:
-        """Tokenizes the state's line anew, without carriage returns and what is not UTF-8."""
-        state = self.state
-        start = int(state[blocks.LINE_START])
-        feed = _LINE_FEED.search(self.view, start)
-        end = feed.start() if feed else len(self.view)
-        content = bytes(self.view[start:end]).replace(b"\r", b"")
-        try:
-            text = content.decode()
-        except UnicodeDecodeError as error:
-            if self.encoding_errors == "strict":
-                raise UndecodableLineError(int(state[blocks.NUM_LINES]), str(error)) from error
-            text = content.decode(errors=self.encoding_errors)
-            marked = content.decode(errors="replace").count(_REPLACEMENT)
-            self.num_replaced += marked - content.count(_REPLACEMENT.encode())
-        state[blocks.NUM_IDS] = state[blocks.LINE_IDS]
-        ids = self.tokenizer.encode(text)
-        self._append_ids(ids, end + 1 if feed else end)
-        if ids:
-            self.lengths[state[blocks.NUM_SENTENCES]] = len(ids)
-            state[blocks.NUM_SENTENCES] += 1
-        elif (feed or content) and not text.strip():
-            self.breaks[state[blocks.NUM_BREAKS]] = state[blocks.NUM_SENTENCES]
-            state[blocks.NUM_BREAKS] += 1
-        state[blocks.NUM_LINES] += bool(feed or content)
-        state[blocks.LINE_IDS] = state[blocks.NUM_IDS]
-        state[blocks.LINE_START] = state[blocks.POSITION]
-
-    def _append_ids(self, ids: list[int], position: int) -> None:
-        """Appends ids that Python found, and goes on at a position."""
-        first = int(self.state[blocks.NUM_IDS])
-        end = first + len(ids)
-        room = end + len(self.data) - position + blocks.IDS_A_HIT_WRITES
-        if room > len(self.ids):  # more ids than bytes: the kernel counts on one id a byte
-            self.ids = np.resize(self.ids, room)
-        self.ids[first:end] = ids
-        self.state[blocks.NUM_IDS] = end
-        self.state[blocks.POSITION] = position

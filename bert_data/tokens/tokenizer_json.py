@@ -9,10 +9,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from bert_data.tokens.vocabulary import REQUIRED
+from bert_data.tokens.vocabulary import REQUIRED, SPECIAL
 from bert_data.tokens.vocabulary_file import CONTINUATION
-
-_SPECIAL = ("[PAD]", *REQUIRED)
 
 
 def parse_definition(path: str, content: bytes) -> dict[str, Any]:
@@ -58,7 +56,7 @@ def difference_from_bert(definition: dict[str, Any]) -> str:
     if missing:
         return f"no {missing[0]}"
     for token in definition.get("added_tokens") or []:
-        known = token["content"] in _SPECIAL and ids.get(token["content"]) == token["id"]
+        known = token["content"] in SPECIAL and ids.get(token["content"]) == token["id"]
         if not (known and token.get("special")):
             return f"added token {token['content']!r}"
     return ""

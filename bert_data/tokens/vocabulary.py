@@ -19,10 +19,14 @@ from numpy.typing import NDArray
 
 from bert_data.tokens.vocabulary_file import CONTINUATION, read_file, stripped_lines
 
+PADDING = "[PAD]"
+
 REQUIRED = ("[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """Tokens without which no instances can be made."""
 
-_PADDING = "[PAD]"
+SPECIAL = (PADDING, *REQUIRED)
+"""Tokens that no text has."""
+
 _NUM_TOLD = 5
 
 
@@ -114,7 +118,7 @@ def make_vocabulary(
         cls_id=ids["[CLS]"],
         sep_id=ids["[SEP]"],
         mask_id=ids["[MASK]"],
-        pad_id=ids.get(_PADDING, 0),
+        pad_id=ids.get(PADDING, 0),
     )
 
 
@@ -145,9 +149,9 @@ def _tell_oddities(path: str, tokens: Sequence[str], ids: dict[str, int]) -> Non
         doubled = [n for n, token in enumerate(tokens) if token and ids[token] != n]
         if doubled:
             oddities.append(f"{_lines(doubled)} repeated further down, where the id is taken from")
-    if ids.get(_PADDING) != 0:
-        place = f"on line {ids[_PADDING] + 1}" if _PADDING in ids else "missing"
-        oddities.append(f"{_PADDING} is {place}, while records are padded with id 0 (line 1)")
+    if ids.get(PADDING) != 0:
+        place = f"on line {ids[PADDING] + 1}" if PADDING in ids else "missing"
+        oddities.append(f"{PADDING} is {place}, while records are padded with id 0 (line 1)")
     if oddities:
         logging.warning("vocabulary %s: %s", path, "; ".join(oddities))
 

@@ -15,7 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tokenization
-from bert_data.tokens.tokenizer import FastTokenizer, TokenBlock, UndecodableLineError
+from bert_data.tokens.token_block import TokenBlock, UndecodableLineError
+from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
 from tests.tokens.odd_texts import (
     EVERY_LETTER,
