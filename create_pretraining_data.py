@@ -161,7 +161,7 @@ def main(_: Sequence[str]) -> None:
         )
     )
     for example in dataset.examples:
-        logging.info("example\n  %s", describe_example(example, dataset.vocabulary))
+        logging.info("example\n  %s", describe_example(example, dataset))
     logging.info("%s", summarize(dataset))
 
 

@@ -6,24 +6,27 @@
 
 The functions have the names, arguments and results of google-research/bert's
 create_pretraining_data, with one keyword more where the reference reads the flag
-do_whole_word_mask. All draws come from one `random.Random`, in the reference's order. The kernels
-of `making` make the same instances many times faster; their tests compare them with this module.
+do_whole_word_mask, and one for the objectives that it does not have. All draws come from one
+`random.Random`, in the reference's order. The kernels of `making` make the same instances many
+times faster; their tests compare them with this module.
 """
 
 import dataclasses
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from bert_data.objectives.masking_definition import CLS, SEP, create_masked_lm_predictions
+from bert_data.objectives.next_sentence import NONE, NSP, SOP
 from bert_data.tokens.definition import printable_text
 from bert_data.tokens.vocabulary_file import read_file, stripped_lines
 
 MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
 
 Document = Sequence[Sequence[str]]
+Segments = tuple[list[str], list[str], bool | None]
+"""The tokens of a and b, and whether b does not follow a; no b and None for a single segment."""
 
-_NUM_SPECIAL = 3  # [CLS] and two [SEP]
 _MAX_DRAWS = 10  # of a document other than this one
 
 
@@ -45,14 +48,15 @@ class TrainingInstance:
       segment_ids: 0 for a with its [CLS] and [SEP], 1 for b with its [SEP].
       masked_lm_positions: ascending positions in `tokens` to predict.
       masked_lm_labels: the original tokens there.
-      is_random_next: whether b is from elsewhere, and does not follow a.
+      is_random_next: whether b does not follow a: it is from elsewhere, or was swapped with a.
+        None where there is no b.
     """
 
     tokens: list[str]
     segment_ids: list[int]
     masked_lm_positions: list[int]
     masked_lm_labels: list[str]
-    is_random_next: bool
+    is_random_next: bool | None
 
     def __str__(self) -> str:
         return (
@@ -127,6 +131,7 @@ def create_instances_from_documents(
     rng: random.Random,
     *,
     do_whole_word_mask: bool = False,
+    next_sentence: str = NSP,
 ) -> list[TrainingInstance]:
     """Makes the instances of documents, as `create_training_instances` does of files.
 
@@ -148,6 +153,7 @@ def create_instances_from_documents(
                 vocab_words,
                 rng,
                 do_whole_word_mask=do_whole_word_mask,
+                next_sentence=next_sentence,
             )
     rng.shuffle(instances)
     return instances
@@ -164,48 +170,89 @@ def create_instances_from_document(
     rng: random.Random,
     *,
     do_whole_word_mask: bool = False,
+    next_sentence: str = NSP,
 ) -> list[TrainingInstance]:
     """Makes the instances of one pass over one document.
 
-    Sentences gather until they reach the target length. The first ones, a random number of them,
-    are a; b is either the rest or, as likely, sentences from elsewhere, and then the rest is used
-    again.
+    What their segments are, `next_sentence` says, see `bert_data.objectives.next_sentence`.
 
     Raises:
       ValueError: max_seq_length is below 5.
     """
     if max_seq_length < MIN_SEQ_LENGTH:
         raise ValueError(f"max_seq_length is {max_seq_length}; {MIN_SEQ_LENGTH} or more is allowed")
-    target_length = max_num_tokens = max_seq_length - _NUM_SPECIAL
+    num_special = 2 if next_sentence == NONE else 3
+    target_length = max_num_tokens = max_seq_length - num_special
     if rng.random() < short_seq_prob:
         target_length = rng.randint(2, max_num_tokens)
-    document = all_documents[document_index]
+    segments: Iterator[Segments]
+    if next_sentence == NONE:
+        segments = _full_sentences(all_documents[document_index], target_length)
+    else:
+        swaps = next_sentence == SOP
+        segments = _pairs(all_documents, document_index, target_length, swaps, rng)
     instances = []
-    start = 0
-    while start < len(document):
-        chunk = _gather_chunk(document, start, target_length)
-        num_sentences_a = rng.randint(1, len(chunk) - 1) if len(chunk) > 1 else 1
-        tokens_a = _join(chunk[:num_sentences_a])
-        is_random_next = len(chunk) == 1 or rng.random() < 0.5
-        if is_random_next:
-            missing = target_length - len(tokens_a)
-            tokens_b = _draw_random_next(all_documents, document_index, missing, rng)
-            start += num_sentences_a
-        else:
-            tokens_b = _join(chunk[num_sentences_a:])
-            start += len(chunk)
+    for tokens_a, tokens_b, is_random_next in segments:
         truncate_seq_pair(tokens_a, tokens_b, max_num_tokens, rng)
+        segment_a, segment_b = [CLS, *tokens_a, SEP], [*tokens_b, SEP] if tokens_b else []
         tokens, positions, labels = create_masked_lm_predictions(
-            [CLS, *tokens_a, SEP, *tokens_b, SEP],
+            segment_a + segment_b,
             masked_lm_prob,
             max_predictions_per_seq,
             vocab_words,
             rng,
             do_whole_word_mask=do_whole_word_mask,
         )
-        segment_ids = [0] * (len(tokens_a) + 2) + [1] * (len(tokens_b) + 1)
+        segment_ids = [0] * len(segment_a) + [1] * len(segment_b)
         instances.append(TrainingInstance(tokens, segment_ids, positions, labels, is_random_next))
     return instances
+
+
+def _pairs(
+    all_documents: Sequence[Document],
+    document_index: int,
+    target_length: int,
+    swaps: bool,
+    rng: random.Random,
+) -> Iterator[Segments]:
+    """Yields a and b of each chunk of a document, untruncated, and whether b does not follow a.
+
+    Sentences gather until they reach the target length. The first ones, a random number of them,
+    are a, and the rest is b. Half of the time b does not follow: either both are swapped, or b is
+    sentences from elsewhere, and the rest is used again. A single sentence has no rest, so b is
+    from elsewhere.
+    """
+    document = all_documents[document_index]
+    start = 0
+    while start < len(document):
+        chunk = _gather_chunk(document, start, target_length)
+        num_sentences_a = rng.randint(1, len(chunk) - 1) if len(chunk) > 1 else 1
+        tokens_a, tokens_b = _join(chunk[:num_sentences_a]), _join(chunk[num_sentences_a:])
+        is_random_next = len(chunk) == 1 or rng.random() < 0.5
+        start += len(chunk)
+        if is_random_next and swaps and tokens_b:
+            tokens_a, tokens_b = tokens_b, tokens_a
+        elif is_random_next:
+            missing = target_length - len(tokens_a)
+            start -= len(chunk) - num_sentences_a
+            tokens_b = _draw_random_next(all_documents, document_index, missing, rng)
+        yield tokens_a, tokens_b, is_random_next
+
+
+def _full_sentences(document: Document, target_length: int) -> Iterator[Segments]:
+    """Yields a, the following sentences that fit, no b and no label.
+
+    Of a sentence that does not fit by itself, a is what fits, and the rest counts as a sentence.
+    """
+    sentences = list(map(list, reversed(document)))
+    while sentences:
+        tokens = sentences.pop()
+        if len(tokens) > target_length:
+            sentences.append(tokens[target_length:])
+            del tokens[target_length:]
+        while sentences and len(tokens) + len(sentences[-1]) <= target_length:
+            tokens += sentences.pop()
+        yield tokens, [], None
 
 
 def _gather_chunk(document: Document, start: int, target_length: int) -> Document:

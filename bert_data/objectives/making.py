@@ -15,6 +15,16 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.objectives.making_rows import (
+    DOCUMENT,
+    NO_SENTENCE,
+    NUM_COUNTS,
+    NUM_INSTANCES,
+    NUM_RANDOM_NEXT,
+    NUM_SWAPPED,
+    NUM_TOKENS,
+    make_rows,
+)
 from bert_data.objectives.masking import (
     NUM_KEPT,
     NUM_MASKED,
@@ -23,18 +33,9 @@ from bert_data.objectives.masking import (
     masking_scratch,
 )
 from bert_data.objectives.mersenne import reserve_for, seeded_stream
-from bert_data.objectives.pairing import (
-    DOCUMENT,
-    NO_SENTENCE,
-    NUM_COUNTS,
-    NUM_INSTANCES,
-    NUM_RANDOM_NEXT,
-    NUM_TOKENS,
-    LengthRule,
-    Sentences,
-    make_rows,
-)
+from bert_data.objectives.next_sentence import NEXT_SENTENCE, NONE, NSP, SOP, check_next_sentence
 from bert_data.objectives.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
+from bert_data.objectives.sentences import SegmentRule, Sentences
 from bert_data.objectives.shuffling import shuffled_indices
 from bert_data.progress import progress
 from bert_data.storage import naming
@@ -58,6 +59,7 @@ class InstanceConfig:
       masked_lm_prob: share of tokens to predict, in [0, 1].
       short_seq_prob: probability of a document with a shorter target length, in [0, 1].
       do_whole_word_mask: whether all pieces of a word are masked together.
+      next_sentence: one of `next_sentence.NEXT_SENTENCE`.
     """
 
     max_seq_length: int = 128
@@ -67,8 +69,10 @@ class InstanceConfig:
     masked_lm_prob: float = 0.15
     short_seq_prob: float = 0.1
     do_whole_word_mask: bool = False
+    next_sentence: str = NSP
 
     def __post_init__(self) -> None:
+        check_next_sentence(self.next_sentence)
         for field, low, high in (
             ("max_seq_length", _MIN_SEQ_LENGTH, MAX_SEQ_LENGTH),
             ("max_predictions_per_seq", 0, MAX_SEQ_LENGTH),
@@ -88,13 +92,15 @@ class InstanceCounts:
 
     Attributes:
       num_instances: in all.
-      num_random_next: those whose second half comes from elsewhere.
+      num_random_next: those whose second segment comes from elsewhere.
+      num_swapped: those whose segments stand the other way round; None if none are swapped.
       num_tokens: in all of them, without padding.
       num_masked, num_kept, num_replaced: tokens to predict, by what stands in their place.
     """
 
     num_instances: int
     num_random_next: int
+    num_swapped: int | None
     num_tokens: int
     num_masked: int
     num_kept: int
@@ -147,7 +153,12 @@ def make_instances(
         bounds=store.documents,
         order=shuffled_indices(stream, store.num_documents),
     )
-    lengths_rule = LengthRule(float(config.short_seq_prob), config.max_seq_length - 3, reserve)
+    segment_rule = SegmentRule(
+        objective=NEXT_SENTENCE.index(config.next_sentence),
+        short_seq_prob=float(config.short_seq_prob),
+        max_num_tokens=config.max_seq_length - (2 if config.next_sentence == NONE else 3),
+        reserve=reserve,
+    )
     rule = masking_rule(
         vocabulary,
         max_seq_length=config.max_seq_length,
@@ -165,27 +176,28 @@ def make_instances(
     total = config.dupe_factor * store.num_documents
     with progress("make instances", total=total, unit="document") as advance:
         for _ in range(config.dupe_factor):
-            cursor = np.array([0, NO_SENTENCE, 0], np.int64)
+            cursor = np.array([0, NO_SENTENCE, 0, 0], np.int64)
             while (before := int(cursor[DOCUMENT])) < store.num_documents:
                 num_rows = make_rows(
-                    stream, sentences, cursor, lengths_rule, rule, bits, scratch, counts, rows
+                    stream, sentences, cursor, segment_rule, rule, bits, scratch, counts, rows
                 )
                 with naming(spool.name):
                     spool.write(rows[:num_rows].data)
                 store.release_memory(max_store_bytes)
                 advance(int(cursor[DOCUMENT]) - before)
     return Instances(
-        counts=_instance_counts(counts),
+        counts=_instance_counts(counts, config.next_sentence),
         num_words=num_words,
         order=shuffled_indices(stream, int(counts[NUM_INSTANCES])),
     )
 
 
-def _instance_counts(counts: NDArray[np.int64]) -> InstanceCounts:
+def _instance_counts(counts: NDArray[np.int64], next_sentence: str) -> InstanceCounts:
     """Names the numbers that the kernels counted."""
     return InstanceCounts(
         num_instances=int(counts[NUM_INSTANCES]),
         num_random_next=int(counts[NUM_RANDOM_NEXT]),
+        num_swapped=int(counts[NUM_SWAPPED]) if next_sentence == SOP else None,
         num_tokens=int(counts[NUM_TOKENS]),
         num_masked=int(counts[NUM_MASKED]),
         num_kept=int(counts[NUM_KEPT]),

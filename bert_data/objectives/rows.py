@@ -2,7 +2,9 @@
 
     word   0 1        2 3        4              5                  6 ...
            A begins   B begins   len(B)<<16 |   predictions<<1 |   position<<code_bits | code,
-           (64 bits)  (64 bits)  len(A)         B is random        positions ascending
+           (64 bits)  (64 bits)  len(A)         label              positions ascending
+
+The label of a pair is 0 if B follows A; an instance of a single segment has no B, nor a label.
 
 A and B are always ranges of the token store, also after truncation, so a row needs about 100 bytes
 where the tokens, masks and labels of an instance of length 128 need 340. A code is the id that
@@ -47,17 +49,18 @@ class Instance:
 
     Attributes:
       ids: token ids with [CLS], [SEP], masks and random words, each in [0, vocabulary size).
-      segment_ids: 0 for A with its [CLS] and [SEP], 1 for B with its [SEP].
+      segment_ids: 0 for A with its [CLS] and [SEP], 1 for B with its [SEP], if there is a B.
       masked_positions: ascending positions in `ids` that are to be predicted.
       masked_ids: the original ids there.
-      is_random_next: whether B comes from elsewhere.
+      label: whether B does not follow A: it comes from elsewhere, or from before A. None where
+        there is no B.
     """
 
     ids: tuple[int, ...]
     segment_ids: tuple[int, ...]
     masked_positions: tuple[int, ...]
     masked_ids: tuple[int, ...]
-    is_random_next: bool
+    label: bool | None
 
 
 def decode_row(
@@ -69,7 +72,10 @@ def decode_row(
     a_length, b_length = words[4] & 0xFFFF, words[4] >> 16
     a = ids[a_begin : a_begin + a_length].tolist()
     b = ids[b_begin : b_begin + b_length].tolist()
-    tokens = [vocabulary.cls_id, *a, vocabulary.sep_id, *b, vocabulary.sep_id]
+    segments = [[vocabulary.cls_id, *a, vocabulary.sep_id]]
+    if b_length:
+        segments.append([*b, vocabulary.sep_id])
+    tokens = [token for segment in segments for token in segment]
     bits = code_bits(vocabulary.size)
     keep = (1 << bits) - 1
     predictions = words[HEADER_WORDS : HEADER_WORDS + (words[5] >> 1)]
@@ -80,11 +86,33 @@ def decode_row(
             tokens[position] = word & keep
     return Instance(
         ids=tuple(tokens),
-        segment_ids=(0,) * (a_length + 2) + (1,) * (b_length + 1),
+        segment_ids=tuple(i for i, segment in enumerate(segments) for _ in segment),
         masked_positions=positions,
         masked_ids=labels,
-        is_random_next=bool(words[5] & 1),
+        label=bool(words[5] & 1) if b_length else None,
     )
+
+
+@inner
+def put_header(
+    row: NDArray[np.uint32],
+    segments: tuple[Scalar, Scalar, Scalar, Scalar],
+    num_predictions: Scalar,
+    label: Scalar,
+) -> None:
+    """Writes a row's header.
+
+    Args:
+      row: uint32[words].
+      segments: first token of A, tokens of A, first token of B, tokens of B or 0.
+      num_predictions: words behind the header.
+      label: of the pair, 0 or 1.
+    """
+    a_begin, a_length, b_begin, b_length = segments
+    row[0], row[1] = np.uint32(a_begin), np.uint32(a_begin >> 32)
+    row[2], row[3] = np.uint32(b_begin), np.uint32(b_begin >> 32)
+    row[4] = np.uint32(b_length << 16 | a_length)
+    row[5] = np.uint32(num_predictions << 1 | np.int64(label))
 
 
 @inner

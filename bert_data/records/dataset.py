@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from bert_data import features
 from bert_data.objectives.making import InstanceConfig, InstanceCounts, make_instances
+from bert_data.objectives.next_sentence import NSP
 from bert_data.objectives.rows import Instance, decode_row
 from bert_data.records.budget import MemoryBudget, share_memory
 from bert_data.records.corpus import CorpusFiles, find_corpus, load_corpus
@@ -247,7 +248,12 @@ def _manifest(
             "masked_lm_prob": made.masked_lm_prob,
             "short_seq_prob": made.short_seq_prob,
             **dataclasses.asdict(config.text),
+            # Sets of the reference's objective are as they were before there were others.
+            **({} if made.next_sentence == NSP else {"next_sentence": made.next_sentence}),
         },
-        counts={"text": dataclasses.asdict(tokens), "instances": dataclasses.asdict(instances)},
+        counts={
+            "text": dataclasses.asdict(tokens),
+            "instances": {k: n for k, n in dataclasses.asdict(instances).items() if n is not None},
+        },
         files=(),
     )

@@ -99,8 +99,9 @@ def create_example(
         feature[name].CopyFrom(create_int_feature(padded))
     weights = _pad([1] * len(labels), max_predictions_per_seq, "predictions")
     feature[features.MASKED_LM_WEIGHTS].CopyFrom(create_float_feature(weights))
-    label = create_int_feature([int(instance.is_random_next)])
-    feature[features.NEXT_SENTENCE_LABELS].CopyFrom(label)
+    if instance.is_random_next is not None:
+        label = create_int_feature([int(instance.is_random_next)])
+        feature[features.NEXT_SENTENCE_LABELS].CopyFrom(label)
     return message
 
 

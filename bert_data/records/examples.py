@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.records.crc32c import masked_crc32c_of_range
-from bert_data.records.layout import HEADER_ROOM, NAMES, RecordLayout, RecordScratch
+from bert_data.records.layout import ABSENT, HEADER_ROOM, NAMES, RecordLayout, RecordScratch
 from bert_data.records.memory import put_bytes, put_repeated
 from bert_data.records.protobuf import (
     FIELD_1,
@@ -100,7 +100,6 @@ def _measure_constants(
     ones[2 * _SEGMENTS] = b_start
     sizes[_WEIGHTS] = 4 * (predictions + unpredicted)
     ones[2 * _WEIGHTS + 1] = predictions
-    sizes[_NEXT] = 1
 
 
 @inner
@@ -146,7 +145,7 @@ def put_example(
       b_start: the first token of B.
       num_splits: of the words; 0 for an Example without them.
       predictions: positions and labels.
-      is_random: whether B comes from elsewhere, 0 or 1.
+      is_random: whether B does not follow A, 0 or 1; -1 where there is no B.
     """
     payload, starts = scratch.payload, scratch.starts
     sizes, ones = scratch.sizes, scratch.ones
@@ -169,6 +168,7 @@ def put_example(
         sizes[key] = end - starts[key] + (padding if key == _IDS else unpredicted)
     _measure_constants(sizes, ones, length, padding, b_start, predictions, unpredicted)
     ones[2 * _NEXT + 1] = is_random
+    sizes[_NEXT] = ABSENT if is_random < 0 else 1
     out[at] = FIELD_1
     at = put_varint(out, at + 1, _entries_size(sizes, layout.name_bounds))
     return _put_features(
@@ -215,8 +215,9 @@ def write_records(
             row, layout.code_bits, tokens, scratch.positions, scratch.labels
         )
         data = at + _FRAME_START
+        label = np.int64(row[5] & 1) if b_start < length else np.int64(-1)
         stop = put_example(
-            out, data, layout, scratch, length, b_start, num_splits, predictions, row[5] & 1
+            out, data, layout, scratch, length, b_start, num_splits, predictions, label
         )
         at = put_frame(out, at, stop)
         ends[record] = at

@@ -19,6 +19,7 @@ from typing import Any
 import bert_data
 from bert_data import features
 from bert_data.errors import CorruptDataError
+from bert_data.objectives.next_sentence import NEXT_SENTENCE, NSP
 from bert_data.records.sidecars import MANIFEST_PREFIX
 
 FORMAT = "bert_data records"
@@ -65,6 +66,11 @@ class Manifest:
     files: tuple[ManifestFile, ...]
     output_format: str = features.TFRECORD
     created_by: str = f"bert_data {bert_data.__version__}"
+
+    @property
+    def next_sentence(self) -> str:
+        """What the records ask about two segments, one of `objectives.next_sentence`."""
+        return str(self.flags.get("next_sentence", NSP))
 
     def to_json(self) -> str:
         """The manifest as the text of its file."""
@@ -139,8 +145,10 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
         manifest.output_format not in features.OUTPUT_FORMATS
         or manifest.record_layout not in (*features.LAYOUTS, features.LABELLED)
         or manifest.compression not in (*features.COMPRESSIONS, features.ZSTD)
+        or manifest.next_sentence not in NEXT_SENTENCE
     ):
-        raise CorruptDataError(path, 0, "an unknown output_format, record_layout or compression")
+        what = "output_format, record_layout, compression or next_sentence"
+        raise CorruptDataError(path, 0, f"an unknown {what}")
     return manifest
 
 

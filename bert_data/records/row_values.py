@@ -22,12 +22,15 @@ def read_tokens(
     sep_id: Scalar,
     tokens: NDArray[np.int32],
 ) -> tuple[Scalar, Scalar]:
-    """Reads [CLS] A [SEP] B [SEP] as they were before masking: (tokens, first of B)."""
+    """Reads [CLS] A [SEP] B [SEP] as they were before masking: (tokens, first of B).
+
+    Without a B, [CLS] A [SEP] is all, and the first of B is the end.
+    """
     a_begin = np.int64(row[0]) | np.int64(row[1]) << 32
     b_begin = np.int64(row[2]) | np.int64(row[3]) << 32
     a_length, b_length = np.int64(row[4]) & 0xFFFF, np.int64(row[4]) >> 16
     b_start = a_length + 2
-    num_tokens = b_start + b_length + 1
+    num_tokens = b_start + b_length + np.int64(b_length > 0)
     tokens[0] = cls_id
     for i in range(a_length):
         tokens[1 + i] = ids[a_begin + i]

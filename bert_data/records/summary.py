@@ -3,21 +3,23 @@
 from collections.abc import Iterator
 
 from bert_data import features
+from bert_data.objectives.making import InstanceCounts
+from bert_data.objectives.next_sentence import NONE, NSP, TASKS
 from bert_data.objectives.rows import Instance
 from bert_data.records.dataset import Dataset
-from bert_data.tokens.vocabulary import Vocabulary
 
 _MAX_FILES_NAMED = 10
 
 
-def describe_example(instance: Instance, vocabulary: Vocabulary) -> str:
-    """An instance as lines: its tokens, and what is to be predicted.
+def describe_example(instance: Instance, dataset: Dataset) -> str:
+    """An instance as lines: its tokens, what its segments are, and what is to be predicted.
 
     Example:
       tokens: [CLS] the [MASK] sat [SEP] on the mat [SEP]
       next sentence: it follows
       to predict: 2 cat (masked)
     """
+    vocabulary, task = dataset.vocabulary, TASKS.get(dataset.manifest.next_sentence)
     tokens = [vocabulary.tokens[i] for i in instance.ids]
     predictions = []
     for position, original in zip(instance.masked_positions, instance.masked_ids, strict=True):
@@ -26,12 +28,12 @@ def describe_example(instance: Instance, vocabulary: Vocabulary) -> str:
             "masked" if there == vocabulary.mask_id else "kept" if there == original else "replaced"
         )
         predictions.append(f"{position} {vocabulary.tokens[original]} ({how})")
-    following = "from elsewhere" if instance.is_random_next else "it follows"
-    return (
-        f"tokens: {' '.join(tokens)}\n"
-        f"  next sentence: {following}\n"
-        f"  to predict: {', '.join(predictions) or 'nothing'}"
-    )
+    lines = [f"tokens: {' '.join(tokens)}"]
+    if task is not None:
+        other = "from elsewhere" if task == TASKS[NSP] else "not in order"
+        lines.append(f"{task.replace('_', ' ')}: {other if instance.label else 'it follows'}")
+    lines.append(f"to predict: {', '.join(predictions) or 'nothing'}")
+    return "\n  ".join(lines)
 
 
 def summarize(dataset: Dataset) -> str:
@@ -60,7 +62,7 @@ def _lines(dataset: Dataset) -> Iterator[str]:
     )
     padding = _percent(room - made.num_tokens, room)
     yield _row("padding", f"{padding} if every row is padded to {manifest.max_seq_length}")
-    yield _row("next sentence", f"{_percent(made.num_random_next, made.num_instances)} random")
+    yield _segments_row(made, manifest.next_sentence)
     shares = (
         f"{_percent(part, predicted)} {name}"
         for part, name in (
@@ -78,6 +80,16 @@ def _lines(dataset: Dataset) -> Iterator[str]:
     if len(dataset.paths) > _MAX_FILES_NAMED:
         num_bytes = sum(file.num_bytes for file in manifest.files)
         yield _row("", f"and so on: {made.num_instances:,} records, {num_bytes:,} bytes in all")
+
+
+def _segments_row(made: InstanceCounts, next_sentence: str) -> str:
+    random = f"{_percent(made.num_random_next, made.num_instances)} random"
+    if next_sentence == NONE:
+        return _row("next sentence", "none, one segment each")
+    if made.num_swapped is None:
+        return _row("next sentence", random)
+    swapped = f"{_percent(made.num_swapped, made.num_instances)} swapped"
+    return _row("sentence order", f"{swapped}, {random} (lone sentences)")
 
 
 def _row(name: str, value: str) -> str:

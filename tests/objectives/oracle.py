@@ -53,6 +53,7 @@ def instances_of(
         [Drawn(token) for token in ids],
         random.Random(config.random_seed),
         do_whole_word_mask=config.do_whole_word_mask,
+        next_sentence=config.next_sentence,
     )
     if tally is not None:
         for instance in instances:
@@ -63,7 +64,7 @@ def instances_of(
             segment_ids=tuple(instance.segment_ids),
             masked_positions=tuple(instance.masked_lm_positions),
             masked_ids=tuple(map(id_of, instance.masked_lm_labels)),
-            is_random_next=instance.is_random_next,
+            label=instance.is_random_next,
         )
         for instance in instances
     ]

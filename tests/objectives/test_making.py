@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bert_data.objectives import making
 from bert_data.objectives.making import InstanceConfig, InstanceCounts, make_instances
+from bert_data.objectives.next_sentence import NEXT_SENTENCE, NONE, SOP
 from bert_data.objectives.rows import decode_row
 from tests.objectives.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
 from tests.objectives.oracle import Document, Drawn, OfText, instances_of
@@ -29,6 +30,7 @@ CONFIGS = st.builds(
     masked_lm_prob=PROBABILITIES,
     short_seq_prob=PROBABILITIES,
     do_whole_word_mask=st.booleans(),
+    next_sentence=st.sampled_from(NEXT_SENTENCE),
 )
 
 
@@ -62,9 +64,14 @@ def assert_equal_to_the_oracle(corpus, vocabulary, config, **options) -> None:
     tally: Counter[type] = Counter()
     expected = instances_of(corpus, vocabulary, config, tally)
     assert instances == expected
-    assert made.counts == InstanceCounts(
+    counts = made.counts
+    num_labelled = sum(bool(instance.label) for instance in expected)
+    assert counts.num_random_next + (counts.num_swapped or 0) == num_labelled
+    assert (counts.num_swapped is None) == (config.next_sentence != SOP)
+    assert counts == InstanceCounts(
         num_instances=len(expected),
-        num_random_next=sum(instance.is_random_next for instance in expected),
+        num_random_next=counts.num_random_next,
+        num_swapped=counts.num_swapped,
         num_tokens=sum(len(instance.ids) for instance in expected),
         num_masked=tally[str],
         num_kept=tally[OfText],
@@ -123,12 +130,57 @@ def test_passes_differ_and_seeds_differ():
     assert set(once) != set(other)
 
 
+def test_halves_in_the_other_order_are_labelled_and_lone_sentences_get_another_document():
+    first, last, lone, other = [5] * 4, [6] * 4, [8] * 4, [9] * 4
+    config = InstanceConfig(
+        max_seq_length=11, dupe_factor=50, masked_lm_prob=0, max_predictions_per_seq=0,
+        short_seq_prob=0, next_sentence=SOP,
+    )  # fmt: skip
+    made, instances = make([[first, last], [lone], [other]], VOCABULARY, config)
+    cls, sep = VOCABULARY.cls_id, VOCABULARY.sep_id
+    seen = Counter()
+    for instance in instances:
+        assert instance.segment_ids == (0,) * 6 + (1,) * 5
+        assert (instance.ids[0], instance.ids[5], instance.ids[10]) == (cls, sep, sep)
+        seen[instance.ids[1], instance.ids[6], instance.label] += 1
+    assert seen[5, 6, False] + seen[6, 5, True] == 50
+    assert seen[6, 5, True] == made.counts.num_swapped
+    assert 10 < made.counts.num_swapped < 40
+    pairs = {pair for pair in seen if pair[0] in (8, 9)}
+    assert pairs == {
+        (8, 5, True),
+        (8, 6, True),
+        (8, 9, True),
+        (9, 5, True),
+        (9, 6, True),
+        (9, 8, True),
+    }
+    assert made.counts.num_random_next == 100
+
+
+def test_full_sentences_fill_one_segment_and_a_long_one_goes_on():
+    document = [[5] * 3, [6] * 4, [8] * 2, [9] * 25, [10] * 2]
+    config = InstanceConfig(
+        max_seq_length=12, dupe_factor=1, max_predictions_per_seq=0, short_seq_prob=0,
+        next_sentence=NONE,
+    )  # fmt: skip
+    made, instances = make([document], VOCABULARY, config)
+    cls, sep = VOCABULARY.cls_id, VOCABULARY.sep_id
+    texts = [[5] * 3 + [6] * 4 + [8] * 2, [9] * 10, [9] * 10, [9] * 5 + [10] * 2]
+    expected = sorted((cls, *text, sep) for text in texts)
+    assert sorted(instance.ids for instance in instances) == expected
+    assert {instance.label for instance in instances} == {None}
+    assert {i for instance in instances for i in instance.segment_ids} == {0}
+    assert made.counts.num_random_next == 0
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
         ({"max_seq_length": 4}, "max_seq_length is 4; 5 to 65535 is allowed"),
         ({"max_seq_length": 65_536}, "max_seq_length is 65536; 5 to 65535 is allowed"),
         ({"max_predictions_per_seq": -1}, "max_predictions_per_seq is -1; 0 to 65535 is allowed"),
+        ({"next_sentence": "NSP"}, "next_sentence is 'NSP'; one of nsp, sop, none is allowed"),
         ({"dupe_factor": 0}, "dupe_factor is 0; 1 or more is allowed"),
         ({"dupe_factor": -2}, "dupe_factor is -2; 1 or more is allowed"),
         ({"masked_lm_prob": 1.5}, "masked_lm_prob is 1.5; 0 to 1 is allowed"),

@@ -43,5 +43,5 @@ def test_a_row_by_hand():
         segment_ids=(0, 0, 0, 0, 1, 1, 1),
         masked_positions=(1, 4),
         masked_ids=(6, 13),
-        is_random_next=True,
+        label=True,
     )

@@ -125,7 +125,7 @@ def test_ids_at_the_edges_of_their_bytes(bits):
         segment_ids=(0, 0, 0, 0, 1, 1, 1),
         masked_positions=(1, 2),
         masked_ids=(first, second),
-        is_random_next=False,
+        label=False,
     )
     expected = features_of(
         instance, VOCABULARY, "reference", max_seq_length=9, max_predictions_per_seq=2
@@ -160,7 +160,7 @@ def test_every_layout_has_googles_names():
     assert set(features.LAYOUTS) == {"ragged", "reference"}
     instance = Instance(
         ids=(2, 5, 3, 6, 3), segment_ids=(0, 0, 0, 1, 1), masked_positions=(), masked_ids=(),
-        is_random_next=True,
+        label=True,
     )  # fmt: skip
     names = {
         layout: set(

@@ -84,9 +84,10 @@ WHOLE = MANIFEST.to_json().encode()
         (changed(files=[FILE | {"name": "../t"}]), "'../t' is no name of a file beside it"),
         (changed(files=[FILE | {"name": "/etc/t"}]), "'/etc/t' is no name of a file beside it"),
         (changed(files=[FILE | {"name": 7}]), "not a manifest of records"),
-        (changed(record_layout="square"), "unknown output_format, record_layout or compression"),
-        (changed(compression="lzma"), "unknown output_format, record_layout or compression"),
+        (changed(record_layout="square"), "unknown output_format, record_layout, compression"),
+        (changed(compression="lzma"), "unknown output_format, record_layout, compression"),
         (changed(output_format="orc"), "unknown output_format"),
+        (changed(flags={"next_sentence": "nxt"}), "compression or next_sentence"),
     ],
 )
 def test_damage_is_told(path, content, reason):

@@ -13,20 +13,32 @@ from bert_data.text.documents import TextConfig
 from tests.objectives.corpora import TOKENS, vocabulary_of
 
 
-def test_an_example_reads_as_lines():
+@pytest.mark.parametrize(
+    ("next_sentence", "label", "line"),
+    [
+        ("nsp", False, "next sentence: it follows"),
+        ("nsp", True, "next sentence: from elsewhere"),
+        ("sop", True, "sentence order: not in order"),
+        ("none", None, None),
+    ],
+)
+def test_an_example_reads_as_lines(dataset, next_sentence, label, line):
     vocabulary = vocabulary_of(TOKENS)
+    flags = {"next_sentence": next_sentence}
+    manifest = dataclasses.replace(dataset.manifest, flags=flags)
+    dataset = dataclasses.replace(dataset, vocabulary=vocabulary, manifest=manifest)
     token = vocabulary.ids
     instance = Instance(
         ids=(2, token["one"], 4, 3, token["two"], token["end"], 3),
         segment_ids=(0, 0, 0, 0, 1, 1, 1),
         masked_positions=(1, 2, 5),
         masked_ids=(token["one"], token["##ab"], token["three"]),
-        is_random_next=False,
+        label=label,
     )
-    lines = [line.strip() for line in describe_example(instance, vocabulary).splitlines()]
+    lines = [line.strip() for line in describe_example(instance, dataset).splitlines()]
     assert lines == [
         "tokens: [CLS] one [MASK] [SEP] two end [SEP]",
-        "next sentence: it follows",
+        *filter(None, [line]),
         "to predict: 1 one (kept), 2 ##ab (masked), 5 three (replaced)",
     ]
 
@@ -86,7 +98,7 @@ def test_nothing_to_predict(small_vocabulary, tmp_path):
     )
     assert "to predict     0 tokens" in summarize(dataset)
     assert len(dataset.examples) == 1
-    assert "to predict: nothing" in describe_example(dataset.examples[0], dataset.vocabulary)
+    assert "to predict: nothing" in describe_example(dataset.examples[0], dataset)
 
 
 def test_many_files_are_summed_up(dataset):

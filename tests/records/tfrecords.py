@@ -61,8 +61,9 @@ def features_of(
         features.MASKED_LM_POSITIONS: [*instance.masked_positions, *[0] * predictions_pad],
         features.MASKED_LM_IDS: [*instance.masked_ids, *[0] * predictions_pad],
         features.MASKED_LM_WEIGHTS: [1.0] * num_predictions + [0.0] * predictions_pad,
-        features.NEXT_SENTENCE_LABELS: [int(instance.is_random_next)],
     }
+    if instance.label is not None:
+        values[features.NEXT_SENTENCE_LABELS] = [int(instance.label)]
     if ragged:
         values[features.INPUT_IDS_SPLITS] = word_splits(instance, vocabulary)
     return dict(sorted(values.items()))
