@@ -26,7 +26,7 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
         {"input_file": "/proc/self/mem"},
         "/proc/self/mem: Input/output error",
     ),
-    "input leads nowhere": ({"input_file": "dangling"}, "dangling: No such file or directory"),
+    "input leads nowhere": ({"input_file": "dangling"}, "no file matches 'dangling'"),
     "undecodable": ({"input_file": "text.txt,bad.txt"}, "bad.txt:3: not UTF-8 ("),
     "empty text": (
         {"input_file": "empty.txt"},

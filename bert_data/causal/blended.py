@@ -74,6 +74,11 @@ class BlendedDataset:
         """int64[outputs], which sample of it."""
         return self.blend.dataset_sample_index
 
+    @property
+    def paths(self) -> list[str]:
+        """The files of all token stores."""
+        return [path for dataset in self.datasets for path in dataset.paths]
+
     def __len__(self) -> int:
         return self.blend.dataset_index.size
 

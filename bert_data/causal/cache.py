@@ -9,7 +9,6 @@ else. Files appear by rename, the description last, so a set with its descriptio
 process may make it: one that finds another one making it makes the arrays for itself.
 """
 
-import contextlib
 import hashlib
 import json
 import os
@@ -21,7 +20,7 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import OutputSet, RunLock, hidden_path, naming
+from bert_data.storage import OutputSet, naming, remove_left_overs
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -73,11 +72,11 @@ class IndexCache:
             return _read_only(make())
         paths = [self.path(name) for name in names]
         if all(map(os.path.isfile, [*paths, self._description_path])):
-            self._remove_lock()
+            remove_left_overs(self._base)
             return self._load(names)
         try:
-            outputs = OutputSet(self._base, [*paths, self._description_path], overwrite=True)
-            with outputs:
+            files = [*paths, self._description_path]
+            with OutputSet(self._base, files, reads=(), overwrite=True) as outputs:
                 arrays = make()
                 for name in names:
                     self._write(outputs, name, arrays[name])
@@ -88,13 +87,6 @@ class IndexCache:
             logging.info("%s: another process is making this index; not kept twice", self._base)
             return _read_only(make())
         return self._load(names)
-
-    def _remove_lock(self) -> None:
-        """Removes the lock of a run that was killed after all was in place, if there is one."""
-        path = hidden_path(self._base, "lock")
-        if os.path.exists(path):
-            with contextlib.suppress(OSError):  # held by another process, or not ours to remove
-                RunLock(path).release()
 
     def _write(self, outputs: OutputSet, name: str, array: NDArray[Any]) -> None:
         path = self.path(name)

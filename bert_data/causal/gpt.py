@@ -37,6 +37,7 @@ from bert_data.causal.indices import (
     shuffle_index_dtype,
 )
 from bert_data.errors import CorruptDataError
+from bert_data.tokens.store_notes import store_paths
 
 _NAMES = ("document_index", "sample_index", "shuffle_index")
 
@@ -49,6 +50,10 @@ class SampleSet(Protocol):
 
     config: GptConfig
     split: str
+
+    @property
+    def paths(self) -> list[str]:
+        """The files of the token stores."""
 
     def __len__(self) -> int:
         """Samples."""
@@ -159,6 +164,11 @@ class GptDataset:
         )
         for name, (dtype, shape) in zip(_NAMES, kinds, strict=True):
             check_array(self._cache.path(name), getattr(self, name), dtype, shape)
+
+    @property
+    def paths(self) -> list[str]:
+        """The files of the token store."""
+        return store_paths(self.documents.prefix)
 
     def __len__(self) -> int:
         return self.plan.num_samples

@@ -182,6 +182,7 @@ def _curate() -> str:
         overwrite=FLAGS.overwrite,
         work_dir=FLAGS.work_dir,
         more_outputs={FLAGS.report: make_report} if FLAGS.report else {},
+        reads=[FLAGS.pipeline] if FLAGS.pipeline else [],
     )
     for warning in done.warnings:
         logging.warning("%s", warning)

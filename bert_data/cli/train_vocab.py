@@ -55,17 +55,19 @@ def main(argv: Sequence[str]) -> None:
     del argv  # entry.run refuses what is not a flag
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data import storage
-    from bert_data.storage import OutputSet
     from bert_data.tokens import vocabulary_training
 
     if not FLAGS.input_file:
         raise ValueError("--input_file is missing: name the text to learn from")
     path = FLAGS.output_file
     json_path = FLAGS.tokenizer_output_file or _beside(path)
-    with OutputSet(path, [json_path, path], overwrite=FLAGS.overwrite) as outputs:
+    inputs = storage.expand_inputs(FLAGS.input_file)
+    with storage.OutputSet(
+        path, [json_path, path], reads=inputs, overwrite=FLAGS.overwrite
+    ) as outputs:
         trained = vocabulary_training.train_vocabulary(
             vocabulary_training.VocabularyTrainingConfig(
-                input_files=tuple(storage.expand_inputs(FLAGS.input_file)),
+                input_files=tuple(inputs),
                 vocab_size=FLAGS.vocab_size,
                 do_lower_case=FLAGS.do_lower_case,
                 min_frequency=FLAGS.min_frequency,

@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import tensorflow as tf
 from absl import logging
@@ -20,7 +20,7 @@ from bert_data.hub.encoding import EncoderObject, load_encoder
 from bert_data.hub.packing import MIN_SEQ_LENGTH
 from bert_data.hub.preprocessing import DEFAULT_SEQ_LENGTH, Preprocessing
 from bert_data.hub.tokenizing import TOKENIZERS
-from bert_data.storage import WholeFolders
+from bert_data.storage import OutputSet, folder_size, write_bytes
 from bert_data.tokens.casing import validate_case_matches_checkpoint
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer
@@ -87,6 +87,12 @@ class ExportConfig:
         """Whether preprocessing is exported."""
         return bool(self.vocab_file or self.tokenizer_file)
 
+    @property
+    def inputs(self) -> list[str]:
+        """The files that are read; of a checkpoint its prefix or folder."""
+        named = (self.vocab_file, self.tokenizer_file, self.init_checkpoint, self.bert_config_file)
+        return [path for path in named if path]
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExportReport:
@@ -129,42 +135,58 @@ def export(config: ExportConfig) -> ExportReport:
       CorruptDataError: the checkpoint is damaged.
     """
     names = [PREPROCESS] * config.has_text + [ENCODER] * bool(config.init_checkpoint)
-    folders = WholeFolders(config.output_dir, names, overwrite=config.overwrite)
-    folders.refuse_existing()
-    text = _tokenizer(config) if config.has_text else None
-    vocabulary = text.vocabulary if text else None
-    do_lower_case = text.do_lower_case if text else config.do_lower_case
-    validate_case_matches_checkpoint(do_lower_case, config.init_checkpoint)
-    checkpoint = Checkpoint(config.init_checkpoint) if config.init_checkpoint else None
-    encoder = _encoder(config, checkpoint, vocabulary) if checkpoint else None
-    with folders, _quiet_tensorflow(), tempfile.TemporaryDirectory() as scratch:
+    paths = [os.path.join(config.output_dir, name) for name in names]
+    with OutputSet(
+        os.path.join(config.output_dir, "export"),
+        [],
+        folders=paths,
+        reads=config.inputs,
+        overwrite=config.overwrite,
+    ) as outputs:
+        text = _tokenizer(config) if config.has_text else None
+        vocabulary = text.vocabulary if text else None
+        do_lower_case = text.do_lower_case if text else config.do_lower_case
+        validate_case_matches_checkpoint(do_lower_case, config.init_checkpoint)
+        checkpoint = Checkpoint(config.init_checkpoint) if config.init_checkpoint else None
+        encoder = _encoder(config, checkpoint, vocabulary) if checkpoint else None
+        with _quiet_tensorflow():
+            _save(config, text, encoder, dict(zip(names, map(outputs.partial, paths), strict=True)))
+        outputs.commit(paths)
+    variables = encoder.variables if encoder else []
+    return ExportReport(
+        folder_bytes={path: folder_size(path) for path in paths},
+        vocab_size=vocabulary.size if vocabulary else 0,
+        num_parameters=sum(variable.shape.num_elements() for variable in variables),
+        checkpoint=checkpoint.prefix if checkpoint else "",
+        has_mlm=hasattr(encoder, "mlm"),
+    )
+
+
+def _save(
+    config: ExportConfig,
+    text: FastTokenizer | None,
+    encoder: EncoderObject | None,
+    folders: Mapping[str, str],
+) -> None:
+    """Writes the SavedModels into new folders, by name."""
+    with tempfile.TemporaryDirectory() as scratch:
         if text:
-            assets = _vocabulary_asset(config, text.vocabulary, scratch), do_lower_case
+            assets = _vocabulary_asset(config, text.vocabulary, scratch), text.do_lower_case
             preprocessing = Preprocessing(
                 text.vocabulary,
-                do_lower_case=do_lower_case,
+                do_lower_case=text.do_lower_case,
                 tokenizer=config.tokenizer,
                 default_seq_length=config.seq_length,
                 max_word_letters=text.max_word_letters,
             )
             _attach_vocabulary(preprocessing.tokenize, *assets)
             signatures = {"serving_default": preprocessing.__call__}
-            tf.saved_model.save(preprocessing, folders.path(PREPROCESS), signatures=signatures)
+            tf.saved_model.save(preprocessing, folders[PREPROCESS], signatures=signatures)
         if encoder:
             if text:
                 _attach_vocabulary(encoder, *assets)
             signatures = {"serving_default": encoder.serve}
-            tf.saved_model.save(encoder, folders.path(ENCODER), signatures=signatures)
-        folders.commit()
-    paths = [os.path.join(config.output_dir, name) for name in names]
-    variables = encoder.variables if encoder else []
-    return ExportReport(
-        folder_bytes={path: _num_bytes(path) for path in paths},
-        vocab_size=vocabulary.size if vocabulary else 0,
-        num_parameters=sum(variable.shape.num_elements() for variable in variables),
-        checkpoint=checkpoint.prefix if checkpoint else "",
-        has_mlm=hasattr(encoder, "mlm"),
-    )
+            tf.saved_model.save(encoder, folders[ENCODER], signatures=signatures)
 
 
 def _encoder(
@@ -221,8 +243,7 @@ def _vocabulary_asset(config: ExportConfig, vocabulary: Vocabulary, scratch: str
     if config.vocab_file:
         return config.vocab_file
     path = os.path.join(scratch, "vocab.txt")
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        file.writelines(f"{token}\n" for token in vocabulary.tokens)
+    write_bytes(path, "".join(f"{token}\n" for token in vocabulary.tokens).encode())
     return path
 
 
@@ -232,14 +253,6 @@ def _attach_vocabulary(
     """Set the two attributes by which TF Hub's objects describe their tokenization."""
     target.vocab_file = tf.saved_model.Asset(path)
     target.do_lower_case = tf.Variable(do_lower_case, trainable=False)
-
-
-def _num_bytes(folder: str) -> int:
-    return sum(
-        os.path.getsize(os.path.join(place, file))
-        for place, _, files in os.walk(folder)
-        for file in files
-    )
 
 
 @contextlib.contextmanager

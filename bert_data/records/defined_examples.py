@@ -56,7 +56,7 @@ def write_instance_to_example_files(
     if not output_files:
         raise ValueError("output_files is empty; one file or more is needed")
     total = 0
-    with OutputSet(output_files[0], output_files, overwrite=True) as outputs:
+    with OutputSet(output_files[0], output_files, reads=(), overwrite=True) as outputs:
         parts = [os.path.join(outputs.work_dir, str(i)) for i in range(len(output_files))]
         with contextlib.ExitStack() as stack:
             writers = [stack.enter_context(tf.io.TFRecordWriter(part)) for part in parts]

@@ -48,7 +48,6 @@ class RecordSet:
         self.outputs.commit(
             [*self.paths, *self.index_paths],
             self.manifest_paths,
-            obsolete=lambda: _obsolete(self.manifest_paths, self.paths, self.index_paths),
         )
 
 
@@ -78,22 +77,20 @@ def open_record_set(
     manifests = _manifest_paths(names.name, names.paths)
     indexes = tuple(map(index_path, names.paths)) if has_indexes else ()
     written = [*names.paths, *indexes, *manifests]
-    _refuse_inputs(written, inputs)
     with (
-        OutputSet(names.name, written, overwrite=overwrite, work_dir=work_dir) as outputs,
+        OutputSet(
+            names.name,
+            written,
+            reads=inputs,
+            overwrite=overwrite,
+            work_dir=work_dir,
+            obsolete=lambda: _obsolete(manifests, names.paths, indexes),
+        ) as outputs,
         naming(outputs.work_dir),
     ):
         yield RecordSet(
             paths=names.paths, index_paths=indexes, manifest_paths=manifests, outputs=outputs
         )
-
-
-def _refuse_inputs(outputs: Sequence[str], inputs: Sequence[str]) -> None:
-    """Refuses to write over what is read."""
-    read = {os.path.realpath(path) for path in inputs}
-    for path in outputs:
-        if os.path.realpath(path) in read:
-            raise ValueError(f"output {path!r} is an input too")
 
 
 def _manifest_paths(set_name: str, paths: Sequence[str]) -> list[str]:

@@ -27,7 +27,14 @@ from bert_data.records.record_config import check_ending
 from bert_data.records.sample_examples import encode_samples, sample_bytes
 from bert_data.records.sidecars import index_path, manifest_path
 from bert_data.records.tfrecord_writer import TFRecordWriter
-from bert_data.storage import OutputNames, OutputSet, expand_outputs, naming, refuse_existing
+from bert_data.storage import (
+    OutputNames,
+    OutputSet,
+    expand_outputs,
+    naming,
+    refuse_existing,
+    refuse_inputs,
+)
 from bert_data.work import count_workers, open_threads
 
 MANIFEST_FORMAT = "bert_data samples"
@@ -77,6 +84,7 @@ def check_export(dataset: SampleSet, config: SampleExportConfig) -> OutputNames:
             f"{config.output_file}: {len(names.paths):,} shards for {len(dataset):,} samples; fewer"
             " will do"
         )
+    refuse_inputs(names.paths, dataset.paths)
     refuse_existing(names.paths, overwrite=config.overwrite)
     return names
 
@@ -107,7 +115,11 @@ def export_samples(
     files = []
     with (
         OutputSet(
-            names.name, [*names.paths, *indexes, manifest], overwrite=config.overwrite
+            names.name,
+            [*names.paths, *indexes, manifest],
+            reads=dataset.paths,
+            overwrite=config.overwrite,
+            obsolete=lambda: _obsolete(manifest, {*names.paths, *indexes}),
         ) as outputs,
         naming(outputs.work_dir),
         progress(f"write {dataset.split} samples", total=len(dataset), unit="sample") as advance,
@@ -119,10 +131,7 @@ def export_samples(
         with outputs.open(manifest) as file:
             listed = [dataclasses.asdict(each) for each in files]
             file.write((json.dumps({**description, "files": listed}, indent=1) + "\n").encode())
-        kept = {*names.paths, *indexes}
-        outputs.commit(
-            [*names.paths, *indexes], [manifest], obsolete=lambda: _obsolete(manifest, kept)
-        )
+        outputs.commit([*names.paths, *indexes], [manifest])
     return tuple(files)
 
 

@@ -1,20 +1,31 @@
 """Every file goes through here: paths and URIs in, bytes out; outputs that appear whole.
 
     patterns --glob, expand_inputs--> paths --open_input, map_file, read_bytes--> bytes
-    bytes --open_whole, OutputSet--> hidden names --all is whole--> final names
+    bytes --open_whole, open_folder, OutputSet--> hidden names --all is whole--> final names
 
 A path is local, or a URI of pyarrow.fs (`paths.py`); no other module opens, maps, stats, lists,
 renames or removes a data file.
 
 names.py        lists of patterns to inputs, "path@N" to outputs; patterns.py: TensorFlow's Glob
 reading.py      streams, memory maps, sizes, listings
-outputs.py      sets of files that appear together, or not at all
-whole_folders.py  the same for folders
-run_lock.py     the lock of a run; what a killed one has left is removed by the next
+changing.py     one file or folder that appears whole, or not at all; removals
+outputs.py      sets of files and folders that appear together, or not at all
+  refusals.py     what they must not replace: above all what the run reads
+  run_lock.py     the lock of a run; what a killed one has left is removed by the next
+  hidden.py       names of what is not finished, which no pattern matches
 """
 
-from bert_data.storage.names import OutputNames, expand_inputs, expand_outputs, refuse_doubles
-from bert_data.storage.outputs import OutputSet, refuse_existing
+from bert_data.storage.changing import (
+    make_folder,
+    open_folder,
+    open_whole,
+    remove,
+    remove_abandoned,
+    write_bytes,
+)
+from bert_data.storage.hidden import hidden_path
+from bert_data.storage.names import OutputNames, expand_inputs, expand_outputs
+from bert_data.storage.outputs import OutputSet
 from bert_data.storage.paths import is_remote, naming
 from bert_data.storage.patterns import glob
 from bert_data.storage.reading import (
@@ -22,6 +33,7 @@ from bert_data.storage.reading import (
     Status,
     exists,
     file_size,
+    folder_size,
     is_file,
     is_folder,
     list_folder,
@@ -30,8 +42,8 @@ from bert_data.storage.reading import (
     read_bytes,
     read_status,
 )
-from bert_data.storage.run_lock import RunLock, hidden_path
-from bert_data.storage.whole_folders import WholeFolders
+from bert_data.storage.refusals import refuse_doubles, refuse_existing, refuse_inputs
+from bert_data.storage.run_lock import RunLock, remove_left_overs
 
 __all__ = [
     "MappedFile",
@@ -39,22 +51,30 @@ __all__ = [
     "OutputSet",
     "RunLock",
     "Status",
-    "WholeFolders",
     "exists",
     "expand_inputs",
     "expand_outputs",
     "file_size",
+    "folder_size",
     "glob",
     "hidden_path",
     "is_file",
     "is_folder",
     "is_remote",
     "list_folder",
+    "make_folder",
     "map_file",
     "naming",
+    "open_folder",
     "open_input",
+    "open_whole",
     "read_bytes",
     "read_status",
     "refuse_doubles",
     "refuse_existing",
+    "refuse_inputs",
+    "remove",
+    "remove_abandoned",
+    "remove_left_overs",
+    "write_bytes",
 ]

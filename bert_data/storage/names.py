@@ -8,10 +8,10 @@ import dataclasses
 import errno
 import os
 import re
-from collections.abc import Sequence
 
 from bert_data.storage.patterns import glob
 from bert_data.storage.reading import exists, is_folder
+from bert_data.storage.refusals import refuse_doubles
 
 _SHARDED = re.compile(r"(?P<path>.+)@(?P<count>\d+)")
 _MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
@@ -86,17 +86,3 @@ def expand_outputs(specification: str) -> OutputNames:
         paths += [f"{sharded['path']}-{i:05d}-of-{count:05d}" for i in range(count)]
     refuse_doubles(paths)
     return OutputNames(name=name, paths=tuple(paths))
-
-
-def refuse_doubles(paths: Sequence[str]) -> None:
-    """Refuses paths of which two are the same file.
-
-    Raises:
-      ValueError: with both of them.
-    """
-    seen: dict[str, str] = {}
-    for path in paths:
-        real = os.path.realpath(path)
-        if real in seen:
-            raise ValueError(f"two outputs have the same name: {seen[real]!r} and {path!r}")
-        seen[real] = path

@@ -1,54 +1,48 @@
-"""Outputs that appear whole: written under hidden names, renamed together at the end.
+"""Sets of outputs that appear whole: under hidden names first, renamed together at the end.
 
-    .a.89abcdef01234567.partial  .b.89abcdef01234567.partial  .a.lock      while the run works,
-    .bert_data-89abcdef01234567                                           and what spills to disk
-    a  b                                                                  when it is done
+    .a.TOKEN.partial  .b.TOKEN.partial  .a.lock      while the run works,
+    .bert_data-TOKEN                                 and what spills to disk
+    a  b                                             when it is done
 
 A run that dies leaves hidden files and a lock that names them; the next run for the same set
 removes them, and also what it had begun to give final names. Runs for other sets that share a file
 with this one do not meet before the end: each has hidden names of its own, and they are renamed by
 one run after the other.
+
+Remote files are written in the work folder and uploaded at the end. Object stores know neither
+renaming nor locks: a set there is whole when its last file, the manifest, is there, and nothing
+keeps two runs from writing the same one.
 """
 
 import contextlib
 import errno
 import os
-import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Self
 
-from bert_data.storage.names import refuse_doubles
-from bert_data.storage.paths import naming
-from bert_data.storage.run_lock import (
-    Identity,
-    RunLock,
-    commits_held,
+from bert_data.storage.changing import remove, sync, sync_folder, upload
+from bert_data.storage.hidden import (
     hidden_path,
-    identity,
+    is_unfinished,
+    new_token,
     partial_path,
-    remove,
-    remove_mixture,
+    replaced_path,
     work_folder,
 )
+from bert_data.storage.paths import is_remote, naming
+from bert_data.storage.refusals import refuse_doubles, refuse_existing, refuse_inputs
+from bert_data.storage.run_lock import Identity, RunLock, commits_held, identity, remove_mixture
 
-
-def refuse_existing(paths: Sequence[str], *, overwrite: bool) -> None:
-    """Raises an OSError where something is there that must not be replaced."""
-    for path in paths:
-        if os.path.isdir(path):
-            raise IsADirectoryError(errno.EISDIR, "is a directory, not a file to write", path)
-        if os.path.lexists(path) and not overwrite:
-            reason = "exists already (--overwrite replaces it)"
-            raise FileExistsError(errno.EEXIST, reason, path)
-        if os.path.exists(path) and not os.path.isfile(path):
-            raise FileExistsError(errno.EEXIST, "is a device or the like, not a file", path)
+_NUM_SYNCS = 16  # at a time: what the disk is told at once takes it little longer than one
 
 
 class OutputSet:
-    """Files that appear together, each whole, or not at all.
+    """Files, or folders, that appear together, each whole, or not at all.
 
-    with OutputSet("train.tfrecord", ["train.tfrecord"], overwrite=False) as outputs:
+    with OutputSet("train.tfrecord", ["train.tfrecord"], reads=inputs, overwrite=False) as outputs:
         with outputs.open("train.tfrecord") as file:
             file.write(...)
         outputs.commit(["train.tfrecord"])
@@ -58,7 +52,15 @@ class OutputSet:
     """
 
     def __init__(
-        self, name: str, paths: Sequence[str], *, overwrite: bool, work_dir: str | None = None
+        self,
+        name: str,
+        paths: Sequence[str],
+        *,
+        reads: Iterable[str],
+        overwrite: bool,
+        folders: Sequence[str] = (),
+        work_dir: str | None = None,
+        obsolete: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         """Describes a set; nothing is made yet.
 
@@ -66,38 +68,68 @@ class OutputSet:
           name: of the set; its lock lies beside it.
           paths: every file that the run will write under its final name; the one that is renamed
             last comes last.
-          overwrite: whether files that exist under these names are replaced.
-          work_dir: folder for what spills to disk; None: the folder of the first output.
+          reads: every file that the run reads; none of them is replaced or removed.
+          overwrite: whether what exists under these names is replaced.
+          folders: folders that the run will write, local ones; they get their names before files.
+          work_dir: folder for what spills to disk; None: the folder of the first output, of remote
+            ones the system's for temporary files.
+          obsolete: finds files of earlier runs, in the same folders, that would be mistaken for
+            part of this set or are untrue now; they are removed at the end, when no other run can
+            commit any more.
         """
         self._lock_path = hidden_path(name, "lock")
-        self._paths = tuple(paths)
+        self._files, self._folders = tuple(paths), tuple(folders)
+        self._paths = (*self._folders, *self._files)
+        self._reads = tuple(reads)
         self._overwrite = overwrite
         self._work_parent = work_dir
-        self._token = secrets.token_hex(8)
+        self._obsolete = obsolete
+        self._is_remote = any(map(is_remote, self._paths))
+        self._token = new_token()
         self._lock: RunLock | None = None
         self._committing: dict[str, list[Identity]] = {}
         self._made_folders: list[str] = []
         self.work_dir = ""
 
     def __enter__(self) -> Self:
-        refuse_doubles(self._paths)
-        _refuse_hidden_names(self._paths)
-        parent = os.path.abspath(self._work_parent or os.path.dirname(self._lock_path))
-        folders = {os.path.dirname(os.path.abspath(path)) for path in self._paths}
+        self._check_names()
         try:
-            for folder in sorted({*folders, parent}):
-                _make_folders(folder, self._made_folders)
-            for path in self._paths:
-                identity(self._partial(path))  # too long a name is told now, not after the work
-            self._lock = RunLock(self._lock_path)
-            refuse_existing(self._paths, overwrite=self._overwrite)
-            self._lock.note_start(self._token, self._paths, parent)
+            parent = self._make_places()
+            refuse_existing(self._files, folders=self._folders, overwrite=self._overwrite)
+            if self._lock is not None:
+                self._lock.note_start(self._token, self._paths, parent)
             self.work_dir = work_folder(parent, self._token)
             os.mkdir(self.work_dir, 0o700)
         except BaseException:
             self._remove_everything()
             raise
         return self
+
+    def _check_names(self) -> None:
+        refuse_doubles(self._paths)
+        for path in self._paths:
+            if is_remote(path) != self._is_remote:
+                raise ValueError(f"output {path!r} is not where {self._paths[0]!r} is")
+            if is_unfinished(os.path.basename(path)):
+                raise ValueError(
+                    f"output {path!r} has a name that unfinished files have: .NAME.lock,"
+                    " .NAME.partial"
+                )
+        refuse_inputs([*self._paths, *self._obsolete()], self._reads)
+
+    def _make_places(self) -> str:
+        """Makes folders, and takes the lock of a local set; returns where the work folder goes."""
+        folders = {os.path.dirname(path) for path in (*self._paths, self._lock_path)}
+        beside = tempfile.gettempdir() if self._is_remote else os.path.dirname(self._lock_path)
+        parent = os.path.abspath(self._work_parent or beside)
+        local = () if self._is_remote else map(os.path.abspath, folders)
+        for folder in sorted({*local, parent}):
+            _make_folders(folder, self._made_folders)
+        if not self._is_remote:
+            for path in self._paths:
+                identity(self.partial(path))  # too long a name is told now, not after the work
+            self._lock = RunLock(self._lock_path)
+        return parent
 
     def __exit__(self, *_: object) -> None:
         try:
@@ -106,81 +138,91 @@ class OutputSet:
             self._remove_everything()
             raise
 
-    def _partial(self, path: str) -> str:
+    def partial(self, path: str) -> str:
+        """Where a file or a folder of the set is written until it has its name."""
+        if self._is_remote:
+            return os.path.join(self.work_dir, f"output-{self._paths.index(path)}")
         return partial_path(path, self._token)
 
     @contextlib.contextmanager
     def open(self, path: str) -> Iterator[IO[bytes]]:
         """Opens a file of the set for writing, under its hidden name."""
-        with naming(path), open(self._partial(path), "wb") as file:
+        with naming(path), open(self.partial(path), "wb") as file:
             yield file
 
     def take_in(self, path: str, made: str) -> None:
         """Takes a file that was made in `work_dir` as a file of the set, under its hidden name."""
         with naming(path):
-            shutil.move(made, self._partial(path))
+            shutil.move(made, self.partial(path))
 
-    def commit(
-        self,
-        paths: Sequence[str],
-        vouchers: Sequence[str] = (),
-        *,
-        obsolete: Callable[[], Sequence[str]] = tuple,
-    ) -> None:
-        """Gives files of the set their final names.
+    def commit(self, paths: Sequence[str], vouchers: Sequence[str] = ()) -> None:
+        """Gives files and folders of the set their final names.
 
         Args:
           paths: renamed first.
           vouchers: renamed last; each says of the others that they are whole, so those that exist
             from an earlier run are removed first: they must not vouch for a mixture.
-          obsolete: finds files of earlier runs, in the same folders, that would be mistaken for
-            part of this set or are untrue now; called when no other run can commit any more.
 
         Raises:
           FileExistsError: another program has made one of the files in the meantime, and
             `overwrite` is not set.
         """
-        assert self._lock is not None
         final = (*paths, *vouchers)
+        with ThreadPoolExecutor(_NUM_SYNCS) as pool:  # one that was never written is told now
+            list(pool.map(sync, map(self.partial, final)))
+        if self._is_remote:
+            self._upload(final, vouchers)
+            return
         with commits_held(os.path.dirname(path) for path in final):
-            refuse_existing(self._paths, overwrite=self._overwrite)
-            for path in final:
-                os.lstat(self._partial(path))  # one that was never written is told now
-            earlier = obsolete()
+            refuse_existing(self._files, folders=self._folders, overwrite=self._overwrite)
+            earlier = self._obsolete()
             states = {path: _identities(path) for path in earlier}
-            states |= {path: _identities(self._partial(path), path) for path in final}
+            states |= {path: _identities(self.partial(path), path) for path in final}
+            assert self._lock is not None
             self._lock.note_commit(states)
             self._committing = states
             # The last one first: without it there is no whole set, and with it nothing is touched.
             for path in (*reversed(vouchers), *earlier):
                 remove(path)
+            for path in self._folders:
+                with contextlib.suppress(FileNotFoundError):
+                    os.rename(path, replaced_path(path, self._token))
             for path in final:
-                os.replace(self._partial(path), path)
+                os.replace(self.partial(path), path)
             self._committing = {}  # from here on other runs may replace and remove these files
+            for folder in {os.path.dirname(path) or "." for path in final}:
+                sync_folder(folder)
         self._made_folders.clear()
+
+    def _upload(self, final: Sequence[str], vouchers: Sequence[str]) -> None:
+        refuse_existing(self._files, overwrite=self._overwrite)
+        for path in (*reversed(vouchers), *self._obsolete()):
+            remove(path)
+        done: list[str] = []
+        try:
+            for path in final:
+                done.append(path)
+                upload(self.partial(path), path)
+        except BaseException:
+            for path in reversed(done):
+                remove(path)
+            raise
 
     def _remove_everything(self) -> None:
         """Removes what is not committed; the lock last, for it tells the next run what is left."""
         if self.work_dir:
-            shutil.rmtree(self.work_dir, ignore_errors=True)
+            remove(self.work_dir)
         if self._lock is not None:
             if self._committing:
                 remove_mixture(self._committing)
             for path in self._paths:
-                remove(self._partial(path))
+                remove(self.partial(path))
+            for path in self._folders:
+                remove(replaced_path(path, self._token))
             self._lock.release()
         for folder in reversed(self._made_folders):
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
-
-
-def _refuse_hidden_names(paths: Sequence[str]) -> None:
-    for path in paths:
-        name = os.path.basename(path)
-        if name.startswith(".") and name.endswith((".lock", ".partial")):
-            raise ValueError(
-                f"output {path!r} has a name that unfinished files have: .NAME.lock, .NAME.partial"
-            )
 
 
 def _identities(*paths: str) -> list[Identity]:

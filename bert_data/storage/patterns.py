@@ -8,11 +8,13 @@
 
 Names that begin with a dot are names like others.
 It differs from TensorFlow's in that matches are sorted, that they begin as the pattern does
-("*.txt" gives "a.txt", not "./a.txt"), and that "//" counts as "/".
+("*.txt" gives "a.txt", not "./a.txt"), that "//" counts as "/", and that no pattern matches what
+is not finished (`hidden.py`).
 """
 
 import re
 
+from bert_data.storage.hidden import is_unfinished
 from bert_data.storage.paths import split_root
 from bert_data.storage.reading import exists, list_folder
 
@@ -55,7 +57,7 @@ def glob(pattern: str) -> list[str]:
 
 def _names(folder: str) -> list[str]:
     try:
-        return list_folder(folder)
+        return [name for name in list_folder(folder) if not is_unfinished(name)]
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
 

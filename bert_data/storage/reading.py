@@ -103,6 +103,14 @@ def file_size(path: str) -> int:
     return status.num_bytes
 
 
+def folder_size(path: str) -> int:
+    """The bytes of all files in a local folder and the folders in it."""
+    walk = os.walk(path)
+    return sum(
+        os.path.getsize(os.path.join(place, name)) for place, _, names in walk for name in names
+    )
+
+
 def list_folder(path: str) -> list[str]:
     """The names in a folder, sorted.
 

@@ -1,12 +1,13 @@
 """The lock of a run, which tells the next run what to remove if this one is killed.
 
-    .a.lock    {"inode": 7, "token": "89abcdef01234567", "work_parent": ".", "paths": ["a", "b"]}
+    .a.lock    {"inode": 7, "token": "node7-89abcdef01234567", "work_parent": ".", "paths": ["a"]}
                {"commit": {"a": [[8, 50, 1700000000]], "b": [[9, 60, 1700000000]]}}
 
 The first line is written before anything is made, the second one before files get their final
 names. The token is in every hidden name of the run. A file under its final name is removed only if
 inode, size and time of change are those that the run has noted, so it is never one that another
-run has put there since. Paths are relative to the lock's folder if they lie in it: a folder that
+run has put there since. Nothing of another host's run is removed: where its lock does not reach
+this host it may be alive. Paths are relative to the lock's folder if they lie in it: a folder that
 was moved is not mistaken for what has its old name. A lock says nothing if it was copied (its inode
 is not the noted one), is of another user, or holds something else.
 """
@@ -16,18 +17,23 @@ import errno
 import fcntl
 import json
 import os
-import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from absl import logging
 
+from bert_data.storage.changing import remove
+from bert_data.storage.hidden import (
+    hidden_path,
+    is_of_this_host,
+    is_token,
+    partial_path,
+    replaced_path,
+    work_folder,
+)
 from bert_data.storage.paths import naming
 
 Identity = list[int]  # inode, size in bytes, time of last change in ns: renaming keeps them
-
-_TOKEN = re.compile(r"[0-9a-f]{16}")
 
 
 class RunLock:
@@ -88,33 +94,21 @@ class RunLock:
         is_own = os.fstat(self._file.fileno()).st_uid == os.geteuid()
         if not (is_own and notes.get("inode") == self._inode and _is_start(notes)):
             return
-        paths = [os.path.join(self._folder, path) for path in notes["paths"]]
-        logging.info("removing what an earlier, killed run has left of %s", paths[0])
+        paths, token = [os.path.join(self._folder, path) for path in notes["paths"]], notes["token"]
         parent = os.path.join(self._folder, notes["work_parent"])
-        shutil.rmtree(work_folder(parent, notes["token"]), ignore_errors=True)
+        if not is_of_this_host(token):  # a lock may not reach across hosts, so it may be alive
+            logging.warning("%s: leaving what run %s of another host has begun", paths[0], token)
+            return
+        logging.info("removing what an earlier, killed run has left of %s", paths[0])
+        remove(work_folder(parent, token))
         states = notes.get("commit")
         if states is not None and _is_commit(states):
             remove_mixture(
                 {os.path.join(self._folder, path): which for path, which in states.items()}
             )
         for path in paths:
-            remove(partial_path(path, notes["token"]))
-
-
-def hidden_path(path: str, ending: str) -> str:
-    """`.NAME.ENDING` beside a file."""
-    folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name}.{ending}")
-
-
-def partial_path(path: str, token: str) -> str:
-    """Where a run writes a file before it has its final name."""
-    return hidden_path(path, f"{token}.partial")
-
-
-def work_folder(parent: str, token: str) -> str:
-    """Where a run spills to disk."""
-    return os.path.join(parent, f".bert_data-{token}")
+            remove(partial_path(path, token))
+            remove(replaced_path(path, token))
 
 
 def identity(path: str) -> Identity | None:
@@ -124,12 +118,6 @@ def identity(path: str) -> Identity | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return [status.st_ino, status.st_size, status.st_mtime_ns]
-
-
-def remove(path: str) -> None:
-    """Removes a file if it is there."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        os.remove(path)
 
 
 @contextlib.contextmanager
@@ -165,12 +153,7 @@ def remove_mixture(states: Mapping[str, Sequence[Identity]]) -> None:
 
 def _is_start(notes: Mapping[str, Any]) -> bool:
     token, parent, paths = (notes.get(key) for key in ("token", "work_parent", "paths"))
-    return (
-        isinstance(token, str)
-        and _TOKEN.fullmatch(token) is not None
-        and isinstance(parent, str)
-        and _are_names(paths)
-    )
+    return is_token(token) and _are_names([parent]) and _are_names(paths)
 
 
 def _is_commit(states: object) -> bool:
@@ -212,3 +195,11 @@ def _open_locked(path: str) -> IO[str]:
 
 def _open_no_link(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
+def remove_left_overs(name: str) -> None:
+    """Removes what a killed run has left of a set of files, unless another run is making it."""
+    path = hidden_path(name, "lock")
+    if os.path.lexists(path):
+        with contextlib.suppress(OSError):  # held by another process, or not ours to remove
+            RunLock(path).release()

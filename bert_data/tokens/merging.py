@@ -19,7 +19,14 @@ from bert_data.progress import progress
 from bert_data.storage import OutputSet
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_format import MEGATRON, StoreShape
-from bert_data.tokens.store_notes import ENDINGS, StoreNotes, check_files, notes_path, read_notes
+from bert_data.tokens.store_notes import (
+    ENDINGS,
+    StoreNotes,
+    check_files,
+    notes_path,
+    read_notes,
+    store_paths,
+)
 from bert_data.tokens.store_writer import StoreWriter
 
 _SEQUENCES = 1 << 18  # at a time
@@ -58,7 +65,13 @@ def merge_stores(
     _check_kinds(prefixes, stores, notes)
     paths = [*(f"{output_prefix}.{ending}" for ending in ENDINGS)]
     notes_file = notes_path(output_prefix)
-    with OutputSet(output_prefix, [*paths, notes_file], overwrite=overwrite) as outputs:
+    with OutputSet(
+        output_prefix,
+        [*paths, notes_file],
+        reads=[path for prefix in prefixes for path in store_paths(prefix)],
+        overwrite=overwrite,
+        obsolete=lambda: [] if all(notes) else _existing(notes_file),
+    ) as outputs:
         prefix = os.path.join(outputs.work_dir, "store")
         total = sum(store.ids.nbytes for store in stores)
         with (
@@ -77,7 +90,7 @@ def merge_stores(
         known = [each for each in notes if each is not None]
         if len(known) < len(notes):
             logging.warning("%s: without notes of what made it, as stores have none", output_prefix)
-            outputs.commit(paths[:1], paths[1:], obsolete=lambda: _existing(notes_file))
+            outputs.commit(paths[:1], paths[1:])
             return None
         assert writer.files is not None
         merged = dataclasses.replace(_merge_notes(known), files=writer.files)

@@ -18,7 +18,7 @@ from typing import Any
 from absl import logging
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import OutputSet, expand_inputs, expand_outputs, hidden_path
+from bert_data.storage import OutputSet, expand_inputs, expand_outputs, remove_left_overs
 from bert_data.text.documents import DOCUMENT, TextConfig
 from bert_data.text.formats import TextFormat, find_plain_format
 from bert_data.text.partitions import plan_partitions
@@ -26,7 +26,14 @@ from bert_data.text.spans import Span
 from bert_data.tokens.end_of_document import find_eod
 from bert_data.tokens.filling import fill_store
 from bert_data.tokens.store_format import CURATOR, DROP, MEGATRON, StoreShape, token_dtype
-from bert_data.tokens.store_notes import ENDINGS, StoreNotes, check_files, notes_path, read_notes
+from bert_data.tokens.store_notes import (
+    ENDINGS,
+    StoreNotes,
+    check_files,
+    notes_path,
+    read_notes,
+    store_paths,
+)
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
 from bert_data.work import open_threads
 
@@ -156,7 +163,7 @@ class _Job:
     @property
     def paths(self) -> list[str]:
         """The files of the store, in the order in which they get their names."""
-        return [*(f"{self.prefix}.{ending}" for ending in ENDINGS), notes_path(self.prefix)]
+        return store_paths(self.prefix)
 
     def inputs(self) -> list[dict[str, Any]]:
         """The files that are read, as notes say it."""
@@ -209,9 +216,7 @@ def _find_whole(job: _Job, tokenizer: Tokenizer) -> MadeStore | None:
     Raises:
       FileExistsError: there is something else under its names.
     """
-    if os.path.lexists(hidden_path(job.prefix, "lock")):
-        with OutputSet(job.prefix, job.paths, overwrite=True):
-            pass  # removes what a killed run has left
+    remove_left_overs(job.prefix)
     if not any(map(os.path.lexists, job.paths)):
         return None
     try:
@@ -247,8 +252,10 @@ def _make(config: StoreConfig, tokenizer: Tokenizer, job: _Job) -> MadeStore:
     start = time.monotonic()
     made_from = job.made_from(tokenizer)
     *data_paths, notes_file = job.paths
+    reads = [span.path for span in job.spans]
+    reads += filter(None, (config.vocab_file, config.tokenizer_file))
     with (
-        OutputSet(job.prefix, job.paths, overwrite=config.overwrite) as outputs,
+        OutputSet(job.prefix, job.paths, reads=reads, overwrite=config.overwrite) as outputs,
         open_threads(config.num_workers) as executor,
     ):
         prefix = os.path.join(outputs.work_dir, "store")

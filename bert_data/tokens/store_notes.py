@@ -71,6 +71,11 @@ def notes_path(prefix: str) -> str:
     return prefix + ".store.json"
 
 
+def store_paths(prefix: str) -> list[str]:
+    """The files of a store, its notes last; a store may be without."""
+    return [*(f"{prefix}.{ending}" for ending in ENDINGS), notes_path(prefix)]
+
+
 def read_notes(prefix: str) -> StoreNotes | None:
     """The notes of a store, or None if there are none.
 

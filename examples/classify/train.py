@@ -75,13 +75,16 @@ def main(_: Sequence[str]) -> None:
         raise ValueError(f"--num_epochs is {_NUM_EPOCHS.value}; 1 or more is allowed")
     if not 0 <= _WARMUP_PROPORTION.value < 1:
         raise ValueError(f"--warmup_proportion is {_WARMUP_PROPORTION.value}; [0, 1) is allowed")
-    from bert_data.storage import OutputSet
+    from bert_data.storage import OutputSet, expand_inputs
 
     output = _OUTPUT_FILE.value
     if output is None:
         run()
         return
-    with OutputSet(output, [output], overwrite=_OVERWRITE.value) as outputs:
+    flags_of_inputs = (_INPUT_FILE, _EVAL_INPUT_FILE, _BERT_CONFIG_FILE)
+    patterns = [flag.value for flag in flags_of_inputs if flag.value]
+    reads = [path for pattern in patterns for path in expand_inputs(pattern)]
+    with OutputSet(output, [output], reads=reads, overwrite=_OVERWRITE.value) as outputs:
         model = run()
         saved = os.path.join(outputs.work_dir, "model.weights.h5")  # Keras wants such a name
         model.save_weights(saved)

@@ -16,7 +16,7 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 def write_set(folder: Path, text: str, *, overwrite: bool = False, names: str = "ab") -> None:
     """Writes one file for each letter, then m, which says what all are."""
     paths = [str(folder / name) for name in (*names, "m")]
-    with OutputSet(paths[0], paths, overwrite=overwrite) as outputs:
+    with OutputSet(paths[0], paths, reads=[], overwrite=overwrite) as outputs:
         for path in paths:
             with outputs.open(path) as file:
                 file.write(text.encode())

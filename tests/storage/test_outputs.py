@@ -13,7 +13,7 @@ class TestOutputSet:
     def test_files_appear_at_the_end_and_nothing_else(self, tmp_path):
         path = str(tmp_path / "new" / "folder" / "a")
         work = tmp_path / "work"
-        with OutputSet(path, [path], overwrite=False, work_dir=str(work)) as outputs:
+        with OutputSet(path, [path], reads=[], overwrite=False, work_dir=str(work)) as outputs:
             assert Path(outputs.work_dir).parent == work
             (Path(outputs.work_dir) / "spill").write_bytes(b"x")
             with outputs.open(path) as file:
@@ -25,7 +25,7 @@ class TestOutputSet:
 
     def test_relative_names(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        with OutputSet("a", ["a"], overwrite=False, work_dir="work") as outputs:
+        with OutputSet("a", ["a"], reads=[], overwrite=False, work_dir="work") as outputs:
             assert os.path.isabs(outputs.work_dir)
             with outputs.open("a") as file:
                 file.write(b"text")
@@ -36,7 +36,9 @@ class TestOutputSet:
         path = str(tmp_path / "new" / "folder" / "a")
         with (
             pytest.raises(RuntimeError),
-            OutputSet(path, [path], overwrite=False, work_dir=str(tmp_path / "w" / "v")) as outputs,
+            OutputSet(
+                path, [path], reads=[], overwrite=False, work_dir=str(tmp_path / "w" / "v")
+            ) as outputs,
         ):
             with outputs.open(path) as file:
                 file.write(b"text")
@@ -58,11 +60,17 @@ class TestOutputSet:
     def test_obsolete_files_go(self, tmp_path):
         write_set(tmp_path, "old", names="abc")
         paths = [str(tmp_path / name) for name in "abm"]
-        with OutputSet(paths[0], paths, overwrite=True) as outputs:
+        with OutputSet(
+            paths[0],
+            paths,
+            reads=[],
+            overwrite=True,
+            obsolete=lambda: [str(tmp_path / "c")],
+        ) as outputs:
             for path in paths:
                 with outputs.open(path):
                     pass
-            outputs.commit(paths[:2], paths[2:], obsolete=lambda: [str(tmp_path / "c")])
+            outputs.commit(paths[:2], paths[2:])
         assert contents(tmp_path) == dict.fromkeys("abm", b"")
 
     @pytest.mark.parametrize("overwrite", [False, True])
@@ -90,7 +98,10 @@ class TestOutputSet:
     def test_an_old_set_stays_when_the_new_one_fails(self, tmp_path):
         write_set(tmp_path, "old")
         paths = [str(tmp_path / name) for name in "abm"]
-        with pytest.raises(RuntimeError), OutputSet(paths[0], paths, overwrite=True) as outputs:
+        with (
+            pytest.raises(RuntimeError),
+            OutputSet(paths[0], paths, reads=[], overwrite=True) as outputs,
+        ):
             with outputs.open(paths[0]) as file:
                 file.write(b"new")
             raise RuntimeError
@@ -102,7 +113,10 @@ class TestOutputSet:
             write_set(tmp_path, "old")
         before = contents(tmp_path)
         paths = [str(tmp_path / name) for name in "abm"]
-        with pytest.raises(OSError), OutputSet(paths[0], paths, overwrite=overwrite) as outputs:
+        with (
+            pytest.raises(OSError),
+            OutputSet(paths[0], paths, reads=[], overwrite=overwrite) as outputs,
+        ):
             for path in (paths[0], paths[2]):
                 with outputs.open(path):
                     pass
@@ -130,19 +144,19 @@ class TestOutputSet:
     def test_a_name_that_is_too_long_when_hidden_is_told_at_once(self, tmp_path):
         path = str(tmp_path / ("n" * 245))
         with pytest.raises(OSError, match="name too long"):
-            OutputSet(path, [path], overwrite=False).__enter__()
+            OutputSet(path, [path], reads=[], overwrite=False).__enter__()
         assert contents(tmp_path) == {}
 
     @pytest.mark.parametrize("name", [".a.partial", ".a.lock", ".b.0123.partial"])
     def test_a_name_that_unfinished_files_have(self, tmp_path, name):
         paths = [str(tmp_path / "a"), str(tmp_path / name)]
         with pytest.raises(ValueError, match="has a name that unfinished files have"):
-            OutputSet(paths[0], paths, overwrite=True).__enter__()
+            OutputSet(paths[0], paths, reads=[], overwrite=True).__enter__()
         assert contents(tmp_path) == {}
 
     def test_a_second_run_is_refused_and_does_not_disturb_the_first(self, tmp_path):
         path = str(tmp_path / "a")
-        with OutputSet(path, [path], overwrite=False) as outputs:
+        with OutputSet(path, [path], reads=[], overwrite=False) as outputs:
             with pytest.raises(BlockingIOError, match="another run is writing this output"):
                 write_set(tmp_path, "second")
             with outputs.open(path) as file:
@@ -153,7 +167,7 @@ class TestOutputSet:
     def test_a_folder_that_cannot_be_made_leaves_no_folder(self, tmp_path):
         path = str(tmp_path / "new" / ("long" * 100) / "a")
         with pytest.raises(OSError, match="name too long"):
-            OutputSet(path, [path], overwrite=False).__enter__()
+            OutputSet(path, [path], reads=[], overwrite=False).__enter__()
         assert contents(tmp_path) == {}
 
     @pytest.mark.parametrize("name", ["file/a", "file/new/a", "dangling/a"])
@@ -163,16 +177,15 @@ class TestOutputSet:
         before = contents(tmp_path)
         path = str(tmp_path / name)
         with pytest.raises(NotADirectoryError):
-            OutputSet(path, [path], overwrite=False).__enter__()
+            OutputSet(path, [path], reads=[], overwrite=False).__enter__()
         assert contents(tmp_path) == before
 
     def test_the_file_of_an_error_is_named(self, tmp_path):
         if not os.path.exists("/dev/full"):
             pytest.skip("needs /dev/full, a device that is always full")
         path = str(tmp_path / "a")
-        with OutputSet(path, [path], overwrite=False) as outputs:
-            token = outputs.work_dir.rpartition("-")[2]
-            os.symlink("/dev/full", tmp_path / f".a.{token}.partial")
+        with OutputSet(path, [path], reads=[], overwrite=False) as outputs:
+            os.symlink("/dev/full", outputs.partial(path))
             with (
                 pytest.raises(OSError, match="No space left") as caught,
                 outputs.open(path) as file,

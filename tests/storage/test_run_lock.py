@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.storage import OutputSet
+from bert_data.storage import OutputSet, hidden
 from tests.storage.output_sets import contents, write_set
 
 
@@ -48,15 +48,14 @@ class TestLeftBehind:
             '{"token": 1, "work_parent": 2, "paths": 3}',
             '{"work_dir": "PRECIOUS", "paths": ["PRECIOUS/file"], "obsolete": ["PRECIOUS/file"]}',
             '{"inode": INODE, "token": "../precious", "work_parent": "FOLDER", "paths": ["a"]}',
-            '{"inode": INODE, "token": "0123456789abcdef", "work_parent": "FOLDER", "paths": []}',
-            '{"inode": INODE, "token": "0123456789abcdef", "work_parent": "\\u0000",'
-            ' "paths": ["a"]}',
-            '{"inode": INODE, "token": "0123456789abcdef", "work_parent": "x", "paths": [null]}',
-            '{"inode": INODE, "token": "0123456789abcdef", "work_parent": "PRECIOUS",'
+            '{"inode": INODE, "token": "TOKEN", "work_parent": "FOLDER", "paths": []}',
+            '{"inode": INODE, "token": "TOKEN", "work_parent": "\\u0000", "paths": ["a"]}',
+            '{"inode": INODE, "token": "TOKEN", "work_parent": "x", "paths": [null]}',
+            '{"inode": INODE, "token": "TOKEN", "work_parent": "PRECIOUS",'
             ' "paths": ["PRECIOUS/file"], "commit": {"PRECIOUS/file": [[1, 2, 3]], "m": [[]]}}',
-            '{"inode": INODE, "token": "0123456789abcdef", "work_parent": "x", "paths": ["x/y"],'
+            '{"inode": INODE, "token": "TOKEN", "work_parent": "x", "paths": ["x/y"],'
             ' "commit": {"PRECIOUS/file": 7}}',
-            '{"inode": INODE, "token": "0123456789abcdef", "work_parent": "x", "paths": ["x/y"],'
+            '{"inode": INODE, "token": "TOKEN", "work_parent": "x", "paths": ["x/y"],'
             ' "commit": []}',
         ],
         ids=range(17),
@@ -69,7 +68,7 @@ class TestLeftBehind:
         folder.mkdir()
         lock = folder / ".a.lock"
         lock.touch()
-        text = text.replace("INODE", str(lock.stat().st_ino))
+        text = text.replace("INODE", str(lock.stat().st_ino)).replace("TOKEN", hidden.new_token())
         text = text.replace("PRECIOUS", str(precious)).replace("FOLDER", str(tmp_path))
         lock.write_text(text)
         write_set(folder, "new")
@@ -112,6 +111,19 @@ class TestLeftBehind:
         before.pop(".a.lock")
         assert contents(folder) == before
 
+    def test_what_another_host_has_begun_stays(self, tmp_path, script, monkeypatch, caplog):
+        """It may be alive: a lock need not reach across hosts."""
+        folder = tmp_path / "folder"
+        kill_while_renaming(script, folder)
+        before = contents(folder)
+        monkeypatch.setattr(hidden, "_HOST", "elsewhere")
+        write_set(folder, "new", overwrite=True)
+        after = contents(folder)
+        hidden_names = [name for name in before if name.startswith(".") and name != ".a.lock"]
+        assert hidden_names and all(after[name] == before[name] for name in hidden_names)
+        assert after["m"] == b"new" and ".a.lock" not in after
+        assert "of another host" in caplog.text
+
     def test_a_folder_that_was_moved(self, tmp_path, script):
         """The hidden files in it go; those that now have its old name stay."""
         folder, moved = tmp_path / "folder", tmp_path / "moved"
@@ -153,7 +165,7 @@ class TestOverlappingSets:
         paths = [str(tmp_path / name) for name in (*names, "n")]
         with (
             pytest.raises(RuntimeError),
-            OutputSet(paths[0], paths, overwrite=overwrite) as outputs,
+            OutputSet(paths[0], paths, reads=[], overwrite=overwrite) as outputs,
         ):
             with outputs.open(paths[0]) as file:
                 file.write(b"second, with a longer text")
@@ -165,7 +177,7 @@ class TestOverlappingSets:
         paths = [str(tmp_path / name) for name in "ban"]
         with (
             pytest.raises(FileExistsError, match="exists already"),
-            OutputSet(paths[0], paths, overwrite=False) as outputs,
+            OutputSet(paths[0], paths, reads=[], overwrite=False) as outputs,
         ):
             for path in paths:
                 with outputs.open(path) as file:
@@ -177,16 +189,18 @@ class TestOverlappingSets:
     def test_the_later_of_two_that_overwrite_is_whole(self, tmp_path):
         """What vouched for the replaced files goes, though it was not there at the start."""
         paths = [str(tmp_path / name) for name in "ban"]
-        with OutputSet(paths[0], paths, overwrite=True) as outputs:
+        with OutputSet(
+            paths[0],
+            paths,
+            reads=[],
+            overwrite=True,
+            obsolete=lambda: [str(path) for path in tmp_path.glob("m")],
+        ) as outputs:
             for path in paths:
                 with outputs.open(path) as file:
                     file.write(b"second")
             write_set(tmp_path, "first", overwrite=True)
-            outputs.commit(
-                paths[:-1],
-                paths[-1:],
-                obsolete=lambda: [str(path) for path in tmp_path.glob("m")],
-            )
+            outputs.commit(paths[:-1], paths[-1:])
         assert contents(tmp_path) == dict.fromkeys("abn", b"second")
 
     def test_two_commits_do_not_mix(self, tmp_path, checkout, monkeypatch):
@@ -242,7 +256,13 @@ import os, sys
 from bert_data.storage import OutputSet
 folder, text, names, overwrite = sys.argv[1:]
 paths = [os.path.join(folder, name) for name in (*names, "m")]
-with OutputSet(paths[0], paths, overwrite=bool(overwrite), work_dir=folder + "/work") as outputs:
+# Only the older set's last file says that there is a third one.
+third = os.path.join(folder, "c")
+obsolete = lambda: [third] if os.path.exists(paths[-1]) else []
+work = folder + "/work"
+with OutputSet(
+    paths[0], paths, reads=[], overwrite=bool(overwrite), work_dir=work, obsolete=obsolete
+) as outputs:
     spill = os.path.join(outputs.work_dir, "spill")
     with open(spill, "w") as file:
         file.write(text)
@@ -250,10 +270,7 @@ with OutputSet(paths[0], paths, overwrite=bool(overwrite), work_dir=folder + "/w
         with outputs.open(path) as file:
             file.write(text.encode())
     os.remove(spill)
-    # Only the older set's last file says that there is a third one.
-    third = os.path.join(folder, "c")
-    obsolete = lambda: [third] if os.path.exists(paths[-1]) else []
-    outputs.commit(paths[:-1], paths[-1:], obsolete=obsolete)
+    outputs.commit(paths[:-1], paths[-1:])
 """
 
 
@@ -329,8 +346,8 @@ def test_a_lock_is_of_the_file_that_has_the_name(tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fcntl, "flock", flock)
         path = str(tmp_path / "a")
-        with OutputSet(path, [path], overwrite=False):
+        with OutputSet(path, [path], reads=[], overwrite=False):
             assert lock.exists()
             with pytest.raises(BlockingIOError):
-                OutputSet(path, [path], overwrite=False).__enter__()
+                OutputSet(path, [path], reads=[], overwrite=False).__enter__()
     assert contents(tmp_path) == {}

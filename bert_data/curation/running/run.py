@@ -78,6 +78,7 @@ def curate(
     overwrite: bool = False,
     work_dir: str | None = None,
     more_outputs: dict[str, Callable[[Curation], str]] | None = None,
+    reads: Sequence[str] = (),
 ) -> Curation:
     """Runs a pipeline.
 
@@ -87,6 +88,7 @@ def curate(
       overwrite: whether files that exist are replaced.
       work_dir: folder for unfinished work; None: a hidden one beside the output.
       more_outputs: texts to write at the end, by the path of their file.
+      reads: files that must not be replaced, beside those that the pipeline names.
 
     Raises:
       ValueError: no document is left, or fewer than there are files to write, or what the steps
@@ -99,10 +101,15 @@ def curate(
     output_format = pipeline.output.format_of(paths)
     ledger, summary = ledger_path(name), summary_path(name)
     shards = plan_all_shards(pipeline.data_sets, pipeline.shard_bytes)
-    _refuse_inputs(shards, [*paths, ledger, *texts, summary])
-    all_paths = [*paths, ledger, *texts, summary]
-    with OutputSet(name, all_paths, overwrite=overwrite) as outputs:
-        digest = fingerprint(describe_work(pipeline, shards, name))
+    work = describe_work(pipeline, shards, name)
+    with OutputSet(
+        name,
+        [*paths, ledger, *texts, summary],
+        reads=[path for path, *_ in (*work["files"], *work["lists"])] + list(reads),
+        overwrite=overwrite,
+        obsolete=lambda: [path for path in earlier_files(summary) if path not in paths],
+    ) as outputs:
+        digest = fingerprint(work)
         parent = Path(work_dir or hidden_path(name, "curation"))
         with (
             _kept_unless_done(parent, digest, own_parent=work_dir is None) as folder,
@@ -133,8 +140,7 @@ def curate(
             }.items():
                 with outputs.open(path) as file:
                     file.write(text.encode(errors="replace"))
-            old = [path for path in earlier_files(summary) if path not in paths]
-            outputs.commit([*paths, ledger, *texts], [summary], obsolete=lambda: old)
+            outputs.commit([*paths, ledger, *texts], [summary])
     return done
 
 
@@ -175,13 +181,6 @@ def describe_as_json(done: Curation) -> str:
 def _without_seconds(counts: StepCounts) -> dict[str, Any]:
     hidden = ("seconds", "bins")
     return {key: value for key, value in counts.as_json().items() if key not in hidden}
-
-
-def _refuse_inputs(shards: Sequence[Shard], outputs: Sequence[str]) -> None:
-    inputs = {os.path.realpath(span.path) for shard in shards for span in shard.spans}
-    for path in outputs:
-        if os.path.realpath(path) in inputs:
-            raise ValueError(f"output {path!r} is an input too")
 
 
 @contextlib.contextmanager

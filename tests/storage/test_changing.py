@@ -1,0 +1,165 @@
+"""One file or folder appears whole or not at all; what killed runs leave is found again."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bert_data import storage
+from bert_data.storage import hidden
+from tests.storage.output_sets import contents
+
+# Writes half a file and half a folder, says so, and waits to be killed.
+HALF = """
+import sys
+from bert_data import storage
+place = sys.argv[1]
+with storage.open_whole(place + "/file") as file, storage.open_folder(place + "/f") as f:
+    file.write(b"half")
+    file.flush()
+    open(f + "/inside", "w").close()
+    print("half", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(params=["", "file://"], ids=["local", "uri"])
+def place(request, tmp_path) -> str:
+    return f"{request.param}{tmp_path}"
+
+
+def test_a_file_is_replaced_by_one_that_is_whole(place, tmp_path):
+    path = f"{place}/a.txt"
+    storage.write_bytes(path, b"one")
+    with pytest.raises(KeyboardInterrupt), storage.open_whole(path) as file:
+        file.write(b"another")
+        raise KeyboardInterrupt
+    assert contents(tmp_path) == {"a.txt": b"one"}
+    storage.write_bytes(path, b"two")
+    assert contents(tmp_path) == {"a.txt": b"two"}
+
+
+def test_a_folder_appears_whole(tmp_path):
+    path = str(tmp_path / "a" / "f")
+    with storage.open_folder(path) as folder:
+        Path(folder, "inside").write_bytes(b"x")
+        assert not os.path.exists(path)
+    assert contents(tmp_path / "a") == {"f": None, "f/inside": b"x"}
+    with pytest.raises(RuntimeError), storage.open_folder(path):
+        raise RuntimeError
+    assert contents(tmp_path / "a") == {"f": None, "f/inside": b"x"}
+
+
+def test_the_first_of_two_folders_stays(tmp_path):
+    path = str(tmp_path / "f")
+    with storage.open_folder(path) as second:
+        Path(second, "second").touch()
+        with storage.open_folder(path) as first:
+            Path(first, "first").touch()
+    assert contents(tmp_path) == {"f": None, "f/first": b""}
+
+
+def test_a_file_in_the_place_of_a_folder(tmp_path):
+    (tmp_path / "f").write_bytes(b"precious")
+    with pytest.raises(NotADirectoryError), storage.open_folder(str(tmp_path / "f")):
+        pass
+    assert contents(tmp_path) == {"f": b"precious"}
+
+
+def test_what_is_left_by_a_killed_run_goes_and_what_lives_stays(checkout, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(checkout))
+    (tmp_path / ".other.partial").touch()
+    (tmp_path / ".file.vm-0123.writing").touch()
+    others = contents(tmp_path)
+    program = subprocess.Popen(
+        [sys.executable, "-c", HALF, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert program.stdout.readline() == b"half\n"
+        alive = contents(tmp_path)
+        storage.remove_abandoned(str(tmp_path))
+        assert contents(tmp_path) == alive
+        assert len(alive) == len(others) + 3
+    finally:
+        program.kill()
+        program.communicate()
+    assert program.returncode == -signal.SIGKILL
+    with monkeypatch.context() as patch:
+        patch.setattr(hidden, "_HOST", "elsewhere")
+        storage.remove_abandoned(str(tmp_path))
+    assert contents(tmp_path) == alive
+    storage.remove_abandoned(str(tmp_path))
+    assert contents(tmp_path) == others
+
+
+def test_no_pattern_matches_what_is_not_whole(tmp_path):
+    with (
+        storage.open_whole(f"{tmp_path}/a") as file,
+        storage.open_folder(f"{tmp_path}/b"),
+        storage.OutputSet(f"{tmp_path}/c", [f"{tmp_path}/c"], reads=[], overwrite=False) as outputs,
+        outputs.open(f"{tmp_path}/c"),
+    ):
+        file.write(b"a")
+        assert len(os.listdir(tmp_path)) == 5
+        assert storage.glob(f"{tmp_path}/*") == storage.glob(f"{tmp_path}/.*") == []
+    assert storage.glob(f"{tmp_path}/*") == [f"{tmp_path}/a", f"{tmp_path}/b"]
+
+
+def test_an_upload_that_fails_leaves_no_object(tmp_path, monkeypatch):
+    """To close a stream publishes what it has got, so what is cut off must go."""
+    from bert_data.storage import changing
+
+    (tmp_path / "a").write_bytes(b"x" * 100)
+    monkeypatch.setattr(changing, "_COPY_BYTES", 10)
+    real = changing.resolve
+
+    class Stream:
+        def __init__(self, stream):
+            self.stream, self.left = stream, 3
+
+        def write(self, data):
+            self.left -= 1
+            if not self.left:
+                raise OSError("connection reset")
+            self.stream.write(data)
+
+        def close(self):
+            self.stream.close()
+
+    class Store:
+        type_name = "s3"
+
+        def __init__(self, system):
+            self.system = system
+
+        def open_output_stream(self, key):
+            return Stream(self.system.open_output_stream(key))
+
+        def delete_file(self, key):
+            self.system.delete_file(key)
+
+    def resolve(uri):
+        system, key = real(uri)
+        return Store(system), key
+
+    monkeypatch.setattr(changing, "resolve", resolve)
+    with pytest.raises(OSError, match="connection reset") as caught:
+        changing.upload(f"{tmp_path}/a", f"file://{tmp_path}/b")
+    assert caught.value.filename == f"file://{tmp_path}/b"
+    assert contents(tmp_path) == {"a": b"x" * 100}
+
+
+def test_remove_takes_a_link_and_not_what_it_leads_to(tmp_path):
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "a").touch()
+    (tmp_path / "link").symlink_to("f")
+    for name in ("link", "none", "f/a/none"):
+        storage.remove(f"{tmp_path}/{name}")
+    assert contents(tmp_path) == {"f": None, "f/a": b""}
+    storage.remove(f"file://{tmp_path}/f/a")
+    storage.remove(f"file://{tmp_path}/f/a")
+    storage.remove(f"{tmp_path}/f")
+    assert contents(tmp_path) == {}

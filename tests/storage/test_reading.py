@@ -1,0 +1,85 @@
+"""Reading by path and by URI gives the same."""
+
+import mmap
+import os
+import subprocess
+import sys
+
+import pytest
+
+from bert_data import storage
+from bert_data.storage.paths import resolve, split_root
+
+
+@pytest.fixture(params=["", "file://"], ids=["local", "uri"])
+def place(request, tmp_path) -> str:
+    (tmp_path / "b%20c").mkdir()
+    (tmp_path / "b%20c" / "é a").write_bytes(b"0123456789")
+    (tmp_path / "empty").touch()
+    return f"{request.param}{tmp_path}"
+
+
+def test_a_stream(place):
+    with storage.open_input(f"{place}/b%20c/é a") as file:
+        assert file.read(3) == b"012"
+        file.seek(7)
+        assert (file.read(), file.tell()) == (b"789", 10)
+    assert storage.read_bytes(f"{place}/empty") == b""
+
+
+def test_what_is_there(place):
+    assert storage.list_folder(place) == ["b%20c", "empty"]
+    assert storage.is_folder(f"{place}/b%20c") and not storage.is_file(f"{place}/b%20c")
+    assert storage.is_file(f"{place}/empty") and storage.exists(f"{place}/empty")
+    assert not storage.exists(f"{place}/none") and not storage.exists(f"{place}/empty/none")
+    assert storage.file_size(f"{place}/b%20c/é a") == 10
+
+
+def test_a_status_changes_with_the_file(place, tmp_path):
+    before = storage.read_status(f"{place}/empty")
+    os.utime(tmp_path / "empty", ns=(1, 10**18 + 12345))
+    after = storage.read_status(f"{place}/empty")
+    assert before != after and after.modified_ns == 10**18 + 12345
+    assert storage.read_status(f"{place}/none") is None
+
+
+@pytest.mark.parametrize("name", ["none", "none/a", "empty/a"])
+def test_an_error_has_the_name_that_was_given(place, name):
+    path = f"{place}/{name}"
+    for function in (storage.open_input, storage.read_bytes, storage.file_size):
+        with pytest.raises(OSError) as caught:
+            function(path)
+        assert caught.value.filename == path
+        assert caught.value.strerror and "\n" not in caught.value.strerror
+
+
+def test_a_map(tmp_path, place):
+    mapped = storage.map_file(f"{tmp_path}/b%20c/é a")
+    mapped.advise(mmap.MADV_SEQUENTIAL)
+    assert mapped.data.tobytes() == b"0123456789"
+    with pytest.raises(ValueError, match="read-only"):
+        mapped.data[0] = 1
+    assert storage.map_file(f"{tmp_path}/empty").data.size == 0
+    with pytest.raises(ValueError, match="is remote, and only a local file can be mapped"):
+        storage.map_file(f"file://{tmp_path}/empty")
+
+
+def test_parts_of_uris(tmp_path):
+    assert split_root("s3://bucket/a/b*") == ("s3://bucket/", "a/b*")
+    assert split_root("//a/b") == ("//", "a/b")
+    assert split_root("a/b") == ("", "a/b")
+    uri = "s3://bucket/a?b/%20*?region=us-east-1&endpoint_override=localhost:1"
+    system, key = resolve(uri)
+    assert (system.type_name, system.region, key) == ("s3", "us-east-1", "bucket/a?b/%20*")
+    assert resolve(f"file://{tmp_path}/a%20b")[1] == f"{tmp_path}/a%20b"
+    for wrong in ("ftp://a/b", "://", "s3:/a", "C://a"):
+        with pytest.raises(ValueError, match="is no path that can be read or written"):
+            resolve(wrong)
+
+
+def test_importing_is_cheap():
+    program = "import sys, bert_data.storage; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert not {"pyarrow", "numpy", "tensorflow", "numba"} & set(done.stdout.split())
