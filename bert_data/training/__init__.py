@@ -1,11 +1,11 @@
-"""BERT pretraining: the model, its losses and optimizer, loops, checkpoints and evaluation.
+"""BERT pretraining: the model, its losses and optimizer, the loop, checkpoints and evaluation.
 
     config ─▶ encoder + heads = model ─┬▶ steps ─▶ loop ─▶ checkpoints, report
     tf.data ─▶ batches ────────────────┤
                                        └▶ evaluate, predict
 
-Start with `pretraining_model` for Keras' own loop, `train` for this project's, `load_pretrained`
-for a model that is trained.
+Start with `pretraining_model` for Keras's own loop, with `train` for this project's, and with
+`load_pretrained` for a trained model.
 """
 
 import os
@@ -26,9 +26,7 @@ from bert_data.training.predict import best_guesses, load_pretrained
 from bert_data.training.training_config import TrainingConfig
 
 if keras.backend.backend() != "tensorflow":
-    raise ImportError(
-        f"Keras runs on {keras.backend.backend()}; this package needs KERAS_BACKEND=tensorflow"
-    )
+    raise ImportError(f"Keras runs on {keras.backend.backend()}; set KERAS_BACKEND=tensorflow")
 
 __all__ = [
     "AdamWeightDecay",

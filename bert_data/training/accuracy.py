@@ -1,4 +1,4 @@
-"""The share of right answers, for Keras' own loop.
+"""The share of correct answers, for Keras's own loop.
 
 labels [[3 7 0] [5 0 0]]   guesses [[3 1 9] [5 2 0]]   weights [[1 1 0] [1 0 0]]   ->  2 of 3
 """
@@ -11,19 +11,19 @@ import tensorflow as tf
 class WeightedAccuracy(keras.metrics.SparseCategoricalAccuracy):
     """A mean over all predictions, each with its weight, however many a batch has.
 
-    Keras' own takes the mean of a row's weights first, so that the predictions of a batch with few
-    of them a row would count more than others.
+    Keras's own metric first averages a row's weights, so predictions in a batch with few of them
+    per row would count more than others.
     """
 
     def update_state(
         self, y_true: tf.Tensor, y_pred: tf.Tensor, sample_weight: tf.Tensor | None = None
     ) -> None:
-        """Adds a batch.
+        """Add a batch.
 
         Args:
-          y_true: integers of any shape, the right answers.
+          y_true: integers of any shape, the correct answers.
           y_pred: float[..., answers], scores.
-          sample_weight: numbers, as many as right answers; by default, 1 each.
+          sample_weight: as many numbers as answers; by default, 1 each.
         """
         if sample_weight is not None:
             sample_weight = tf.reshape(sample_weight, [-1])

@@ -1,4 +1,4 @@
-"""Activation functions by the names that bert_config.json uses.
+"""Activation functions under the names that bert_config.json uses.
 
     activation("gelu")(x)  ->  x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
 
@@ -14,16 +14,16 @@ Activation = Callable[[tf.Tensor], tf.Tensor]
 
 
 def gelu_tanh(x: tf.Tensor) -> tf.Tensor:
-    """Hendrycks and Gimpel, 2016 (arXiv 1606.08415), section 2: the approximation by tanh.
+    """Approximate GELU by tanh (Hendrycks and Gimpel, 2016, arXiv 1606.08415, section 2).
 
-    The cube is written as products: `pow` costs more on a CPU than all the rest.
+    The cube is written as products: `pow` costs more on a CPU than everything else.
     """
     inner = x * (math.sqrt(2.0 / math.pi) + math.sqrt(2.0 / math.pi) * 0.044715 * (x * x))
     return x * (0.5 + 0.5 * tf.tanh(inner))
 
 
 def gelu_erf(x: tf.Tensor) -> tf.Tensor:
-    """The exact Gaussian error linear unit: x times the standard normal distribution function."""
+    """Compute the exact GELU: x times the standard normal distribution function."""
     return x * (0.5 + 0.5 * tf.math.erf(x * math.sqrt(0.5)))
 
 
@@ -39,5 +39,5 @@ _BY_NAME: dict[str, Activation] = {
 
 
 def activation(name: str) -> Activation:
-    """The function that `BertConfig.hidden_act` names."""
+    """Return the function that `BertConfig.hidden_act` names."""
     return _BY_NAME[name]

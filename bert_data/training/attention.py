@@ -1,7 +1,7 @@
-"""Self-attention, and which positions of a row see which.
+"""Self-attention, and which positions of a row attend to which.
 
-input_mask [1 1 1 0]               every position sees the first three
-instance_ids [1 1 2 0]             a position sees those of its own number
+input_mask [1 1 1 0]               every position attends to the first three
+instance_ids [1 1 2 0]             a position attends to those with its own number
 
 keys  1 1 2 0
 queries  1       0 0 - -           - stands for -10,000, which softmax turns into 0
@@ -22,17 +22,17 @@ _MASKED_SCORE = -10_000.0
 
 
 def attention_adder(input_mask: tf.Tensor, instance_ids: tf.Tensor | None = None) -> tf.Tensor:
-    """What to add to the scores of attention: 0, or a number far below 0 where none is wanted.
+    """Return what to add to attention scores: 0, or a large negative number to mask a position.
 
     Args:
       input_mask: int32[batch, width], 1 for tokens and 0 for padding.
       instance_ids: int32[batch, width], 1, 2, ... for the instances of a row, 0 for padding; or
-        None where a row is one instance.
+        None if each row is one instance.
 
     Returns:
-      float32[batch, 1, 1, width] for the keys of a row, alike for all its queries; with instances
-      float32[batch, 1, width, width], queries by keys. Padding then sees padding alone: nothing
-      reads what comes of it, but it must see something to stay a number.
+      float32[batch, 1, 1, width] for the keys of a row, the same for all queries; with instances
+      float32[batch, 1, width, width], queries by keys. Padding then attends to padding: nothing
+      reads the result, but an empty sum would not be a number.
     """
     if instance_ids is None:
         unseen = 1.0 - tf.cast(input_mask, tf.float32)
@@ -53,20 +53,20 @@ class SelfAttention(Layer):
         )
 
     def build(self, width: int) -> None:
-        """Makes the weights."""
+        """Create the weights."""
         for part in (self.query, self.key, self.value):
             part.build(width)
 
     def call(
         self, x: tf.Tensor, adder: tf.Tensor, seed: tf.Tensor | None = None, place: int = 0
     ) -> tf.Tensor:
-        """Mixes each position of `x` with the positions it attends to.
+        """Mix each position of `x` with the positions it attends to.
 
         Args:
           x: [batch, width, hidden_size].
           adder: float32[batch, 1, 1 or width, width], see `attention_adder`.
           seed: int32[2] for dropout, or None.
-          place: number of the dropout.
+          place: number of this dropout within the model.
         """
         heads = self._config.num_attention_heads
         size = self._config.hidden_size // heads

@@ -1,8 +1,8 @@
-"""Calls of the graph, one after the other, and what they came to.
+"""Successive calls of the training graph, and their results.
 
     state at step 0 ─▶ 100 steps ─▶ report ─▶ 100 steps ─▶ report ─▶ ... ─▶ the last one, or a stop
 
-A call is as long as nothing is due in between: no report, no checkpoint.
+A call ends where something is due: a report or a checkpoint.
 """
 
 import time
@@ -27,20 +27,20 @@ def run_steps(
     iterator: Iterator,
     stop: StopRequest,
 ) -> Iterator[TrainingReport]:
-    """Runs the steps that are left, or until `stop` is asked for.
+    """Run the remaining steps, or stop when `stop` is asked for.
 
     Args:
-      config: how to train.
-      strategy: where.
-      state: what changes from step to step.
+      config: of the training.
+      strategy: devices.
+      state: updated from step to step.
       iterator: of the batches, each replica's part.
-      stop: of this host; if another host is asked, that is noted here.
+      stop: of this host; updated if another host is asked to stop.
 
     Yields:
       A report at multiples of log_every_steps, when a checkpoint is due, and at the end.
 
     Raises:
-      ValueError: the data have ended, or the loss is not a number.
+      ValueError: the data ended, or the loss is not a number.
       CorruptDataError: a record is damaged.
     """
     run = training_steps(
@@ -74,7 +74,7 @@ def run_steps(
 
 
 def is_due(step: int, period: int, config: TrainingConfig) -> bool:
-    """Whether something that happens each `period` steps, and at the end, happens after a step."""
+    """Whether an action that happens every `period` steps, and at the end, is due after a step."""
     return step % period == 0 or step == config.num_train_steps
 
 
@@ -88,7 +88,7 @@ def _call(
         return run(iterator, tf.constant(num_steps)).numpy()
     except tf.errors.OutOfRangeError:
         raise ValueError(
-            "the data ended before num_train_steps: training needs batches without an end"
+            "the data ended before num_train_steps; training needs an endless stream of batches"
         ) from None
     except tf.errors.OpError as error:
         explained = explain(error)
@@ -103,8 +103,8 @@ def _refuse_nan(rows: np.ndarray, step: int) -> None:
         return
     first = step - len(losses) + int(np.argmin(np.isfinite(losses))) + 1
     raise ValueError(
-        f"the loss of step {first} is not a number: a lower learning_rate or a longer warm-up may"
-        " help; checkpoints before it are kept"
+        f"the loss of step {first} is not a number; try a lower learning_rate or a longer"
+        " warm-up (earlier checkpoints are kept)"
     )
 
 

@@ -1,8 +1,8 @@
-"""A classifier of texts: the encoder and one layer on its pooled first position.
+"""A text classifier: the encoder and one layer on its pooled first position.
 
     {"input_ids": ..., "input_mask": ..., "segment_ids": ...}  ->  logits [batch, num_labels]
 
-It trains with Keras' own loop, on the batches of `read_labelled_batches`, of any widths:
+It trains with Keras's own loop, on the batches of `read_labelled_batches`, of any width:
 
     model = text_classifier(BertConfig(vocab_size=30522, ...), num_labels=2)
     model.compile(AdamWeightDecay(WarmupLinearDecay(1e-4, num_train_steps=1000)))
@@ -27,11 +27,11 @@ from bert_data.training.model import Features, step_seed
 class TextClassifier(keras.Model):
     """A BERT with a layer of logits, as in section 4.1 of Devlin et al., 2018, arXiv 1810.04805.
 
-    Make it with `text_classifier`.
+    Use `text_classifier` to make one.
 
     Attributes:
       config: sizes and settings of the encoder.
-      num_labels: of the logits.
+      num_labels: number of logits.
       random_seed: of the initial weights and of dropout.
     """
 
@@ -45,18 +45,18 @@ class TextClassifier(keras.Model):
         self.output_layer = Dense(num_labels, seeds, name="output", dtype=self.dtype_policy)
 
     def build(self, _: object = None) -> None:
-        """Makes the weights."""
+        """Create the weights."""
         self.encoder.build()
         self.output_layer.build(self.config.hidden_size)
 
     def call(
         self, features: Features, training: bool = False, seed: tf.Tensor | None = None
     ) -> tf.Tensor:
-        """Scores each label, float32[batch, num_labels].
+        """Score each label, float32[batch, num_labels].
 
         Args:
           features: integers input_ids, input_mask, segment_ids [batch, width]; others are ignored.
-          training: whether to drop out.
+          training: whether to apply dropout.
           seed: int32[2] for dropout; by default that of the compiled optimizer's step.
         """
         if training and seed is None:
@@ -65,20 +65,20 @@ class TextClassifier(keras.Model):
             seed = step_seed(self.random_seed, self.optimizer.iterations.value)
         if not training:
             seed = None
-        # Keras builds a model under several replicas with the means of a batch, which are floats.
+        # Under several replicas, Keras builds a model with the means of a batch, which are floats.
         ids, mask, segments = (
             tf.cast(features[name], tf.int32)
             for name in (names.INPUT_IDS, names.INPUT_MASK, names.SEGMENT_IDS)
         )
         _, pooled = self.encoder(ids, mask, segments, seed=seed)
-        place = 1 + 3 * self.config.num_hidden_layers  # behind the encoder's
+        place = 1 + 3 * self.config.num_hidden_layers  # after the encoder's
         pooled = dropout(pooled, self.config.hidden_dropout_prob, seed, place)
         return tf.cast(self.output_layer(pooled), tf.float32)
 
     def compile(self, optimizer: keras.optimizers.Optimizer, **kwargs: Any) -> None:
-        """Prepares `fit` and `evaluate`: cross-entropy of the logits, and the accuracy.
+        """Prepare `fit` and `evaluate`: cross-entropy of the logits, and the accuracy.
 
-        XLA, which would compile each width of batch anew, is off by default.
+        XLA, which would compile every width of batch, is off by default.
         """
         kwargs.setdefault("jit_compile", False)
         kwargs.setdefault("auto_scale_loss", not getattr(optimizer, "loss_scaling", False))
@@ -88,7 +88,7 @@ class TextClassifier(keras.Model):
         super().compile(optimizer=optimizer, **kwargs)
 
     def fit(self, *args: Any, **kwargs: Any) -> Any:
-        """Keras' own loop; it would warn that it does not shuffle what the reader has shuffled."""
+        """Run Keras's own loop, without its warning that it cannot shuffle a dataset."""
         kwargs.setdefault("shuffle", False)
         return super().fit(*args, **kwargs)
 
@@ -96,7 +96,7 @@ class TextClassifier(keras.Model):
 def text_classifier(
     config: BertConfig, *, num_labels: int, random_seed: int = 12345
 ) -> TextClassifier:
-    """Makes the model with fresh weights, which depend on nothing but the configuration and seed.
+    """Make a model with new weights, which depend only on the configuration and the seed.
 
     Args:
       config: sizes and settings.
@@ -104,7 +104,7 @@ def text_classifier(
       random_seed: of the weights and of dropout.
 
     Raises:
-      ValueError: there are fewer labels.
+      ValueError: num_labels is less than 2.
     """
     if num_labels < 2:
         raise ValueError(f"num_labels is {num_labels}; 2 or more is allowed")
@@ -114,15 +114,15 @@ def text_classifier(
 
 
 def load_encoder(model: TextClassifier, path: str) -> None:
-    """Assigns all weights of the encoder, or none; the layer of logits stays as it is.
+    """Assign all weights of the encoder, or none; the layer of logits is left as it is.
 
     Args:
-      model: what to fill.
+      model: receives the weights.
       path: prefix of a checkpoint of a pretrained BERT, released or this project's, or a folder,
-        for its last one.
+        which stands for its last one.
 
     Raises:
-      ValueError: there is no checkpoint, or a variable is missing in it or of another shape.
+      ValueError: there is no checkpoint, or it lacks a variable or has it in another shape.
       CorruptDataError: the checkpoint is damaged.
     """
     checkpoint = Checkpoint(path)

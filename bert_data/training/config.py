@@ -1,8 +1,8 @@
-"""The shape of a BERT, as Google's bert_config.json gives it.
+"""The shape of a BERT model, as Google's bert_config.json describes it.
 
     {"vocab_size": 30522, "hidden_size": 768, ...}  ->  BertConfig(vocab_size=30522, ...)
 
-What a configuration says is checked when it is made.
+A configuration is checked when it is made.
 """
 
 import dataclasses
@@ -28,18 +28,18 @@ class BertConfig:
     """Sizes and settings of the model; names, meaning and defaults are those of Google's BERT.
 
     Attributes:
-      vocab_size: number of rows of the table of word embeddings, >= 1.
+      vocab_size: number of rows of the word embeddings, >= 1.
       hidden_size: width of the encoder, a multiple of `num_attention_heads`.
       num_hidden_layers: number of Transformer layers, >= 1.
-      num_attention_heads: heads of a layer, >= 1.
+      num_attention_heads: heads per layer, >= 1.
       intermediate_size: width of the feed-forward part of a layer, >= 1.
       hidden_act: "gelu", "gelu_new" and "gelu_tanh" (the tanh approximation, which Google's program
         calls gelu), "gelu_erf" (the exact one), "relu", "tanh" or "linear".
       hidden_dropout_prob: of embeddings and of the outputs of a layer's two parts, in [0, 1).
       attention_probs_dropout_prob: of the attention probabilities, in [0, 1).
-      max_position_embeddings: the longest sequence the model can read, >= 1.
+      max_position_embeddings: length of the longest sequence the model can read, >= 1.
       type_vocab_size: number of segments, >= 1.
-      initializer_range: standard deviation of the truncated normal weights start from, > 0.
+      initializer_range: standard deviation of the truncated normal initial weights, > 0.
     """
 
     vocab_size: int
@@ -73,16 +73,16 @@ class BertConfig:
             )
         if self.hidden_size % self.num_attention_heads:
             raise ValueError(
-                f"hidden_size is {self.hidden_size}; a multiple of num_attention_heads"
-                f" ({self.num_attention_heads}) is allowed"
+                f"hidden_size is {self.hidden_size}; it must be a multiple of"
+                f" num_attention_heads ({self.num_attention_heads})"
             )
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Makes a configuration from JSON's names and values.
+        """Make a configuration from JSON's names and values.
 
-        Names that are not of this model (released files have a few, such as "directionality" or
-        "pooler_type") are told in the log and left out.
+        Names that are unknown to this model (released files have a few, such as "directionality" or
+        "pooler_type") are logged and ignored.
 
         Raises:
           ValueError: a value is not allowed, or "vocab_size" is missing.
@@ -90,36 +90,38 @@ class BertConfig:
         names = {field.name for field in dataclasses.fields(cls)}
         unknown = sorted(set(values) - names)
         if unknown:
-            logging.warning("the model's configuration has names without meaning here: %s", unknown)
+            logging.warning(
+                "ignoring names of the model's configuration that are unknown here: %s", unknown
+            )
         if "vocab_size" not in values:
             raise ValueError("vocab_size is missing; a whole number >= 1 is allowed")
         known = {name: value for name, value in values.items() if name in names}
         activation = known.get("hidden_act", "gelu")
-        if activation is None or isinstance(activation, str):  # "" and null are linear for Google
+        if activation is None or isinstance(activation, str):  # Google treats "" and null as linear
             known["hidden_act"] = (activation or "linear").lower()
         return cls(**known)
 
     @classmethod
     def from_json_file(cls, path: str) -> Self:
-        """Reads a bert_config.json.
+        """Read a bert_config.json.
 
         Raises:
           OSError: the file cannot be read.
-          ValueError: it is not a JSON object, or a value in it is not allowed.
+          ValueError: it is not a JSON object, or one of its values is not allowed.
         """
         try:
             values = json.loads(_read_text(path))
         except ValueError as error:
             raise ValueError(f"{path} is not JSON: {error}") from None
         if not isinstance(values, dict):
-            raise ValueError(f"{path} holds {type(values).__name__}; a JSON object is allowed")
+            raise ValueError(f"{path} holds {type(values).__name__}; it must hold a JSON object")
         try:
             return cls.from_dict(values)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
     def to_json(self) -> str:
-        """The configuration as the text of a bert_config.json."""
+        """Return the configuration as the text of a bert_config.json."""
         return json.dumps(dataclasses.asdict(self), indent=2, sort_keys=True) + "\n"
 
 

@@ -24,10 +24,10 @@ class DistributionConfig:
         machines in the environment variable TF_CONFIG; "tpu"; or "auto": multi_worker if TF_CONFIG
         names several workers, mirrored if there are several GPUs, else one.
       tpu_name: name or grpc:// address of a Cloud TPU.
-      tpu_zone: of the Cloud TPU; by default, from the metadata of this machine.
-      gcp_project: of the Cloud TPU; the same.
-      num_tpu_cores: that the TPU should have.
-      num_cpu_devices: into how many devices the CPU is divided, to try "mirrored" without GPUs.
+      tpu_zone: of the Cloud TPU; by default, from this machine's metadata.
+      gcp_project: of the Cloud TPU; likewise.
+      num_tpu_cores: expected number of cores of the TPU.
+      num_cpu_devices: number of virtual devices of the CPU, to try "mirrored" without GPUs.
     """
 
     kind: str = "auto"
@@ -41,14 +41,14 @@ class DistributionConfig:
         if self.kind not in KINDS:
             raise ValueError(f"distribution is {self.kind!r}; allowed are {', '.join(KINDS)}")
         if self.num_cpu_devices < 1:
-            raise ValueError(f"num_cpu_devices is {self.num_cpu_devices}; >= 1 is allowed")
+            raise ValueError(f"num_cpu_devices is {self.num_cpu_devices}; 1 or more is allowed")
 
 
 def make_strategy(config: DistributionConfig) -> tf.distribute.Strategy:
-    """Connects to the devices. To be called before TensorFlow has computed anything.
+    """Connect to the devices; call it before TensorFlow computes anything.
 
     Raises:
-      ValueError: TF_CONFIG is missing or wrong, or there are no such devices.
+      ValueError: TF_CONFIG is missing or wrong, or the devices do not exist.
     """
     if config.num_cpu_devices > 1:
         device = tf.config.list_physical_devices("CPU")[0]
@@ -75,7 +75,7 @@ def make_strategy(config: DistributionConfig) -> tf.distribute.Strategy:
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:
-    """Whether this process writes checkpoints and reports: in each run, one does."""
+    """Whether this process writes checkpoints and reports; each run has one that does."""
     resolver = strategy.cluster_resolver
     if resolver is None or not resolver.task_type:
         return True
@@ -85,15 +85,15 @@ def is_chief(strategy: tf.distribute.Strategy) -> bool:
 
 
 def num_hosts(strategy: tf.distribute.Strategy) -> int:
-    """Number of machines that read data, each its own part."""
+    """Return the number of machines that read data, each its own part."""
     if strategy.num_replicas_in_sync == 1:
         return 1
-    here = len(strategy.extended.worker_devices)  # of a TPU, all
+    here = len(strategy.extended.worker_devices)  # all cores of a TPU
     return getattr(strategy.extended, "num_hosts", strategy.num_replicas_in_sync // here)
 
 
 def agree_on(strategy: tf.distribute.Strategy, what: str, value: int) -> None:
-    """Raises ValueError unless all workers have the same value."""
+    """Raise ValueError unless all workers have the same value."""
     if strategy.num_replicas_in_sync == 1:
         return
 
@@ -107,17 +107,17 @@ def agree_on(strategy: tf.distribute.Strategy, what: str, value: int) -> None:
     different = strategy.run(tf.function(square_deviation))
     if float(strategy.experimental_local_results(different)[0]) > 0.1:
         raise ValueError(
-            f"the workers differ in the {what} (here it is {value}): output_dir must be one folder"
-            " that all of them see"
+            f"the workers differ in the {what} (here it is {value}); output_dir must be one folder"
+            " that all of them share"
         )
 
 
 def check_that_xla_compiles(strategy: tf.distribute.Strategy) -> None:
-    """Raises ValueError where XLA cannot compile a step: on a CPU that is divided into several."""
+    """Raise ValueError if XLA cannot compile a step: on several virtual CPU devices."""
     if strategy.num_replicas_in_sync == 1:
         return
     if any("CPU" in device for device in strategy.extended.worker_devices):
-        raise ValueError("jit_compile is true, which several CPU devices do not allow: use one")
+        raise ValueError("jit_compile does not work with several CPU devices; use one")
 
 
 def _best_kind(config: DistributionConfig) -> str:
@@ -130,7 +130,7 @@ def _best_kind(config: DistributionConfig) -> str:
 
 
 def _num_workers() -> int:
-    """Number of workers in TF_CONFIG, the chief included."""
+    """Return the number of workers in TF_CONFIG, including the chief."""
     text = os.environ.get("TF_CONFIG", "") or "{}"
     try:
         cluster = json.loads(text).get("cluster", {})

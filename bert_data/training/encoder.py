@@ -5,16 +5,16 @@
         -> Block x num_hidden_layers: attention and feed-forward, each + input, LayerNorm
         -> hidden states [batch, width, hidden_size], pooled [CLS] [batch, hidden_size]
 
-A row may hold several instances side by side, which do not see each other:
+A row may hold several instances side by side, which do not attend to each other:
 
-    instance_ids  [1 1 1 2 2 0]     a token attends to the tokens of its own number alone
+    instance_ids  [1 1 1 2 2 0]     a token attends only to tokens with its own number
     position_ids  [0 1 2 0 1 0]     and the pooled output is taken where each instance begins
 
 The width may differ from batch to batch. Layers are named so that a variable's path is its name in
 the released checkpoints: bert/encoder/layer_0/attention/self/query/kernel.
 
-Dropout takes a seed at each call: the same seed, the same zeros. So a training step can be repeated
-after a restart. Without a seed there is no dropout.
+Each call takes a seed for dropout: the same seed drops the same values, so a training step can be
+repeated after a restart. Without a seed there is no dropout.
 """
 
 from typing import Any
@@ -46,7 +46,7 @@ class Embeddings(Layer):
         self.layer_norm = LayerNorm(name="LayerNorm", dtype=self.dtype_policy)
 
     def build(self, _: object = None) -> None:
-        """Makes the weights."""
+        """Create the weights."""
         width = self._config.hidden_size
         tables = (
             ("word_embeddings", self._config.vocab_size),
@@ -71,7 +71,7 @@ class Embeddings(Layer):
         Without `position_ids` they count from 0 in each row.
         """
         words = tf.gather(self.word_embeddings.value, input_ids)
-        # A product with one-hot rows: the table is tiny, and its gradient comes out dense.
+        # A product with one-hot rows: the table is tiny, and its gradient is dense.
         one_hot = tf.one_hot(segment_ids, self._config.type_vocab_size, dtype=words.dtype)
         segments = tf.einsum("bst,th->bsh", one_hot, self.token_type_embeddings.value)
         if position_ids is None:
@@ -83,7 +83,7 @@ class Embeddings(Layer):
 
 
 class Residual(Layer):
-    """LayerNorm(Dense(x) + what came before)."""
+    """LayerNorm(Dense(x) + the layer's input)."""
 
     def __init__(self, config: BertConfig, seeds: WeightSeeds, **kwargs: Any) -> None:
         super().__init__(name="output", **kwargs)
@@ -92,7 +92,7 @@ class Residual(Layer):
         self.layer_norm = LayerNorm(name="LayerNorm", dtype=self.dtype_policy)
 
     def build(self, width: int) -> None:
-        """Makes the weights."""
+        """Create the weights."""
         self.dense.build(width)
         self.layer_norm.build(self.dense.units)
 
@@ -124,7 +124,7 @@ class Block(Layer):
         self.residual = Residual(config, seeds, dtype=policy)
 
     def build(self, _: object = None) -> None:
-        """Makes the weights."""
+        """Create the weights."""
         self.attention.build(self._width)
         self.intermediate.build(self._width)
         self.residual.build(self._wide)
@@ -139,14 +139,14 @@ class Block(Layer):
 
 
 class Encoder(Layer):
-    """Token ids to hidden states.
+    """Turns token ids into hidden states.
 
     Call it with input_ids, input_mask and segment_ids, int32[batch, width], width <=
     max_position_embeddings, ids < vocab_size, mask 1 for tokens and 0 for padding, segment ids <
     type_vocab_size; and with `seed`, int32[2], for dropout. It returns the hidden states
     [batch, width, hidden_size] and the pooled first position [batch, hidden_size].
 
-    For rows of several instances, of any width, call it with three tensors more: instance_ids and
+    For rows of several instances, of any width, pass three more tensors: instance_ids and
     position_ids, int32[batch, width], see the module, position ids < max_position_embeddings; and
     first_positions, int32[batch, instances], where the instances begin. The pooled output is then
     that of these positions, [batch, instances, hidden_size].
@@ -167,7 +167,7 @@ class Encoder(Layer):
         self.pooler = Group("pooler", {"dense": dense})
 
     def build(self, _: object = None) -> None:
-        """Makes the weights."""
+        """Create the weights."""
         self.embeddings.build()
         self.encoder.build(self._width)
         self.pooler.build(self._width)
@@ -184,7 +184,7 @@ class Encoder(Layer):
         first_positions: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns hidden states and pooled first positions; see the class."""
-        adder = attention_adder(input_mask, instance_ids)  # once for all layers: it can be large
+        adder = attention_adder(input_mask, instance_ids)  # shared by all layers: it can be large
         x = self.embeddings(input_ids, segment_ids, position_ids, seed=seed)
         for block in self.encoder.parts.values():
             x = block(x, adder, seed=seed)

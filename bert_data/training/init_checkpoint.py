@@ -1,9 +1,9 @@
-"""Weights from a checkpoint into a model, by name.
+"""Load weights from a checkpoint into a model, by name.
 
     released bert_model.ckpt:  bert/encoder/layer_0/output/dense/kernel [3072, 768]  ->  model
     this program's:            the same names
 
-Both are read in the same way; what an optimizer has left there (adam_m, adam_v) is not looked at.
+Both are read in the same way; an optimizer's variables (adam_m, adam_v) are ignored.
 """
 
 import keras
@@ -14,14 +14,15 @@ from bert_data.training.model import PretrainingModel, named_weights
 
 
 def load_weights(model: PretrainingModel, path: str) -> None:
-    """Assigns all weights of the model, or none.
+    """Assign all weights of the model, or none.
 
     Args:
-      model: what to fill.
-      path: prefix of a checkpoint (".../bert_model.ckpt"), or a folder, for its last one.
+      model: receives the weights.
+      path: prefix of a checkpoint (".../bert_model.ckpt"), or a folder, which stands for its last
+        one.
 
     Raises:
-      ValueError: there is no checkpoint, or a variable is missing in it or of another shape.
+      ValueError: there is no checkpoint, or it lacks a variable or has it in another shape.
       CorruptDataError: the checkpoint is damaged.
     """
     checkpoint = Checkpoint(path)
@@ -33,7 +34,7 @@ def load_weights(model: PretrainingModel, path: str) -> None:
 
 
 def check_shapes(checkpoint: Checkpoint, weights: dict[str, keras.Variable]) -> None:
-    """Raises ValueError, naming a variable that the checkpoint lacks or has in another shape."""
+    """Raise ValueError for a variable that the checkpoint lacks or has in another shape."""
     for name, variable in weights.items():
         if name not in checkpoint:
             num_missing = sum(other not in checkpoint for other in weights)

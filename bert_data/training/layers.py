@@ -1,10 +1,10 @@
-"""The pieces of which encoder and heads are built: layers, first weights, dropout.
+"""Building blocks of the encoder and the heads: layers, initial weights, dropout.
 
     Dense, LayerNorm   variables kernel, bias; gamma, beta
     gather_positions   the states at some positions of each row
-    Group              a part of its layers' names: attention/self, attention/output
+    Group              a common part of its layers' names: attention/self, attention/output
 
-Precision and randomness are written out: nothing is cast and nothing is drawn behind the scenes.
+Precision and randomness are explicit: nothing is cast and nothing is drawn behind the scenes.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ LAYER_NORM_EPSILON = 1e-12
 
 
 class WeightSeeds:
-    """Hands out initializers, each with a seed of its own, the same ones in every process."""
+    """Creates initializers with distinct seeds, the same ones in every process."""
 
     def __init__(self, stddev: float, random_seed: int) -> None:
         self._stddev, self._next = stddev, random_seed * 1000
@@ -28,13 +28,13 @@ class WeightSeeds:
 
 
 def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, place: int) -> tf.Tensor:
-    """Zeroes a share of `x` and scales the rest by 1 / (1 - rate).
+    """Set a share of `x` to zero and scale the rest by 1 / (1 - rate).
 
     Args:
       x: of any shape.
       rate: in [0, 1).
       seed: int32[2], or None for no dropout.
-      place: number of the place in the model, so that no two places share their zeros.
+      place: number of the dropout within the model, so that no two drop the same positions.
     """
     if seed is None or not rate:
         return x
@@ -50,7 +50,7 @@ def gather_positions(x: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
 
 
 class Layer(keras.layers.Layer):
-    """A Keras layer that casts nothing by itself: where precision changes, the code says so."""
+    """A Keras layer without automatic casts: the code says where the precision changes."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(autocast=False, **kwargs)
@@ -68,7 +68,7 @@ class Dense(Layer):
         self.units, self._initializer = units, seeds.initializer()
 
     def build(self, input_width: int) -> None:
-        """Makes the weights."""
+        """Create the weights."""
         self.kernel = self.add_weight(
             name="kernel", shape=(input_width, self.units), initializer=self._initializer
         )
@@ -77,7 +77,9 @@ class Dense(Layer):
     def call(self, x: tf.Tensor) -> tf.Tensor:
         """[..., input_width] -> [..., units]."""
         kernel = tf.cast(self.kernel.value, x.dtype)
-        flat = tf.reshape(x, [-1, kernel.shape[0]])  # one large product instead of many small ones
+        flat = tf.reshape(
+            x, [-1, kernel.shape[0]]
+        )  # one large product is faster than many small ones
         y = tf.nn.bias_add(tf.matmul(flat, kernel), tf.cast(self.bias.value, x.dtype))
         return tf.reshape(y, tf.concat([tf.shape(x)[:-1], [self.units]], 0))
 
@@ -86,7 +88,7 @@ class LayerNorm(Layer):
     """Normalizes the last axis to mean 0 and variance 1, in float32, then scales and shifts."""
 
     def build(self, width: int) -> None:
-        """Makes the weights."""
+        """Create the weights."""
         self.gamma = self.add_weight(name="gamma", shape=(width,), initializer="ones")
         self.beta = self.add_weight(name="beta", shape=(width,), initializer="zeros")
 
@@ -107,6 +109,6 @@ class Group(Layer):
         self.parts = parts
 
     def build(self, width: int) -> None:
-        """Makes the weights."""
+        """Create the weights."""
         for part in self.parts.values():
             part.build(width)

@@ -1,8 +1,8 @@
-"""Pretraining from first to last step, or from the last checkpoint on.
+"""Pretraining from the first step to the last, or from the last checkpoint on.
 
     make_batches, BertConfig, TrainingConfig  ->  output_dir/model.ckpt-*, bert_config.json, events
 
-A run that is killed and started again goes on as if nothing had happened.
+A run that is killed and restarted continues as if nothing had happened.
 """
 
 import traceback
@@ -35,28 +35,27 @@ def train(
     data_description: str = "",
     observers: Sequence[Callable[[TrainingReport], None]] = (),
 ) -> PretrainingModel:
-    """Trains, saving checkpoints, until `num_train_steps` are done.
+    """Train until `num_train_steps` are done, saving checkpoints.
 
-    If `output_dir` holds a checkpoint, it goes on from there, and all losses are as if it had
-    never stopped. On SIGTERM, SIGHUP or Ctrl-C on any host, all hosts finish the step that they are
-    in, a checkpoint is saved, and KeyboardInterrupt is raised. One run at a time trains in a
-    folder.
+    If `output_dir` holds a checkpoint, training continues from it, and all losses are as if it had
+    never stopped. On SIGTERM, SIGHUP or Ctrl-C on any host, all hosts finish the current step, save
+    a checkpoint and raise KeyboardInterrupt. Only one run at a time trains in a folder.
 
     Args:
-      config: how to train.
+      config: of the training.
       bert_config: the model.
       make_batches: makes a host's batches, see `batches`; they must not end.
       strategy: devices; by default, one.
-      data_description: what `make_batches` reads and in which order. After a restart with another
-        description, reading starts at the beginning.
+      data_description: what `make_batches` reads and in which order. If it has changed after a
+        restart, reading starts from the beginning.
       observers: called with each report, besides the log and TensorBoard, in each process.
 
     Returns:
       The trained model.
 
     Raises:
-      ValueError: a setting does not fit the data, the devices or what is in `output_dir`; or the
-        loss is not a number.
+      ValueError: a setting does not fit the data, the devices or the contents of `output_dir`; or
+        the loss is not a number.
       OSError: `output_dir` cannot be written, or another run trains there.
       CorruptDataError: a checkpoint or a record is damaged.
       KeyboardInterrupt: with the number of the signal that asked to stop.
@@ -75,7 +74,7 @@ def train(
         try:
             _train_on(config, state, make_batches, strategy, observers)
         except BaseException as error:
-            # An iterator that lives on in a traceback can keep a process from ending: its thread
+            # An iterator that a traceback keeps alive can prevent a process from ending: its thread
             # waits for an interpreter that is gone.
             traceback.clear_frames(error.__traceback__)
             raise
@@ -89,11 +88,11 @@ def _train_on(
     strategy: tf.distribute.Strategy,
     observers: Sequence[Callable[[TrainingReport], None]],
 ) -> None:
-    """Does the steps that are left; see `train`."""
+    """Do the remaining steps; see `train`."""
     if config.num_warmup_steps >= config.num_train_steps:
         logging.warning(
             "num_warmup_steps (%d) is not below num_train_steps (%d): the learning rate never"
-            " reaches its height", config.num_warmup_steps, config.num_train_steps,
+            " reaches its peak", config.num_warmup_steps, config.num_train_steps,
         )  # fmt: skip
     batches = distribute_batches(
         strategy,
@@ -114,7 +113,7 @@ def _train_on(
                 saved_step = _save(config, state)
         if chief and saved_step != state.step:
             _save(config, state)
-        agree_on(strategy, "last step", state.step)  # no host leaves before all is saved
+        agree_on(strategy, "last step", state.step)  # no host leaves before everything is saved
         stop.raise_if_asked()
 
 
@@ -133,7 +132,7 @@ def _first_state(
     last = latest_checkpoint(config.output_dir)
     if last is not None:
         state.restore(last)
-        logging.info("going on from %s", last)
+        logging.info("continuing from %s", last)
     elif config.init_checkpoint:
         load_weights(model, config.init_checkpoint)
     return state

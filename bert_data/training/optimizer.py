@@ -1,10 +1,10 @@
 """Adam as BERT was trained with it, and its learning rate.
 
-    schedule   0 -> learning_rate in num_warmup_steps, then the line that ends at 0 in the last step
-    update     m, v as Adam, no bias correction;  w -= lr * (m / (sqrt(v) + epsilon) + decay * w)
+schedule   0 -> learning_rate in num_warmup_steps, then on the line that ends at 0 in the last step
+update     m, v as Adam, no bias correction;  w -= lr * (m / (sqrt(v) + epsilon) + decay * w)
 
-Gradients are added up over the replicas, then clipped by their global norm. Biases and LayerNorm do
-not decay. With `loss_scaling` (float16), a step whose gradients are not finite changes no weight,
+Gradients are summed over the replicas, then clipped by their global norm. Biases and LayerNorm do
+not decay. With `loss_scaling` (float16), a step whose gradients are not finite changes no weight
 and halves the scale.
 """
 
@@ -59,7 +59,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
       beta_1: decay of the mean of gradients.
       beta_2: decay of the mean of squared gradients.
       epsilon: added to the root of the latter.
-      clip_norm: the largest allowed norm of all gradients together.
+      clip_norm: largest allowed norm of all gradients together.
       loss_scaling: whether to scale losses so that float16 gradients do not vanish.
     """
 
@@ -86,7 +86,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         return self._loss_scaling
 
     def build(self, variables: list[keras.Variable]) -> None:
-        """Makes the slots, zero, one pair a variable."""
+        """Create the slots, zero, one pair per variable."""
         if self.built:
             return
         super().build(variables)
@@ -128,8 +128,8 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
 
         All replicas hold the same sum of gradients, so their copies stay equal.
         """
-        # Embeddings have IndexedSlices: dense before the norm, for a word that comes twice in a
-        # batch has two slices.
+        # Embeddings have IndexedSlices. They become dense before the norm, because a word that
+        # comes twice in a batch has two slices.
         dense = [tf.convert_to_tensor(gradient) for gradient in grads]
         context = tf.distribute.get_replica_context()
         if context.num_replicas_in_sync > 1:
@@ -140,7 +140,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         rate = tf.cast(learning_rate, tf.float32)
         beta_1, beta_2 = (tf.constant(beta, tf.float32) for beta in self._betas)
         if self._loss_scaling:
-            # With these numbers the update leaves weights and slots as they are.
+            # With these values the update leaves weights and slots unchanged.
             good = tf.math.is_finite(norm)
             dense = [tf.where(good, gradient, 0.0) for gradient in dense]
             factor, rate = tf.where(good, factor, 0.0), tf.where(good, rate, 0.0)

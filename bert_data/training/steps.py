@@ -3,7 +3,7 @@
     run(iterator, 100)  ->  float32[100, 5]: of each step both losses, examples, tokens, and whether
                             to stop after it
 
-Python and TensorFlow meet once a call, not once a step.
+Python and TensorFlow synchronize once per call, not once per step.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,18 +26,19 @@ def training_steps(
     stop_flag: tf.Variable,
     jit_compile: bool,
 ) -> Callable[[Iterator, tf.Tensor], tf.Tensor]:
-    """Makes the function that runs many steps in one call.
+    """Make the function that runs many steps in one call.
 
     Args:
-      strategy: where steps run; model and optimizer were made in its scope.
-      model: what is trained.
+      strategy: devices; model and optimizer were made in its scope.
+      model: to train.
       optimizer: built on the model's variables.
-      stop_flag: float32 scalar of this host, not 0 when to stop after a step.
+      stop_flag: float32 scalar of this host, not 0 to stop after a step.
       jit_compile: whether XLA compiles a step, once for each shape of batch.
 
     Returns:
-      A function of (iterator, int32 number of steps >= 1) -> float32[steps, 5], as COLUMNS says.
-      These are fewer steps if one of the hosts is to stop: all do after the same step.
+      A function of (iterator, int32 number of steps >= 1) -> float32[steps, 5], see COLUMNS. It
+        does
+      fewer steps if one of the hosts is to stop: all stop after the same step.
     """
 
     def step(batch: Features, stop: tf.Tensor) -> tf.Tensor:

@@ -1,9 +1,9 @@
-"""Stopping between two steps when the system or the user asks for it.
+"""Stop between two steps when the system or the user asks for it.
 
     SIGTERM ─▶ a byte in a pipe ─▶ a thread ─▶ a variable ─▶ the graph ends its loop after this step
 
-Python runs a signal's handler only when it is its turn again, and a call of the graph can take
-thousands of steps. Machines that can be taken away give half a minute.
+Python runs a signal handler only once the interpreter is active again, and a call of the graph can
+take thousands of steps. Preemptible machines give half a minute.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ class StopRequest:
     """Whether training is to stop.
 
     Attributes:
-      flag: float32 scalar variable, 1 if a signal has asked this process, else 0.
-      signal_number: that signal, or SIGTERM if another host was asked; None while none was.
+      flag: float32 scalar variable, 1 if a signal has asked this process to stop, else 0.
+      signal_number: that signal, or SIGTERM if another host was asked; None if none was.
     """
 
     def __init__(self) -> None:
@@ -33,14 +33,14 @@ class StopRequest:
         self.signal_number: int | None = None
 
     def ask(self, number: int) -> None:
-        """Notes a signal; further ones change nothing."""
+        """Note a signal; further ones change nothing."""
         if self.signal_number is None:
             self.signal_number = number
             self.flag.assign(1.0)
             logging.info("%s: stopping after this step", signal.Signals(number).name)
 
     def note_other_host(self) -> None:
-        """Notes that all hosts stop because one was asked, which may be this one."""
+        """Note that all hosts stop because one was asked, possibly this one."""
         if self.signal_number is None:
             self.signal_number = signal.SIGTERM
             logging.info("another host was asked to stop: stopping after this step")
@@ -53,17 +53,17 @@ class StopRequest:
 
 @contextlib.contextmanager
 def heed_signals() -> Iterator[StopRequest]:
-    """Turns Ctrl-C, SIGTERM and SIGHUP into a request, where they would end the program.
+    """Turn Ctrl-C, SIGTERM and SIGHUP into a request to stop.
 
-    Signals that the program ignores stay ignored. Outside of the main thread, which alone can
-    change what signals do, nothing is heeded.
+    Signals that the program ignores stay ignored. Outside the main thread, the only one that can
+    change signal handlers, this does nothing.
     """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
     reader, writer = os.pipe()
-    os.set_blocking(writer, False)  # set_wakeup_fd wants it
+    os.set_blocking(writer, False)  # set_wakeup_fd requires it
     watcher = threading.Thread(target=_watch, args=(reader, request), name="signals", daemon=True)
     watcher.start()
     old_writer = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -71,7 +71,7 @@ def heed_signals() -> Iterator[StopRequest]:
     try:
         for number in _SIGNALS:
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
-                # What Python runs later has nothing left to do: the byte is in the pipe.
+                # The handler that Python runs later has nothing to do: the byte is in the pipe.
                 old_handlers[number] = signal.signal(number, lambda *_: None)
         yield request
     finally:
@@ -84,7 +84,7 @@ def heed_signals() -> Iterator[StopRequest]:
 
 
 def _watch(reader: int, request: StopRequest) -> None:
-    """Reads numbers of signals, one byte each, until the pipe is closed."""
+    """Read signal numbers, one byte each, until the pipe is closed."""
     while numbers := os.read(reader, _PIPE_BYTES):
         for number in numbers:
             if number in _SIGNALS:

@@ -1,4 +1,4 @@
-"""How to train, as the stage is told.
+"""Configuration of training.
 
 TrainingConfig(output_dir="out", num_train_steps=1000, num_warmup_steps=100)
 """
@@ -8,20 +8,20 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
-    """How to train.
+    """Configuration of `train`.
 
     Attributes:
       output_dir: folder for checkpoints and curves.
-      num_train_steps: in all, those before a restart included, >= 1.
-      batch_size: examples a step, of all devices together, >= 1.
-      learning_rate: the highest, > 0.
-      num_warmup_steps: until it is reached, >= 0.
-      init_checkpoint: weights to start from when `output_dir` has no checkpoint.
+      num_train_steps: in all, including those before a restart, >= 1.
+      batch_size: examples per step, over all devices, >= 1.
+      learning_rate: the peak, > 0.
+      num_warmup_steps: steps until the peak, >= 0.
+      init_checkpoint: initial weights if `output_dir` has no checkpoint.
       save_checkpoints_steps: steps between checkpoints, >= 1; there is one at the end, too.
-      num_kept_checkpoints: the last ones, >= 1.
-      iterations_per_loop: steps in one call of the graph, at most, >= 1.
+      num_kept_checkpoints: number of last checkpoints to keep, >= 1.
+      iterations_per_loop: largest number of steps in one call of the graph, >= 1.
       log_every_steps: steps between reports, >= 1.
-      random_seed: of first weights and dropout.
+      random_seed: of initial weights and dropout.
       mixed_precision: "none", "bfloat16" or "float16".
       jit_compile: whether XLA compiles a step.
     """
@@ -49,6 +49,6 @@ class TrainingConfig:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; a number >= 1 is allowed")
         if self.num_warmup_steps < 0:
-            raise ValueError(f"num_warmup_steps is {self.num_warmup_steps}; >= 0 is allowed")
+            raise ValueError(f"num_warmup_steps is {self.num_warmup_steps}; 0 or more is allowed")
         if not 0 < self.learning_rate < float("inf"):
             raise ValueError(f"learning_rate is {self.learning_rate}; a number > 0 is allowed")

@@ -205,7 +205,7 @@ def test_other_records_of_the_same_name_are_read_from_their_beginning(
         6, f"--input_file={os.path.relpath(tmp_path, checkout)}/r.tf*", "--batch_width=max",
         f"--vocab_file={tmp_path}/vocab.txt", "--skip_corrupt", "--max_seq_length=10",
     )  # fmt: skip
-    assert "going on from" in log and "reading starts at the beginning" not in log
+    assert "continuing from" in log and "reading starts at the beginning" not in log
     (told,) = [line for line in log.splitlines() if "manifest says" in line]
     assert told.endswith("r.tf*: max_seq_length is 10, though their manifest says 9")
     write_data(tmp_path, seed=2)
