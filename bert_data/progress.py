@@ -17,6 +17,13 @@ from collections.abc import Callable, Iterator
 from absl import logging
 
 _SECONDS_BETWEEN_LINES = 10.0
+_may_draw = True
+
+
+def say_in_log() -> None:
+    """From now on, bars are lines in the log; for processes that share a terminal with others."""
+    global _may_draw
+    _may_draw = False
 
 
 @contextlib.contextmanager
@@ -31,7 +38,7 @@ def progress(name: str, *, total: int, unit: str) -> Iterator[Callable[[int], No
     Yields:
       advance(n): tell that n >= 0 more units are done. Called from one thread.
     """
-    if sys.stderr.isatty():
+    if _may_draw and sys.stderr.isatty():
         from tqdm import tqdm  # 40 ms that a job without a terminal does not spend
 
         with tqdm(total=total or None, desc=name, unit=unit, unit_scale=True, leave=False) as bar:

@@ -8,17 +8,17 @@ from bert_data.tokens.verifying import VerifiedStore
 _MAX_STORES_NAMED = 10
 
 
-def describe_stores(stores: Sequence[MadeStore]) -> str:
-    """The lines of the summary of stores that were made of text."""
-    return "\n".join(_lines(stores))
+def describe_stores(stores: Sequence[MadeStore], seconds: float) -> str:
+    """The lines of the summary of stores that were made of text, in so many seconds."""
+    return "\n".join(_lines(stores, seconds))
 
 
-def _lines(stores: Sequence[MadeStore]) -> Iterator[str]:
+def _lines(stores: Sequence[MadeStore], seconds: float) -> Iterator[str]:
     def total(name: str) -> int:
         return sum(store.notes.counts[name] for store in stores)
 
     settings = stores[0].notes.settings
-    made = [store for store in stores if store.seconds]
+    made = [store for store in stores if store.is_new]
     num_left = len(stores) - len(made)
     left = f", {num_left:,} of them there before" if num_left else ""
     num_files = len({each["name"] for store in stores for each in store.notes.inputs})
@@ -34,13 +34,12 @@ def _lines(stores: Sequence[MadeStore]) -> Iterator[str]:
     if total("num_replaced"):
         yield _row("undecodable", f"{total('num_replaced'):,} places were replaced or ignored")
     if made:
-        seconds = sum(store.seconds for store in made)
         num_bytes = sum(store.notes.counts["num_bytes"] for store in made)
         yield _row("tokenize", f"{seconds:.2f} s, {num_bytes / 1e6 / seconds:.1f} MB/s")
     for store in stores[:_MAX_STORES_NAMED]:
         size = sum(file.num_bytes for file in store.notes.files)
         documents = store.notes.counts["num_documents"]
-        how = "wrote" if store.seconds else "left"
+        how = "wrote" if store.is_new else "left"
         yield _row(how, f"{store.prefix}.bin, .idx  {documents:,} documents, {size:,} bytes")
     if len(stores) > _MAX_STORES_NAMED:
         size = sum(file.num_bytes for store in stores for file in store.notes.files)

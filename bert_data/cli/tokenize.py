@@ -17,6 +17,7 @@ Eight stores (give the command again if it was stopped), one of all of them, a l
     python -m bert_data.cli.tokenize --verify=web
 """
 
+import time
 from collections.abc import Sequence
 
 from absl import flags, logging
@@ -25,6 +26,7 @@ from bert_data.cli import entry, text_flags
 from bert_data.text.documents import DOCUMENT, LEVELS
 
 FLAGS = flags.FLAGS
+_PROCESS_MB = 250  # of memory, for one that makes a partition
 
 flags.DEFINE_string(
     "input_file", None, "Text: files or patterns, separated by commas; .gz and .zst are read."
@@ -85,7 +87,12 @@ flags.DEFINE_integer(
     " Cuts are at ends of documents, between files that are compressed and between the row groups"
     " of Parquet files.",
 )
-flags.DEFINE_integer("num_workers", 0, "Threads; 0 is all cores. The files do not depend on it.")
+flags.DEFINE_integer(
+    "num_workers",
+    0,
+    "Threads, or processes that make several partitions at a time; 0 is all cores. The files do not"
+    " depend on it.",
+)
 flags.DEFINE_integer(
     "max_memory_mb", 1000, "Memory to use, in MB, 300 or more; it limits the number of workers."
 )
@@ -127,6 +134,7 @@ def _tokenize() -> str:
     from bert_data.work import count_workers
 
     budget = share_memory(FLAGS.max_memory_mb, count_workers(FLAGS.num_workers))
+    start = time.monotonic()
     stores = make_stores(
         StoreConfig(
             input_file=FLAGS.input_file,
@@ -142,10 +150,11 @@ def _tokenize() -> str:
             empty_documents=FLAGS.empty_documents,
             num_partitions=FLAGS.partitions,
             num_workers=budget.num_workers,
+            num_processes=max(1, FLAGS.max_memory_mb // _PROCESS_MB),
             overwrite=FLAGS.overwrite,
         )
     )
-    return describe_stores(stores)
+    return describe_stores(stores, time.monotonic() - start)
 
 
 def _output_prefix() -> str:

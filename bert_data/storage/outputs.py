@@ -237,8 +237,9 @@ def _make_folders(folder: str, made: list[str]) -> None:
         missing.append(folder)
         folder = os.path.dirname(folder)
     for path in reversed(missing):
-        os.mkdir(path)
-        made.append(path)
+        with contextlib.suppress(FileExistsError):  # another process has just made it
+            os.mkdir(path)
+            made.append(path)
         folder = path
     if not os.path.isdir(folder):
         raise NotADirectoryError(errno.ENOTDIR, "is not a folder", folder)

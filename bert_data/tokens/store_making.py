@@ -3,24 +3,24 @@
     a.jsonl --plan_partitions--> [Span ...] [Span ...]
     each    --fill_store-->      PREFIX-00000-of-00002.bin, .idx, .store.json      by rename
 
-A store that is whole and was made from the same text with the same settings is left as it is, so
-that a run that was killed goes on where it was.
+Partitions are tasks: a store that is whole and was made from the same text with the same settings
+is left as it is, so that a run that was killed goes on where it was.
 """
 
 import dataclasses
 import hashlib
 import os
-import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from absl import logging
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import OutputSet, expand_inputs, expand_outputs, remove_left_overs
 from bert_data.text.documents import DOCUMENT, TextConfig
-from bert_data.text.formats import TextFormat, find_plain_format
+from bert_data.text.formats import find_plain_format
 from bert_data.text.partitions import plan_partitions
 from bert_data.text.spans import Span
 from bert_data.tokens.end_of_document import find_eod
@@ -35,7 +35,7 @@ from bert_data.tokens.store_notes import (
     store_paths,
 )
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
-from bert_data.work import open_threads
+from bert_data.work import open_executor, open_threads, run_tasks
 
 _EDGE_BYTES = 1 << 16
 
@@ -55,7 +55,10 @@ class StoreConfig:
       dtype_rule: see `token_dtype`.
       empty_documents: "megatron" or "curator", see `EMPTY_DOCUMENTS`. Of lines there are none.
       num_partitions: stores, >= 1.
-      num_workers: threads, >= 1. The files do not depend on it.
+      num_workers: >= 1. The files do not depend on it, nor on the next one.
+      num_processes: >= 1. Of so many partitions at a time each is made in a process of its own, by
+        its part of the workers, which are threads. More than one need a program whose main module
+        can be imported (`if __name__ == "__main__"`).
       overwrite: whether stores that exist are replaced.
     """
 
@@ -72,6 +75,7 @@ class StoreConfig:
     empty_documents: str = MEGATRON
     num_partitions: int = 1
     num_workers: int = 1
+    num_processes: int = 1
     overwrite: bool = False
 
     def __post_init__(self) -> None:
@@ -79,7 +83,7 @@ class StoreConfig:
         if self.empty_documents == DROP:
             raise ValueError("empty_documents is 'drop'; one of megatron, curator is allowed")
         StoreShape(level=self.level, empty_documents=self.empty_documents)
-        for field in ("num_partitions", "num_workers"):
+        for field in ("num_partitions", "num_workers", "num_processes"):
             if getattr(self, field) < 1:
                 raise ValueError(f"{field} is {getattr(self, field)}; 1 or more is allowed")
         if os.path.basename(self.output_prefix) in ("", ".", ".."):
@@ -90,21 +94,19 @@ class StoreConfig:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MadeStore:
-    """A store that is there.
+    """A store that is there: the prefix of its files, and its notes.
 
     Attributes:
-      prefix: of its files.
-      notes: what it was made from, and its counts.
-      seconds: that it took; 0 if it was whole before.
+      is_new: whether this run has made it.
     """
 
     prefix: str
     notes: StoreNotes
-    seconds: float
+    is_new: bool
 
 
 def make_stores(config: StoreConfig) -> list[MadeStore]:
-    """Makes the stores of all partitions, one after the other; each appears when it is whole.
+    """Makes the stores of all partitions; each appears when it is whole.
 
     Raises:
       ValueError: a setting or the text cannot serve; stores of partitions before it are whole.
@@ -123,15 +125,32 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         eod_id=eod,
         empty_documents=DROP if is_lines else config.empty_documents,
     )
-    settings = _settings(config, tokenizer, text_format, shape)
     prefixes = partition_prefixes(config.output_prefix, config.num_partitions)
-    partitions = plan_partitions(paths, text_format, config.num_partitions)
-    jobs = [
-        _Job(prefix=prefix, spans=spans, settings=settings, shape=shape)
-        for prefix, spans in zip(prefixes, partitions, strict=True)
+    partitions = [
+        _Partition(prefix=prefix, spans=spans)
+        for prefix, spans in zip(
+            prefixes, plan_partitions(paths, text_format, config.num_partitions), strict=True
+        )
     ]
-    whole = [None if config.overwrite else _find_whole(job, tokenizer) for job in jobs]
-    return [found or _make(config, tokenizer, job) for found, job in zip(whole, jobs, strict=True)]
+    num_processes = min(config.num_processes, config.num_partitions, config.num_workers)
+    task = _MakeStore(
+        tokenizer=tokenizer,
+        tokenizer_files=[*filter(None, (config.vocab_file, config.tokenizer_file))],
+        text=config.text,
+        shape=shape,
+        dtype=token_dtype(tokenizer.num_ids, config.dtype_rule).name,
+        input_format=text_format.name,
+        num_threads=config.num_workers // num_processes,
+        overwrite=config.overwrite,
+    )
+    stores: list[MadeStore] = []
+    with open_executor(num_processes) as executor:
+        for notes, is_new in run_tasks("tokenize", task, partitions, executor):
+            prefix = prefixes[len(stores)]
+            stores.append(MadeStore(prefix=prefix, notes=notes, is_new=is_new))
+            if is_new and len(prefixes) > 1:
+                logging.info("%s: whole, %d of %d", prefix, len(stores), len(prefixes))
+    return stores
 
 
 def partition_prefixes(prefix: str, num_partitions: int) -> Sequence[str]:
@@ -154,11 +173,11 @@ def curator_prefix(folder: str, source_files: Sequence[str], task_id: str) -> st
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Job:
+class _Partition:
+    """A part of the text, and the prefix of its store."""
+
     prefix: str
     spans: Sequence[Span]
-    settings: Mapping[str, Any]
-    shape: StoreShape
 
     @property
     def paths(self) -> list[str]:
@@ -178,12 +197,110 @@ class _Job:
             for span in self.spans
         ]
 
-    def made_from(self, tokenizer: Tokenizer) -> dict[str, Any]:
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _MakeStore:
+    """The task that makes the store of a partition; its report is the store's notes.
+
+    The notes hold all that the store depends on, and so they are its fingerprint.
+    """
+
+    tokenizer: Tokenizer
+    tokenizer_files: Sequence[str]
+    text: TextConfig
+    shape: StoreShape
+    dtype: str
+    input_format: str
+    num_threads: int
+    overwrite: bool
+
+    def __call__(self, partition: _Partition) -> StoreNotes:
+        made_from = self._made_from(partition)
+        *data_paths, notes_file = partition.paths
+        reads = [*(span.path for span in partition.spans), *self.tokenizer_files]
+        with (
+            OutputSet(
+                partition.prefix, partition.paths, reads=reads, overwrite=self.overwrite
+            ) as outputs,
+            open_threads(self.num_threads) as executor,
+        ):
+            prefix = os.path.join(outputs.work_dir, "store")
+            filled = fill_store(
+                partition.spans,
+                self.tokenizer,
+                prefix,
+                text=self.text,
+                shape=self.shape,
+                dtype=np.dtype(self.dtype),
+                executor=executor,
+            )
+            notes = StoreNotes(
+                vocab_size=made_from["vocabulary"]["size"],
+                vocab_sha256=made_from["vocabulary"]["sha256"],
+                settings=made_from["settings"],
+                inputs=made_from["inputs"],
+                counts=dataclasses.asdict(filled.counts),
+                files=filled.files,
+            )
+            for ending, path in zip(ENDINGS, data_paths, strict=True):
+                outputs.take_in(path, f"{prefix}.{ending}")
+            with outputs.open(notes_file) as file:
+                file.write(notes.to_json().encode())
+            outputs.commit(data_paths[:1], [data_paths[1], notes_file])
+        return notes
+
+    def find(self, partition: _Partition) -> StoreNotes | None:
+        """The notes of a store that is there and whole; None if there is nothing.
+
+        Raises:
+          FileExistsError: there is something else under its names.
+        """
+        remove_left_overs(partition.prefix)
+        if self.overwrite or not any(map(os.path.lexists, partition.paths)):
+            return None
+        try:
+            notes = read_notes(partition.prefix)
+            if notes is None:
+                reason = "is there without notes of what made it"
+            else:
+                check_files(partition.prefix, notes)
+                reason = self._difference(notes, partition)
+        except (FileNotFoundError, CorruptDataError) as error:
+            reason = f"is not whole ({error})"
+        if reason:
+            raise FileExistsError(
+                f"{partition.prefix}: a token store {reason}; --overwrite replaces it"
+            )
+        return notes
+
+    def _made_from(self, partition: _Partition) -> dict[str, Any]:
         return {
-            "vocabulary": {"size": tokenizer.num_ids, "sha256": tokenizer.sha256},
-            "settings": dict(self.settings),
-            "inputs": self.inputs(),
+            "vocabulary": {"size": self.tokenizer.num_ids, "sha256": self.tokenizer.sha256},
+            "settings": {
+                **dataclasses.asdict(self.shape),
+                "dtype": self.dtype,
+                "id_limit": self.tokenizer.id_limit,
+                "do_lower_case": self.tokenizer.do_lower_case,
+                "max_word_letters": self.tokenizer.max_word_letters,
+                **dataclasses.asdict(self.text),
+                "input_format": self.input_format,
+            },
+            "inputs": partition.inputs(),
         }
+
+    def _difference(self, notes: StoreNotes, partition: _Partition) -> str:
+        """What tells the store with these notes from the one to make, or ""."""
+        before, now = notes.made_from, self._made_from(partition)
+        if before["vocabulary"] != now["vocabulary"]:
+            return "was made with another vocabulary"
+        for name, value in now["settings"].items():
+            if before["settings"].get(name) != value:
+                return f"was made with {name} {before['settings'].get(name)!r}, not {value!r}"
+        if before["inputs"] != now["inputs"]:
+            return "was made from other text"
+        made_at = os.path.getmtime(notes_path(partition.prefix))
+        changed = [s.path for s in partition.spans if os.path.getmtime(s.path) > made_at]
+        return f"was made before {changed[0]} was changed" if changed else ""
 
 
 def _edges_crc32(path: str) -> int | None:
@@ -194,91 +311,3 @@ def _edges_crc32(path: str) -> int | None:
         first = file.read(_EDGE_BYTES)
         file.seek(max(0, os.path.getsize(path) - _EDGE_BYTES))
         return zlib.crc32(file.read(_EDGE_BYTES), zlib.crc32(first))
-
-
-def _settings(
-    config: StoreConfig, tokenizer: Tokenizer, text_format: TextFormat, shape: StoreShape
-) -> dict[str, Any]:
-    return {
-        **dataclasses.asdict(shape),
-        "dtype": token_dtype(tokenizer.num_ids, config.dtype_rule).name,
-        "id_limit": tokenizer.id_limit,
-        "do_lower_case": tokenizer.do_lower_case,
-        "max_word_letters": tokenizer.max_word_letters,
-        **dataclasses.asdict(config.text),
-        "input_format": text_format.name,
-    }
-
-
-def _find_whole(job: _Job, tokenizer: Tokenizer) -> MadeStore | None:
-    """The store of a job if it is there and whole; None if there is nothing.
-
-    Raises:
-      FileExistsError: there is something else under its names.
-    """
-    remove_left_overs(job.prefix)
-    if not any(map(os.path.lexists, job.paths)):
-        return None
-    try:
-        notes = read_notes(job.prefix)
-        if notes is None:
-            reason = "is there without notes of what made it"
-        else:
-            check_files(job.prefix, notes)
-            reason = _difference(notes.made_from, job.made_from(tokenizer))
-            noted = os.path.getmtime(notes_path(job.prefix))
-            changed = [s.path for s in job.spans if os.path.getmtime(s.path) > noted]
-            if not reason and changed:
-                reason = f"was made before {changed[0]} was changed"
-    except (FileNotFoundError, CorruptDataError) as error:
-        reason = f"is not whole ({error})"
-    if not reason:
-        assert notes is not None
-        logging.info("%s: is there already, whole", job.prefix)
-        return MadeStore(prefix=job.prefix, notes=notes, seconds=0.0)
-    raise FileExistsError(f"{job.prefix}: a token store {reason}; --overwrite replaces it")
-
-
-def _difference(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    if there["vocabulary"] != wanted["vocabulary"]:
-        return "was made with another vocabulary"
-    for name, value in wanted["settings"].items():
-        if there["settings"].get(name) != value:
-            return f"was made with {name} {there['settings'].get(name)!r}, not {value!r}"
-    return "" if there["inputs"] == wanted["inputs"] else "was made from other text"
-
-
-def _make(config: StoreConfig, tokenizer: Tokenizer, job: _Job) -> MadeStore:
-    start = time.monotonic()
-    made_from = job.made_from(tokenizer)
-    *data_paths, notes_file = job.paths
-    reads = [span.path for span in job.spans]
-    reads += filter(None, (config.vocab_file, config.tokenizer_file))
-    with (
-        OutputSet(job.prefix, job.paths, reads=reads, overwrite=config.overwrite) as outputs,
-        open_threads(config.num_workers) as executor,
-    ):
-        prefix = os.path.join(outputs.work_dir, "store")
-        filled = fill_store(
-            job.spans,
-            tokenizer,
-            prefix,
-            text=config.text,
-            shape=job.shape,
-            dtype=token_dtype(tokenizer.num_ids, config.dtype_rule),
-            executor=executor,
-        )
-        notes = StoreNotes(
-            vocab_size=made_from["vocabulary"]["size"],
-            vocab_sha256=made_from["vocabulary"]["sha256"],
-            settings=job.settings,
-            inputs=made_from["inputs"],
-            counts=dataclasses.asdict(filled.counts),
-            files=filled.files,
-        )
-        for ending, path in zip(ENDINGS, data_paths, strict=True):
-            outputs.take_in(path, f"{prefix}.{ending}")
-        with outputs.open(notes_file) as file:
-            file.write(notes.to_json().encode())
-        outputs.commit(data_paths[:1], [data_paths[1], notes_file])
-    return MadeStore(prefix=job.prefix, notes=notes, seconds=time.monotonic() - start)

@@ -12,5 +12,14 @@ that an earlier run has done is found again. Processes are imported only when th
 """
 
 from bert_data.work.executor import Executor, count_workers, open_executor, open_threads
+from bert_data.work.tasks import Task, fingerprint, run_tasks
 
-__all__ = ["Executor", "count_workers", "open_executor", "open_threads"]
+__all__ = [
+    "Executor",
+    "Task",
+    "count_workers",
+    "fingerprint",
+    "open_executor",
+    "open_threads",
+    "run_tasks",
+]

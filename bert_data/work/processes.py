@@ -5,12 +5,13 @@
 
 The processes are spawned, so they share nothing with this one but files. Each is given the function
 once and then one item after the other; they stay for the next map, and end when this process does,
-however it ends.
+however it ends. What they log appears in this process's log.
 """
 
 import collections
 import contextlib
 import dataclasses
+import logging
 import multiprocessing
 import os
 import pickle
@@ -22,10 +23,12 @@ from multiprocessing import connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from bert_data import progress
 from bert_data.work.executor import Executor
 
 _IN_FLIGHT_A_WORKER = 16  # results are small, and none should wait for a long task before its own
 _GRACE_SECONDS = 5.0  # in which an interrupted worker removes what it has begun to write
+_LOGGER = "absl"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 Function = Callable[[Any], Any]
@@ -104,7 +107,7 @@ class Processes(Executor):
         busy = {worker.pipe: worker for worker in self._workers if worker.job is not None}
         for pipe in connection.wait(list(busy)):
             job = busy[pipe].take()  # type: ignore[index]
-            self._has_failed |= job.error is not None
+            self._has_failed |= job is not None and job.error is not None
         self._workers = [worker for worker in self._workers if not worker.is_dead]
         self._give_out()
 
@@ -125,20 +128,25 @@ class _Worker:
         with contextlib.suppress(BrokenPipeError):  # it has died: `take` tells
             self.pipe.send_bytes(message)
 
-    def take(self) -> _Job:
-        """Its job, done."""
-        assert self.job is not None
-        job, self.job = self.job, None
-        job.is_done = True
+    def take(self) -> _Job | None:
+        """Its job, done; None: it has logged something."""
+        note, result = "", None
+        error: BaseException | None = None
         try:
-            job.result, job.error, note = pickle.loads(self.pipe.recv_bytes())
+            message = pickle.loads(self.pipe.recv_bytes())
+            if isinstance(message, logging.LogRecord):
+                logging.getLogger(message.name).handle(message)
+                return None
+            result, error, note = message
         except (EOFError, ConnectionResetError):
             self.process.join()
             self.is_dead = True
-            job.error = ChildProcessError(_describe_end(self.process.exitcode))
-            return job
-        if job.error is not None:  # pickling an exception drops its notes
-            job.error.add_note(note)
+            error = ChildProcessError(_describe_end(self.process.exitcode))
+        if error is not None and note:  # pickling an exception drops its notes
+            error.add_note(note)
+        assert self.job is not None
+        job, self.job = self.job, None
+        job.is_done, job.result, job.error = True, result, error
         return job
 
 
@@ -153,7 +161,8 @@ def _describe_end(exit_code: int | None) -> str:
 def _start() -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs,), daemon=True)
+    level = logging.getLogger(_LOGGER).getEffectiveLevel()
+    process = context.Process(target=_work, args=(theirs, level), daemon=True)
     # A new process inherits the mask: what comes before it is ready for signals has to wait.
     earlier = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
@@ -179,20 +188,46 @@ def _end(workers: Iterable[_Worker]) -> None:
         worker.pipe.close()
 
 
-def _work(pipe: connection.Connection) -> None:
+def _work(pipe: connection.Connection, log_level: int) -> None:
     """What a process does: an item in, a result or an error out, until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it, too, and ends this process
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _interrupt)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    progress.say_in_log()
+    log = _LogPipe(pipe)
+    logging.getLogger().addHandler(log)
+    logging.getLogger(_LOGGER).setLevel(log_level)
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         with contextlib.suppress(EOFError, ConnectionResetError, BrokenPipeError):
             for answer in _answers(pipe):
-                pipe.send_bytes(answer)
+                log.send(answer)
     except KeyboardInterrupt:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+class _LogPipe(logging.Handler):
+    """Sends what a worker logs to its parent."""
+
+    def __init__(self, pipe: connection.Connection) -> None:
+        super().__init__()
+        self._pipe = pipe
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # A record's arguments and error need not be picklable; their text is.
+        record.msg, record.args, record.exc_info = self.format(record), None, None
+        with contextlib.suppress(OSError):  # the parent has gone
+            self._pipe.send_bytes(pickle.dumps(record))
+
+    def send(self, answer: bytes) -> None:
+        """Sends something else, and never amid what another thread logs."""
+        self.acquire()
+        try:
+            self._pipe.send_bytes(answer)
+        finally:
+            self.release()
 
 
 def _interrupt(*_: object) -> None:

@@ -107,10 +107,14 @@ def test_parquet_is_cut_between_row_groups(tmp_path):
         table = pyarrow.table({"text": [f"{number} {row}" * row for row in range(num_rows)]})
         paths.append(str(tmp_path / f"{number}.parquet"))
         parquet.write_table(table, paths[-1], row_group_size=10, compression="none")
-    for num_partitions in range(1, 9):
-        partitions = check(paths, "parquet", num_partitions)
-        assert partitions is None or num_partitions < 9
-    assert check(paths, "parquet", 4) is not None
+    partitions = {number: check(paths, "parquet", number) for number in range(1, 9)}
+    assert {number for number, found in partitions.items() if found} == {1, 2, 3, 4, 5}
+    assert partitions[4] == [  # the last file has most of the bytes; places in it are row groups
+        [Span(paths[0])],
+        [Span(paths[1]), Span(paths[2]), Span(paths[3], 0, 3)],
+        [Span(paths[3], 3, 5)],
+        [Span(paths[3], 5)],
+    ]
 
 
 def test_parts_are_of_about_the_same_size(tmp_path):

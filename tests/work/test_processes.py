@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from absl import logging
 
 from bert_data.work.processes import Processes
 
@@ -100,6 +101,20 @@ def test_the_death_of_a_worker_is_told():
             list(processes.ordered_map(functools.partial(exit_at, 0), range(9)))
 
 
+def warn(number: int) -> int:
+    logging.warning("number %d in %s", number, CannotBeRead.__name__)
+    return number
+
+
+def test_what_workers_log_is_in_the_log_once(caplog):
+    with Processes(2) as processes:
+        assert list(processes.ordered_map(warn, range(5))) == [*range(5)]
+    messages = sorted(record.getMessage() for record in caplog.records)
+    assert messages == [f"number {number} in CannotBeRead" for number in range(5)]
+    assert {record.levelname for record in caplog.records} == {"WARNING"}
+    assert {record.filename for record in caplog.records} == {"test_processes.py"}
+
+
 PROGRAM = """
 import os, signal, sys, time
 from pathlib import Path
@@ -110,7 +125,7 @@ def wait(number):
     begun = Path(f"begun-{os.getpid()}")
     begun.touch()
     try:
-        os.write(1, f"{os.getpid()}\\n".encode())
+        os.write(1, f"{number} {os.getpid()}\\n".encode())
         while True:
             time.sleep(60)
     finally:
@@ -127,7 +142,7 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def waiting(checkout, tmp_path):
-    """A command whose two workers wait for ever, and their ids; their folder is tmp_path."""
+    """A command whose two workers wait for ever, and their ids by item; its folder is tmp_path."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     with subprocess.Popen(
@@ -139,8 +154,8 @@ def waiting(checkout, tmp_path):
         start_new_session=True,
     ) as parent:
         assert parent.stdout is not None
-        workers = {int(parent.stdout.readline()) for _ in range(2)}
-        assert len(workers) == 2 and parent.pid not in workers
+        workers = dict(map(int, parent.stdout.readline().split()) for _ in range(2))
+        assert set(workers) == {0, 1} and len({parent.pid, *workers.values()}) == 3
         yield parent, workers
         parent.kill()
 
@@ -165,7 +180,7 @@ def test_workers_end_with_their_parent(waiting, tmp_path, name, to_all):
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
 def test_the_end_of_one_worker_ends_the_command(waiting, tmp_path, name):
     parent, workers = waiting
-    killed = workers.pop()
+    killed = workers[0]  # what became of the second item would be told after the first one
     os.kill(killed, signal.Signals[name])
     stderr = parent.stderr.read().decode()
     assert parent.wait() == 1

@@ -1,0 +1,52 @@
+r"""Runs a command of which one task never ends; what it has made by then is not whole.
+
+    STUCK_COMMAND=tokenize STUCK_IN=bert_data.tokens.store_making.fill_store \
+        python stuck_program.py FLAGS...
+
+The third call of the function, in whatever process, prints its process as soon as the file `go` is
+there, and then waits for ever. Without a folder `stuck` in the working folder nothing is stuck.
+"""
+
+import functools
+import importlib
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+CALL = 3
+
+
+def get_stuck(function: Any, *arguments: Any, **options: Any) -> Any:
+    result = function(*arguments, **options)
+    if is_the_call():
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+        os.write(1, f"{os.getpid()}\n".encode())
+        while True:
+            time.sleep(60)
+    return result
+
+
+def is_the_call() -> bool:
+    """Whether this call has the number that gets stuck; each process claims numbers by folders."""
+    for number in range(1, CALL + 1):
+        try:
+            Path(f"stuck/{number}").mkdir()
+        except FileExistsError:
+            continue
+        except FileNotFoundError:
+            return False
+        return number == CALL
+    return False
+
+
+# Processes import this module, too, before they are given work.
+_module, _, _name = os.environ["STUCK_IN"].rpartition(".")
+_place = importlib.import_module(_module)
+setattr(_place, _name, functools.partial(get_stuck, getattr(_place, _name)))
+
+if __name__ == "__main__":
+    from bert_data.cli import entry
+
+    entry.run(importlib.import_module(f"bert_data.cli.{os.environ['STUCK_COMMAND']}").main)
