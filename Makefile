@@ -1,4 +1,4 @@
-# Everything a newcomer types: `make demo`, `make test`. Both set up .venv by themselves.
+# Everything a newcomer types: `make demo`, `make check`, `make test`. Each sets up .venv by itself.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 # As many test processes as cores, but no more than four: each one loads TensorFlow.
 TEST_PROCESSES ?= auto
 PYTEST_ARGS ?=
+PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses=4 $(PYTEST_ARGS)
 
 # A stamp in the environment, so that setting up happens again only when what it reads has changed.
 STAMP := $(VENV)/.set-up-for-bert_data
@@ -14,11 +15,12 @@ STAMP := $(VENV)/.set-up-for-bert_data
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint clean
+.PHONY: help setup demo check test lint clean
 
 help:
 	@echo 'make demo    train a small BERT on text that Python brings along, and show what it learned'
-	@echo 'make test    lint, types and all tests'
+	@echo 'make check   lint, types and the fast tests: under two minutes'
+	@echo 'make test    lint, types and all tests: under ten'
 	@echo 'make setup   only the environment in $(VENV) (the others call it)'
 	@echo 'make clean   remove caches and demo_output/, keep $(VENV)'
 
@@ -42,8 +44,11 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+check: lint
+	$(PYTEST) -m 'not slow and not process'
+
 test: lint
-	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses=4 $(PYTEST_ARGS)
+	$(PYTEST)
 
 clean:
 	rm -rf demo_output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -2,6 +2,9 @@
 
 import os
 import signal
+import sys
+from collections.abc import Generator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import hypothesis
@@ -10,9 +13,12 @@ import pytest
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # Tests never use an accelerator, so that they give the same results on every machine.
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
-# A shell ignores Ctrl-C for what it starts in the background, and so would the programs of tests.
+# A shell ignores Ctrl-C for what it starts in the background, nohup ignores the end of a terminal,
+# and what tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 hypothesis.settings.register_profile("dev", deadline=None, print_blob=True)
 hypothesis.settings.register_profile(
@@ -23,6 +29,40 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 CHECKOUT = Path(__file__).resolve().parent.parent
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 SYLLABLES = ("ba", "do", "ki", "lu", "me", "no", "ra", "si", "tu", "ve")
+
+
+class ProcessGuard:
+    """Fails a test that starts a process, itself or by a fixture, without the mark `process`."""
+
+    EVENTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system")
+
+    def __init__(self) -> None:
+        self._test: pytest.Item | None = None
+        sys.addaudithook(lambda event, _: self._check() if event in self.EVENTS else None)
+        # multiprocessing raises none of these events.
+        start = BaseProcess.start
+
+        def checked_start(process: BaseProcess) -> None:
+            self._check()
+            start(process)
+
+        BaseProcess.start = checked_start  # type: ignore[method-assign]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        self._test = item
+        try:
+            return (yield)
+        finally:
+            self._test = None
+
+    def _check(self) -> None:
+        if self._test is not None and self._test.get_closest_marker("process") is None:
+            pytest.fail("it starts a process: mark it with @pytest.mark.process")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(ProcessGuard())
 
 
 @pytest.fixture(scope="session")

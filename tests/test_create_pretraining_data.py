@@ -12,6 +12,8 @@ from bert_data.records.manifest import read_manifest
 from tests.program_folder import Folder, contents
 from tests.records.tfrecords import split_records
 
+pytestmark = pytest.mark.process
+
 SLOW_CASES = ("movies_512", "movies_dupe10", "udhr_cased", "wikitext_defaults", "wikitext_wwm")
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 # What stands in google-research/bert, then parts of bert_data, then words that modules here have.
 FOREIGN = (
     "create_pretraining_data", "modeling", "optimization", "run_pretraining", "tokenization",

@@ -319,6 +319,7 @@ def test_a_modules_name_says_what_it_holds() -> None:
     )
 
 
+@pytest.mark.process
 def test_importing_the_package_is_cheap() -> None:
     program = f"import sys, {PACKAGE}; print(*sys.modules)"
     result = subprocess.run(

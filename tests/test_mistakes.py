@@ -10,6 +10,8 @@ import zstandard
 
 from tests.program_folder import Folder, contents, only_error
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def folder(tmp_path, checkout, small_text, small_vocabulary) -> Folder:

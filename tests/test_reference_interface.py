@@ -23,6 +23,7 @@ def tokenizer(small_vocabulary: Path) -> tokenization.FullTokenizer:
 
 
 @pytest.mark.parametrize("whole_words", [False, True])
+@pytest.mark.process
 def test_its_functions_write_the_records_of_the_command(
     tmp_path, checkout, small_text, small_vocabulary, tokenizer, whole_words
 ):
@@ -105,6 +106,7 @@ def test_files_that_exist_stay_until_the_new_ones_are_whole(tmp_path, tokenizer)
     assert path.read_bytes() == b""
 
 
+@pytest.mark.process
 def test_a_script_has_flags_of_its_own_and_parses_none(tmp_path, checkout, small_vocabulary):
     """Only Google's flags are defined on import, none is required, TensorFlow is not loaded."""
     script = tmp_path / "script.py"
@@ -127,6 +129,7 @@ def test_a_script_has_flags_of_its_own_and_parses_none(tmp_path, checkout, small
     subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(checkout)}, check=True)
 
 
+@pytest.mark.process
 def test_main_takes_flags_that_a_script_has_set(tmp_path, checkout, small_text, small_vocabulary):
     script = tmp_path / "script.py"
     script.write_text(

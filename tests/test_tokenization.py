@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import tokenization
 
 
@@ -43,6 +45,7 @@ def test_characters_have_their_classes_by_the_names_with_an_underscore() -> None
         assert not tokenization._is_punctuation(char)
 
 
+@pytest.mark.process
 def test_local_files_need_no_tensorflow(small_vocabulary: Path, checkout: Path) -> None:
     program = (
         "import sys, tokenization\n"

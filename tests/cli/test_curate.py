@@ -12,6 +12,8 @@ from pyarrow import parquet
 
 from tests.curation.running.test_run import contents, texts, write_rows
 
+pytestmark = pytest.mark.process
+
 TITLES = ("The miller", "A river", "Old bread", "The bridge")
 PROGRAM = """
 from bert_data.cli import curate, entry

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 PROGRAM = """
 import os, signal, sys, time
 from absl import flags, logging

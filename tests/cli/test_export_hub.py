@@ -9,6 +9,8 @@ import pytest
 
 from tests.hub.exports import write_model
 
+pytestmark = pytest.mark.process
+
 
 def run(checkout: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "bert_data.cli.export_hub", *flags]

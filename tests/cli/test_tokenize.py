@@ -9,6 +9,8 @@ import pytest
 
 from tests.tokens.json_files import byte_pairs
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def tokenize(checkout, tmp_path, small_text, small_vocabulary):

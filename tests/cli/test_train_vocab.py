@@ -11,6 +11,8 @@ from tokenizers import Tokenizer
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer
 
+pytestmark = pytest.mark.process
+
 
 def run(checkout: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "bert_data.cli.train_vocab", *flags]

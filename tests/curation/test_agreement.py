@@ -11,6 +11,7 @@ import pytest
 _EXACT = ("line", "paragraph", "lorem", "curly", "text")
 
 
+@pytest.mark.process
 def test_rules_decide_as_datatroves_do(checkout, shared):
     python = os.environ.get("DATATROVE_PYTHON")
     if not python:

@@ -12,6 +12,8 @@ from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from tests.conftest import formula_words
 
+pytestmark = pytest.mark.process
+
 STEPS = {
     "exact_duplicates": {},
     "near_duplicates": {},

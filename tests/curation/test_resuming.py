@@ -59,6 +59,7 @@ def hidden(folder: Path) -> list[str]:
     return [path.name for path in folder.rglob(".*")]
 
 
+@pytest.mark.process
 def test_killed_at_many_places_and_started_again(program):
     """Each run is killed later than the one before; what it has left is taken by the next one."""
     out, flags = program.folder / "out", ["--output_file=out/o.jsonl@2", "--num_workers=1"]
@@ -89,6 +90,7 @@ def test_killed_at_many_places_and_started_again(program):
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.process
 def test_only_unfinished_shards_are_done_again(tmp_path, web, num_workers, monkeypatch):  # noqa: F811
     """A worker dies in the midst of the third pass; a shard of the first pass is made again."""
     once = tmp_path / "once"

@@ -12,6 +12,8 @@ import pytest
 from tests.conftest import SYLLABLES, formula_words
 from tests.program_folder import contents, is_log
 
+pytestmark = pytest.mark.process
+
 WORDS = formula_words()
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.slow
 def test_the_demo_beats_the_unigrams(checkout: Path, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def seen(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 
 @pytest.mark.slow
+@pytest.mark.process
 def test_preprocessing_has_the_interface_of_tf_hub(seen: dict[str, Any]) -> None:
     assert not seen["has_bert_data"]
     preprocessing = seen["preprocessing"]
@@ -53,6 +54,7 @@ def test_preprocessing_has_the_interface_of_tf_hub(seen: dict[str, Any]) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.process
 def test_rows_of_every_way_to_pack(seen: dict[str, Any]) -> None:
     rows = seen["preprocessing"]["rows"]
     assert rows["default"]["input_word_ids"] == [
@@ -72,6 +74,7 @@ def test_rows_of_every_way_to_pack(seen: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.process
 def test_the_encoder_has_the_interface_of_tf_hub(seen: dict[str, Any]) -> None:
     assert seen["encoding"] == {
         "names": ["default", "encoder_outputs", "pooled_output", "sequence_output"],
@@ -86,6 +89,7 @@ def test_the_encoder_has_the_interface_of_tf_hub(seen: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.process
 def test_it_is_fine_tuned_through_keras_layers_of_tf_hub(seen: dict[str, Any]) -> None:
     tuning = seen["fine_tuning"]
     assert tuning["losses"][-1] < tuning["losses"][0] / 2

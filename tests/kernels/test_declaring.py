@@ -102,6 +102,7 @@ def program(tmp_path, checkout) -> Program:
     return Program(tmp_path, checkout)
 
 
+@pytest.mark.process
 def test_a_second_process_does_not_compile_and_does_not_say_so(program):
     program.write()
     assert program.run() == ("4 4.0", True, 1)
@@ -109,6 +110,7 @@ def test_a_second_process_does_not_compile_and_does_not_say_so(program):
 
 
 @pytest.mark.parametrize("decorator", ["kernel", "inner"])
+@pytest.mark.process
 def test_a_callee_in_another_module_changes(program, decorator):
     program.write(decorator=decorator)
     assert program.run()[0] == "4 4.0"
@@ -116,6 +118,7 @@ def test_a_callee_in_another_module_changes(program, decorator):
     assert program.run() == ("7 7.0", True, 1)
 
 
+@pytest.mark.process
 def test_a_constant_of_another_module_changes(program):
     program.write()
     assert program.run()[0] == "4 4.0"
@@ -126,6 +129,7 @@ def test_a_constant_of_another_module_changes(program):
     assert program.run()[1:] == (False, 0)
 
 
+@pytest.mark.process
 def test_machine_code_of_an_earlier_source_is_removed(program):
     program.write()
     program.run()
@@ -137,6 +141,7 @@ def test_machine_code_of_an_earlier_source_is_removed(program):
     assert not after & before
 
 
+@pytest.mark.process
 def test_damaged_machine_code_is_made_anew(program):
     program.write()
     program.run()
@@ -146,6 +151,7 @@ def test_damaged_machine_code_is_made_anew(program):
     assert program.run() == ("4 4.0", False, 0)
 
 
+@pytest.mark.process
 def test_without_a_place_to_keep_it_the_result_is_the_same(program):
     program.write()
     (program.folder / "cache").write_text("a file where a folder should be")
@@ -173,6 +179,7 @@ def test_threads_run_one_kernel_at_the_same_time():
     np.testing.assert_array_equal(arrays, expected)
 
 
+@pytest.mark.process
 def test_importing_the_package_loads_neither_numba_nor_numpy(checkout):
     code = "import sys, bert_data; print('numba' in sys.modules, 'numpy' in sys.modules)"
     done = subprocess.run(

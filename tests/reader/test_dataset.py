@@ -226,6 +226,7 @@ def test_another_seed_is_another_order(patterns: dict[str, str]) -> None:
     assert len(orders) == 6
 
 
+@pytest.mark.process
 def test_another_process_sees_the_same_order(patterns: dict[str, str]) -> None:
     config = config_of(patterns["ragged"], shuffle=True, seed=9, num_epochs=2)
     program = (

@@ -39,6 +39,7 @@ def test_too_little():
 @pytest.mark.parametrize(
     ("num_workers", "output_format"), [(1, "tfrecord"), (64, "tfrecord"), (64, "parquet")]
 )
+@pytest.mark.process
 def test_a_run_keeps_to_it(tmp_path, checkout, small_vocabulary, num_workers, output_format):
     """A text of 60 MB, whose instances and tokens do not fit the smallest budget."""
     max_memory_mb = 300 if output_format == "tfrecord" else 480  # the least that is allowed

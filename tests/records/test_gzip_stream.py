@@ -4,6 +4,7 @@ import gzip
 import subprocess
 import zlib
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def test_python_reads_it(chunks):
     assert decompressor.unused_data == b""
 
 
+@pytest.mark.process
 def test_the_gzip_program_reads_it():
     chunks = [bytes(range(256)) * 300, b"", b"text " * 20_000]
     for data in (compress(chunks), compress([])):

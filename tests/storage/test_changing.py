@@ -69,6 +69,7 @@ def test_a_file_in_the_place_of_a_folder(tmp_path):
     assert contents(tmp_path) == {"f": b"precious"}
 
 
+@pytest.mark.process
 def test_what_is_left_by_a_killed_run_goes_and_what_lives_stays(checkout, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(checkout))
     (tmp_path / ".other.partial").touch()

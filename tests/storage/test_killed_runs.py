@@ -16,6 +16,8 @@ import pytest
 
 from bert_data.records.crc32c import crc32c
 
+pytestmark = pytest.mark.process
+
 FLAGS = ["--max_seq_length=32", "--max_predictions_per_seq=5", "--work_dir=work", "--num_workers=2"]
 NEW = ["--output_file=out/t@2", "--dupe_factor=2", *FLAGS]
 OLD = ["--output_file=out/t@3", "--dupe_factor=1", "--compression=gzip", *FLAGS]

@@ -105,6 +105,7 @@ def test_a_second_run_for_the_same_folder_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dies_at", range(1, 9))
+@pytest.mark.process
 def test_killed_at_every_step(checkout: Path, tmp_path: Path, dies_at: int) -> None:
     parent = tmp_path / "hub"
     write(parent, "old")

@@ -77,6 +77,7 @@ def test_parts_of_uris(tmp_path):
             resolve(wrong)
 
 
+@pytest.mark.process
 def test_importing_is_cheap():
     program = "import sys, bert_data.storage; print(*sys.modules)"
     done = subprocess.run(

@@ -78,6 +78,7 @@ def run(checkout: Path, folder: Path, module: str, flags: list[str]) -> str:
 
 
 @pytest.mark.parametrize("case", COMMANDS)
+@pytest.mark.process
 def test_no_command_overwrites_its_input(checkout, folder, case):
     module, flags, output = COMMANDS[case]
     before = contents(folder)
@@ -85,6 +86,7 @@ def test_no_command_overwrites_its_input(checkout, folder, case):
     assert contents(folder) == before
 
 
+@pytest.mark.process
 def test_an_earlier_set_that_is_read_is_not_removed(checkout, folder):
     """Curated anew into fewer files, the others would be removed as those of an earlier set."""
     flags = ["--output_file=c.txt@2", "--steps=length:min_words=1"]

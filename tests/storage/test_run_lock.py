@@ -87,6 +87,7 @@ class TestLeftBehind:
             write_set(tmp_path, "new")
         assert (tmp_path / "precious").read_bytes() == b"precious"
 
+    @pytest.mark.process
     def test_a_lock_that_was_copied_says_nothing(self, tmp_path, script):
         """The killed run's folder, partial files, and the file that has its final name stay."""
         folder, copy = tmp_path / "folder", tmp_path / "copy"
@@ -101,6 +102,7 @@ class TestLeftBehind:
         (folder / "m").unlink()
         assert contents(folder) == {k: v for k, v in before.items() if k != ".c.lock"}
 
+    @pytest.mark.process
     def test_a_lock_of_another_user_says_nothing(self, tmp_path, script, monkeypatch):
         folder = tmp_path / "folder"
         kill_while_renaming(script, folder)
@@ -111,6 +113,7 @@ class TestLeftBehind:
         before.pop(".a.lock")
         assert contents(folder) == before
 
+    @pytest.mark.process
     def test_what_another_host_has_begun_stays(self, tmp_path, script, monkeypatch, caplog):
         """It may be alive: a lock need not reach across hosts."""
         folder = tmp_path / "folder"
@@ -124,6 +127,7 @@ class TestLeftBehind:
         assert after["m"] == b"new" and ".a.lock" not in after
         assert "of another host" in caplog.text
 
+    @pytest.mark.process
     def test_a_folder_that_was_moved(self, tmp_path, script):
         """The hidden files in it go; those that now have its old name stay."""
         folder, moved = tmp_path / "folder", tmp_path / "moved"
@@ -135,6 +139,7 @@ class TestLeftBehind:
         assert contents(folder) == dict.fromkeys("abm", b"other")
         assert contents(moved) == {**dict.fromkeys("abm", b"third"), "work": None}
 
+    @pytest.mark.process
     def test_a_file_that_another_program_has_put_there_stays(self, tmp_path, script):
         folder = tmp_path / "folder"
         kill_while_renaming(script, folder)
@@ -144,6 +149,7 @@ class TestLeftBehind:
             write_set(folder, "new")
         assert contents(folder) == {"a": b"another", "work": None}
 
+    @pytest.mark.process
     def test_a_folder_that_is_gone(self, tmp_path, script):
         """Noted paths that lead nowhere any more are no hindrance."""
         folder = tmp_path / "folder"
@@ -203,6 +209,7 @@ class TestOverlappingSets:
             outputs.commit(paths[:-1], paths[-1:])
         assert contents(tmp_path) == dict.fromkeys("abn", b"second")
 
+    @pytest.mark.process
     def test_two_commits_do_not_mix(self, tmp_path, checkout, monkeypatch):
         """Another run that comes to its end in the midst of a commit waits until that is done."""
         monkeypatch.setenv("PYTHONPATH", str(checkout))
@@ -222,6 +229,7 @@ class TestOverlappingSets:
         assert others[0].returncode == 0
         assert contents(tmp_path) == {**dict.fromkeys("abm", b"second"), "work": None}
 
+    @pytest.mark.process
     def test_killed_at_every_change_beside_another(self, tmp_path, script):
         """A run for b,a is killed; before and after its clean-up the set a,b is whole."""
         for count in itertools.count(1):
@@ -294,6 +302,7 @@ def script(tmp_path, checkout, monkeypatch):
 class TestKilled:
     """At each change to the file system, one after the other, until the program ends by itself."""
 
+    @pytest.mark.process
     def test_by_sigkill(self, tmp_path, script, old):
         for count in itertools.count(1):
             folder = tmp_path / str(count)
@@ -316,6 +325,7 @@ class TestKilled:
             assert contents(folder) == {**dict.fromkeys("abm", b"new"), "work": None}
         assert count > 15
 
+    @pytest.mark.process
     def test_by_ctrl_c(self, tmp_path, script, old):
         for count in itertools.count(1):
             folder = tmp_path / str(count)

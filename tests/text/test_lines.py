@@ -123,6 +123,7 @@ def test_flipped_bytes_do_not_pass(tmp_path):
                 read(path)
 
 
+@pytest.mark.process
 def test_what_the_gzip_program_writes(tmp_path):
     path = tmp_path / "text.gz"
     path.write_bytes(

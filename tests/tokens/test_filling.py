@@ -142,6 +142,7 @@ def test_neither_workers_nor_blocks_change_the_store(
         assert (one / f"store.{ending}").read_bytes() == (other / f"store.{ending}").read_bytes()
 
 
+@pytest.mark.process
 def test_processes_make_the_same_store_as_threads(tmp_path, tokenizer, small_blocks):
     """The stage calls an executor and does not care which one it is."""
     contents = [b"ba\ndodo zzz\n\n" * 9, b"ki.\nba\n" * 9]

@@ -360,6 +360,7 @@ runpy.run_module("bert_data.cli.tokenize", run_name="__main__", alter_sys=True)
 
 
 @pytest.mark.slow
+@pytest.mark.process
 def test_a_killed_run_goes_on_where_it_was(config, checkout, tmp_path):
     """Killed at every third change of the file system, over and over, until it is through."""
     make_stores(

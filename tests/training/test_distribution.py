@@ -28,6 +28,7 @@ def run_program(checkout: Path, *arguments: str) -> str:
     return result.stdout
 
 
+@pytest.mark.process
 def test_two_devices_equal_one(checkout: Path, tmp_path: Path) -> None:
     program = "tests/training/mirrored_program.py"
     losses = json.loads(run_program(checkout, program, str(tmp_path)).splitlines()[-1])
@@ -87,6 +88,7 @@ def logs_of(processes: list[subprocess.Popen]) -> list[str]:
             process.kill()
 
 
+@pytest.mark.process
 def test_two_workers_print_equal_losses(checkout: Path, tmp_path: Path) -> None:
     flags = ("--num_train_steps=6", "--log_every_steps=1", "--save_checkpoints_steps=3")
     processes = start_workers(checkout, tmp_path, *flags)
@@ -101,6 +103,7 @@ def test_two_workers_print_equal_losses(checkout: Path, tmp_path: Path) -> None:
     assert "saved" in logs[0] and "saved" not in logs[1]
 
 
+@pytest.mark.process
 def test_all_workers_stop_when_one_is_asked(checkout: Path, tmp_path: Path) -> None:
     processes = start_workers(checkout, tmp_path, "--num_train_steps=99999", "--log_every_steps=20")
     not_chief = processes[1]

@@ -15,6 +15,8 @@ from bert_data.records.sidecars import manifest_path
 from tests.reader.parquet_making import write_rows
 from tests.training.tiny import VOCAB_SIZE, random_batch, tiny_config, write_records
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:

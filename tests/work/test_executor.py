@@ -17,19 +17,19 @@ from bert_data.work.executor import InProcess
 from bert_data.work.processes import Processes
 from bert_data.work.threads import Threads
 
-EXECUTORS = {
-    "in process": InProcess,
-    "one thread": functools.partial(Threads, 1),
-    "threads": functools.partial(Threads, 3),
-    "one process": functools.partial(Processes, 1),
-    "processes": functools.partial(Processes, 3),
-}
+EXECUTORS = [
+    pytest.param(InProcess, id="in process"),
+    pytest.param(functools.partial(Threads, 1), id="one thread"),
+    pytest.param(functools.partial(Threads, 3), id="threads"),
+    pytest.param(functools.partial(Processes, 1), id="one process", marks=pytest.mark.process),
+    pytest.param(functools.partial(Processes, 3), id="processes", marks=pytest.mark.process),
+]
 
 
 @pytest.fixture(scope="module", params=EXECUTORS)
 def executor(request):
     """One executor for all tests: each map leaves it as it was."""
-    with EXECUTORS[request.param]() as workers:
+    with request.param() as workers:
         yield workers
 
 
@@ -163,6 +163,7 @@ def test_count_workers():
         count_workers(-1)
 
 
+@pytest.mark.process
 def test_processes_are_imported_only_when_they_are_used(checkout):
     program = (
         "import sys; from bert_data.work import open_executor, open_threads\n"

@@ -12,6 +12,8 @@ from absl import logging
 
 from bert_data.work.processes import Processes
 
+pytestmark = pytest.mark.process
+
 
 def process_of(_: object) -> int:
     return os.getpid()

@@ -90,6 +90,7 @@ def test_passes_end_before_steps_that_need_all_documents():
     ]
 
 
+@pytest.mark.process
 def test_any_number_of_workers_writes_the_same_bytes(tmp_path, web):
     found = []
     for num_workers in (1, 2, 3):
@@ -133,6 +134,7 @@ def test_the_counts_of_all_steps(tmp_path, web):
     assert done.warnings == []
 
 
+@pytest.mark.process
 def test_a_compressed_file_is_worked_on_in_shards_of_a_bounded_size(tmp_path, web, monkeypatch):
     """It cannot be cut when it is read, but what it leaves is; the result is the same."""
     run(tmp_path, ALL)
