@@ -1,21 +1,21 @@
-"""Makes pretraining data for BERT from text: masked tokens, next sentences; TFRecord or Parquet.
+r"""Make BERT pretraining data from text: masked tokens and sentence pairs, in TFRecord or Parquet.
 
-The text has one sentence a line and a blank line between documents, or is of another format:
-wikitext, JSON Lines, Parquet, or tokens already (--input_format). The flags of Google's
-create_pretraining_data.py have their names and defaults and give its records, in its order.
+The text has one sentence per line and a blank line between documents, or another format: wikitext,
+JSON Lines, Parquet, or tokens (--input_format). The flags of Google's create_pretraining_data.py
+keep their names and defaults, and give the same records in the same order.
 
-    python create_pretraining_data.py --input_file=corpus.txt --vocab_file=vocab.txt \\
+    python create_pretraining_data.py --input_file=corpus.txt --vocab_file=vocab.txt \
         --output_file=train.tfrecord
 
     # many files in, eight shards out, Google's padded records
-    python create_pretraining_data.py --input_file='text/*.txt.gz' --vocab_file=vocab.txt \\
+    python create_pretraining_data.py --input_file='text/*.txt.gz' --vocab_file=vocab.txt \
         --output_file=data/train@8 --record_layout=reference
 
     # the same instances as rows of Parquet, for pyarrow, pandas, datasets, and for training here
-    python create_pretraining_data.py --input_file=corpus.txt --vocab_file=vocab.txt \\
+    python create_pretraining_data.py --input_file=corpus.txt --vocab_file=vocab.txt \
         --output_file=train.parquet --output_format=parquet
 
-Imported, it is Google's module by its names: `create_training_instances` and what it is made of,
+As a module it has the names of Google's: `create_training_instances` and the functions it calls,
 with Google's arguments, as defined in `bert_data.objectives.definition`.
 """
 
@@ -53,32 +53,36 @@ FLAGS = flags.FLAGS
 
 flags.DEFINE_string(
     "input_file", None,
-    "Text: files or patterns, separated by commas; .gz and .zst are read. Or one token store, "
-    "by its prefix (see python -m bert_data.cli.tokenize).",
+    "Text: files or patterns, separated by commas; .gz and .zst are decompressed. Or "
+    "a token store, by its prefix (see python -m bert_data.cli.tokenize).",
 )  # fmt: skip
 flags.DEFINE_string(
     "output_file", None,
-    "File, or a comma-separated list; path@N is N files path-00000-of-0000N. Records are dealt to "
-    "the files in turn.",
+    "File, or a comma-separated list; path@N stands for N files, path-00000-of-0000N "
+    "and so on. Records are dealt to the files in turn.",
 )  # fmt: skip
 flags.DEFINE_string(
     "vocab_file",
     None,
-    "WordPiece vocabulary, one token a line; this or --tokenizer_file is needed.",
+    "WordPiece vocabulary, one token per line. Either this or --tokenizer_file is required.",
 )
 flags.DEFINE_bool(
-    "do_lower_case", True, "Lower-case the text and drop accents: True for uncased models."
+    "do_lower_case", True, "Lower-case the text and drop accents; true for uncased models."
 )
 flags.DEFINE_bool("do_whole_word_mask", False, "Mask all pieces of a word together.")
-flags.DEFINE_integer("max_seq_length", 128, "Most tokens of an instance, 5 or more.")
-flags.DEFINE_integer("max_predictions_per_seq", 20, "Most masked tokens of an instance.")
+flags.DEFINE_integer("max_seq_length", 128, "Maximum number of tokens of an instance; 5 or more.")
+flags.DEFINE_integer(
+    "max_predictions_per_seq", 20, "Maximum number of masked tokens of an instance."
+)
 flags.DEFINE_integer("random_seed", 12345, "Seed of all random numbers.")
-flags.DEFINE_integer("dupe_factor", 10, "Passes over the text, each with other pairs and masks.")
+flags.DEFINE_integer(
+    "dupe_factor", 10, "Number of passes over the text, each with other pairs and masks."
+)
 flags.DEFINE_float("masked_lm_prob", 0.15, "Share of tokens to predict.")
 flags.DEFINE_float(
     "short_seq_prob",
     0.1,
-    "Probability of a document whose instances are shorter than max_seq_length.",
+    "Probability, per document, of instances shorter than max_seq_length.",
 )
 
 

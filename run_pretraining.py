@@ -1,10 +1,10 @@
-"""Pretrains a BERT on records, and measures it: Google's flags, and a few more.
+r"""Pretrain a BERT on records, and evaluate it, with Google's flags and some more.
 
-    python run_pretraining.py --bert_config_file=bert_config.json --input_file=data/train-* \\
+    python run_pretraining.py --bert_config_file=bert_config.json --input_file='data/train-*' \
         --output_dir=out --do_train --do_eval
 
-Started again with the same flags, it goes on from the last checkpoint in --output_dir. Ctrl-C and
-SIGTERM end it after the step that it is in, with a checkpoint and a status that is not 0.
+Run again with the same flags, it continues from the last checkpoint in --output_dir. On Ctrl-C and
+SIGTERM it finishes the current step, saves a checkpoint and ends with a non-zero status.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ flags.DEFINE_string(
 flags.DEFINE_string(
     "input_file",
     None,
-    "Records, as TFRecord or Parquet: file names or patterns, with commas.",
+    "Records, as TFRecord or Parquet: files or patterns, separated by commas.",
     required=True,
 )
 flags.DEFINE_string(
@@ -40,45 +40,57 @@ flags.DEFINE_string(
 flags.DEFINE_string(
     "init_checkpoint",
     None,
-    "Checkpoint whose weights training starts from: a released one or one of this program. It is"
-    " not looked at when --output_dir has a checkpoint.",
+    "Checkpoint with the initial weights: a released one, or one of this program. "
+    "Ignored if --output_dir has a checkpoint.",
 )
-flags.DEFINE_integer("max_seq_length", 128, "Longest sequence in the records, in tokens.")
-flags.DEFINE_integer("max_predictions_per_seq", 20, "Most masked tokens of a sequence.")
-flags.DEFINE_bool("do_train", False, "Whether to train.")
-flags.DEFINE_bool("do_eval", False, "Whether to evaluate the last checkpoint.")
-flags.DEFINE_integer("train_batch_size", 32, "Examples a training step, of all devices together.")
-flags.DEFINE_integer("eval_batch_size", 8, "Examples a step of evaluation.")
-flags.DEFINE_float("learning_rate", 5e-5, "The highest learning rate of Adam.")
-flags.DEFINE_integer("num_train_steps", 100000, "Training steps in all.")
-flags.DEFINE_integer("num_warmup_steps", 10000, "Steps in which the learning rate rises.")
-flags.DEFINE_integer("save_checkpoints_steps", 1000, "Steps between checkpoints.")
-flags.DEFINE_integer("iterations_per_loop", 1000, "Most steps in one call of TensorFlow.")
 flags.DEFINE_integer(
-    "max_eval_steps", 100, "Most steps of evaluation; it ends with the data if that is sooner."
+    "max_seq_length", 128, "Length of the longest sequence in the records, in tokens."
 )
-flags.DEFINE_bool("use_tpu", False, "Whether to train on a TPU.")
+flags.DEFINE_integer(
+    "max_predictions_per_seq", 20, "Maximum number of masked tokens of a sequence."
+)
+flags.DEFINE_bool("do_train", False, "Train.")
+flags.DEFINE_bool("do_eval", False, "Evaluate the last checkpoint.")
+flags.DEFINE_integer("train_batch_size", 32, "Examples per training step, over all devices.")
+flags.DEFINE_integer("eval_batch_size", 8, "Examples per evaluation step.")
+flags.DEFINE_float("learning_rate", 5e-5, "Peak learning rate of Adam.")
+flags.DEFINE_integer(
+    "num_train_steps", 100000, "Number of training steps, including those before a restart."
+)
+flags.DEFINE_integer(
+    "num_warmup_steps", 10000, "Number of steps in which the learning rate rises to its peak."
+)
+flags.DEFINE_integer("save_checkpoints_steps", 1000, "Number of steps between checkpoints.")
+flags.DEFINE_integer(
+    "iterations_per_loop", 1000, "Maximum number of steps in one call of TensorFlow."
+)
+flags.DEFINE_integer(
+    "max_eval_steps", 100, "Maximum number of evaluation steps; evaluation also ends with the data."
+)
+flags.DEFINE_bool("use_tpu", False, "Train on a TPU.")
 flags.DEFINE_string("tpu_name", None, "Name or grpc:// address of the Cloud TPU.")
 flags.DEFINE_string("tpu_zone", None, "Zone of the Cloud TPU; by default, this machine's.")
 flags.DEFINE_string("gcp_project", None, "Project of the Cloud TPU; by default, this machine's.")
-flags.DEFINE_string("master", None, "Address of the TPU, if --tpu_name is not given.")
-flags.DEFINE_integer("num_tpu_cores", 8, "Number of cores that the TPU has.")
+flags.DEFINE_string("master", None, "Address of the TPU, if --tpu_name is not set.")
+flags.DEFINE_integer("num_tpu_cores", 8, "Number of cores of the TPU.")
 
 flags.DEFINE_enum(
     "distribution",
     "auto",
     ["auto", "one", "mirrored", "multi_worker", "tpu"],
-    "Devices: one; all GPUs here (mirrored); those of the machines in TF_CONFIG (multi_worker); a"
-    " TPU. auto: what is there.",
+    "Devices. one: a single device. mirrored: all GPUs of this machine. multi_worker:"
+    " those of the machines in TF_CONFIG. tpu: a TPU. auto: whatever is available.",
 )
-flags.DEFINE_integer("num_cpu_devices", 1, "Divide the CPU, to try mirrored without GPUs.")
+flags.DEFINE_integer(
+    "num_cpu_devices", 1, "Number of virtual devices of the CPU, to try mirrored without GPUs."
+)
 flags.DEFINE_enum(
     "mixed_precision",
     "none",
     ["none", "bfloat16", "float16"],
-    "What products are computed in: bfloat16 for TPUs and new GPUs, float16 (the loss is scaled).",
+    "Precision of matrix products: bfloat16 for TPUs and recent GPUs; float16 with loss scaling.",
 )
-flags.DEFINE_bool("jit_compile", False, "Whether XLA compiles the training step.")
+flags.DEFINE_bool("jit_compile", False, "Compile the training step with XLA.")
 flags.DEFINE_enum(
     "batching",
     "auto",
@@ -92,51 +104,60 @@ flags.DEFINE_enum(
     " remote files, stream. For a plan, Parquet files are unpacked into the folder for temporary"
     " files (TMPDIR), to several times their size.",
 )
-flags.DEFINE_integer("pool_batches", 64, "Batches whose sequences are sorted together, in pools.")
-flags.DEFINE_integer("num_buckets", 8, "Widths in buckets, chosen for least padding.")
+flags.DEFINE_integer(
+    "pool_batches", 64, "With pools: number of batches whose sequences are sorted together."
+)
+flags.DEFINE_integer(
+    "num_buckets", 8, "With buckets: number of widths, chosen for the least padding."
+)
 flags.DEFINE_integer(
     "max_tokens_per_batch",
     None,
-    "Instead of --train_batch_size: as many rows a step as have this many tokens with padding. Not"
-    " for stream.",
+    "Bound batches by tokens, padding included, instead of --train_batch_size. Not for stream.",
 )
 flags.DEFINE_string(
     "batch_width",
     None,
-    "How wide a batch is: batch (its longest sequence; in buckets, the next of --num_buckets), max"
-    " (--max_seq_length), or ascending widths, as 64,96,128; packed takes one, at least"
-    " --max_seq_length. XLA and TPUs compile once a width; there the default is max for stream and"
-    " plain, elsewhere batch.",
+    "Width of a batch. batch: its longest sequence (with buckets, the next of "
+    "--num_buckets widths). max: --max_seq_length. Or ascending widths, such as "
+    "64,96,128; packed takes one, at least --max_seq_length. XLA and TPUs compile "
+    "once per width, so there the default is max for stream and plain; elsewhere it "
+    "is batch.",
 )
-flags.DEFINE_string("vocab_file", None, "If given, the records must have been made with it.")
-flags.DEFINE_string("tokenizer_file", None, "The same as a tokenizer.json.")
+flags.DEFINE_string("vocab_file", None, "Check that the records were made with this vocabulary.")
+flags.DEFINE_string("tokenizer_file", None, "The same for a tokenizer.json.")
 flags.DEFINE_bool(
     "dynamic_masking",
     False,
-    "Whether to choose the tokens to predict anew in each epoch, whatever the records' own choice"
-    " is, if there is any: so one copy of the text on disk does (--dupe_factor=1, and perhaps"
-    " --max_predictions_per_seq=0). Needs --vocab_file or --tokenizer_file, and local files that"
-    " are Parquet or not compressed. Evaluation has the same choice each time.",
+    "Choose new tokens to predict in each epoch, whatever the records predict, so "
+    "that one copy of the text on disk is enough (--dupe_factor=1, perhaps with "
+    "--max_predictions_per_seq=0). Needs --vocab_file or --tokenizer_file, and local "
+    "files that are Parquet or not compressed. Evaluation makes the same choice each "
+    "time.",
 )
 flags.DEFINE_float("masked_lm_prob", 0.15, "With --dynamic_masking: share of tokens to predict.")
 flags.DEFINE_bool(
     "do_whole_word_mask",
     False,
-    "With --dynamic_masking: whether all pieces of a word are masked together.",
+    "With --dynamic_masking: mask all pieces of a word together.",
 )
-flags.DEFINE_string("eval_input_file", None, "Records for --do_eval; by default, --input_file.")
-flags.DEFINE_bool("skip_corrupt", False, "Whether to leave out damaged records, with a warning.")
-flags.DEFINE_integer("random_seed", 12345, "Of first weights, dropout and the order of records.")
-flags.DEFINE_integer("keep_checkpoints", 5, "How many checkpoints to keep.")
-flags.DEFINE_integer("log_every_steps", 100, "Steps between two lines about the training.")
+flags.DEFINE_string(
+    "eval_input_file", None, "Records for --do_eval; by default, those of --input_file."
+)
+flags.DEFINE_bool("skip_corrupt", False, "Skip damaged records with a warning.")
+flags.DEFINE_integer(
+    "random_seed", 12345, "Seed of initial weights, dropout and the order of records."
+)
+flags.DEFINE_integer("keep_checkpoints", 5, "Number of checkpoints to keep.")
+flags.DEFINE_integer("log_every_steps", 100, "Number of steps between two lines of the log.")
 
 
 def main(_: Sequence[str]) -> None:
     """Trains and evaluates as the flags say."""
     if not (FLAGS.do_train or FLAGS.do_eval):
-        raise ValueError("nothing to do: give --do_train, --do_eval or both")
+        raise ValueError("nothing to do: set --do_train, --do_eval or both")
     if FLAGS.vocab_file and FLAGS.tokenizer_file:
-        raise ValueError("--vocab_file and --tokenizer_file are both given; one is allowed")
+        raise ValueError("--vocab_file and --tokenizer_file are both set; choose one")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow's remarks about itself
     from bert_data import training
 

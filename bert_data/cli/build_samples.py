@@ -1,14 +1,14 @@
-r"""Makes GPT samples, or a blend of them, from token stores of documents.
+r"""Build GPT samples, or a blend of them, from document-level token stores.
 
     python -m bert_data.cli.build_samples --input=web,books --weights=0.7,0.3 \
         --num_samples=100000,1000 --split=99,1 --seq_length=1024 --cache_dir=index
 
-Documents are shuffled, joined and cut into samples of seq_length tokens; a blend takes samples of
+Documents are shuffled, joined and cut into samples of seq_length tokens; a blend draws samples from
 the stores by weight. Order and arrays are Megatron-LM's. --cache_dir keeps the indices, which
-training (bert_data.reader.samples) then loads in no time; --output_file writes the samples
-themselves, for other programs. The summary tells how often each store is gone through.
+training (bert_data.reader.samples) then loads at once; --output_file writes the samples themselves,
+for other programs. The summary says how often each store is read.
 
-Before anything is tokenized, sizes can be tried:
+Before anything is tokenized, a blend can be tried by sizes alone:
 
     python -m bert_data.cli.build_samples --input=A,B,C --samples_per_epoch=100,50,400 \
         --weights=0.3,0.2,0.5 --num_samples=1000
@@ -33,67 +33,75 @@ Number = TypeVar("Number", int, float)
 flags.DEFINE_string(
     "input",
     None,
-    "Token stores, comma-separated: their paths without .bin and .idx. One sequence a document.",
+    "Token stores, separated by commas: their paths without .bin and .idx. Each "
+    "sequence must be a document.",
     required=True,
 )
 flags.DEFINE_string(
     "weights",
     None,
-    "Weight of each store in the blend, comma-separated, of any sum. Without them, all samples of "
-    "all stores come once (or --epochs times), well mixed.",
+    "Weight of each store in the blend, separated by commas, with any sum. Without "
+    "weights, every sample of every store comes once (or --epochs times), well mixed.",
 )
 flags.DEFINE_string(
     "num_samples",
     None,
-    "Samples of train, valid and test, such as 100000,1000; 0 or left out: that split is not made. "
-    "As many epochs as needed are used. Default: --epochs of every split.",
+    "Number of samples for train, valid and test, such as 100000,1000; a split with 0"
+    " or without a number is not made. Stores are repeated for as many epochs as "
+    "necessary. Default: --epochs of every split.",
 )
-flags.DEFINE_integer("epochs", None, "Passes over each store, where --num_samples is not given: 1.")
-flags.DEFINE_integer("seq_length", 1024, "Tokens of a sample.")
-flags.DEFINE_integer("seed", 1234, "Seed of the order of documents and samples.")
+flags.DEFINE_integer(
+    "epochs", None, "Passes over each store if --num_samples is not set; 1 by default."
+)
+flags.DEFINE_integer("seq_length", 1024, "Tokens per sample.")
+flags.DEFINE_integer("seed", 1234, "Seed for the order of documents and samples.")
 flags.DEFINE_string(
     "split", "1", "Shares of the documents for train, valid and test, such as 969,30,1."
 )
-flags.DEFINE_string("cache_dir", None, "Folder where the indices are kept.")
+flags.DEFINE_string("cache_dir", None, "Folder that keeps the indices.")
 flags.DEFINE_string(
     "output_file",
     None,
-    "Where the samples themselves go; path@N is N shards. With several splits it holds {split}, "
-    "such as 'data/{split}.parquet@4'.",
+    "File for the samples themselves; path@N stands for N shards. With several splits"
+    " it must contain {split}, such as 'data/{split}.parquet@4'.",
 )
-flags.DEFINE_enum("output_format", features.TFRECORD, features.OUTPUT_FORMATS, "Of --output_file.")
-flags.DEFINE_bool("overwrite", False, "Replace output files that exist.")
+flags.DEFINE_enum(
+    "output_format", features.TFRECORD, features.OUTPUT_FORMATS, "Format of --output_file."
+)
+flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
 flags.DEFINE_integer("num_workers", 0, "Threads that write samples; 0 is all cores.")
 flags.DEFINE_integer(
     "eod_id",
     None,
-    "Id of the token that ends documents, for the three that follow. Default: that of "
-    "PREFIX.store.json, which tokenize --append_eod leaves beside each store.",
+    "Id of the end-of-document token, for the three flags that follow. Default: from "
+    "PREFIX.store.json, which tokenize --append_eod writes beside each store.",
 )
 flags.DEFINE_bool(
     "reset_position_ids", False, "Count positions from 0 after each end of a document."
 )
-flags.DEFINE_bool("reset_attention_mask", False, "Let positions see their own document only.")
-flags.DEFINE_bool("eod_mask_loss", False, "Do not predict what follows the end of a document.")
+flags.DEFINE_bool("reset_attention_mask", False, "Let positions attend to their own document only.")
+flags.DEFINE_bool("eod_mask_loss", False, "Do not predict the token after the end of a document.")
 flags.DEFINE_bool(
-    "add_extra_token_to_sequence", True, "Draw one token more, which labels the last position."
+    "add_extra_token_to_sequence",
+    True,
+    "Draw one more token per sample, the label of the last position.",
 )
 flags.DEFINE_bool(
     "drop_last_partial_validation_sequence",
     True,
-    "Leave tokens at the end of the valid split that do not fill a sample out, instead of padding.",
+    "Drop the last tokens of the valid split if they do not fill a sample, instead of padding.",
 )
 flags.DEFINE_float(
     "max_repeats",
     4,
-    "Warn where a store is gone through more often. Up to four times costs little (Muennighoff et "
-    "al. 2023, Scaling Data-Constrained Language Models).",
+    "Warn about stores that are read more often. Up to four times costs little "
+    "(Muennighoff et al. 2023, Scaling Data-Constrained Language Models).",
 )
 flags.DEFINE_string(
     "samples_per_epoch",
     None,
-    "Only try: samples that one pass over each store would give. No store is read, nothing is "
-    "written; needs --weights and --num_samples.",
+    "Try a blend by sizes alone: the number of samples that one pass over each store "
+    "gives. Reads no store and writes nothing; needs --weights and --num_samples.",
 )
 
 

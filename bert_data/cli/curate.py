@@ -54,8 +54,9 @@ _PACKAGES = ("yaml", "xxhash", "pydivsufsort")  # needed by any pipeline; others
 flags.DEFINE_multi_string(
     "input_file",
     [],
-    "Files or patterns, separated by commas. NAME= before one begins a data set of that name; those"
-    " without are one data set. The one that comes first has the highest priority.",
+    "Files or patterns, separated by commas. NAME= before one begins a data set of "
+    "that name; all without a name form one data set. The first data set has the "
+    "highest priority.",
 )
 TEXT = text_flags.define_text_flags(
     on_error="skip",
@@ -65,70 +66,73 @@ TEXT = text_flags.define_text_flags(
 )
 flags.adopt_module_key_flags(text_flags)  # --help tells of them
 flags.DEFINE_string(
-    "id_field", None, "Field of the rows that names documents; by default file and row do."
+    "id_field", None, "Field of the rows that identifies documents; by default, file and row do."
 )
 flags.DEFINE_string("pipeline", None, "A YAML file with inputs, steps and output.")
 flags.DEFINE_string(
     "preset",
     None,
-    "Steps as they were published: c4, gopher, fineweb, refinedweb or wikipedia; those of --steps"
-    " come behind them.",
+    "Published steps: c4, gopher, fineweb, refinedweb or wikipedia; the steps of "
+    "--steps follow them.",
 )
 flags.DEFINE_multi_string(
     "steps",
     [],
-    "A step: NAME or NAME:PARAMETER=VALUE,PARAMETER=[VALUE,VALUE]. Give the flag several times, or"
-    " several steps with spaces between them.",
+    "A step: NAME or NAME:PARAMETER=VALUE,PARAMETER=[VALUE,VALUE]. Repeat the flag, "
+    "or separate several steps by spaces.",
 )
 flags.DEFINE_string(
     "output_file",
     None,
-    "Files to write: names separated by commas, or path@N for N files. Endings stay at the end:"
-    " corpus.jsonl.gz@2 is corpus-00000-of-00002.jsonl.gz and so on. Documents keep their order.",
+    "Files to write: names separated by commas, or path@N for N files. The ending "
+    "stays at the end: corpus.jsonl.gz@2 stands for corpus-00000-of-00002.jsonl.gz "
+    "and so on. Documents keep their order.",
 )
 flags.DEFINE_enum(
     "output_format",
     "auto",
     ["auto", "lines", "jsonl", "parquet"],
-    "lines: the lines of a document and an empty one behind it, for create_pretraining_data.py."
-    " jsonl, parquet: id, source, text and all other fields. auto: by the ending, else lines. .gz"
-    " and .zst are compressed.",
+    "lines: the lines of a document followed by an empty one, for "
+    "create_pretraining_data.py. jsonl, parquet: id, source, text and all other "
+    "fields. auto: by the ending, or else lines. .gz and .zst are compressed.",
 )
-flags.DEFINE_bool("split_sentences", False, "Write a sentence a line, by the rules of --language.")
-flags.DEFINE_bool("overwrite", False, "Replace files that exist.")
+flags.DEFINE_bool(
+    "split_sentences", False, "Write one sentence per line, by the rules of --language."
+)
+flags.DEFINE_bool("overwrite", False, "Replace existing files.")
 flags.DEFINE_enum(
     "ledger",
     "rejected",
     ["rejected", "all"],
-    "Whose measures the ledger holds: those of rejected documents, or those of kept ones, too.",
+    "Which documents' measures the ledger holds: rejected ones, or all.",
 )
-flags.DEFINE_string("report", None, "Write a report in HTML to this file.")
+flags.DEFINE_string("report", None, "Write an HTML report to this file.")
 flags.DEFINE_multi_string(
     "what_if",
     [],
-    "STEP.RULE=VALUE, or RULE=VALUE of a rule that one step has: instead of a run, look into the"
-    " ledger of an earlier one for how many documents would pass the step with another threshold."
-    " Tightening one needs --ledger=all.",
+    "STEP.RULE=VALUE, or RULE=VALUE if only one step has the rule: instead of a run, "
+    "count from an earlier run's ledger how many documents would pass the step with "
+    "another threshold. Tightening a threshold needs --ledger=all.",
 )
 flags.DEFINE_string(
     "ledger_file", None, "With --what_if: the ledger, if it is not that of --output_file."
 )
 flags.DEFINE_bool("list_steps", False, "List the steps and presets.")
-flags.DEFINE_string("explain", None, "Tell of a step: what it does, its parameters, examples.")
+flags.DEFINE_string("explain", None, "Describe a step: what it does, its parameters, examples.")
 flags.DEFINE_bool(
     "count_words",
     True,
-    "Count the words at each step; steps that need words have split them anyway.",
+    "Count the words after each step; steps that need words have split them anyway.",
 )
 flags.DEFINE_string(
-    "vocab_file", None, "A WordPiece vocabulary: count tokens at each step, too (slower)."
+    "vocab_file", None, "A WordPiece vocabulary: also count tokens after each step (slower)."
 )
 flags.DEFINE_bool("do_lower_case", True, "With --vocab_file: lower-case the text.")
 flags.DEFINE_integer(
     "max_document_bytes",
     10_000_000,
-    "Reject longer texts when they are read; longer rows than four times that are not even held in"
-    " memory.",
+    "Reject longer texts when they are read; rows of more than four times this size "
+    "are not even held in memory.",
 )
 flags.DEFINE_integer(
     "num_workers",
@@ -148,8 +152,8 @@ flags.DEFINE_float(
 flags.DEFINE_string(
     "work_dir",
     None,
-    "Folder for unfinished work, up to about the size of the texts (LZ4); by default a hidden one"
-    " beside the output.",
+    "Folder for unfinished work, up to about the size of the texts (LZ4); by default "
+    "a hidden one beside the output.",
 )
 
 
@@ -203,7 +207,7 @@ def _pipeline() -> "Pipeline":
     given = PipelineFile()
     if FLAGS.pipeline:
         if FLAGS.preset or FLAGS.steps:
-            raise ValueError("--pipeline has the steps; --preset and --steps go without it")
+            raise ValueError("--pipeline already defines the steps; drop --preset and --steps")
         given = read_pipeline_file(FLAGS.pipeline, text, FLAGS.id_field)
     data_sets = given.data_sets
     if FLAGS.input_file:

@@ -1,4 +1,4 @@
-"""Runs a command: absl's flags and logging, errors of the user and of the data in one line."""
+"""Run a command: absl's flags and logging, and one line for errors of the user or the data."""
 
 import re
 import signal

@@ -1,14 +1,14 @@
-r"""Writes SavedModels with the interfaces of TF Hub: text preprocessing, and a BERT encoder.
+r"""Write SavedModels with the interfaces of TF Hub: text preprocessing, and a BERT encoder.
 
     python -m bert_data.cli.export_hub --vocab_file=vocab.txt --init_checkpoint=model \
         --output_dir=hub
 
-writes hub/preprocess (as bert_en_uncased_preprocess: strings to input_word_ids, input_mask,
+writes hub/preprocess (like bert_en_uncased_preprocess: strings to input_word_ids, input_mask,
 input_type_ids; tokenize, bert_pack_inputs) and hub/encoder (pooled_output, sequence_output,
 encoder_outputs; trainable). --init_checkpoint is the --output_dir of run_pretraining.py, or the
-prefix of a checkpoint, also a released one. Both load with hub.load and hub.KerasLayer, and in
-models of Keras 3 with bert_data.hub.PreprocessingLayer and EncoderLayer. With --vocab_file alone
-only preprocessing is written, with --init_checkpoint alone only the encoder.
+prefix of a checkpoint, including released ones. Both load with hub.load and hub.KerasLayer, and in
+Keras 3 models with bert_data.hub.PreprocessingLayer and EncoderLayer. With --vocab_file alone only
+preprocessing is written, with --init_checkpoint alone only the encoder.
 """
 
 import os
@@ -21,13 +21,13 @@ from bert_data.cli import entry
 FLAGS = flags.FLAGS
 
 flags.DEFINE_string(
-    "vocab_file", None, "Vocabulary, one token a line: the one that the model was trained with."
+    "vocab_file", None, "Vocabulary, one token per line: the one that the model was trained with."
 )
 flags.DEFINE_string(
     "tokenizer_file",
     None,
-    "In place of --vocab_file: a tokenizer.json of WordPiece with BERT's rules, which says itself"
-    " whether text is lower-cased.",
+    "Instead of --vocab_file: a tokenizer.json of WordPiece with BERT's rules, which "
+    "itself says whether text is lower-cased.",
 )
 flags.DEFINE_string(
     "bert_config_file",
@@ -37,32 +37,32 @@ flags.DEFINE_string(
 flags.DEFINE_string(
     "init_checkpoint",
     None,
-    "The weights: folder of a training run, for its last checkpoint, or prefix of a checkpoint"
-    " (.../bert_model.ckpt).",
+    "The weights: the folder of a training run, which stands for its last checkpoint,"
+    " or the prefix of a checkpoint (.../bert_model.ckpt).",
 )
-flags.DEFINE_string("output_dir", None, "Folder that preprocess/ and encoder/ go to.")
+flags.DEFINE_string("output_dir", None, "Folder for preprocess/ and encoder/.")
 flags.DEFINE_bool(
-    "do_lower_case", True, "Lower the text and drop its accents, as the model was trained."
+    "do_lower_case", True, "Lower-case the text and drop accents, as for the model's training data."
 )
 flags.DEFINE_integer(
-    "seq_length", 128, "Width of rows where none is asked for: bert_pack_inputs takes another one."
+    "seq_length", 128, "Default width of rows; bert_pack_inputs can choose another."
 )
 flags.DEFINE_enum(
     "tokenizer",
     "exact",
     ["exact", "fast"],
-    "How the graph makes ids. exact: those of tokenization.py for every text. fast: twice as"
-    " fast, but other ids for some 7,500 code points of Unicode and for words that end in a capital"
-    " sigma.",
+    "How the graph makes ids. exact: those of tokenization.py for every text. fast: "
+    "twice as fast, but with other ids for some 7,500 code points and for words that "
+    "end in a capital sigma.",
 )
-flags.DEFINE_bool("overwrite", False, "Replace folders that exist.")
+flags.DEFINE_bool("overwrite", False, "Replace existing folders.")
 
 
 def main(argv: Sequence[str]) -> None:
     """Flags to SavedModels."""
     del argv  # entry.run refuses what is not a flag
     if not FLAGS.output_dir:
-        raise ValueError("--output_dir is missing: name the folder that the SavedModels go to")
+        raise ValueError("--output_dir is missing: name the folder for the SavedModels")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow's remarks about itself
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data import hub

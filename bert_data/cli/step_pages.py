@@ -1,4 +1,4 @@
-"""What --list_steps and --explain print: the steps, their parameters, examples."""
+"""The output of --list_steps and --explain: the steps, their parameters, examples."""
 
 import dataclasses
 import inspect

@@ -1,4 +1,4 @@
-"""What the tokenize command says when it is done, for people."""
+"""The summary of the tokenize command."""
 
 from collections.abc import Iterator, Sequence
 

@@ -32,20 +32,23 @@ def define_text_flags(
         "input_format",
         AUTO,
         formats,
-        "lines: a sentence a line, a blank line between documents. wikitext: the same, and lines"
-        " that begin with = are headings, which end a document and are no text. jsonl, parquet:"
-        " rows that are documents. html, warc: pages with tags, which only curate takes (its step"
-        " extract makes text of them). auto: by the ending; all that is not .jsonl, .ndjson,"
-        " .parquet, .html, .htm, .xhtml, .warc or .wet is lines.",
+        "lines: one sentence per line, a blank line between documents. wikitext: "
+        "likewise, but lines that begin with = are headings, which end a document and"
+        " are skipped. jsonl, parquet: one document per row. html, warc: web pages, "
+        "for curate only (its step extract turns them into text). auto: by the "
+        "ending; files other than .jsonl, .ndjson, .parquet, .html, .htm, .xhtml, "
+        ".warc and .wet are lines.",
     )
     text_field = flags.DEFINE_string(
         "text_field",
         "text",
-        "jsonl, parquet: key or column of the text, which is split into sentences where those are"
-        " wanted; or of a list of its sentences.",
+        "jsonl, parquet: key or column of the text, which is split into sentences "
+        "where they are needed, or of a list of sentences.",
     )
     language = flags.DEFINE_string(
-        "language", "en", "jsonl, parquet: language by whose rules sentences are split: en, zh, de."
+        "language",
+        "en",
+        "jsonl, parquet: language whose rules split sentences, such as en, zh or de.",
     )
     on_error_flag = flags.DEFINE_enum(
         "on_error",
@@ -58,8 +61,8 @@ def define_text_flags(
         "encoding_errors",
         encoding_errors,
         ENCODING_ERRORS,
-        "What becomes of bytes that are not UTF-8: an error with the line, or they are counted and"
-        " go.",
+        "What to do with bytes that are not UTF-8: strict: an error that names the "
+        "line; replace, ignore: replace or drop and count them.",
     )
 
     def text_config() -> TextConfig:

@@ -29,16 +29,18 @@ FLAGS = flags.FLAGS
 _PROCESS_MB = 250  # of memory, for one that makes a partition
 
 flags.DEFINE_string(
-    "input_file", None, "Text: files or patterns, separated by commas; .gz and .zst are read."
+    "input_file",
+    None,
+    "Text: files or patterns, separated by commas; .gz and .zst are decompressed.",
 )
 TEXT = text_flags.define_text_flags()
 flags.adopt_module_key_flags(text_flags)  # --help tells of them
-flags.DEFINE_string("vocab_file", None, "WordPiece vocabulary, one token a line.")
+flags.DEFINE_string("vocab_file", None, "WordPiece vocabulary, one token per line.")
 flags.DEFINE_string(
     "tokenizer_file",
     None,
-    "A tokenizer.json in place of a vocabulary: WordPiece with BERT's rules as fast as that, others"
-    " (BPE, Unigram) by the tokenizers library.",
+    "A tokenizer.json instead of a vocabulary: WordPiece with BERT's rules is as "
+    "fast; others (BPE, Unigram) run in the tokenizers library.",
 )
 flags.DEFINE_bool("do_lower_case", True, "With --vocab_file: lower-case the text and drop accents.")
 flags.DEFINE_enum(
@@ -47,38 +49,39 @@ flags.DEFINE_enum(
     LEVELS,
     "What a sequence of the store is: document for GPT, sentence for BERT.",
 )
-flags.DEFINE_bool("append_eod", False, "End each document with a token that says so.")
+flags.DEFINE_bool("append_eod", False, "End each document with an end-of-document token.")
 flags.DEFINE_string(
     "eod_token",
     None,
-    "That token; by default the one of the usual names that the vocabulary has (<|endoftext|>, </s>"
-    " and the like), and none with a warning if there is none.",
+    "The end-of-document token; by default the vocabulary's token with one of the "
+    "usual names (<|endoftext|>, </s> and the like). If it has none, a warning says "
+    "so and none is appended.",
 )
 flags.DEFINE_enum(
     "dtype_rule",
     "curator",
     ["curator", "megatron"],
-    "When ids are uint16 instead of int32. curator: up to 65,536 tokens. megatron: fewer than"
-    " 65,500.",
+    "When ids are uint16 instead of int32. curator: up to 65,536 tokens. megatron: "
+    "fewer than 65,500.",
 )
 flags.DEFINE_enum(
     "empty_documents",
     "megatron",
     ["megatron", "curator"],
-    "What documents without a token become (jsonl, parquet; lines have none). megatron: no"
-    " sequence, the boundary is repeated. curator: a sequence of length 0, or of the one token of"
-    " --append_eod.",
+    "How to store documents without tokens (jsonl, parquet; lines have none). "
+    "megatron: no sequence; the boundary is repeated. curator: a sequence of length "
+    "0, or of one token with --append_eod.",
 )
 flags.DEFINE_string("output_prefix", None, "The store is PREFIX.bin and PREFIX.idx.")
 flags.DEFINE_enum(
     "names",
     "prefix",
     ["prefix", "curator"],
-    "How a store is called: by --output_prefix, or as NeMo Curator does it: in --output_dir, by a"
-    " hash of the names of the input files and --task_id.",
+    "How to name a store: by --output_prefix, or as NeMo Curator does: in "
+    "--output_dir, by a hash of the input file names and --task_id.",
 )
-flags.DEFINE_string("output_dir", None, "Folder of the stores, with --names=curator.")
-flags.DEFINE_string("task_id", "0", "With --names=curator: of the writer's task.")
+flags.DEFINE_string("output_dir", None, "With --names=curator: folder of the stores.")
+flags.DEFINE_string("task_id", "0", "With --names=curator: id of the writer's task.")
 flags.DEFINE_integer(
     "partitions",
     1,
@@ -96,15 +99,15 @@ flags.DEFINE_integer(
 flags.DEFINE_integer(
     "max_memory_mb", 1000, "Memory to use, in MB, 300 or more; it limits the number of workers."
 )
-flags.DEFINE_bool("overwrite", False, "Replace stores that exist.")
+flags.DEFINE_bool("overwrite", False, "Replace existing stores.")
 flags.DEFINE_list(
     "merge",
     None,
-    "Instead of reading text: join these stores, by their prefixes (PREFIX@N for N partitions), to"
-    " one with --output_prefix.",
+    "Instead of reading text: join these stores, given by prefix (PREFIX@N for N "
+    "partitions), into one with --output_prefix.",
 )
 flags.DEFINE_string(
-    "verify", None, "Instead of reading text: read all of the store of this prefix and check it."
+    "verify", None, "Instead of reading text: read and check the whole store with this prefix."
 )
 
 

@@ -1,13 +1,13 @@
-r"""Makes a WordPiece vocabulary from text: vocab.txt, and the same as a tokenizer.json.
+r"""Train a WordPiece vocabulary on text: vocab.txt, and the same vocabulary as a tokenizer.json.
 
     python -m bert_data.cli.train_vocab --input_file='text/*.txt' --vocab_size=8000 \
         --output_file=vocab.txt
 
-The text is of any format that create_pretraining_data.py reads. The file has one token a line, its
-id is the number of the line from 0: [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4, then single
-characters, then ever longer pieces. tokenizer.json is for the `tokenizers` library
-and for --tokenizer_file. Give the same --do_lower_case to create_pretraining_data.py.
-The same text and flags give the same files on every machine.
+The text may have any format that create_pretraining_data.py reads. The file has one token per line,
+and its id is the line number from 0: [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4, then single
+characters, then longer and longer pieces. tokenizer.json is for the `tokenizers` library and for
+--tokenizer_file. Set the same --do_lower_case for create_pretraining_data.py. The same text and
+flags give the same files on every machine.
 """
 
 import os
@@ -20,34 +20,38 @@ from bert_data.cli import entry, text_flags
 FLAGS = flags.FLAGS
 
 flags.DEFINE_string(
-    "input_file", None, "Text files: names or globs, comma-separated; .gz and .zst are read."
+    "input_file",
+    None,
+    "Text: files or patterns, separated by commas; .gz and .zst are decompressed.",
 )
 flags.DEFINE_integer(
     "vocab_size",
     30_000,
-    "Number of tokens, [PAD], [UNK], [CLS], [SEP], [MASK] and single characters included. 30,000 is"
-    " usual for a language; a few thousand do for a few MB of text.",
+    "Number of tokens, including [PAD], [UNK], [CLS], [SEP], [MASK] and single "
+    "characters. 30,000 is usual for a language; a few thousand are enough for a few "
+    "MB of text.",
 )
-flags.DEFINE_string("output_file", "vocab.txt", "Where the vocabulary goes, one token a line.")
+flags.DEFINE_string("output_file", "vocab.txt", "File for the vocabulary, one token per line.")
 flags.DEFINE_string(
     "tokenizer_output_file",
     None,
-    "Where the tokenizer.json goes; by default beside the vocabulary: tokenizer.json beside"
-    " vocab.txt, en.tokenizer.json beside en.txt.",
+    "File for the tokenizer.json; by default beside the vocabulary: tokenizer.json "
+    "beside vocab.txt, en.tokenizer.json beside en.txt.",
 )
-flags.DEFINE_bool("do_lower_case", True, "Lower the text and drop its accents.")
+flags.DEFINE_bool("do_lower_case", True, "Lower-case the text and drop accents.")
 flags.DEFINE_integer(
-    "min_frequency", 2, "Merge two pieces only if they stand together at least so often."
+    "min_frequency", 2, "Merge two pieces only if they occur together at least this often."
 )
 flags.DEFINE_integer(
     "max_characters",
     1000,
-    "Keep so many different characters, the most frequent; a word with any other one will be [UNK]."
-    " Chinese or a mixture of scripts needs some thousands.",
+    "Number of distinct characters to keep, the most frequent ones; words with any "
+    "other character become [UNK]. Chinese or a mixture of scripts needs several "
+    "thousand.",
 )
 TEXT = text_flags.define_text_flags()
 flags.adopt_module_key_flags(text_flags)  # --help tells of them
-flags.DEFINE_bool("overwrite", False, "Replace output files that exist.")
+flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
 
 
 def main(argv: Sequence[str]) -> None:
@@ -58,7 +62,7 @@ def main(argv: Sequence[str]) -> None:
     from bert_data.tokens import vocabulary_training
 
     if not FLAGS.input_file:
-        raise ValueError("--input_file is missing: name the text to learn from")
+        raise ValueError("--input_file is missing: name the text to train on")
     path = FLAGS.output_file
     json_path = FLAGS.tokenizer_output_file or _beside(path)
     inputs = storage.expand_inputs(FLAGS.input_file)

@@ -100,7 +100,7 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
     skipped: list[str] = []
     counts, num_lines = _count_characters(config, normalizer, skipped)
     if not counts:
-        raise ValueError(f"no words in {', '.join(config.input_files[:3])}: nothing to learn from")
+        raise ValueError(f"no words in {', '.join(config.input_files[:3])}: nothing to train on")
     kept = sorted(counts, key=lambda character: (-counts[character], character))
     kept = kept[: config.max_characters]
 

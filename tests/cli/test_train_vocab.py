@@ -90,7 +90,7 @@ def test_keeps_an_existing_file(checkout: Path, small_text: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        ((), "--input_file is missing: name the text to learn from"),
+        ((), "--input_file is missing: name the text to train on"),
         (("--input_file=no/such*.txt",), "no file matches 'no/such*.txt'"),
         (("--input_file=README.md", "--vocab_size=4"), "vocab_size is 4; it must be more than"),
     ],

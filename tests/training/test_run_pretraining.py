@@ -226,9 +226,9 @@ def test_other_records_of_the_same_name_are_read_from_their_beginning(
         (["--do_train", "--max_seq_length=8"], "max_seq_length is 8, but"),
         (["--do_eval"], "there is no checkpoint '{output}'"),
         (["--do_train", "--input_file={data}/none*"], "no file matches '{data}/none*'"),
-        ([], "nothing to do: give --do_train, --do_eval or both"),
+        ([], "nothing to do: set --do_train, --do_eval or both"),
         (["--do_train", "--vocab_file=v", "--tokenizer_file=t"],
-         "--vocab_file and --tokenizer_file are both given; one is allowed"),
+         "--vocab_file and --tokenizer_file are both set; choose one"),
     ],
 )  # fmt: skip
 def test_one_sentence_and_a_status(
