@@ -1,0 +1,70 @@
+"""Google's records in Google's order, by kernels and by the definition, for texts by formula."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from absl.testing import flagsaver
+
+import create_pretraining_data
+from bert_data import features
+from bert_data.objectives.making import InstanceConfig
+from bert_data.records.dataset import DatasetConfig, create_dataset
+from tests.goldens.reading import digest_of_records, load_goldens, write_text, write_vocabulary
+from tokenization import FullTokenizer
+
+CASES = load_goldens("create_pretraining_data.json")["cases"]
+
+
+@pytest.fixture(params=CASES)
+def case(request, tmp_path) -> dict[str, Any]:
+    golden = CASES[request.param]
+    flags = dict(golden["flags"])
+    return {
+        "texts": [write_text(tmp_path, name) for name in golden["texts"]],
+        "vocabulary": write_vocabulary(tmp_path, golden["vocabulary"]),
+        "do_lower_case": flags.pop("do_lower_case", True),
+        "config": InstanceConfig(**flags),
+        "outputs": [str(tmp_path / f"out{i}") for i in range(len(golden["records"]))],
+        "records": golden["records"],
+    }
+
+
+def digests(paths: list[str]) -> list[Any]:
+    return [digest_of_records(Path(path).read_bytes()) for path in paths]
+
+
+def test_create_dataset_makes_them(case):
+    create_dataset(
+        DatasetConfig(
+            input_file=",".join(case["texts"]),
+            output_file=",".join(case["outputs"]),
+            vocab_file=case["vocabulary"],
+            do_lower_case=case["do_lower_case"],
+            instances=case["config"],
+            record_layout=features.REFERENCE,
+            num_workers=2,
+        )
+    )
+    assert digests(case["outputs"]) == case["records"]
+
+
+def test_the_definition_makes_them(case):
+    config = case["config"]
+    tokenizer = FullTokenizer(case["vocabulary"], case["do_lower_case"])
+    with flagsaver.flagsaver(do_whole_word_mask=config.do_whole_word_mask):
+        instances = create_pretraining_data.create_training_instances(
+            case["texts"],
+            tokenizer,
+            config.max_seq_length,
+            config.dupe_factor,
+            config.short_seq_prob,
+            config.masked_lm_prob,
+            config.max_predictions_per_seq,
+            random.Random(config.random_seed),
+        )
+    create_pretraining_data.write_instance_to_example_files(
+        instances, tokenizer, config.max_seq_length, config.max_predictions_per_seq, case["outputs"]
+    )
+    assert digests(case["outputs"]) == case["records"]
