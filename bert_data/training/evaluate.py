@@ -13,8 +13,9 @@ from absl import logging
 from bert_data import features as names
 from bert_data.reader import explain
 from bert_data.training.losses import cross_entropy, example_weights
-from bert_data.training.model import MASKED_LM, NEXT_SENTENCE, Features, PretrainingModel
+from bert_data.training.model import MASKED_LM, Features, PretrainingModel
 from bert_data.training.report import TensorBoard
+from bert_data.training.steps import segment_answers
 from bert_data.training.whole_files import write_whole
 
 _RESULTS = "eval_results.txt"
@@ -28,8 +29,8 @@ def evaluate(model: PretrainingModel, batches: Iterable[Features]) -> dict[str, 
       batches: dicts of Google's feature names; they end.
 
     Returns:
-      masked_lm_accuracy, masked_lm_loss, next_sentence_accuracy, next_sentence_loss; and loss, the
-      mean over batches of what training would minimize.
+      masked_lm_accuracy, masked_lm_loss; the same two of next_sentence or sentence_order, if the
+      model judges segments; and loss, the mean over batches of what training would minimize.
 
     Raises:
       ValueError: there is no batch, or the reader refuses one.
@@ -47,45 +48,43 @@ def evaluate(model: PretrainingModel, batches: Iterable[Features]) -> dict[str, 
         raise explained from None
     if not rows:
         raise ValueError("there is not one batch of data to evaluate on")
-    return metrics(np.array(rows, np.float64))
+    return metrics(np.array(rows, np.float64), model.sentence_task)
 
 
 def batch_sums(model: PretrainingModel, batch: Features) -> tf.Tensor:
-    """float32[6]: predictions, their losses, their hits; examples, their losses, their hits.
+    """float32[6]: predictions, their losses, their hits; pairs, their losses, their hits.
 
     What has weight 0, as the empty places of rows, is not counted.
     """
     logits = model(batch)
     weights = batch[names.MASKED_LM_WEIGHTS]
     words = batch[names.MASKED_LM_IDS]
-    labels = tf.reshape(batch[names.NEXT_SENTENCE_LABELS], [-1])
-    right_words = tf.argmax(logits[MASKED_LM], -1, tf.int32) == words
-    answers = tf.reshape(logits[NEXT_SENTENCE], [-1, 2])
-    examples = example_weights(labels, batch.get(names.NEXT_SENTENCE_WEIGHTS))
-    right_answers = tf.argmax(answers, -1, tf.int32) == labels
-    return tf.stack(
-        [
-            tf.reduce_sum(weights),
-            tf.reduce_sum(weights * cross_entropy(logits[MASKED_LM], words)),
-            tf.reduce_sum(weights * tf.cast(right_words, tf.float32)),
-            tf.reduce_sum(examples),
-            tf.reduce_sum(examples * cross_entropy(answers, labels)),
-            tf.reduce_sum(examples * tf.cast(right_answers, tf.float32)),
-        ]
-    )
+    sums = _answer_sums(logits[MASKED_LM], words, weights)
+    if answers := segment_answers(model, logits, batch):
+        scores, labels, examples = answers
+        labels = tf.reshape(labels, [-1])
+        sums += _answer_sums(tf.reshape(scores, [-1, 2]), labels, example_weights(labels, examples))
+    else:
+        sums += [tf.constant(0.0)] * len(sums)
+    return tf.stack(sums)
 
 
-def metrics(rows: np.ndarray) -> dict[str, float]:
+def _answer_sums(scores: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> list[tf.Tensor]:
+    is_right = tf.argmax(scores, -1, tf.int32) == labels
+    losses, hits = cross_entropy(scores, labels), tf.cast(is_right, tf.float32)
+    return [tf.reduce_sum(weights * values) for values in (1.0, losses, hits)]
+
+
+def metrics(rows: np.ndarray, sentence_task: str | None) -> dict[str, float]:
     """The metrics from float64[batches, 6] as `batch_sums` gives them."""
-    words, word_losses, word_hits, examples, answer_losses, answer_hits = rows.sum(0)
     by_batch = rows[:, 1] / (rows[:, 0] + 1e-5) + rows[:, 4] / np.maximum(rows[:, 3], 1.0)
-    return {
-        "loss": float(by_batch.mean()),
-        "masked_lm_accuracy": float(word_hits / max(words, 1.0)),
-        "masked_lm_loss": float(word_losses / max(words, 1.0)),
-        "next_sentence_accuracy": float(answer_hits / max(examples, 1.0)),
-        "next_sentence_loss": float(answer_losses / max(examples, 1.0)),
-    }
+    results = {"loss": float(by_batch.mean())}
+    for task, sums in zip((MASKED_LM, sentence_task), np.split(rows.sum(0), 2), strict=True):
+        if task is not None:
+            count, losses, hits = sums
+            results[f"{task}_accuracy"] = float(hits / max(count, 1.0))
+            results[f"{task}_loss"] = float(losses / max(count, 1.0))
+    return results
 
 
 def write_results(folder: str, step: int, results: dict[str, float]) -> None:

@@ -121,7 +121,10 @@ def _first_state(
     config: TrainingConfig, bert_config: BertConfig, data_description: str
 ) -> TrainingState:
     model = pretraining_model(
-        bert_config, random_seed=config.random_seed, mixed_precision=config.mixed_precision
+        bert_config,
+        random_seed=config.random_seed,
+        mixed_precision=config.mixed_precision,
+        next_sentence=config.next_sentence,
     )
     schedule = WarmupLinearDecay(
         config.learning_rate, config.num_train_steps, config.num_warmup_steps

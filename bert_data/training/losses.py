@@ -1,11 +1,11 @@
-"""What pretraining minimizes: masked-LM loss + next-sentence loss, each a mean over the batch.
+"""What pretraining minimizes: masked-LM loss + loss of the two segments, means over the batch.
 
     masked LM      sum(weights * cross entropy) / (sum(weights) + 1e-5)
-    next sentence  sum(cross entropy) / examples
+    two segments   sum(cross entropy) / examples       next sentence or sentence order, if there are
 
-Where rows hold several instances or none, the next sentence has weights, too: 1 for an instance, 0
-for an empty place; their sum is the number of examples. So the losses of the same instances are
-the same however they stand in rows.
+Where rows hold several instances or none, the segments have weights, too: 1 for an instance, 0 for
+an empty place; their sum is the number of examples. So the losses of the same instances are the
+same however they stand in rows.
 
 Under several replicas the sums below the lines run over all of them: each replica's loss is its
 share, the shares add up to the loss of the whole batch, and gradients are summed. So the result
@@ -23,12 +23,12 @@ class LossShares(NamedTuple):
     """This replica's shares of the losses, float32 scalars: the sum over replicas is the loss."""
 
     masked_lm: tf.Tensor
-    next_sentence: tf.Tensor
+    segments: tf.Tensor
 
     @property
     def total(self) -> tf.Tensor:
         """The share of what is minimized."""
-        return self.masked_lm + self.next_sentence
+        return self.masked_lm + self.segments
 
 
 def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
@@ -48,32 +48,33 @@ def sum_over_replicas(value: tf.Tensor) -> tf.Tensor:
 
 def pretraining_losses(
     masked_lm_logits: tf.Tensor,
-    next_sentence_logits: tf.Tensor,
     masked_lm_ids: tf.Tensor,
     masked_lm_weights: tf.Tensor,
-    next_sentence_labels: tf.Tensor,
-    next_sentence_weights: tf.Tensor | None = None,
+    segment_logits: tf.Tensor | None = None,
+    segment_labels: tf.Tensor | None = None,
+    segment_weights: tf.Tensor | None = None,
 ) -> LossShares:
     """The losses, weighted as Google's program weighs them.
 
     Args:
       masked_lm_logits: float[batch, predictions, vocab_size].
-      next_sentence_logits: float[batch, 2] or [batch, instances, 2].
       masked_lm_ids: int32[batch, predictions], the right words.
       masked_lm_weights: float32[batch, predictions], 1 for a prediction, 0 for padding.
-      next_sentence_labels: int32[batch, 1], [batch] or [batch, instances], 1 for a random next
-        sentence.
-      next_sentence_weights: float32 of as many numbers, 1 for an instance, 0 for an empty place; by
+      segment_logits: float[batch, 2] or [batch, instances, 2]; None: the loss of segments is 0.
+      segment_labels: int32[batch, 1], [batch] or [batch, instances], 1 where B does not follow A.
+      segment_weights: float32 of as many numbers, 1 for an instance, 0 for an empty place; by
         default, all are 1.
     """
     weights = tf.cast(masked_lm_weights, tf.float32)
-    labels = tf.reshape(next_sentence_labels, [-1])
-    examples = example_weights(labels, next_sentence_weights)
-    sums = sum_over_replicas(tf.stack([tf.reduce_sum(weights), tf.reduce_sum(examples)]))
     masked_lm = tf.reduce_sum(weights * cross_entropy(masked_lm_logits, masked_lm_ids))
-    answers = cross_entropy(tf.reshape(next_sentence_logits, [-1, 2]), labels)
-    next_sentence = tf.math.divide_no_nan(tf.reduce_sum(examples * answers), sums[1])
-    return LossShares(masked_lm / (sums[0] + _DENOMINATOR_EPSILON), next_sentence)
+    labels = tf.zeros([0], tf.int32) if segment_labels is None else tf.reshape(segment_labels, [-1])
+    examples = example_weights(labels, segment_weights)
+    sums = sum_over_replicas(tf.stack([tf.reduce_sum(weights), tf.reduce_sum(examples)]))
+    segments = tf.constant(0.0)
+    if segment_logits is not None:
+        answers = cross_entropy(tf.reshape(segment_logits, [-1, 2]), labels)
+        segments = tf.math.divide_no_nan(tf.reduce_sum(examples * answers), sums[1])
+    return LossShares(masked_lm / (sums[0] + _DENOMINATOR_EPSILON), segments)
 
 
 def example_weights(labels: tf.Tensor, weights: tf.Tensor | None) -> tf.Tensor:

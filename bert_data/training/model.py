@@ -1,10 +1,12 @@
-"""The model that is pretrained: encoder, masked-LM head and next-sentence head.
+"""The model that is pretrained: encoder, masked-LM head and a head for the two segments.
 
     {"input_ids": ..., "input_mask": ..., "segment_ids": ..., "masked_lm_positions": ...}
         -> {"masked_lm": logits [batch, predictions, V], "next_sentence": logits [batch, 2]}
 
 Rows that hold several instances have "instance_ids", "position_ids" and "next_sentence_positions"
-as well, see `bert_data.features`; then "next_sentence" is [batch, instances, 2].
+as well, see `bert_data.features`; then "next_sentence" is [batch, instances, 2]. With the objective
+"sop" the second output is "sentence_order", with "none" there is no second one; see
+`bert_data.objectives.next_sentence`.
 
 It trains in `loop` and with Keras' own loop, with the same losses:
 
@@ -20,6 +22,7 @@ import keras
 import tensorflow as tf
 
 from bert_data import features as names
+from bert_data.objectives.next_sentence import NSP, TASKS, check_next_sentence
 from bert_data.training.accuracy import WeightedAccuracy
 from bert_data.training.config import BertConfig
 from bert_data.training.encoder import Encoder
@@ -28,7 +31,6 @@ from bert_data.training.layers import Group, WeightSeeds
 from bert_data.training.losses import pretraining_losses
 
 MASKED_LM = "masked_lm"
-NEXT_SENTENCE = "next_sentence"
 POLICIES = {"none": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 Features = dict[str, tf.Tensor]
@@ -50,11 +52,18 @@ class PretrainingModel(keras.Model):
     Attributes:
       config: sizes and settings.
       random_seed: of the initial weights and of dropout.
+      sentence_task: the output about the two segments; None: there is none. The weights that it
+        needs are there in any case, so that checkpoints have all variables of released ones, but
+        without it they are not trained.
     """
 
-    def __init__(self, config: BertConfig, random_seed: int, **kwargs: Any) -> None:
+    def __init__(
+        self, config: BertConfig, random_seed: int, next_sentence: str = NSP, **kwargs: Any
+    ) -> None:
         super().__init__(name="pretraining", autocast=False, **kwargs)
+        check_next_sentence(next_sentence)
         self.config, self.random_seed = config, random_seed
+        self.sentence_task = TASKS.get(next_sentence)
         policy = self.dtype_policy
         seeds = WeightSeeds(config.initializer_range, random_seed + 1)
         self.encoder = Encoder(config, random_seed, dtype=policy)
@@ -68,11 +77,14 @@ class PretrainingModel(keras.Model):
         """Makes the weights."""
         self.encoder.build()
         self.heads.build(self.config.hidden_size)
+        if self.sentence_task is None:
+            self.encoder.pooler.trainable = False
+            self.heads.parts["seq_relationship"].trainable = False
 
     def call(
         self, features: Features, training: bool = False, seed: tf.Tensor | None = None
     ) -> Features:
-        """Scores the words at the masked positions and the two answers about the next sentence.
+        """Scores the words at the masked positions and the two answers about the segments.
 
         Args:
           features: integers input_ids, input_mask, segment_ids [batch, width] and
@@ -96,29 +108,30 @@ class PretrainingModel(keras.Model):
             )
         )
         hidden, pooled = self.encoder(
-            ids, mask, segments, seed=seed if training else None, **_instances_of_rows(features)
+            ids,
+            mask,
+            segments,
+            seed=seed if training else None,
+            **self._instances_of_rows(features),
         )
         table = self.encoder.embeddings.word_embeddings.value
-        return {
-            MASKED_LM: self.heads.parts["predictions"](hidden, positions, table),
-            NEXT_SENTENCE: self.heads.parts["seq_relationship"](pooled),
-        }
+        scores = {MASKED_LM: self.heads.parts["predictions"](hidden, positions, table)}
+        if self.sentence_task is not None:
+            scores[self.sentence_task] = self.heads.parts["seq_relationship"](pooled)
+        return scores
 
     def compile(self, optimizer: keras.optimizers.Optimizer, **kwargs: Any) -> None:
         """Prepares `fit` and `evaluate`; the losses are the model's own.
 
-        By default both tasks' accuracies are shown, and XLA, which would compile each width of
-        batch anew, is off.
+        By default the tasks' accuracies are shown, and XLA, which would compile each width of batch
+        anew, is off.
         """
         kwargs.setdefault("jit_compile", False)
         # Keras would scale the loss of a float16 model a second time.
         kwargs.setdefault("auto_scale_loss", not getattr(optimizer, "loss_scaling", False))
         kwargs.setdefault(
             "weighted_metrics",
-            {
-                MASKED_LM: [WeightedAccuracy(name="accuracy")],
-                NEXT_SENTENCE: [WeightedAccuracy(name="accuracy")],
-            },
+            {task: [WeightedAccuracy(name="accuracy")] for task in self.tasks},
         )
         super().compile(optimizer=optimizer, **kwargs)
 
@@ -140,14 +153,35 @@ class PretrainingModel(keras.Model):
         assert y is not None and y_pred is not None
         if sample_weight is None:
             raise ValueError('fit needs (features, labels, weights): read with form="fit"')
+        if set(y) != set(self.tasks):
+            raise ValueError(
+                f"the batches have labels for {' and '.join(y)}, but the model predicts"
+                f" {' and '.join(self.tasks)}; pretraining_model(next_sentence=...) decides"
+            )
+        task = self.sentence_task
         return pretraining_losses(
             y_pred[MASKED_LM],
-            y_pred[NEXT_SENTENCE],
             y[MASKED_LM],
             sample_weight[MASKED_LM],
-            y[NEXT_SENTENCE],
-            sample_weight[NEXT_SENTENCE],
+            *(part[task] for part in (y_pred, y, sample_weight) if task is not None),
         ).total
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return (MASKED_LM,) if self.sentence_task is None else (MASKED_LM, self.sentence_task)
+
+    def _instances_of_rows(self, features: Features) -> dict[str, tf.Tensor]:
+        """The encoder's arguments about rows of several instances; none where a row is one."""
+        arguments = {"instance_ids": names.INSTANCE_IDS, "position_ids": names.POSITION_IDS}
+        if self.sentence_task is not None:
+            arguments["first_positions"] = names.NEXT_SENTENCE_POSITIONS
+        missing = [name for name in arguments.values() if name not in features]
+        if len(missing) == len(arguments):
+            return {}
+        if missing:
+            raise ValueError(f"rows of several instances need {', '.join(missing)}, too")
+        return {argument: _integers(features, name) for argument, name in arguments.items()}
 
 
 def _integers(features: Features, name: str) -> tf.Tensor:
@@ -155,23 +189,12 @@ def _integers(features: Features, name: str) -> tf.Tensor:
     return tf.cast(features[name], tf.int32)
 
 
-def _instances_of_rows(features: Features) -> dict[str, tf.Tensor]:
-    """The encoder's arguments about rows of several instances; none where a row is one."""
-    arguments = {
-        "instance_ids": names.INSTANCE_IDS,
-        "position_ids": names.POSITION_IDS,
-        "first_positions": names.NEXT_SENTENCE_POSITIONS,
-    }
-    missing = [name for name in arguments.values() if name not in features]
-    if len(missing) == len(arguments):
-        return {}
-    if missing:
-        raise ValueError(f"rows of several instances need {', '.join(missing)}, too")
-    return {argument: _integers(features, name) for argument, name in arguments.items()}
-
-
 def pretraining_model(
-    config: BertConfig, *, random_seed: int = 12345, mixed_precision: str = "none"
+    config: BertConfig,
+    *,
+    random_seed: int = 12345,
+    mixed_precision: str = "none",
+    next_sentence: str = NSP,
 ) -> PretrainingModel:
     """Makes the model with fresh weights, which depend on nothing but the configuration and seed.
 
@@ -180,19 +203,21 @@ def pretraining_model(
       random_seed: of the weights and of dropout.
       mixed_precision: "none", "bfloat16" or "float16": what products are computed in; weights,
         LayerNorm, softmax and losses stay float32.
+      next_sentence: what the records ask about the two segments, "nsp", "sop" or "none".
 
     Raises:
-      ValueError: `mixed_precision` is another word.
+      ValueError: `mixed_precision` or `next_sentence` is another word.
     """
     if mixed_precision not in POLICIES:
         raise ValueError(
             f"mixed_precision is {mixed_precision!r}; allowed are {', '.join(POLICIES)}"
         )
-    model = PretrainingModel(config, random_seed, dtype=POLICIES[mixed_precision])
+    policy = POLICIES[mixed_precision]
+    model = PretrainingModel(config, random_seed, next_sentence, dtype=policy)
     model.build()
     return model
 
 
 def named_weights(model: PretrainingModel) -> dict[str, keras.Variable]:
     """The model's variables by their names in the released checkpoints."""
-    return {variable.path.split("/", 1)[1]: variable for variable in model.trainable_variables}
+    return {variable.path.split("/", 1)[1]: variable for variable in model.weights}

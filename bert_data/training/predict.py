@@ -12,18 +12,22 @@ import numpy as np
 import tensorflow as tf
 
 from bert_data import features as names
+from bert_data.objectives.next_sentence import NSP
 from bert_data.training.config import BertConfig
 from bert_data.training.init_checkpoint import load_weights
 from bert_data.training.model import MASKED_LM, PretrainingModel, pretraining_model
 from bert_data.training.output_folder import folder_config
 
 
-def load_pretrained(path: str, config: BertConfig | None = None) -> PretrainingModel:
+def load_pretrained(
+    path: str, config: BertConfig | None = None, *, next_sentence: str = NSP
+) -> PretrainingModel:
     """Makes the model of a checkpoint.
 
     Args:
       path: the folder of a training run, for its last checkpoint, or the prefix of a checkpoint.
       config: by default, the bert_config.json beside the checkpoint.
+      next_sentence: what the model is to judge, see `pretraining_model`.
 
     Raises:
       ValueError: there is no checkpoint or no configuration, or one does not fit the other.
@@ -33,7 +37,7 @@ def load_pretrained(path: str, config: BertConfig | None = None) -> PretrainingM
     config = config or folder_config(folder)
     if config is None:
         raise ValueError(f"there is no bert_config.json in {folder!r}")
-    model = pretraining_model(config)
+    model = pretraining_model(config, next_sentence=next_sentence)
     load_weights(model, path)
     return model
 

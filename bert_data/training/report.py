@@ -23,26 +23,36 @@ class TrainingReport:
       step: number of steps done in all.
       num_train_steps: the last one.
       masked_lm_losses: float32[n], of each of the last n steps.
-      next_sentence_losses: float32[n].
+      segment_losses: float32[n], of the next sentence or the order of sentences.
       learning_rate: of the last step.
       num_examples: read in the n steps.
       num_tokens: in them, without padding.
       seconds: that the n steps took.
+      sentence_task: what segment_losses are of, or None, and they are 0.
     """
 
     step: int
     num_train_steps: int
     masked_lm_losses: np.ndarray
-    next_sentence_losses: np.ndarray
+    segment_losses: np.ndarray
     learning_rate: float
     num_examples: int
     num_tokens: int
     seconds: float
+    sentence_task: str | None
 
     @property
     def losses(self) -> np.ndarray:
         """float32[n], the sum of both losses, which training minimizes."""
-        return self.masked_lm_losses + self.next_sentence_losses
+        return self.masked_lm_losses + self.segment_losses
+
+    @property
+    def last_losses(self) -> dict[str, float]:
+        """Of the last step, by task."""
+        losses = {"masked_lm": self.masked_lm_losses[-1]}
+        if self.sentence_task is not None:
+            losses[self.sentence_task] = self.segment_losses[-1]
+        return losses
 
     @property
     def seconds_left(self) -> float:
@@ -53,11 +63,12 @@ class TrainingReport:
 def log_report(report: TrainingReport) -> None:
     """Writes a report as one line of the log."""
     logging.info(
-        "step %d/%d  loss %.6f (mean of %d: %.6f)  masked_lm %.4f  next_sentence %.4f  lr %.3g"
+        "step %d/%d  loss %.6f (mean of %d: %.6f)  %s  lr %.3g"
         "  %s examples/s  %s tokens/s  %s left",
         report.step, report.num_train_steps, report.losses[-1],
         len(report.losses), report.losses.mean(dtype=np.float64),
-        report.masked_lm_losses[-1], report.next_sentence_losses[-1], report.learning_rate,
+        "  ".join(f"{task} {loss:.4f}" for task, loss in report.last_losses.items()),
+        report.learning_rate,
         f"{report.num_examples / report.seconds:,.0f}",
         f"{report.num_tokens / report.seconds:,.0f}",
         duration(report.seconds_left),
@@ -76,8 +87,7 @@ class TensorBoard:
             report.step,
             {
                 "loss": report.losses[-1],
-                "masked_lm_loss": report.masked_lm_losses[-1],
-                "next_sentence_loss": report.next_sentence_losses[-1],
+                **{f"{task}_loss": loss for task, loss in report.last_losses.items()},
                 "learning_rate": report.learning_rate,
                 "examples_per_second": report.num_examples / report.seconds,
                 "tokens_per_second": report.num_tokens / report.seconds,

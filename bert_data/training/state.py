@@ -101,7 +101,8 @@ class TrainingState:
         return int(checkpoint.read(_NUM_BATCHES))
 
     def _slots(self) -> dict:
-        return self.optimizer.named_slots(named_weights(self.model))
+        weights = named_weights(self.model)
+        return self.optimizer.named_slots({n: v for n, v in weights.items() if v.trainable})
 
 
 def what_differs(before: str, now: str) -> str:

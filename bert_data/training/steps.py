@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 import tensorflow as tf
 
 from bert_data import features as names
-from bert_data.training.losses import example_weights, pretraining_losses
-from bert_data.training.model import MASKED_LM, NEXT_SENTENCE, Features, PretrainingModel, step_seed
+from bert_data.training.losses import pretraining_losses
+from bert_data.training.model import MASKED_LM, Features, PretrainingModel, step_seed
 from bert_data.training.optimizer import AdamWeightDecay
 
-COLUMNS = ("masked_lm_loss", "next_sentence_loss", "num_examples", "num_tokens", "num_stops")
+COLUMNS = ("masked_lm_loss", "segment_loss", "num_examples", "num_tokens", "num_stops")
 
 
 def training_steps(
@@ -47,21 +47,16 @@ def training_steps(
             logits = model(batch, training=True, seed=seed)
             losses = pretraining_losses(
                 logits[MASKED_LM],
-                logits[NEXT_SENTENCE],
                 batch[names.MASKED_LM_IDS],
                 batch[names.MASKED_LM_WEIGHTS],
-                batch[names.NEXT_SENTENCE_LABELS],
-                batch.get(names.NEXT_SENTENCE_WEIGHTS),
+                *segment_answers(model, logits, batch),
             )
             scaled = optimizer.scale_loss(losses.total)
         weights = model.trainable_variables
         optimizer.apply(tape.gradient(scaled, [weight.value for weight in weights]), weights)
-        examples = example_weights(
-            batch[names.NEXT_SENTENCE_LABELS], batch.get(names.NEXT_SENTENCE_WEIGHTS)
-        )
         num_tokens = tf.cast(tf.reduce_sum(batch[names.INPUT_MASK]), tf.float32)
-        counts = (tf.reduce_sum(examples), num_tokens, stop)
-        return tf.stack([losses.masked_lm, losses.next_sentence, *counts])
+        counts = (num_examples(batch), num_tokens, stop)
+        return tf.stack([losses.masked_lm, losses.segments, *counts])
 
     compiled = tf.function(step, jit_compile=True) if jit_compile else step
 
@@ -77,3 +72,32 @@ def training_steps(
         return rows.stack()[:num_done]
 
     return run
+
+
+def segment_answers(
+    model: PretrainingModel, logits: Features, batch: Features
+) -> tuple[tf.Tensor | None, ...]:
+    """Logits, labels and weights of the two segments; nothing if the model does not judge them.
+
+    Raises:
+      ValueError: the batch has no labels of them, though the model needs them.
+    """
+    task = model.sentence_task
+    if task is None:
+        return ()
+    if names.NEXT_SENTENCE_LABELS not in batch:
+        raise ValueError(
+            f"the batches have no {names.NEXT_SENTENCE_LABELS}, which the model needs for {task};"
+            ' one made with next_sentence="none" does without'
+        )
+    labels = batch[names.NEXT_SENTENCE_LABELS]
+    return logits[task], labels, batch.get(names.NEXT_SENTENCE_WEIGHTS)
+
+
+def num_examples(batch: Features) -> tf.Tensor:
+    """float32 scalar, instances of a batch: [CLS] of rows that hold one, or the rows' numbers."""
+    if names.INSTANCE_IDS in batch:
+        counts = tf.reduce_max(batch[names.INSTANCE_IDS], axis=1)
+    else:
+        counts = batch[names.INPUT_MASK][:, 0]
+    return tf.cast(tf.reduce_sum(counts), tf.float32)

@@ -5,6 +5,8 @@ TrainingConfig(output_dir="out", num_train_steps=1000, num_warmup_steps=100)
 
 import dataclasses
 
+from bert_data.objectives.next_sentence import NSP, check_next_sentence
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
@@ -24,6 +26,7 @@ class TrainingConfig:
       random_seed: of initial weights and dropout.
       mixed_precision: "none", "bfloat16" or "float16".
       jit_compile: whether XLA compiles a step.
+      next_sentence: what the records ask about the two segments, see `pretraining_model`.
     """
 
     output_dir: str
@@ -39,8 +42,10 @@ class TrainingConfig:
     random_seed: int = 12345
     mixed_precision: str = "none"
     jit_compile: bool = False
+    next_sentence: str = NSP
 
     def __post_init__(self) -> None:
+        check_next_sentence(self.next_sentence)
         at_least_one = (
             "num_train_steps", "batch_size", "save_checkpoints_steps", "num_kept_checkpoints",
             "iterations_per_loop", "log_every_steps",

@@ -25,11 +25,14 @@ def model_with_random_weights(**changes: object) -> PretrainingModel:
 
 def losses_of(model: PretrainingModel, batch: dict[str, np.ndarray]) -> tuple[float, float]:
     logits = model({name: tf.constant(value) for name, value in batch.items()})
-    names = ("masked_lm_ids", "masked_lm_weights", "next_sentence_labels")
     losses = pretraining_losses(
-        logits["masked_lm"], logits["next_sentence"], *(tf.constant(batch[n]) for n in names)
+        logits["masked_lm"],
+        tf.constant(batch["masked_lm_ids"]),
+        tf.constant(batch["masked_lm_weights"]),
+        logits["next_sentence"],
+        tf.constant(batch["next_sentence_labels"]),
     )
-    return float(losses.masked_lm), float(losses.next_sentence)
+    return float(losses.masked_lm), float(losses.segments)
 
 
 @pytest.mark.parametrize("act", ACTIVATIONS)
@@ -167,9 +170,9 @@ def test_gradients_are_finite_in_mixed_precision(mixed_precision: str) -> None:
             logits = model(batch, training=True, seed=step_seed(1, tf.constant(0)))
             total = pretraining_losses(
                 logits["masked_lm"],
-                logits["next_sentence"],
                 batch["masked_lm_ids"],
                 batch["masked_lm_weights"],
+                logits["next_sentence"],
                 batch["next_sentence_labels"],
             ).total
         totals.append(float(total))

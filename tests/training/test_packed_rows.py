@@ -10,7 +10,6 @@ from bert_data.training import AdamWeightDecay, TrainingConfig, evaluate, train
 from bert_data.training.losses import pretraining_losses
 from bert_data.training.model import (
     MASKED_LM,
-    NEXT_SENTENCE,
     PretrainingModel,
     named_weights,
     pretraining_model,
@@ -48,18 +47,16 @@ def losses_and_gradients(
         logits = model(batch, training=seed is not None, seed=seed)
         losses = pretraining_losses(
             logits[MASKED_LM],
-            logits[NEXT_SENTENCE],
             batch["masked_lm_ids"],
             batch["masked_lm_weights"],
+            logits["next_sentence"],
             batch["next_sentence_labels"],
             batch.get("next_sentence_weights"),
         )
         total = losses.total
     gradients = tape.gradient(total, [variable.value for variable in weights.values()])
     dense = [tf.convert_to_tensor(gradient).numpy() for gradient in gradients]
-    return [float(losses.masked_lm), float(losses.next_sentence)], dict(
-        zip(weights, dense, strict=True)
-    )
+    return [float(losses.masked_lm), float(losses.segments)], dict(zip(weights, dense, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -125,8 +122,8 @@ def test_fit_takes_packed_rows_and_empty_ones() -> None:
     histories = []
     for batch in (EXAMPLES, PACKED, with_empty_rows(EXAMPLES)):
         weights = batch.get("next_sentence_weights", np.ones([6, 1], np.float32))
-        labels = {MASKED_LM: batch["masked_lm_ids"], NEXT_SENTENCE: batch["next_sentence_labels"]}
-        both = {MASKED_LM: batch["masked_lm_weights"], NEXT_SENTENCE: weights}
+        labels = {MASKED_LM: batch["masked_lm_ids"], "next_sentence": batch["next_sentence_labels"]}
+        both = {MASKED_LM: batch["masked_lm_weights"], "next_sentence": weights}
         data = tf.data.Dataset.from_tensors((batch, labels, both)).repeat()
         model = pretraining_model(tiny_config(num_hidden_layers=1))
         model.compile(AdamWeightDecay(1e-2))

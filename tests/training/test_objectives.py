@@ -1,0 +1,107 @@
+"""What is learned of two segments: the next sentence, their order, or nothing."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_data.training import (
+    AdamWeightDecay,
+    TrainingConfig,
+    evaluate,
+    latest_checkpoint,
+    load_pretrained,
+    pretraining_model,
+    train,
+)
+from bert_data.training.model import PretrainingModel, named_weights
+from bert_data.training.report import TrainingReport
+from tests.training.tiny import batches_of, pack, random_batch, tiny_config
+
+OF_SEGMENTS = ("bert/pooler/dense/", "cls/seq_relationship/")
+Batch = dict[str, np.ndarray]
+
+
+def without_labels(batch: Batch) -> Batch:
+    return {name: values for name, values in batch.items() if not name.startswith("next_sentence")}
+
+
+def run(
+    folder: Path, batch: Batch, next_sentence: str, num_steps: int = 4
+) -> tuple[PretrainingModel, TrainingReport]:
+    reports: list[TrainingReport] = []
+    config = TrainingConfig(
+        output_dir=str(folder), num_train_steps=num_steps, batch_size=4, num_warmup_steps=0,
+        learning_rate=1e-2, next_sentence=next_sentence,
+    )  # fmt: skip
+    model = train(config, tiny_config(), batches_of(batch, 4), observers=[reports.append])
+    return model, reports[-1]
+
+
+def test_without_labels_the_masked_words_alone_are_learned(tmp_path: Path) -> None:
+    batch = without_labels(random_batch())
+    model, report = run(tmp_path, batch, "none")
+    before = named_weights(pretraining_model(tiny_config()))
+    for name, variable in named_weights(model).items():
+        stays = np.array_equal(variable.numpy(), before[name].numpy())
+        assert stays == name.startswith(OF_SEGMENTS), name
+    assert set(model(batch)) == set(report.last_losses) == {"masked_lm"}
+    assert report.losses[-1] == report.last_losses["masked_lm"] > 0
+    assert report.num_examples == 4 * 4
+    results = evaluate(model, [batch])
+    assert set(results) == {"loss", "masked_lm_accuracy", "masked_lm_loss"}
+    assert results["loss"] == pytest.approx(results["masked_lm_loss"], rel=1e-4)
+
+
+def test_its_checkpoint_has_what_released_ones_have_and_goes_on(tmp_path: Path) -> None:
+    batch = without_labels(random_batch())
+    model, _ = run(tmp_path / "whole", batch, "none")
+    prefix = latest_checkpoint(str(tmp_path / "whole"))
+    names = dict(tf.train.list_variables(prefix))
+    assert set(named_weights(pretraining_model(tiny_config()))) <= set(names)
+    assert not any(name.startswith(OF_SEGMENTS) and name.endswith("adam_m") for name in names)
+    loaded = load_pretrained(str(tmp_path / "whole"))
+    for name, variable in named_weights(loaded).items():
+        np.testing.assert_array_equal(variable.numpy(), named_weights(model)[name].numpy())
+    _, report = run(tmp_path / "whole", batch, "none", num_steps=6)
+    assert (report.step, len(report.losses)) == (6, 2)
+
+
+@pytest.mark.parametrize("next_sentence", ["nsp", "sop"])
+def test_order_is_learned_as_the_next_sentence_is_under_its_own_name(
+    tmp_path: Path, next_sentence: str
+) -> None:
+    task = {"nsp": "next_sentence", "sop": "sentence_order"}[next_sentence]
+    batch = random_batch()
+    model, report = run(tmp_path, batch, next_sentence)
+    assert set(model(batch)) == set(report.last_losses) == {"masked_lm", task}
+    other, other_report = run(tmp_path / "other", batch, "nsp")
+    assert report.losses[-1] == other_report.losses[-1]
+    results, others = evaluate(model, [batch]), evaluate(other, [batch])
+    assert results[f"{task}_loss"] == others["next_sentence_loss"] > 0
+    assert results[f"{task}_accuracy"] == others["next_sentence_accuracy"]
+    assert len(results) == 5
+
+
+def test_packed_rows_without_labels_give_what_the_instances_give_alone() -> None:
+    model = pretraining_model(tiny_config(), next_sentence="none")
+    examples = random_batch(num_examples=6)
+    packed = without_labels(pack(examples, [[0, 4], [1], [2, 5, 3]], width=28))
+    expected = evaluate(model, [without_labels(examples)])
+    assert evaluate(model, [packed]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_labels_that_are_missing_or_of_something_else_are_told(tmp_path: Path) -> None:
+    batch = without_labels(random_batch())
+    with pytest.raises(ValueError, match="no next_sentence_labels, which the model needs for"):
+        run(tmp_path, batch, "sop")
+    model = pretraining_model(tiny_config(), next_sentence="none")
+    model.compile(AdamWeightDecay(1e-2))
+    labels = {"masked_lm": batch["masked_lm_ids"], "next_sentence": np.zeros((4, 1), np.int32)}
+    weights = {"masked_lm": batch["masked_lm_weights"], "next_sentence": np.ones(4, np.float32)}
+    data = tf.data.Dataset.from_tensors((batch, labels, weights))
+    with pytest.raises(ValueError, match="labels for masked_lm and next_sentence, but the model"):
+        model.fit(data, verbose=0)
+    with pytest.raises(ValueError, match="next_sentence is 'other'; one of nsp, sop, none"):
+        pretraining_model(tiny_config(), next_sentence="other")
