@@ -1,7 +1,6 @@
 """Token stores for tests: of any documents, and of those that the golden arrays were made from."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,16 +20,12 @@ def write_store(prefix: Path | str, stories: Iterable[Sequence[int]], dtype: str
 
 
 def golden_story(number: int) -> list[int]:
-    """A document of the golden corpus, see megatron.json."""
+    """A document of the golden corpus, see goldens/megatron.json."""
     return [(number * 1009 + j * 31) % 50000 for j in range(golden_length(number))]
 
 
 def golden_length(number: int) -> int:
     return number * 37 % 101 + 1
-
-
-def load_goldens(shared: Path) -> dict[str, Any]:
-    return json.loads((shared / "goldens" / "megatron" / "megatron.json").read_text())
 
 
 def assert_golden(array: np.ndarray, golden: dict[str, Any]) -> None:

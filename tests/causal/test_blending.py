@@ -14,7 +14,8 @@ from bert_data.causal.blending import (
     share_samples,
 )
 from tests.causal import oracle
-from tests.causal.stores import assert_golden, load_goldens
+from tests.causal.stores import assert_golden
+from tests.goldens.reading import load_goldens
 
 WAYS = {"plainly": 100, "in blocks": 0}
 
@@ -37,9 +38,9 @@ def golden_weights(golden):
     return weights
 
 
-def test_arrays_are_megatrons(shared, way):
+def test_arrays_are_megatrons(way):
     kinds = set()
-    for golden in load_goldens(shared)["blending"]:
+    for golden in load_goldens("megatron.json")["blending"]:
         kinds.add(golden["kind"])
         if golden["kind"] == "weighted":
             weights = golden_weights(golden)
@@ -54,8 +55,8 @@ def test_arrays_are_megatrons(shared, way):
     assert kinds == {"weighted", "exhaustive"}
 
 
-def test_shares_are_megatrons(shared):
-    for golden in load_goldens(shared)["size_per_split_per_dataset"]:
+def test_shares_are_megatrons():
+    for golden in load_goldens("megatron.json")["size_per_split_per_dataset"]:
         weights = normalize_weights(golden["weights"])
         assert weights == golden["normalized"]
         by_split = [share_samples(weights, size, golden["surplus"]) for size in golden["sizes"]]

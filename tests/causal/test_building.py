@@ -14,14 +14,15 @@ from bert_data.causal import (
 from bert_data.causal.blending import Blend
 from bert_data.errors import CorruptDataError
 from tests.causal import oracle
-from tests.causal.stores import assert_golden, golden_story, load_goldens, sha256, write_store
+from tests.causal.stores import assert_golden, golden_story, sha256, write_store
+from tests.goldens.reading import load_goldens
 
 RANGES = {"A": range(2000), "B": range(2000, 3000), "C": range(3000, 9000)}
 
 
 @pytest.mark.parametrize("cached", [False, True])
-def test_blends_are_megatrons(shared, tmp_path, cached):
-    golden = load_goldens(shared)["end_to_end_blend"]
+def test_blends_are_megatrons(tmp_path, cached):
+    golden = load_goldens("megatron.json")["end_to_end_blend"]
     prefixes = [
         write_store(tmp_path / name, map(golden_story, numbers)) for name, numbers in RANGES.items()
     ]

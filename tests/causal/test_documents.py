@@ -5,12 +5,13 @@ import pytest
 from bert_data.causal.documents import Documents
 from bert_data.errors import CorruptDataError
 from tests.causal.stores import golden_story, write_store
+from tests.goldens.reading import MEGATRON
 from tests.tokens.test_store import megatron_documents, write_documents
 
 
-def test_documents_are_the_sequences(shared, tmp_path):
+def test_documents_are_the_sequences(tmp_path):
     """Curator writes a sequence of no token for an empty document, preprocess_data writes none."""
-    goldens = shared / "goldens" / "megatron"
+    goldens = MEGATRON
     stories = [golden_story(i) if i != 4 else [] for i in range(10)]
     curator = Documents(str(goldens / "curator10_noeod"))
     assert curator.store.lengths.tolist() == [len(story) for story in stories]
@@ -38,7 +39,7 @@ def test_a_document_of_two_sentences_anywhere_is_found(tmp_path, monkeypatch):
     assert Documents(str(tmp_path / "s")).num_documents == 8
 
 
-def test_stores_that_cannot_serve(tmp_path, shared):
+def test_stores_that_cannot_serve(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         Documents(str(tmp_path / "none"))
     assert caught.value.filename == str(tmp_path / "none.idx")
@@ -47,7 +48,7 @@ def test_stores_that_cannot_serve(tmp_path, shared):
         with pytest.raises(ValueError, match=r"whole\.(bin|idx): a token store is named"):
             Documents(whole + ending)
     with pytest.raises(ValueError, match="empty_uint16: the token store holds no documents"):
-        Documents(str(shared / "goldens" / "megatron" / "empty_uint16"))
+        Documents(str(MEGATRON / "empty_uint16"))
     prefix = write_store(tmp_path / "cut", [[1, 2, 3]])
     (tmp_path / "cut.bin").write_bytes(b"\1\0\2\0")
     with pytest.raises(CorruptDataError, match="has 4 bytes; the index says 6"):

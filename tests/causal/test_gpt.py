@@ -16,7 +16,8 @@ from bert_data.causal import GptConfig, GptDataset, causal_mask
 from bert_data.causal.gathering import derive_batch, new_batch
 from bert_data.errors import CorruptDataError
 from tests.causal import oracle
-from tests.causal.stores import golden_story, load_goldens, sha256, write_store
+from tests.causal.stores import golden_story, sha256, write_store
+from tests.goldens.reading import load_goldens
 
 FLAGS = ("reset_position_ids", "reset_attention_mask", "eod_mask_loss")
 EOD = 9
@@ -28,8 +29,8 @@ def text_of(sample, extra):
 
 
 class TestMegatron:
-    def test_samples(self, shared, tmp_path):
-        for number, golden in enumerate(load_goldens(shared)["gpt_indices"]):
+    def test_samples(self, tmp_path):
+        for number, golden in enumerate(load_goldens("megatron.json")["gpt_indices"]):
             num_documents = int(golden["corpus"].split("..")[1]) + 1
             prefix = write_store(tmp_path / f"{number}", map(golden_story, range(num_documents)))
             extra = golden["add_extra_token_to_sequence"]
@@ -49,8 +50,8 @@ class TestMegatron:
             for name, values in golden.get("sample0", {}).items():
                 assert dataset[0][name].tolist() == values
 
-    def test_masks(self, shared):
-        goldens = load_goldens(shared)["ltor_masks"]
+    def test_masks(self):
+        goldens = load_goldens("megatron.json")["ltor_masks"]
         text = np.array([[*goldens["tokens"], 77]], np.int32)
         assert len(goldens["cases"]) == 8
         for case in goldens["cases"]:

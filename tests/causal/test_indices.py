@@ -15,7 +15,8 @@ from bert_data.causal.indices import (
     shuffle_index_dtype,
 )
 from tests.causal import oracle
-from tests.causal.stores import assert_golden, golden_length, load_goldens
+from tests.causal.stores import assert_golden, golden_length
+from tests.goldens.reading import load_goldens
 
 
 def build(lengths, documents, seq_length, num_samples, seed, *, extra=1, drop_last=True):
@@ -33,8 +34,8 @@ def build(lengths, documents, seq_length, num_samples, seed, *, extra=1, drop_la
     return plan, document_index, sample_index, build_shuffle_index(plan, random)
 
 
-def test_arrays_are_megatrons(shared):
-    goldens = load_goldens(shared)["gpt_indices"]
+def test_arrays_are_megatrons():
+    goldens = load_goldens("megatron.json")["gpt_indices"]
     assert len(goldens) >= 10
     for golden in goldens:
         num_documents = int(golden["corpus"].split("..")[1]) + 1

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.causal.splits import parse_split, split_documents
-from tests.causal.stores import load_goldens
+from tests.goldens.reading import load_goldens
 
 
-def test_ranges_are_megatrons(shared):
-    for golden in load_goldens(shared)["split"]:
+def test_ranges_are_megatrons():
+    for golden in load_goldens("megatron.json")["split"]:
         assert parse_split(golden["split"]) == golden["vector"]
         for num_documents, ranges in golden["doc_ranges"].items():
             ours = split_documents(golden["split"], int(num_documents))

@@ -14,6 +14,7 @@ from bert_data.tokens.merging import merge_stores
 from bert_data.tokens.store_format import EMPTY_DOCUMENTS, StoreShape
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.verifying import verify_store
+from tests.goldens.reading import MEGATRON
 from tests.tokens.test_store_writer import DOCUMENTS, files, write
 
 
@@ -39,14 +40,14 @@ def test_merged_equals_whole(tmp_path_factory, parts, empty_documents, level, nu
     assert not (folder / "merged.store.json").exists()
 
 
-def test_megatrons_parts(shared, tmp_path):
-    golden = shared / "goldens" / "megatron"
+def test_megatrons_parts(tmp_path):
+    golden = MEGATRON
     merge_stores([str(golden / f"doc50_part{i}") for i in range(2)], str(tmp_path / "m"))
-    assert files(tmp_path / "m") == files(golden / "doc50_merged")
+    assert files(tmp_path / "m") == files(golden / "doc50_uint16")
 
 
-def test_what_cannot_be_merged(shared, tmp_path, small_text, small_vocabulary):
-    golden = shared / "goldens" / "megatron"
+def test_what_cannot_be_merged(tmp_path, small_text, small_vocabulary):
+    golden = MEGATRON
     base = StoreConfig(
         input_file=str(small_text),
         output_prefix=str(tmp_path / "a"),
@@ -103,8 +104,8 @@ def test_verify_reads_everything(tmp_path, small_text, small_vocabulary, ending)
         verify_store(made.prefix)
 
 
-def test_verify_without_notes(shared, tmp_path):
-    found = verify_store(str(shared / "goldens" / "megatron" / "curator10_noeod"))
+def test_verify_without_notes(tmp_path):
+    found = verify_store(str(MEGATRON / "curator10_noeod"))
     assert (found.num_documents, found.num_sequences, found.num_empty) == (10, 10, 1)
     assert found.notes is None
     shape = StoreShape(level="document")

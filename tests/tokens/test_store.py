@@ -1,6 +1,5 @@
 """The token store's bytes against Megatron-LM's own, and what is refused when one is opened."""
 
-import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from bert_data.errors import CorruptDataError
 from bert_data.tokens.store import StoreWriter, open_store, token_dtype
 from bert_data.tokens.store_writer import sequence_offsets
+from tests.goldens.reading import MEGATRON, load_goldens
 
 Document = list[list[int]]
 HEADER_BYTES = 9 + 8 + 1 + 8 + 8
@@ -46,7 +46,7 @@ def read_documents(prefix: Path) -> list[Document]:
 
 
 def megatron_documents(numbers: range) -> list[Document]:
-    """The corpus of sentences that Megatron's files were made from, see megatron.json."""
+    """The corpus of sentences that Megatron's files were made from, see goldens/megatron.json."""
     return [
         [
             [(i * 1009 + s * 97 + j * 31) % 50000 for j in range((i * 37 + s * 13) % 41 + 1)]
@@ -57,9 +57,9 @@ def megatron_documents(numbers: range) -> list[Document]:
 
 
 class TestMegatron:
-    def test_reads_and_writes_sentence_level(self, shared, tmp_path):
+    def test_reads_and_writes_sentence_level(self, tmp_path):
         """Megatron repeats the boundary of an empty document; ours leave no trace."""
-        golden = shared / "goldens" / "megatron" / "sent30_uint16"
+        golden = MEGATRON / "sent30_uint16"
         documents = megatron_documents(range(30))
         assert read_documents(golden) == documents
         write_documents(tmp_path / "ours", documents)
@@ -72,24 +72,24 @@ class TestMegatron:
         assert ours[HEADER_BYTES:bounds] == index[HEADER_BYTES:bounds]
 
     @pytest.mark.parametrize(("name", "dtype"), [("doc50_uint16", "<u2"), ("doc50_int32", "<i4")])
-    def test_writes_the_same_bytes(self, shared, tmp_path, name, dtype):
+    def test_writes_the_same_bytes(self, tmp_path, name, dtype):
         documents = [
             [[(i * 1009 + j * 31) % 50000 for j in range(i * 37 % 101 + 1)]] for i in range(50)
         ]
         write_documents(tmp_path / name, documents, dtype)
         for ending in (".bin", ".idx"):
-            golden = shared / "goldens" / "megatron" / (name + ending)
+            golden = MEGATRON / (name + ending)
             assert (tmp_path / (name + ending)).read_bytes() == golden.read_bytes()
 
-    def test_a_repeated_boundary_is_an_empty_document(self, shared, tmp_path):
-        facts = json.loads((shared / "goldens" / "megatron" / "megatron.json").read_text())
+    def test_a_repeated_boundary_is_an_empty_document(self, tmp_path):
+        facts = load_goldens("megatron.json")
         tiny = facts["bin_idx"]["tiny3_uint16"]
         (tmp_path / "tiny.bin").write_bytes(bytes.fromhex(tiny["bin_hex"]))
         (tmp_path / "tiny.idx").write_bytes(bytes.fromhex(tiny["idx_hex"]))
         assert read_documents(tmp_path / "tiny") == [[[1, 2, 3]], [], [[4, 5]]]
 
-    def test_a_store_without_documents(self, shared):
-        store = open_store(str(shared / "goldens" / "megatron" / "empty_uint16"))
+    def test_a_store_without_documents(self):
+        store = open_store(str(MEGATRON / "empty_uint16"))
         assert (store.num_documents, store.ids.size, store.lengths.size) == (0, 0, 0)
 
 
@@ -241,13 +241,13 @@ def test_memory_that_was_let_go_of_is_read_again(tmp_path):
         assert store.ids.tolist() == [1, 2, 3]
 
 
-def test_modes_of_a_multimodal_store(shared):
-    store = open_store(str(shared / "goldens" / "megatron" / "mm10_int32"))
+def test_modes_of_a_multimodal_store():
+    store = open_store(str(MEGATRON / "mm10_int32"))
     assert store.modes is not None and store.modes.dtype == np.int8
     assert store.modes.size == store.lengths.size
     sentences = [s for document in megatron_documents(range(10)) for s in range(len(document))]
     assert store.modes.tolist() == [s % 2 for s in sentences]
-    assert open_store(str(shared / "goldens" / "megatron" / "sent30_uint16")).modes is None
+    assert open_store(str(MEGATRON / "sent30_uint16")).modes is None
 
 
 def test_more_than_two_to_the_31_tokens_and_four_gib(tmp_path):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bert_data.tokens.store_format import DROP, EMPTY_DOCUMENTS, StoreShape, token_dtype
 from bert_data.tokens.store_writer import StoreWriter, fitting_ids
+from tests.goldens.reading import MEGATRON
 
 Documents = list[list[list[int]]]
 EOD = 49999
@@ -99,22 +100,22 @@ def test_equals_the_oracle_however_it_is_cut(tmp_path_factory, documents, shape,
 
 
 def corpus(number: int) -> list[int]:
-    """A document of the corpus that Megatron's files were made from, see megatron.json."""
+    """A document of the corpus that Megatron's files were made from, see goldens/megatron.json."""
     return [(number * 1009 + j * 31) % 50000 for j in range(number * 37 % 101 + 1)]
 
 
 @pytest.mark.parametrize("eod", ["eod", "noeod"])
 @pytest.mark.parametrize(("golden", "policy"), [("curator", "curator"), ("preprocess", "megatron")])
-def test_empty_documents_as_the_peers_write_them(shared, tmp_path, golden, policy, eod):
+def test_empty_documents_as_the_peers_write_them(tmp_path, golden, policy, eod):
     documents = [[corpus(number)] if number != 4 else [] for number in range(10)]
     shape = StoreShape(
         level="document", eod_id=EOD if eod == "eod" else None, empty_documents=policy
     )
     write(tmp_path / "s", documents, shape, "<u2", [3])
-    assert files(tmp_path / "s") == files(shared / "goldens" / "megatron" / f"{golden}10_{eod}")
+    assert files(tmp_path / "s") == files(MEGATRON / f"{golden}10_{eod}")
 
 
-def test_sentences_as_megatron_writes_them(shared, tmp_path):
+def test_sentences_as_megatron_writes_them(tmp_path):
     documents = [
         [
             [(i * 1009 + s * 97 + j * 31) % 50000 for j in range((i * 37 + s * 13) % 41 + 1)]
@@ -123,7 +124,7 @@ def test_sentences_as_megatron_writes_them(shared, tmp_path):
         for i in range(30)
     ]
     write(tmp_path / "s", documents, StoreShape(empty_documents="megatron"), "<u2", [5, 50])
-    assert files(tmp_path / "s") == files(shared / "goldens" / "megatron" / "sent30_uint16")
+    assert files(tmp_path / "s") == files(MEGATRON / "sent30_uint16")
 
 
 def test_which_dtype():
