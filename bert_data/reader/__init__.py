@@ -1,17 +1,49 @@
-"""Record shards in, tf.data batches out."""
+"""Record shards in, batches out: of NumPy's arrays, of tensors, or a tf.data.Dataset.
 
+    shards --files--> records --planning, or order--> which ones make a batch --examples--> batch
+
+arrays.py      batches of arrays, without TensorFlow: `iterate_arrays`
+tensors.py     a dataset, or eager tensors, of any source: `read_batches`, `iterate_batches`
+sources.py     which source a configuration needs: planned.py, or streamed.py
+files/         shards, their records, and what may be wrong with them
+order/         the order of a stream; planning/: the batches of an epoch, before it is read
+examples/      Examples to dense batches; layout.py: how these lie in memory
+samples.py     GPT samples; labelled/: labelled texts
+
+What needs TensorFlow is imported when its name is used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from bert_data.reader.arrays import iterate_arrays
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.dataset import block_diagonal_mask, iterate_batches, read_batches
 from bert_data.reader.description import describe_order, limits_of_manifests
 from bert_data.reader.files.corruption import explain
-from bert_data.reader.labelled.batches import (
-    LabelledReaderConfig,
-    LabelledSource,
-    read_labelled_batches,
-)
-from bert_data.reader.labelled.ragged import RaggedSpec, parse_ragged, ragged_tensor_features
-from bert_data.reader.labelled.segments import pack_segments
 from bert_data.reader.sources import can_be_planned
+
+if TYPE_CHECKING:
+    from bert_data.reader.labelled.batches import (
+        LabelledReaderConfig,
+        LabelledSource,
+        read_labelled_batches,
+    )
+    from bert_data.reader.labelled.ragged import RaggedSpec, parse_ragged, ragged_tensor_features
+    from bert_data.reader.labelled.segments import pack_segments
+    from bert_data.reader.tensors import block_diagonal_mask, iterate_batches, read_batches
+
+_OF_TENSORFLOW = {
+    "LabelledReaderConfig": "labelled.batches",
+    "LabelledSource": "labelled.batches",
+    "RaggedSpec": "labelled.ragged",
+    "block_diagonal_mask": "tensors",
+    "iterate_batches": "tensors",
+    "pack_segments": "labelled.segments",
+    "parse_ragged": "labelled.ragged",
+    "ragged_tensor_features": "labelled.ragged",
+    "read_batches": "tensors",
+    "read_labelled_batches": "labelled.batches",
+}
 
 __all__ = [
     "LabelledReaderConfig",
@@ -22,6 +54,7 @@ __all__ = [
     "can_be_planned",
     "describe_order",
     "explain",
+    "iterate_arrays",
     "iterate_batches",
     "limits_of_manifests",
     "pack_segments",
@@ -30,3 +63,10 @@ __all__ = [
     "read_batches",
     "read_labelled_batches",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what needs TensorFlow."""
+    if name not in _OF_TENSORFLOW:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_OF_TENSORFLOW[name]}"), name)

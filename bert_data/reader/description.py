@@ -9,9 +9,10 @@ Two runs that tell the same see the same batches.
 import os
 from collections.abc import Sequence
 
+from bert_data import storage
 from bert_data.reader.config import WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.files.checks import Limits
-from bert_data.reader.files.shards import Shard, find_shards, open_bytes
+from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.planning.config import BUCKETS, PACKED, POOLS
 from bert_data.reader.sources import as_stream
 from bert_data.records.crc32c import crc32c
@@ -81,7 +82,7 @@ def _describe_shard(shard: Shard) -> str:
     for file in shard.manifest.files if shard.manifest is not None else ():
         if file.name == name:
             return f"{name}: {file.num_records} records, crc32c {file.crc32c:#010x}"
-    with open_bytes(shard.path) as head:
+    with storage.open_input(shard.path) as head:
         checksum = crc32c(head.read(_HEAD_BYTES))
     return f"{name}: {shard.num_bytes} bytes, crc32c {checksum:#010x} where they begin"
 

@@ -6,7 +6,6 @@
 What goes into batch k follows from the plan, so reading begins at any batch at once.
 """
 
-import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -17,27 +16,28 @@ from bert_data.objectives.masking import MaskingRule, masking_rule
 from bert_data.reader.ahead import work_ahead
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.examples.decode import Rows, decode_records
-from bert_data.reader.examples.sections import (
-    PACKED,
-    PLANNED,
-    Schema,
-    StaticShape,
-    make_table,
-    new_buffer,
-)
 from bert_data.reader.files.checks import Limits, check_lengths, check_shards
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.gathering import Gathered, MappedShards
 from bert_data.reader.files.shards import Shard
+from bert_data.reader.layout import (
+    PACKED,
+    PLANNED,
+    BatchGroup,
+    Layout,
+    StaticShape,
+    make_table,
+    new_buffer,
+)
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.config import BUCKETS
 from bert_data.reader.planning.config import PACKED as PACKED_ROWS
 from bert_data.reader.planning.rows import Parts, PlannedRows, planned_rows
 from bert_data.reader.remasking import mask_anew, masks_key
-from bert_data.reader.streamed import GROUP_WORDS, BatchGroup, check_values
+from bert_data.reader.streamed import GROUP_WORDS, check_values
 from bert_data.tokens.tokenizer_file import read_vocabulary
 
-_GROUPS_AHEAD = 1
+_GROUPS_AHEAD = 2
 
 
 def plan_config(config: ReaderConfig, num_parts: int, max_seq_length: int | None) -> PlanConfig:
@@ -77,7 +77,7 @@ class PlannedSource:
       config: the configuration.
       limits: the most that a record may hold.
       plan: of all epochs.
-      schema: the features of a batch.
+      layout: of the batches.
     """
 
     def __init__(self, config: ReaderConfig, shards: Sequence[Shard], parts: Parts) -> None:
@@ -102,7 +102,7 @@ class PlannedSource:
         self.plan: Plan = make_plan(
             lengths, plan_config(config, parts.num_parts, self.limits.max_seq_length)
         )
-        self.schema: Schema = PACKED if config.batching == PACKED_ROWS else PLANNED
+        self.layout: Layout = PACKED if config.batching == PACKED_ROWS else PLANNED
         self._rule = self._masking_rule() if config.dynamic_masking else None
 
     def _masking_rule(self) -> MaskingRule:
@@ -132,7 +132,7 @@ class PlannedSource:
         if config.drop_remainder and (config.batch_size is not None or width is not None):
             whole = plan.config.rows_of_width(width or 1)
             rows = -(-whole // self._parts.num_parts)
-        if self.schema is not PACKED:
+        if self.layout is not PACKED:
             is_free = config.width == WIDTH_OF_BATCH and config.batching != BUCKETS
             return rows, width, None if is_free else self.limits.max_predictions_per_seq, 1
         instances = None if config.width == WIDTH_OF_BATCH else plan.max_records_per_row
@@ -146,16 +146,19 @@ class PlannedSource:
         of_all = self.config.num_epochs * self.plan.num_batches
         return max(0, of_all - self.config.start_batch) * self._parts.num_here
 
+    @property
+    def is_endless(self) -> bool:
+        """Whether the epochs do not end."""
+        return self.config.num_epochs is None
+
     def groups(self) -> Iterator[BatchGroup]:
         """The batches, decoded, several at a time: first one, then twice as many, and so on.
 
-        A thread plans, reads and checks ahead; decoding is done by who asks for the groups.
+        A thread works ahead of who takes them.
         """
-        with contextlib.closing(work_ahead(self._gathered(), _GROUPS_AHEAD)) as gathered:
-            for epoch, rows, records in gathered:
-                yield self._decode(epoch, rows, records)
+        return work_ahead(self._groups(), _GROUPS_AHEAD)
 
-    def _gathered(self) -> Iterator[tuple[int, PlannedRows, Gathered]]:
+    def _groups(self) -> Iterator[BatchGroup]:
         config = self.config
         first_epoch, start = self.plan.locate(config.start_batch)
         epochs = itertools.count() if config.num_epochs is None else range(config.num_epochs)
@@ -166,7 +169,7 @@ class PlannedSource:
             while start < epoch.num_batches:
                 end = min(start + most, int(ends[start]))
                 rows = planned_rows(epoch, start, end, self._parts)
-                yield number, rows, self._records.gather(rows.records, damage)
+                yield self._decode(number, rows, self._records.gather(rows.records, damage))
                 start, most = end, 2 * most
             damage.tell()
             start = 0
@@ -174,7 +177,7 @@ class PlannedSource:
     def _group_ends(self, epoch: EpochPlan) -> NDArray[np.int64]:
         """Where a group that begins with each batch ends, so that it has about GROUP_WORDS."""
         rows = -(-np.diff(epoch.batch_splits) // self._parts.num_parts) * self._parts.num_here
-        words = (rows * epoch.widths * len(self.schema.tokens)).cumsum()
+        words = (rows * epoch.widths * len(self.layout[0])).cumsum()
         first_words = np.concatenate(([0], words[:-1]))
         ends = np.searchsorted(words, first_words + GROUP_WORDS, side="right")
         return np.maximum(ends, np.arange(1, words.size + 1))
@@ -184,10 +187,10 @@ class PlannedSource:
         lengths = block.lengths.copy() if rule is not None else block.lengths
         if rule is not None:
             lengths[:, 1] = rule.most_predictions(lengths[:, 0])
-        table, num_words = make_table(self._shapes(rows, lengths), self.schema)
+        table, num_words = make_table(self._shapes(rows, lengths), self.layout)
         words = new_buffer(num_words)
         to_fill = Rows(records.is_there, rows.row_splits, rows.batch_splits)
-        told = decode_records(block._replace(lengths=lengths), to_fill, self.schema, table, words)
+        told = decode_records(block._replace(lengths=lengths), to_fill, self.layout, table, words)
         check_values(*told, self.config)
         if rule is not None:
             key = masks_key(self.config.seed, epoch)
@@ -207,7 +210,7 @@ class PlannedSource:
         _, _, predictions, instances = self.static_shape
         if predictions is not None:
             shapes[:, 2] = predictions
-        if self.schema is PACKED:
+        if self.layout is PACKED:
             shapes[:, 3] = np.maximum.reduceat(np.diff(rows.row_splits), first_rows)
             if instances is not None:
                 shapes[:, 3] = instances

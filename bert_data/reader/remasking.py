@@ -31,7 +31,7 @@ from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows
 from bert_data.reader.examples.example import LABELS, POSITIONS
 from bert_data.reader.examples.number_lists import put_integers
-from bert_data.reader.examples.sections import BEGIN, COLUMNS, ENTRY_COLUMNS, ROWS, SIZE
+from bert_data.reader.layout import BEGIN, COLUMNS, ENTRY_COLUMNS, ROWS, SIZE
 from bert_data.reader.order.splitmix import draw_below, draw_unit, key_of, next_bits
 
 _MASKS = 3  # what a key is for, besides those of `bert_data.reader.planning.shuffling`
@@ -218,7 +218,7 @@ def mask_anew(
       rows: which records make which rows.
       key: see `masks_key`.
       rule: how to mask.
-      table: int32[batches, 15], see `sections.make_table`. Rows hold the tokens of
+      table: int32[batches, 15], see `layout.make_table`. Rows hold the tokens of
         their records, and at least the sum of `rule.most_predictions` of predictions.
       words: int32[any], the batches: input_ids as records are stored in, masked in return; the
         three features of predictions are written.

@@ -5,28 +5,37 @@
           "position_ids": int32[8, 1024], "segment_starts": int32[8, 1024]}, ...
 
 Samples come in the order of the data set, which is shuffled already. A batch is found by its
-number, so a run may start at any of them. Several batches are gathered at a time from the mapped
-token stores, because what passes from Python to tf.data costs by the call.
+number, so a run may start at any of them.
 """
 
 import dataclasses
 import itertools
-import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 from numpy.typing import NDArray
 
-from bert_data.causal.gathering import SampleBatch, batch_in
+from bert_data.causal.gathering import batch_in
 from bert_data.causal.gpt import SampleSet, fill_batch
-from bert_data.reader.memory import new_bytes
+from bert_data.reader.layout import (
+    BEGIN,
+    ROWS,
+    SIZE,
+    BatchGroup,
+    Layout,
+    StaticShape,
+    make_table,
+    new_buffer,
+)
+from bert_data.schema.fields import GPT_SAMPLES
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 FORMS = ("features", "fit")
 
 _GROUP_TOKENS = 1 << 18
-_GROUPS_AHEAD, _BATCHES_AHEAD = 2, 4
 _INPUTS = ("tokens", "position_ids", "segment_starts")
 
 
@@ -78,7 +87,7 @@ def read_samples(
     config: SampleReaderConfig,
     *,
     input_context: "tf.distribute.InputContext | None" = None,
-) -> tf.data.Dataset:
+) -> "tf.data.Dataset":
     """Makes the tf.data.Dataset of batches of a data set.
 
     Every iteration over it gives the same batches, in every process.
@@ -93,30 +102,85 @@ def read_samples(
     Raises:
       ValueError: the data set has fewer samples than a batch of all hosts has.
     """
+    from bert_data.reader.tensors import dataset_of_groups
+
     if input_context is not None:
         config = _for_replica(config, input_context)
-    rows = config.batch_size if config.drop_remainder else None
-    width = dataset.config.seq_length
-    _count_batches(dataset, config)
-    groups = tf.data.Dataset.from_generator(
-        lambda: _groups(dataset, config),
-        output_signature=tf.TensorSpec([None, len(SampleBatch._fields), rows, width], tf.int32),
-    ).prefetch(_GROUPS_AHEAD)
+    return dataset_of_groups(SampleSource(dataset, config), lambda batch: _form(batch, config.form))
 
-    def unpack_group(words: tf.Tensor) -> tf.data.Dataset:
-        numbers = tf.data.Dataset.range(tf.shape(words, tf.int64)[0])
-        return numbers.map(lambda number: _form(words[number], config.form))
 
-    options = tf.data.Options()
-    options.deterministic = True
-    # The hosts' parts are disjoint already.
-    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
-    batches = groups.flat_map(unpack_group).prefetch(_BATCHES_AHEAD).with_options(options)
-    cardinality = tf.data.INFINITE_CARDINALITY
-    if config.num_epochs is not None:
-        num_batches = config.num_epochs * _count_batches(dataset, config)
-        cardinality = max(0, num_batches - config.start_batch)
-    return batches.apply(tf.data.experimental.assert_cardinality(cardinality))
+class SampleSource:
+    """Makes the batches of a data set."""
+
+    layout: Layout = (GPT_SAMPLES.fields,)
+
+    def __init__(self, dataset: SampleSet, config: SampleReaderConfig) -> None:
+        """Counts the batches.
+
+        Raises:
+          ValueError: the data set has fewer samples than a batch of all hosts has.
+        """
+        self._dataset, self._config = dataset, config
+        global_size = config.num_hosts * config.batch_size
+        self._per_epoch, num_left = divmod(len(dataset), global_size)
+        if num_left and not config.drop_remainder:
+            self._per_epoch += 1
+        if not self._per_epoch:
+            raise ValueError(
+                f"the data set has {len(dataset):,} samples, fewer than the {global_size:,} of a"
+                " batch of all hosts"
+            )
+
+    @property
+    def static_shape(self) -> StaticShape:
+        """Rows, unless the last batch has fewer, and width."""
+        rows = self._config.batch_size if self._config.drop_remainder else None
+        return rows, self._dataset.config.seq_length
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether the passes over the data set do not end."""
+        return self._config.num_epochs is None
+
+    @property
+    def num_batches(self) -> int | None:
+        """Batches of this host; None where they do not end."""
+        if self._config.num_epochs is None:
+            return None
+        return max(0, self._config.num_epochs * self._per_epoch - self._config.start_batch)
+
+    def groups(self) -> Iterator[BatchGroup]:
+        """Batches, several at a time: first one, then twice as many, and so on."""
+        most = max(1, _GROUP_TOKENS // (self._config.batch_size * self._dataset.config.seq_length))
+        batches = self._batches()
+        num_batches = 1
+        while held := list(itertools.islice(batches, min(num_batches, most))):
+            num_batches *= 2
+            yield self._gather(held)
+
+    def _batches(self) -> Iterator[NDArray[np.int64]]:
+        """The samples of this host's batches, from the first one that is asked for."""
+        config, first = self._config, self._config.start_batch
+        epochs = config.num_epochs
+        numbers = range(first, epochs * self._per_epoch) if epochs else itertools.count(first)
+        for batch in numbers:
+            row = (
+                batch % self._per_epoch * config.num_hosts + config.host_index
+            ) * config.batch_size
+            yield np.arange(row, min(row + config.batch_size, len(self._dataset)))
+
+    def _gather(self, batches: Sequence[NDArray[np.int64]]) -> BatchGroup:
+        seq_length = self._dataset.config.seq_length
+        texts, num_tokens = self._dataset.texts(np.concatenate(batches))
+        table, num_words = make_table([(b.size, seq_length) for b in batches], self.layout)
+        words, first = new_buffer(num_words), 0
+        for entries in table.tolist():
+            begin, size, num_rows = entries[BEGIN], entries[SIZE], entries[ROWS]
+            rows = slice(first, first + num_rows)
+            batch = words[begin : begin + size].reshape(-1, num_rows, seq_length)
+            fill_batch(texts[rows], num_tokens[rows], self._dataset.config, batch_in(batch))
+            first += num_rows
+        return BatchGroup(words, table)
 
 
 def _for_replica(
@@ -132,60 +196,7 @@ def _for_replica(
     )
 
 
-def _count_batches(dataset: SampleSet, config: SampleReaderConfig) -> int:
-    """Batches of a host in one pass over the data set."""
-    global_size = config.num_hosts * config.batch_size
-    num_batches, num_left = divmod(len(dataset), global_size)
-    if num_left and not config.drop_remainder:
-        num_batches += 1
-    if not num_batches:
-        raise ValueError(
-            f"the data set has {len(dataset):,} samples, fewer than the {global_size:,} of a batch "
-            "of all hosts"
-        )
-    return num_batches
-
-
-def _batch_numbers(dataset: SampleSet, config: SampleReaderConfig) -> Iterator[NDArray[np.int64]]:
-    """The samples of this host's batches, from the first one that is wanted."""
-    per_epoch = _count_batches(dataset, config)
-    first, epochs = config.start_batch, config.num_epochs
-    batches = itertools.count(first) if epochs is None else range(first, epochs * per_epoch)
-    for batch in batches:
-        row = (batch % per_epoch * config.num_hosts + config.host_index) * config.batch_size
-        yield np.arange(row, min(row + config.batch_size, len(dataset)))
-
-
-def _groups(dataset: SampleSet, config: SampleReaderConfig) -> Iterator[NDArray[np.int32]]:
-    """Batches, several in an array: first one, then twice as many, and so on."""
-    most = max(1, _GROUP_TOKENS // (config.batch_size * dataset.config.seq_length))
-    numbers = _batch_numbers(dataset, config)
-    num_batches = 1
-    while held := list(itertools.islice(numbers, min(num_batches, most))):
-        num_batches *= 2
-        for _, batches in itertools.groupby(held, len):  # the last of a pass may be short
-            yield _gather_group(dataset, list(batches))
-
-
-def _gather_group(dataset: SampleSet, batches: list[NDArray[np.int64]]) -> NDArray[np.int32]:
-    """Batches of as many rows each: int32[batches, fields of SampleBatch, rows, seq_length].
-
-    A batch and a field of it are each in one piece, so TensorFlow takes them apart without a copy.
-    """
-    num_rows = batches[0].size
-    texts, num_tokens = dataset.texts(np.concatenate(batches))
-    shape = len(batches), len(SampleBatch._fields), num_rows, dataset.config.seq_length
-    words = new_bytes(4 * math.prod(shape)).view(np.int32).reshape(shape)
-    for number, batch in enumerate(map(batch_in, words)):
-        rows = slice(number * num_rows, (number + 1) * num_rows)
-        fill_batch(texts[rows], num_tokens[rows], dataset.config, batch)
-    return words
-
-
-def _form(words: tf.Tensor, form: str) -> Any:
-    features = SampleBatch(*tf.unstack(words))._asdict()
-    features["loss_mask"] = tf.bitcast(features["loss_mask"], tf.float32)
+def _form(batch: dict[str, Any], form: str) -> Any:
     if form == "features":
-        return features
-    inputs = {name: features[name] for name in _INPUTS}
-    return inputs, features["labels"], features["loss_mask"]
+        return batch
+    return {name: batch[name] for name in _INPUTS}, batch["labels"], batch["loss_mask"]

@@ -1,35 +1,32 @@
 """Shards in, dense NumPy batches out: the reader without TensorFlow's part.
 
-    find shards -> check -> host's part -> epochs, each in its order -> batches of records -> decode
-
-Several batches go into one array, because what passes from Python to tf.data costs by the call.
+find shards -> check -> host's part -> epochs, each in its order -> batches of records -> decode
 """
 
 import contextlib
 import itertools
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bert_data.reader.ahead import work_ahead
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.examples.block import RecordBlock, one_block
 from bert_data.reader.examples.decode import Rows, decode_records
-from bert_data.reader.examples.sections import (
+from bert_data.reader.files.blocks import read_blocks
+from bert_data.reader.files.checks import Limits, check_lengths, check_shards
+from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.shards import Shard, find_shards
+from bert_data.reader.layout import (
     STREAMED,
-    Schema,
+    BatchGroup,
+    Layout,
     Shape,
     StaticShape,
     make_table,
     most_words,
     new_buffer,
 )
-from bert_data.reader.files.blocks import read_blocks
-from bert_data.reader.files.checks import Limits, check_lengths, check_shards
-from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.order.streams import (
     OpenShard,
     batch_blocks,
@@ -38,21 +35,9 @@ from bert_data.reader.order.streams import (
     host_num_records,
 )
 
-GROUP_WORDS = 1 << 19
+GROUP_WORDS = 1 << 20
 _BLOCKS_AHEAD = 2
 _MAX_ID = 2**31 - 1
-
-
-class BatchGroup(NamedTuple):
-    """Batches side by side in one array.
-
-    Attributes:
-      words: int32[any], the batches.
-      table: int32[batches, 15], where they stand, see `make_table`.
-    """
-
-    words: NDArray[np.int32]
-    table: NDArray[np.int32]
 
 
 class BatchSource:
@@ -62,10 +47,10 @@ class BatchSource:
       config: the configuration.
       shards: the shards that its patterns name.
       limits: the most that a row may hold.
-      schema: the features of a batch.
+      layout: of the batches.
     """
 
-    schema: Schema = STREAMED
+    layout: Layout = STREAMED
 
     def __init__(self, config: ReaderConfig) -> None:
         """Finds the shards and checks them.
@@ -173,6 +158,11 @@ class BatchSource:
         """Batches in all; None where that is not known without reading."""
         return None
 
+    @property
+    def is_endless(self) -> bool:
+        """Whether the epochs do not end."""
+        return self.config.num_epochs is None
+
     def groups(self) -> Iterator[BatchGroup]:
         """The batches, decoded, several at a time: first one, then twice as many, and so on.
 
@@ -183,7 +173,7 @@ class BatchSource:
         for block in self.batches():
             shape = self.shape_of(block)
             held.append((block, shape))
-            num_words += most_words(*shape, self.schema)
+            num_words += most_words(shape, self.layout)
             if len(held) == num_batches or num_words >= GROUP_WORDS:
                 yield self._decode(held)
                 held, num_words, num_batches = [], 0, 2 * num_batches
@@ -191,7 +181,7 @@ class BatchSource:
             yield self._decode(held)
 
     def _decode(self, held: list[tuple[RecordBlock, Shape]]) -> BatchGroup:
-        table, num_words = make_table([shape for _, shape in held], self.schema)
+        table, num_words = make_table([shape for _, shape in held], self.layout)
         words = new_buffer(num_words)
         first = 0
         for _, same in itertools.groupby(held, key=lambda item: id(item[0].data)):
@@ -199,7 +189,7 @@ class BatchSource:
             splits = np.cumsum([0, *(block.num_records for block in blocks)])
             rows = Rows(np.ones(splits[-1], np.bool_), np.arange(splits[-1] + 1), splits)
             entries = table[first : first + len(blocks)]
-            told = decode_records(one_block(blocks), rows, self.schema, entries, words)
+            told = decode_records(one_block(blocks), rows, self.layout, entries, words)
             check_values(*told, self.config)
             first += len(blocks)
         return BatchGroup(words, table)

@@ -10,14 +10,7 @@ import tensorflow as tf
 
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows, decode_records
-from bert_data.reader.examples.sections import (
-    FLOATS,
-    STREAMED,
-    Schema,
-    Shape,
-    make_table,
-    new_buffer,
-)
+from bert_data.reader.layout import STREAMED, BatchGroup, Shape, arrays_of, make_table, new_buffer
 
 MAX_TOKENS, MAX_PREDICTIONS = 12, 4
 INT_FEATURES = (
@@ -175,22 +168,6 @@ def first_tokens(batches: Iterable[dict]) -> list[int]:
     return [int(row[0]) for batch in batches for row in np.asarray(batch["input_ids"])]
 
 
-def batches_of_words(
-    words: np.ndarray, table: np.ndarray, schema: Schema = STREAMED
-) -> list[dict[str, np.ndarray]]:
-    """The batches that stand in words, taken apart by what `make_table` says."""
-    batches = []
-    for entries in table.reshape(-1, 3, 5).tolist():
-        batch = {}
-        for names, (begin, size, *shape) in zip(schema, entries, strict=True):
-            assert begin % 16 == 0  # aligned as TensorFlow wants it
-            section = words[begin : begin + size].reshape(shape)
-            for name, values in zip(names, section, strict=True):
-                batch[name] = values.view(np.float32) if name in FLOATS else values
-        batches.append(batch)
-    return batches
-
-
 def decode_rows(block: RecordBlock, shape: Shape) -> tuple[dict[str, np.ndarray], tuple[int, bool]]:
     """One batch of a record a row, and what `decode_records` tells."""
     table, num_words = make_table([shape], STREAMED)
@@ -198,5 +175,5 @@ def decode_rows(block: RecordBlock, shape: Shape) -> tuple[dict[str, np.ndarray]
     words[:] = 77
     rows = Rows(np.ones(shape.rows, np.bool_), np.arange(shape.rows + 1), np.array([0, shape.rows]))
     told = decode_records(block, rows, STREAMED, table, words)
-    (batch,) = batches_of_words(words, table)
+    (batch,) = arrays_of(BatchGroup(words, table), STREAMED)
     return batch, told

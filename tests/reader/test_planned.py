@@ -21,6 +21,7 @@ from bert_data.reader import (
     iterate_batches,
     read_batches,
 )
+from bert_data.reader.layout import arrays_of
 from bert_data.reader.planned import PlannedSource
 from bert_data.reader.sources import make_source
 from bert_data.records.sidecars import INDEX_DTYPE, index_path
@@ -29,7 +30,6 @@ from tests.reader.making import (
     MAX_TOKENS,
     Instance,
     assert_same_batch,
-    batches_of_words,
     dense,
     first_tokens,
     frame_offsets,
@@ -79,7 +79,7 @@ def batches_of(config: ReaderConfig) -> Iterator[dict[str, np.ndarray]]:
     source = make_source(config)
     assert isinstance(source, PlannedSource)
     for group in source.groups():
-        yield from batches_of_words(group.words, group.table, source.schema)
+        yield from arrays_of(group, source.layout)
 
 
 def rows_of(batch: dict[str, np.ndarray]) -> list[list[Instance]]:

@@ -4,7 +4,7 @@
                                                                  [101 2023 2003 1037  102]
                                                                  [101  102    0    0    0]] ...
 
-Where they stand is told by a table, see `sections.py`. Rows may hold several records:
+Where they stand is told by a table, see `bert_data.reader.layout`. Rows may hold several records:
 
     row_splits 0 2 3, width 6   ->  input_ids     [[101 7592 102 101 102 0] [101 2023 2003 102 0 0]]
                                     instance_ids  [[  1    1   1   2   2 0] [  1    1    1   1 0 0]]
@@ -20,7 +20,7 @@ from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import IDS, LABELS, NEXT, POSITIONS, SEGMENTS, WEIGHTS
 from bert_data.reader.examples.number_lists import put_floats, put_integers
-from bert_data.reader.examples.sections import (
+from bert_data.reader.layout import (
     BEGIN,
     COLUMNS,
     ENTRY_COLUMNS,
@@ -28,7 +28,7 @@ from bert_data.reader.examples.sections import (
     PACKED,
     ROWS,
     SIZE,
-    Schema,
+    Layout,
 )
 
 _TOKENS, _PREDICTIONS, _INSTANCES = range(3)  # sections
@@ -265,7 +265,7 @@ def _decode(
 def decode_records(
     block: RecordBlock,
     rows: Rows,
-    schema: Schema,
+    layout: Layout,
     table: NDArray[np.int32],
     words: NDArray[np.int32],
 ) -> tuple[int, bool]:
@@ -273,8 +273,8 @@ def decode_records(
 
     Args:
       block: the records of all rows, in their order.
-      rows: which records make which rows. One each, unless the schema is `PACKED`.
-      schema: the features wanted.
+      rows: which records make which rows. One each, unless the layout is `PACKED`.
+      layout: of the batches.
       table: int32[batches, 15], see `make_table`. In a row of one record, what does not fit is cut
         off and what is missing is 0; rows of several records must fit.
       words: int32[any], filled as the table says.
@@ -287,6 +287,6 @@ def decode_records(
     places, stops = np.empty((2, 3, most), np.int64)
     largest_id, is_outside = _decode(
         block.data, block.starts, block.spans, block.lengths, rows.is_there, rows.row_splits,
-        rows.batch_splits, table, schema is PACKED, places, stops, words,
+        rows.batch_splits, table, layout is PACKED, places, stops, words,
     )  # fmt: skip
     return int(largest_id), bool(is_outside)

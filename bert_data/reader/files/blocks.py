@@ -8,14 +8,14 @@ same for Parquet.
 
 import contextlib
 import gzip
-import io
 import zlib
 from collections.abc import Generator
-from typing import IO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import (
@@ -33,7 +33,7 @@ from bert_data.reader.examples.example import (
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.parquet_shards import read_row_blocks
 from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES, LENGTH_BYTES, Scan, scan_records
-from bert_data.reader.files.shards import Shard, is_remote, open_bytes
+from bert_data.reader.files.shards import Shard
 from bert_data.reader.memory import new_bytes
 
 FIRST_BLOCK_BYTES = 1 << 16  # enough to see what a shard is
@@ -85,10 +85,10 @@ def read_blocks(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
     """
     if not shard.is_parquet:
         yield from _read_frames(shard, damage)
-    elif not is_remote(shard.path):
+    elif not storage.is_remote(shard.path):
         yield from read_row_blocks(shard.path, shard.path, shard.num_records, damage)
     else:
-        with open_bytes(shard.path) as file:
+        with storage.open_input(shard.path) as file:
             yield from read_row_blocks(file, shard.path, shard.num_records, damage)
 
 
@@ -134,8 +134,8 @@ class _Stream:
     """
 
     def __init__(self, shard: Shard) -> None:
-        self._raw = open_bytes(shard.path)
-        self._file: IO[bytes] | gzip.GzipFile = self._raw
+        self._raw = storage.open_input(shard.path)
+        self._file: Any = self._raw
         if shard.is_gzip:
             self._file = gzip.GzipFile(fileobj=self._raw, mode="rb")
         self.data: NDArray[np.uint8] = np.empty(0, np.uint8)
@@ -156,20 +156,12 @@ class _Stream:
         block[:left] = self.data[self.at :]
         end = left
         try:
-            while end < block.size and (got := self._read_into(block[end:])):
+            while end < block.size and (got := self._file.readinto(block[end:].data)):
                 end += got
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             self.error = error
         self.data, self.at = block[:end], 0
         return end > left
-
-    def _read_into(self, part: NDArray[np.uint8]) -> int:
-        """Reads bytes into `part`, as many as there are; returns how many, 0 at the end."""
-        if isinstance(self._file, gzip.GzipFile | io.BufferedIOBase):
-            return self._file.readinto(part.data)
-        content = self._file.read(part.size)  # TensorFlow's files cannot read into memory
-        part[: len(content)] = np.frombuffer(content, np.uint8)
-        return len(content)
 
     def advance(self, scan: Scan) -> None:
         self.offset += scan.end - self.at

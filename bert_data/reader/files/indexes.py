@@ -14,12 +14,13 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
+from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.reader.files.blocks import BLOCK_BYTES, looks_ragged, read_blocks, reason_of
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.mapping import map_file
 from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES, scan_records
-from bert_data.reader.files.shards import Shard, is_remote
+from bert_data.reader.files.shards import Shard
 from bert_data.reader.files.unpacking import unpack
 from bert_data.records.sidecars import INDEX_DTYPE, index_path
 
@@ -28,7 +29,7 @@ _KEPT_SCANS = 4096
 
 def why_not_addressable(shard: Shard) -> str | None:
     """Why single records of a shard cannot be read: "is compressed"; None where they can."""
-    if is_remote(shard.path):
+    if storage.is_remote(shard.path):
         return "is remote"
     return "is compressed" if shard.is_gzip else None
 

@@ -7,7 +7,6 @@ row group; a file whose end, where Parquet keeps its table of contents, is damag
 """
 
 import contextlib
-import io
 from collections.abc import Generator, Iterator
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -33,29 +32,6 @@ _LEAST_ROWS, _MOST_ROWS = 64, 8192
 _BUFFER_BYTES = 1 << 18  # of a column that are read at once
 
 
-class _RemoteFile(io.RawIOBase):
-    """A file of TensorFlow's with what pyarrow asks of one more: whether it is closed."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._file.seek(offset, whence)
-        return self._file.tell()
-
-    def read(self, size: int = -1) -> bytes:
-        return self._file.read(size)
-
-
 class Inside(NamedTuple):
     """What a file tells of itself: its manifest, which lists no files, and its rows."""
 
@@ -70,10 +46,7 @@ def _open(source: str | IO[bytes]) -> Iterator["pyarrow.parquet.ParquetFile"]:
     from pyarrow import parquet
 
     with contextlib.ExitStack() as stack:
-        if isinstance(source, str):
-            file = stack.enter_context(pa.OSFile(source))
-        else:
-            file = stack.enter_context(pa.PythonFile(_RemoteFile(source), mode="r"))
+        file = source if not isinstance(source, str) else stack.enter_context(pa.OSFile(source))
         # In parts, so that a row group is not in memory as a whole, and read, not mapped: a file
         # that is cut while it is mapped ends the process.
         yield stack.enter_context(

@@ -3,21 +3,19 @@
     "data/train-*"  ->  Shard(data/train-00000-of-00002, gzip? Parquet? records by index, manifest)
                         Shard(data/train-00001-of-00002, ...)
 
-An index or a manifest that a pattern like data/* matches too is dropped. Local and remote names
-(gs:// and what else TensorFlow reads) are alike, except that indexes and manifests are local.
+An index or a manifest that a pattern like data/* matches too is dropped. Local files and URIs (see
+`bert_data.storage`) are alike, except that indexes and manifests are local.
 """
 
 import dataclasses
 import functools
 import os
 from collections.abc import Sequence
-from typing import IO
 
 import numpy as np
-import tensorflow as tf
 from absl import logging
 
-from bert_data import features
+from bert_data import features, storage
 from bert_data.errors import CorruptDataError
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_shards import MAGIC, look_inside
@@ -53,18 +51,6 @@ class Shard:
     expected_bytes: int | None = None
 
 
-def is_remote(path: str) -> bool:
-    """Whether a name is not in the local file system."""
-    return "://" in path
-
-
-def open_bytes(path: str) -> IO[bytes]:
-    """Opens a local or remote file for reading bytes."""
-    if is_remote(path):
-        return tf.io.gfile.GFile(path, "rb")
-    return open(path, "rb")
-
-
 def find_shards(config: ReaderConfig) -> tuple[Shard, ...]:
     """The shards that the patterns name: each pattern's matches sorted, each file once.
 
@@ -94,31 +80,28 @@ def _tell_absent(paths: Sequence[str]) -> None:
 
 
 def _matches(pattern: str) -> list[str]:
-    if tf.io.gfile.exists(pattern):
-        matches = [pattern]
-    else:
-        found = sorted(tf.io.gfile.glob(pattern))
-        matches = [path for path in found if not is_sidecar(path)]
+    if storage.exists(pattern):
+        return [pattern]
+    matches = [path for path in storage.glob(pattern) if not is_sidecar(path)]
     if not matches:
         raise ValueError(f"no file matches {pattern!r}")
-    return [os.fspath(path) for path in matches]
+    return matches
 
 
 def _describe(path: str, manifests: dict[str, Manifest]) -> Shard:
     """Looks at a shard's first bytes and beside it; `manifests` keeps those found by shard path."""
-    if tf.io.gfile.isdir(path):
+    if storage.is_folder(path):
         raise IsADirectoryError(f"{path} is a directory, not a shard (name its files: {path}/*)")
     try:
-        with open_bytes(path) as file:
+        with storage.open_input(path) as file:
             head = file.read(HEADER_BYTES)
-        num_bytes = tf.io.gfile.stat(path).length
-    except (OSError, tf.errors.OpError) as error:
-        reason = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
-        raise OSError(f"cannot read {path}: {reason}") from error
+        num_bytes = storage.file_size(path)
+    except OSError as error:
+        raise OSError(f"cannot read {path}: {error.strerror or error}") from error
     shard = Shard(
         path=path, num_bytes=num_bytes, is_gzip=_is_gzip(head), is_parquet=_is_parquet(head)
     )
-    if not is_remote(path):
+    if not storage.is_remote(path):
         shard = _compare_beside(shard, manifests)
     return _look_inside(shard) if shard.is_parquet and shard.manifest is None else shard
 
@@ -142,8 +125,8 @@ def _is_frame(head: bytes) -> bool:
 
 def _look_inside(shard: Shard) -> Shard:
     """Adds what a Parquet file tells about itself; nothing where it is damaged."""
-    if is_remote(shard.path):
-        with open_bytes(shard.path) as file:
+    if storage.is_remote(shard.path):
+        with storage.open_input(shard.path) as file:
             inside = look_inside(file, shard.path)
     else:
         inside = look_inside(shard.path, shard.path)

@@ -24,6 +24,7 @@ from bert_data.reader.labelled.mapped_records import MappedRecords
 from bert_data.reader.labelled.ragged import RaggedSpec, ragged_feature
 from bert_data.reader.labelled.segments import num_special_tokens, pack_segments
 from bert_data.reader.planning import EMPTY, Plan, PlanConfig, make_plan
+from bert_data.reader.tensors import finish, generate
 from bert_data.records.manifest import Manifest
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
@@ -129,6 +130,13 @@ class LabelledSource:
             raise ValueError(f"the label {min(labels)} is negative; a classifier needs 0 or more")
         return 1 + max(labels)
 
+    @property
+    def num_batches(self) -> int:
+        """Batches in all, tf.data.INFINITE_CARDINALITY where they do not end."""
+        if self.config.num_epochs is None:
+            return tf.data.INFINITE_CARDINALITY
+        return max(0, self.config.num_epochs * self.plan.num_batches - self.config.start_batch)
+
     def batches(self) -> Iterator[tuple["np.ndarray[Any, Any]", int]]:
         """(records, width) of this host's batches, in order; a row that is empty has no bytes."""
         config, plan = self.config, self.plan
@@ -198,22 +206,13 @@ def read_labelled_batches(config: LabelledReaderConfig | LabelledSource) -> tf.d
     """
     source = config if isinstance(config, LabelledSource) else LabelledSource(config)
     signature = (tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.int32))
-    options = tf.data.Options()
-    options.deterministic = True
-    # The hosts' rows are disjoint already.
-    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     batches = (
-        tf.data.Dataset.from_generator(source.batches, output_signature=signature)
+        generate(source, lambda source: source.batches(), signature)
         .prefetch(_BATCHES_AHEAD)
         .map(source.make_batch, num_parallel_calls=1)
         .prefetch(_BATCHES_AHEAD)
-        .with_options(options)
     )
-    config = source.config
-    num_batches = tf.data.INFINITE_CARDINALITY
-    if config.num_epochs is not None:
-        num_batches = max(0, config.num_epochs * source.plan.num_batches - config.start_batch)
-    return batches.apply(tf.data.experimental.assert_cardinality(num_batches))
+    return finish(batches, source.num_batches)
 
 
 def _check(shards: Sequence[Shard], config: LabelledReaderConfig) -> Manifest:

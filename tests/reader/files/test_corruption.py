@@ -12,10 +12,10 @@ import tensorflow as tf
 
 from bert_data.errors import CorruptDataError
 from bert_data.reader import ReaderConfig, explain, iterate_batches, read_batches
+from bert_data.reader.layout import STREAMED, arrays_of
 from bert_data.reader.streamed import BatchSource
 from bert_data.records.sidecars import INDEX_DTYPE, index_path
 from tests.reader.making import (
-    batches_of_words,
     first_tokens,
     frame_offsets,
     make_instances,
@@ -44,7 +44,7 @@ def read_tokens(path: Path, *, skip_corrupt: bool = False) -> list[int]:
     )
     tokens = []
     for group in source.groups():
-        tokens += first_tokens(batches_of_words(group.words, group.table))
+        tokens += first_tokens(arrays_of(group, STREAMED))
     return tokens
 
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from bert_data.reader import ReaderConfig, iterate_batches, read_batches
 from bert_data.reader import streamed as reader_batches
 from bert_data.reader.files.blocks import read_blocks
+from bert_data.reader.layout import STREAMED, arrays_of
 from bert_data.reader.streamed import BatchGroup, BatchSource
 from bert_data.records.sidecars import INDEX_DTYPE, index_path
 from tests.reader.making import (
@@ -25,7 +26,6 @@ from tests.reader.making import (
     MAX_PREDICTIONS,
     MAX_TOKENS,
     assert_same_batch,
-    batches_of_words,
     dense,
     example_of,
     first_tokens,
@@ -59,7 +59,7 @@ def numpy_batches(config: ReaderConfig) -> list[Any]:
 
 def batches_of(group: BatchGroup) -> list[dict[str, np.ndarray]]:
     """The batches of a group."""
-    return batches_of_words(group.words, group.table)
+    return list(arrays_of(group, STREAMED))
 
 
 # Records are dealt to the shards one by one, and read shard by shard.

@@ -1,0 +1,165 @@
+"""How batches lie in memory: sections of features that have the same shape, one behind the other.
+
+    tokens       input_ids, input_mask, segment_ids     int32[3, rows, width]
+    predictions  masked_lm_positions, _ids, _weights    int32[3, rows, predictions]
+    instances    next_sentence_labels                   int32[1, rows, instances of a row]
+
+Several batches share an array, because what passes from Python to tf.data costs by the call; a
+table says where each section of each batch begins. Sections begin where TensorFlow takes memory
+over instead of copying it. Floats stand as their bits.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.reader.memory import new_bytes
+from bert_data.schema import fields
+from bert_data.schema.fields import Axis, Field
+
+ENTRY_COLUMNS = 5
+BEGIN, SIZE, NUM_FEATURES, ROWS, COLUMNS = range(ENTRY_COLUMNS)
+
+Layout = tuple[tuple[Field, ...], ...]
+"""The fields of each section."""
+
+StaticShape = tuple[int | None, ...]
+"""Rows of a batch and columns of each section; None for what differs from batch to batch."""
+
+Arrays = dict[str, NDArray[np.int32] | NDArray[np.float32]]
+
+_ALIGNMENT_BYTES = 64  # what TensorFlow asks of memory that it takes over instead of copying
+_NUMBER_BYTES = 4
+_UNIT = _ALIGNMENT_BYTES // _NUMBER_BYTES
+_AXES = (Axis.TOKENS, Axis.PREDICTIONS, Axis.INSTANCES)
+
+
+def _sections(*made: Field) -> Layout:
+    """Sections of the fields of a masked LM record, and of those that the reader makes."""
+    kind = fields.masked_lm_records(fields.REFERENCE, max_seq_length=1, max_predictions_per_seq=1)
+    return tuple(tuple(f for f in (*kind.fields, *made) if f.axis is axis) for axis in _AXES)
+
+
+STREAMED = _sections()
+"""Each row is one instance."""
+
+PLANNED = _sections(fields.NEXT_SENTENCE_WEIGHTS)
+"""Each row is one instance or empty."""
+
+PACKED = _sections(*fields.MADE_BY_READER)
+"""A row is any number of instances side by side."""
+
+
+class BatchGroup(NamedTuple):
+    """Batches side by side in one array.
+
+    Attributes:
+      words: int32[any], the batches.
+      table: int32[batches, 5 * sections], where they stand, see `make_table`.
+    """
+
+    words: NDArray[np.int32]
+    table: NDArray[np.int32]
+
+
+class GroupSource(Protocol):
+    """What makes batches.
+
+    Attributes:
+      layout: of all batches.
+    """
+
+    layout: Layout
+
+    @property
+    def static_shape(self) -> StaticShape:
+        """What is the same in all of them."""
+
+    @property
+    def num_batches(self) -> int | None:
+        """How many there are; None where they do not end, or nothing tells without reading."""
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether they do not end."""
+
+    def groups(self) -> Iterator[BatchGroup]:
+        """The batches, several at a time; the same ones at each call."""
+
+
+class Shape(NamedTuple):
+    """How large a batch of masked LM is.
+
+    Attributes:
+      rows: >= 1.
+      width: tokens a row, >= 1.
+      predictions: predictions a row, >= 0.
+      instances: instances a row, >= 1.
+    """
+
+    rows: int
+    width: int
+    predictions: int
+    instances: int = 1
+
+
+def is_float(field: Field) -> bool:
+    """Whether a feature is float32 in batches; the others are int32."""
+    return field.tensor_dtype == fields.FLOAT32
+
+
+def make_table(
+    shapes: Sequence[Sequence[int]] | NDArray[np.integer], layout: Layout
+) -> tuple[NDArray[np.int32], int]:
+    """Lays batches out one behind the other.
+
+    Args:
+      shapes: int[batches, 1 + sections], rows of each batch and columns of each section.
+      layout: of the batches.
+
+    Returns:
+      int32[batches, 5 * sections], of each batch and section the place in the words, the size in
+      words, and the shape: features, rows, columns; and the number of words of all batches.
+    """
+    num_sections = len(layout)
+    numbers = np.asarray(shapes, np.int64).reshape(-1, 1 + num_sections)
+    table = np.empty((len(numbers), num_sections, ENTRY_COLUMNS), np.int64)
+    table[:, :, NUM_FEATURES] = [len(section) for section in layout]
+    table[:, :, ROWS] = numbers[:, :1]
+    table[:, :, COLUMNS] = numbers[:, 1:]
+    sizes = table[:, :, NUM_FEATURES:].prod(2)
+    ends = (-(-sizes // _UNIT) * _UNIT).cumsum().reshape(sizes.shape)
+    table[:, :, SIZE] = sizes
+    table[:, :, BEGIN] = np.concatenate(([0], ends.ravel()[:-1])).reshape(sizes.shape)
+    return table.reshape(-1, num_sections * ENTRY_COLUMNS).astype(np.int32), int(ends[-1, -1])
+
+
+def most_words(shape: Sequence[int], layout: Layout) -> int:
+    """Words that a batch takes at most if it has this shape at most."""
+    rows, *columns = shape
+    per_row = sum(len(section) * count for section, count in zip(layout, columns, strict=True))
+    return rows * per_row + len(layout) * _UNIT
+
+
+def new_buffer(num_words: int) -> NDArray[np.int32]:
+    """int32[num_words], not initialised, aligned as TensorFlow wants it."""
+    raw = new_bytes(num_words * _NUMBER_BYTES + _ALIGNMENT_BYTES)
+    skip = -raw.ctypes.data % _ALIGNMENT_BYTES
+    return raw[skip : skip + num_words * _NUMBER_BYTES].view(np.int32)
+
+
+def arrays_of(group: BatchGroup, layout: Layout) -> Iterator[Arrays]:
+    """The batches of a group by the names of their features; views of its words."""
+    names = [[(field.name, is_float(field)) for field in section] for section in layout]
+    words, floats = group.words, group.words.view(np.float32)
+    for entries in group.table.reshape(-1, len(layout), ENTRY_COLUMNS).tolist():
+        batch: Arrays = {}
+        for section, (begin, size, count, rows, columns) in zip(names, entries, strict=True):
+            step = size // count if count else 0
+            for name, holds_floats in section:
+                values = floats if holds_floats else words
+                batch[name] = values[begin : begin + step].reshape(rows, columns)
+                begin += step
+        yield batch

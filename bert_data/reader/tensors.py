@@ -1,0 +1,188 @@
+"""A source of batches in, a tf.data.Dataset or an iterator of eager tensors out.
+
+    groups of batches --prefetch--> each batch of a group --split--> its features --form--> batch
+    (one call of Python)            (in C++, on the taker's thread)
+
+    read_batches(ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True))
+      -> {"input_ids": int32[32, widest row], ..., "next_sentence_labels": int32[32, 1]}, ...
+
+All readers end here. `benchmarks/hand_over.py` measures what it costs.
+"""
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from bert_data.reader.arrays import iterate_arrays
+from bert_data.reader.config import ReaderConfig
+from bert_data.reader.forms import form_batch
+from bert_data.reader.layout import ENTRY_COLUMNS, GroupSource, Layout, StaticShape, is_float
+from bert_data.reader.sources import make_source
+
+
+def read_batches(
+    config: ReaderConfig, *, input_context: "tf.distribute.InputContext | None" = None
+) -> tf.data.Dataset:
+    """Makes the dataset of a configuration's batches.
+
+    Every iteration over it gives the same batches, in every process. All features are int32, the
+    weights float32; `bert_data.schema.fields` and `ReaderConfig.batching` tell which there are.
+    Errors inside an iteration reach the caller as tf.errors.OpError whose text holds ours;
+    `explain` gives ours back.
+
+    Args:
+      config: what to read and how.
+      input_context: inside `tf.distribute.Strategy.distribute_datasets_from_function`: hosts and
+        the rows of a replica are taken from it; config.batch_size and config.start_batch are
+        global, and each replica takes one batch of this dataset a step.
+
+    Raises:
+      ValueError: the configuration contradicts the shards, or there is nothing to read.
+      OSError: a file cannot be read.
+      CorruptDataError: a shard's size contradicts its manifest or index, or its first record is
+        damaged.
+    """
+    source = make_source(config, input_context)
+    return dataset_of_groups(source, lambda batch: form_batch(batch, config, _ones_like))
+
+
+def iterate_batches(config: ReaderConfig) -> Iterator[Any]:
+    """Iterates over the batches of `read_batches` as eager tensors, for loops of one's own.
+
+    tf.data has no part in it, so a batch costs a few microseconds beside reading, and errors are
+    the reader's own. The tensors are on the CPU and share the memory of `iterate_arrays`.
+
+    Raises:
+      ValueError, OSError, CorruptDataError: see `read_batches`.
+    """
+    return (tf.nest.map_structure(_take_over, batch) for batch in iterate_arrays(config))
+
+
+def _take_over(array: NDArray[Any]) -> tf.Tensor:
+    """The array as a tensor on the same memory, which is given back when the tensor goes."""
+    if not array.size:
+        return tf.constant(array)
+    return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
+
+
+def dataset_of_groups(
+    source: GroupSource, form: Callable[[dict[str, tf.Tensor]], Any]
+) -> tf.data.Dataset:
+    """The dataset of a source's batches.
+
+    Args:
+      source: of groups of batches.
+      form: a batch by the names of its features, in the form of the dataset's elements.
+    """
+    layout, static = source.layout, source.static_shape
+    signature = (
+        tf.TensorSpec([None], tf.int32),
+        tf.TensorSpec([None, ENTRY_COLUMNS * len(layout)], tf.int32),
+    )
+
+    def unpack_group(words: tf.Tensor, table: tf.Tensor) -> tf.data.Dataset:
+        entries = tf.data.Dataset.from_tensor_slices(table)
+        return _map_inline(lambda entry: form(_split(words, entry, layout, static)), entries)
+
+    groups = generate(source, lambda source: source.groups(), signature)
+    num_batches = tf.data.INFINITE_CARDINALITY if source.is_endless else source.num_batches
+    return finish(groups.flat_map(unpack_group), num_batches)
+
+
+def generate(source: Any, items: Callable[[Any], Iterator[Any]], signature: Any) -> tf.data.Dataset:
+    """The dataset of what an object gives; the object goes when the dataset has gone.
+
+    TensorFlow keeps for ever what `from_generator` is given, so that refers to the object weakly
+    and the dataset holds it, as every dataset made of this one does. A dataset that is made inside
+    a graph lives as long as the graph, and the object with it.
+
+    Args:
+      source: the object.
+      items: gives its items, from the first one on at each call.
+      signature: of an item.
+    """
+    find: Callable[[], Any] = weakref.ref(source) if tf.executing_eagerly() else lambda: source
+    dataset = tf.data.Dataset.from_generator(lambda: items(find()), output_signature=signature)
+    if tf.executing_eagerly():
+        weakref.finalize(dataset, lambda source: None, source)
+    return dataset
+
+
+def finish(batches: tf.data.Dataset, num_batches: int | None) -> tf.data.Dataset:
+    """The dataset with the options and the cardinality that all readers' have.
+
+    Args:
+      batches: this host's.
+      num_batches: how many; None where nothing tells.
+    """
+    options = tf.data.Options()
+    options.deterministic = True
+    # The hosts' parts are disjoint already.
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+    # Groups are made ahead, so another thread for each batch would cost more than it brings.
+    options.experimental_optimization.inject_prefetch = False
+    batches = batches.with_options(options)
+    if num_batches is None:
+        return batches
+    return batches.apply(tf.data.experimental.assert_cardinality(num_batches))
+
+
+def _map_inline(function: Callable[[tf.Tensor], Any], rows: tf.data.Dataset) -> tf.data.Dataset:
+    """`rows.map(function)` on the thread that takes the elements, at a third of the cost.
+
+    `Dataset.map` gives each operation to a pool of threads; what the operations of `_split` do is
+    less than that costs.
+    """
+    spec = rows.element_spec
+    traced = tf.function(function, input_signature=[spec]).get_concrete_function()
+    variant = tf.raw_ops.MapDataset(
+        input_dataset=tf.data.experimental.to_variant(rows),
+        other_arguments=traced.captured_inputs,
+        f=traced,
+        output_types=[output.dtype for output in traced.outputs],
+        output_shapes=[output.shape for output in traced.outputs],
+        use_inter_op_parallelism=False,
+    )
+    structure = tf.nest.map_structure(
+        lambda output: tf.TensorSpec(output.shape, output.dtype), traced.structured_outputs
+    )
+    return tf.data.experimental.from_variant(variant, structure)
+
+
+def _split(
+    words: tf.Tensor, entries: tf.Tensor, layout: Layout, static: StaticShape
+) -> dict[str, tf.Tensor]:
+    """The batch that stands in `words` where its row of the table says, see `BatchGroup`.
+
+    Few operations, as each costs a microsecond for each batch; where memory is aligned, none of
+    them copies.
+    """
+    parts = tf.split(entries, [1, 1, ENTRY_COLUMNS - 2] * len(layout))
+    batch = {}
+    for i, (fields, columns) in enumerate(zip(layout, static[1:], strict=True)):
+        begin, size, shape = parts[3 * i : 3 * i + 3]
+        section = tf.reshape(tf.slice(words, begin, size), shape)
+        section.set_shape([len(fields), static[0], columns])
+        for field, values in zip(fields, tf.unstack(section), strict=True):
+            batch[field.name] = tf.bitcast(values, tf.float32) if is_float(field) else values
+    return batch
+
+
+def _ones_like(values: tf.Tensor) -> tf.Tensor:
+    return tf.ones_like(values, tf.float32)
+
+
+def block_diagonal_mask(instance_ids: tf.Tensor) -> tf.Tensor:
+    """Which tokens of packed rows see each other: those of the same instance.
+
+    Args:
+      instance_ids: int32[rows, width], 1, 2, ... in each row and 0 on padding.
+
+    Returns:
+      int32[rows, width, width], 1 where a token (second axis) sees a token (third axis).
+    """
+    queries, keys = instance_ids[:, :, tf.newaxis], instance_ids[:, tf.newaxis, :]
+    return tf.cast((queries == keys) & (queries > 0), tf.int32)
