@@ -30,6 +30,7 @@ def test_prose_becomes_sentences(text: str, sentences: list[str]) -> None:
     assert list(python_prose._sentences([text])) == sentences
 
 
+@pytest.mark.slow
 def test_there_is_enough_text_and_nothing_comes_twice() -> None:
     documents = python_prose.read_documents()
     sentences = [sentence for document in documents for sentence in document]

@@ -143,6 +143,7 @@ def test_files_that_do_not_fit_are_told_before_anything_is_written(
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_a_tokenizer_file_stands_for_vocabulary_and_case(tmp_path: Path) -> None:
     definition = tmp_path / "tokenizer.json"
     definition.write_text(tokenizer_json(TOKENS, do_lower_case=False), encoding="utf-8")
@@ -164,6 +165,7 @@ def other_tokenizer(folder: Path, **changes: object) -> ExportConfig:
     return ExportConfig(tokenizer_file=str(folder / "t.json"), output_dir=str(folder / "hub"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", ["exact", "fast"])
 def test_the_tokenizer_files_longest_word_is_kept(tmp_path: Path, tokenizer: str) -> None:
     config = other_tokenizer(tmp_path, max_input_chars_per_word=6)

@@ -26,6 +26,7 @@ def batches() -> tf.data.Dataset:
     return tf.data.Dataset.from_tensors((TEXTS, [[1.0], [-1.0], [0.0]])).repeat(12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(SAVING)
 def test_a_classifier_of_texts_trains_and_is_saved(exported: Path, tmp_path: Path) -> None:
     model = classifier(exported)
@@ -74,6 +75,7 @@ def test_a_frozen_encoder_does_not_train_or_drop_out(exported: Path) -> None:
     assert not np.allclose(trained, plain)
 
 
+@pytest.mark.slow
 def test_rows_of_texts_and_pairs(exported: Path) -> None:
     folder = str(exported / "preprocess")
     texts = tf.constant(TEXTS)

@@ -50,6 +50,7 @@ def defined(batch: list[tuple[list[int], ...]], width: int) -> dict[str, list[li
     return result
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(batch=batches, width=st.integers(3, 20))
 def test_rows_of_any_batch(batch: list[tuple[list[int], ...]], width: int) -> None:

@@ -54,6 +54,7 @@ def num_different(tokenizer: GraphTokenizer, expected: FastTokenizer, texts: Ite
     return number
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(pieces=pieces_of_odd, samples=st.lists(odd_texts, max_size=20), lower=st.booleans())
 @example(pieces=[], samples=["a b", ""], lower=True)
@@ -100,6 +101,7 @@ def test_another_word_for_the_tokenizer_is_refused() -> None:
         GraphTokenizer(EVERY_LETTER, do_lower_case=True, tokenizer="quick")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lower", [False, True])
 def test_every_code_point_among_others(lower: bool) -> None:
     tokenizer = GraphTokenizer(EVERY_LETTER, do_lower_case=lower, tokenizer="exact")

@@ -47,6 +47,7 @@ def defined_words(lower: bool, text: bytes | str) -> list[str]:
     return [word if len(word) <= 200 else " " for word in words]
 
 
+@pytest.mark.slow
 @settings(max_examples=1500)
 @given(batch=st.lists(texts, max_size=4), lower=st.booleans())
 @example(batch=["ΑΣ\u0345Σ' Σ'ς AΣ\u00ad\u0345a\u2028Σ aΣ東Σ Σ\xa0Σa"], lower=True)
@@ -60,6 +61,7 @@ def test_words_of_any_text(split: dict[bool, Split], batch: list[str], lower: bo
     assert words == [defined_words(lower, text) for text in batch]
 
 
+@pytest.mark.slow
 @settings(max_examples=600)
 @given(batch=st.lists(odd_bytes, max_size=4), lower=st.booleans())
 def test_words_of_any_bytes(split: dict[bool, Split], batch: list[bytes], lower: bool) -> None:

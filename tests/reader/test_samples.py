@@ -66,6 +66,7 @@ def test_samples_come_in_order(dataset, batch_size, drop, group_tokens, monkeypa
     assert_batches(again, dataset, rows * 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_hosts", [1, 2, 3])
 def test_any_start_goes_on_as_from_the_beginning(dataset, num_hosts):
     per_epoch = 47 // (5 * num_hosts)
@@ -187,6 +188,7 @@ def small_model(vocab_size, seq_length, size=32):
     return keras.Model(inputs, keras.layers.Dense(vocab_size)(hidden))
 
 
+@pytest.mark.slow
 def test_a_causal_model_learns_with_fit(tmp_path):
     """Documents count up from anywhere; only what follows the end of one cannot be known."""
     random = np.random.RandomState(1)

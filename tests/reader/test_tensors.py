@@ -347,6 +347,7 @@ def test_a_host_without_a_record_is_told(tmp_path: Path) -> None:
         numpy_batches(config)
 
 
+@pytest.mark.slow
 def test_input_context_gives_each_replica_its_part(patterns: dict[str, str]) -> None:
     def read(pipeline: int) -> list[int]:
         context = tf.distribute.InputContext(

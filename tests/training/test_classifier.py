@@ -20,6 +20,7 @@ from tests.reader.labelled_making import write_labelled
 from tests.training.tiny import tiny_config
 
 
+@pytest.mark.slow
 def test_fit_learns_the_labels(tmp_path: Path, small_vocabulary: Path) -> None:
     plan = PlanConfig(batching="pools", batch_size=8, max_seq_length=16, shuffle=True)
     pattern = write_labelled(tmp_path, small_vocabulary, pairs=True)

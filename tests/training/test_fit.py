@@ -23,6 +23,7 @@ def reader(folder: Path, **changes: object) -> ReaderConfig:
     return ReaderConfig(**{**values, **changes})
 
 
+@pytest.mark.slow
 def test_fit_equals_the_loop(tmp_path: Path) -> None:
     bert = tiny_config(hidden_dropout_prob=0.2)
     data = reader(tmp_path)
@@ -44,6 +45,7 @@ def test_fit_equals_the_loop(tmp_path: Path) -> None:
     assert {"loss", "masked_lm_accuracy", "next_sentence_accuracy"} <= set(history.history)
 
 
+@pytest.mark.slow
 def test_fit_in_float16_scales_the_loss_once(tmp_path: Path) -> None:
     data = read_batches(reader(tmp_path, form="fit"))
     losses = []

@@ -41,6 +41,7 @@ def losses_of(reports: list[TrainingReport]) -> list[float]:
     return [float(loss) for report in reports for loss in report.losses]
 
 
+@pytest.mark.slow
 def test_overfits_fifty_examples(tmp_path: Path) -> None:
     """What a word is follows from its neighbours here, so all of them can be learned."""
     examples = random_batch(num_examples=50, width=10, seed=4)
@@ -55,6 +56,7 @@ def test_overfits_fifty_examples(tmp_path: Path) -> None:
     assert results["next_sentence_accuracy"] > 0.95
 
 
+@pytest.mark.slow
 def test_goes_on_as_if_it_had_never_stopped(tmp_path: Path) -> None:
     """In float16, where the scale of the loss must be remembered, too."""
     bert = small(hidden_dropout_prob=0.2, attention_probs_dropout_prob=0.2)
@@ -79,6 +81,7 @@ def test_goes_on_as_if_it_had_never_stopped(tmp_path: Path) -> None:
         np.testing.assert_array_equal(variable.numpy(), named_weights(second)[name].numpy())
 
 
+@pytest.mark.slow
 def test_steps_a_call_change_nothing(tmp_path: Path) -> None:
     all_losses = []
     for name, iterations in (("a", 1), ("b", 100)):
@@ -91,6 +94,7 @@ def test_steps_a_call_change_nothing(tmp_path: Path) -> None:
     assert len(all_losses[0]) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [{"jit_compile": True}, {"mixed_precision": "bfloat16"}])
 def test_other_ways_to_compute_give_nearly_the_same(tmp_path: Path, change: dict) -> None:
     all_losses = []
@@ -114,6 +118,7 @@ def test_reports_say_what_was_read(tmp_path: Path) -> None:
     assert reports[0].seconds_left > 0 and reports[-1].seconds_left == 0
 
 
+@pytest.mark.slow
 def test_the_folder_holds_what_is_needed_later(tmp_path: Path) -> None:
     bert = small()
     train(config(tmp_path, num_kept_checkpoints=2), bert, batches_of(EXAMPLES, 8))
@@ -129,6 +134,7 @@ def test_the_folder_holds_what_is_needed_later(tmp_path: Path) -> None:
     assert not reports  # all steps were done
 
 
+@pytest.mark.slow
 def test_starts_from_weights_of_another_run(tmp_path: Path) -> None:
     bert, batches = small(), batches_of(EXAMPLES, 8)
     train(config(tmp_path / "a"), bert, batches)
@@ -143,6 +149,7 @@ def test_starts_from_weights_of_another_run(tmp_path: Path) -> None:
     assert [report.step for report in reports] == [1]
 
 
+@pytest.mark.slow
 def test_another_configuration_is_refused(tmp_path: Path) -> None:
     batches = batches_of(EXAMPLES, 8)
     train(config(tmp_path), small(), batches)
@@ -179,6 +186,7 @@ def test_what_is_not_allowed_is_told(change: dict, sentence: str) -> None:
         config(Path("x"), **change)
 
 
+@pytest.mark.slow
 def test_one_run_at_a_time_trains_in_a_folder(tmp_path: Path) -> None:
     batches, refused = batches_of(EXAMPLES, 8), []
 

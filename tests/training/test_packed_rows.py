@@ -59,6 +59,7 @@ def losses_and_gradients(
     return [float(losses.masked_lm), float(losses.segments)], dict(zip(weights, dense, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [PACKED, with_empty_rows(PACKED), with_empty_rows(EXAMPLES)],
@@ -118,6 +119,7 @@ def test_gradients_are_finite_in_mixed_precision(mixed_precision: str) -> None:
         assert np.isfinite(gradient).all(), name
 
 
+@pytest.mark.slow
 def test_fit_takes_packed_rows_and_empty_ones() -> None:
     histories = []
     for batch in (EXAMPLES, PACKED, with_empty_rows(EXAMPLES)):
@@ -133,6 +135,7 @@ def test_fit_takes_packed_rows_and_empty_ones() -> None:
             assert history[name] == pytest.approx(histories[0][name], rel=1e-4), name
 
 
+@pytest.mark.slow
 def test_the_loop_trains_alike_and_counts_instances(tmp_path: Path) -> None:
     told = []
     ways = ((EXAMPLES, False), (PACKED, True), (with_empty_rows(EXAMPLES), False))

@@ -35,6 +35,7 @@ def reader(folder: Path, batching: str, **changes: object) -> ReaderConfig:
     return ReaderConfig(**{**values, **changes})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batching", ["pools", "packed"])
 def test_a_run_that_was_broken_off_goes_on_with_the_next_batch(
     tmp_path: Path, batching: str
@@ -71,6 +72,7 @@ def test_a_run_that_was_broken_off_goes_on_with_the_next_batch(
     np.testing.assert_array_equal(losses[1], losses[0][2:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batching", ["plain", "buckets", "packed"])
 def test_metrics_do_not_depend_on_the_batches(tmp_path: Path, batching: str) -> None:
     """Of this project's evaluation and of Keras'; losses are means over batches."""

@@ -46,6 +46,7 @@ def test_texts_that_the_model_cannot_read_are_told() -> None:
         best_guesses(model, [[4, 11]], mask_id=4)
 
 
+@pytest.mark.slow
 def test_loads_the_last_checkpoint_or_the_one_that_is_named(tmp_path: Path) -> None:
     examples = random_batch(num_examples=8)
     train(

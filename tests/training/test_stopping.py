@@ -36,6 +36,7 @@ def run(folder: Path, *, num_steps: int, stop_at: int | None = None) -> dict[int
     return losses
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt) as interrupt:

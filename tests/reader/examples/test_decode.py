@@ -60,6 +60,7 @@ def expected_numbers(records: list[list[list]], name: int, columns: int) -> list
     return [[value if 0 <= value < 2**31 or name == 5 else -1 for value in row] for row in rows]
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_decoded_numbers_are_the_packed_ones(data: st.DataObject) -> None:
     numbers = data.draw(st.sampled_from((SMALL, IDS, ANY)))

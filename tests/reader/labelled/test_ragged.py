@@ -38,6 +38,7 @@ def ragged_arrays(draw, dtype: tf.DType, ragged_rank: int, inner_shape: tuple[in
     return RaggedArray(values=values, splits=splits)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     data=st.data(),
