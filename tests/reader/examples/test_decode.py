@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import FEATURES
-from bert_data.reader.examples.sections import Shape
+from bert_data.reader.layout import Shape
 from tests.reader.making import decode_rows
 
 # Numbers of one to five bytes, and those that no id can be.
