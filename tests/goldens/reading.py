@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,4 +44,13 @@ def digest_of_records(shard: bytes) -> list[Any]:
         sha.update(shard[at : at + 8])
         sha.update(shard[at + 12 : at + 12 + length])
         count, at = count + 1, at + 16 + length
+    return [sha.hexdigest(), count]
+
+
+def digest_of_rows(rows: Iterable[Sequence[object]]) -> list[Any]:
+    """[sha256, number of values] of the ids or words of each text."""
+    sha, count = hashlib.sha256(), 0
+    for row in rows:
+        sha.update(f"{' '.join(map(str, row))}\n".encode())
+        count += len(row)
     return [sha.hexdigest(), count]

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from bert_data.hub.tokenizing import GraphTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
+from tests.goldens.inputs import TEXTS, VOCABULARIES
+from tests.goldens.reading import digest_of_rows, load_goldens, write_vocabulary
 from tests.tokens.odd_texts import (
     EVERY_LETTER,
     defined_ids,
@@ -133,6 +135,23 @@ def test_the_fast_way_differs_where_it_is_said_to() -> None:
     assert num_different(tokenizer, expected, ["ς" * 101, "e" * 201]) == 1
     points = [chr(code) for code in range(0x30000) if not 0xD800 <= code < 0xE000]
     assert 100 < num_different(tokenizer, expected, points) < 10_000
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+@pytest.mark.parametrize("lower", [True, False])
+def test_ids_of_texts_by_formula_equal_the_reference(
+    tmp_path: Path, vocabulary: str, lower: bool
+) -> None:
+    goldens = load_goldens("tokenization.json")["texts"]
+    tokenizer = GraphTokenizer(
+        load_vocabulary(write_vocabulary(tmp_path, vocabulary)),
+        do_lower_case=lower,
+        tokenizer="exact",
+    )
+    casing = "" if lower else " cased"
+    for name, text in TEXTS.items():
+        ids = ids_of(tokenizer, text().split(b"\n"))
+        assert digest_of_rows(ids) == goldens[name][vocabulary + casing], name
 
 
 FLAVORS = {"uncased": (True, "uncased"), "cased": (False, "uncased"), "chinese": (True, "chinese")}
