@@ -30,9 +30,9 @@ StaticShape = tuple[int | None, ...]
 
 Arrays = dict[str, NDArray[np.int32] | NDArray[np.float32]]
 
-_ALIGNMENT_BYTES = 64  # what TensorFlow asks of memory that it takes over instead of copying
+ALIGNMENT_BYTES = 64  # what TensorFlow asks of memory that it takes over instead of copying
 _NUMBER_BYTES = 4
-_UNIT = _ALIGNMENT_BYTES // _NUMBER_BYTES
+_UNIT = ALIGNMENT_BYTES // _NUMBER_BYTES
 _AXES = (Axis.TOKENS, Axis.PREDICTIONS, Axis.INSTANCES)
 
 
@@ -145,8 +145,8 @@ def most_words(shape: Sequence[int], layout: Layout) -> int:
 
 def new_buffer(num_words: int) -> NDArray[np.int32]:
     """int32[num_words], not initialised, aligned as TensorFlow wants it."""
-    raw = new_bytes(num_words * _NUMBER_BYTES + _ALIGNMENT_BYTES)
-    skip = -raw.ctypes.data % _ALIGNMENT_BYTES
+    raw = new_bytes(num_words * _NUMBER_BYTES + ALIGNMENT_BYTES)
+    skip = -raw.ctypes.data % ALIGNMENT_BYTES
     return raw[skip : skip + num_words * _NUMBER_BYTES].view(np.int32)
 
 

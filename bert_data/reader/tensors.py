@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from bert_data.reader.arrays import iterate_arrays
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.forms import form_batch
-from bert_data.reader.layout import ENTRY_COLUMNS, GroupSource, Layout, StaticShape, is_float
+from bert_data.reader.layout import (
+    ALIGNMENT_BYTES,
+    ENTRY_COLUMNS,
+    GroupSource,
+    Layout,
+    StaticShape,
+    is_float,
+)
 from bert_data.reader.sources import make_source
 
 
@@ -53,7 +60,8 @@ def iterate_batches(config: ReaderConfig) -> Iterator[Any]:
     """Iterates over the batches of `read_batches` as eager tensors, for loops of one's own.
 
     tf.data has no part in it, so a batch costs a few microseconds beside reading, and errors are
-    the reader's own. The tensors are on the CPU and share the memory of `iterate_arrays`.
+    the reader's own. The tensors are on the CPU and share the memory of `iterate_arrays`, where it
+    is aligned.
 
     Raises:
       ValueError, OSError, CorruptDataError: see `read_batches`.
@@ -62,8 +70,11 @@ def iterate_batches(config: ReaderConfig) -> Iterator[Any]:
 
 
 def _take_over(array: NDArray[Any]) -> tf.Tensor:
-    """The array as a tensor on the same memory, which is given back when the tensor goes."""
-    if not array.size:
+    """The array as a tensor on the same memory, which is given back when the tensor goes.
+
+    Where TensorFlow's kernels would end the process over the alignment, it is copied.
+    """
+    if not array.size or array.ctypes.data % ALIGNMENT_BYTES:
         return tf.constant(array)
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches, read_batches
+from bert_data.reader.layout import ALIGNMENT_BYTES
 from tests.reader.making import MAX_TOKENS, make_instances, write_shards
 
 WITHOUT_TENSORFLOW = """
@@ -68,6 +69,16 @@ def test_tensors_outlive_the_iterator_and_the_batches_behind_them(patterns: str)
         pass
     for tensor, array in zip(kept, expected, strict=True):
         np.testing.assert_array_equal(tensor, array)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 16])
+def test_tensors_are_aligned_whatever_the_shape(patterns: str, batch_size: int) -> None:
+    """TensorFlow ends the process where a kernel meets a tensor that is not."""
+    config = config_of(patterns, batch_size=batch_size, batching="pools")
+    for batch in iterate_batches(config):
+        for name, tensor in batch.items():
+            address = np.asarray(memoryview(tensor)).ctypes.data
+            assert address % ALIGNMENT_BYTES == 0, name
 
 
 def test_a_mistake_is_raised_at_the_call(patterns: str) -> None:
