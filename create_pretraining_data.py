@@ -26,14 +26,14 @@ from collections.abc import Iterable, Sequence
 from absl import flags, logging
 
 from bert_data.cli import dataset_flags, entry, text_flags
-from bert_data.objectives import definition, masking_definition
-from bert_data.objectives.definition import Document, Tokenizer, TrainingInstance, truncate_seq_pair
-from bert_data.objectives.masking_definition import MaskedLmInstance
-from bert_data.records.defined_examples import (
+from bert_data.datasets.defined_examples import (
     create_float_feature,
     create_int_feature,
     write_instance_to_example_files,
 )
+from bert_data.objectives import definition, masking_definition
+from bert_data.objectives.definition import Document, Tokenizer, TrainingInstance, truncate_seq_pair
+from bert_data.objectives.masking_definition import MaskedLmInstance
 
 __all__ = [
     "FLAGS",
@@ -142,9 +142,9 @@ def _do_whole_word_mask() -> bool:
 def main(_: Sequence[str]) -> None:
     """Turns the flags into a configuration and runs the stages."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's products, which nothing here needs
+    from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+    from bert_data.datasets.summary import describe_example, summarize
     from bert_data.objectives.making import InstanceConfig
-    from bert_data.records.dataset import DatasetConfig, create_dataset
-    from bert_data.records.summary import describe_example, summarize
 
     dataset = create_dataset(
         DatasetConfig(

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from bert_data.records.manifest import read_manifest
+from bert_data.datasets.manifest import read_manifest
+from tests.formats.tfrecords import split_records
 from tests.program_folder import Folder, contents
-from tests.records.tfrecords import split_records
 
 pytestmark = pytest.mark.process
 

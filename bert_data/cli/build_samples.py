@@ -221,7 +221,7 @@ def _export(
     names: Sequence[str],
     weights: list[float] | None,
 ) -> None:
-    from bert_data.records.sample_shards import SampleExportConfig, check_export, export_samples
+    from bert_data.datasets.samples import SampleExportConfig, check_export, export_samples
 
     configs = [
         SampleExportConfig(

@@ -132,7 +132,7 @@ def main(argv: Sequence[str]) -> None:
 def _tokenize() -> str:
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.cli.store_report import describe_stores
-    from bert_data.records.budget import share_memory
+    from bert_data.datasets.budget import share_memory
     from bert_data.tokens.store_making import StoreConfig, make_stores
     from bert_data.work import count_workers
 

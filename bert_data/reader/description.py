@@ -15,7 +15,6 @@ from bert_data.reader.files.checks import Limits
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.planning.config import BUCKETS, PACKED, POOLS
 from bert_data.reader.sources import as_stream
-from bert_data.records.crc32c import crc32c
 
 _HEAD_BYTES = 1 << 16  # padded records of other numbers can have as many bytes in all
 

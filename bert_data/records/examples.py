@@ -9,10 +9,9 @@ sorted by name, so that equal records are equal bytes.
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import Scalar, inner, kernel
-from bert_data.records.crc32c import masked_crc32c_of_range
+from bert_data.formats.byte_blocks import put_bytes, put_repeated
+from bert_data.kernels import Scalar, inner
 from bert_data.records.layout import ABSENT, HEADER_ROOM, NAMES, RecordLayout, RecordScratch
-from bert_data.records.memory import put_bytes, put_repeated
 from bert_data.records.protobuf import (
     FIELD_1,
     FLOAT_LIST,
@@ -24,13 +23,10 @@ from bert_data.records.protobuf import (
     put_varints,
     tagged_entry_size,
 )
-from bert_data.records.row_values import find_words, read_predictions, read_tokens
 
 _NUM_FEATURES = len(NAMES)
 _IDS, _SPLITS, _MASK, _LABELS, _POSITIONS, _WEIGHTS, _NEXT, _SEGMENTS = range(_NUM_FEATURES)
 _ONE = 0x3F800000  # 1.0 as float32
-_CRC_BYTES = 4
-_FRAME_START = 12  # bytes of a frame before its data
 
 
 @inner
@@ -113,17 +109,6 @@ def _entries_size(sizes: NDArray[np.int64], name_bounds: NDArray[np.int64]) -> S
 
 
 @inner
-def put_frame(out: NDArray[np.uint8], at: Scalar, stop: Scalar) -> Scalar:
-    """Frames the data that begins 12 bytes behind `at` as a TFRecord; returns the record's end."""
-    data = at + 8 + _CRC_BYTES
-    put_little_endian(out, at, stop - data, 8)
-    crc = np.int64(masked_crc32c_of_range(out, at, at + 8))
-    put_little_endian(out, at + 8, crc, _CRC_BYTES)
-    crc = np.int64(masked_crc32c_of_range(out, data, stop))
-    return put_little_endian(out, stop, crc, _CRC_BYTES)
-
-
-@inner
 def put_example(
     out: NDArray[np.uint8],
     at: Scalar,
@@ -175,51 +160,3 @@ def put_example(
         out, at, layout.names, layout.name_bounds, payload, starts, sizes, ones,
         scratch.headers, scratch.header_for, scratch.header_sizes,
     )  # fmt: skip
-
-
-@kernel
-def write_records(
-    rows: NDArray[np.uint32],
-    order: NDArray[np.uint32],
-    ids: NDArray[np.integer],
-    layout: RecordLayout,
-    scratch: RecordScratch,
-    out: NDArray[np.uint8],
-    ends: NDArray[np.int64],
-    num_tokens: NDArray[np.uint32],
-) -> Scalar:
-    """Writes records, one after another.
-
-    Args:
-      rows: uint32[any, words], see `bert_data.objectives.rows`.
-      order: uint32[records], the rows to write.
-      ids: uint16 or int32[tokens] of the token store.
-      layout: of the records.
-      scratch: room for one record.
-      out: uint8[bytes], at least `max_record_bytes` for each record.
-      ends: int64[records], filled: where in `out` each record ends.
-      num_tokens: uint32[records], filled: unpadded length of each instance.
-
-    Returns:
-      The bytes written.
-    """
-    tokens = scratch.tokens
-    at = np.int64(0)
-    for record in range(order.size):
-        row = rows[order[record]]
-        length, b_start = read_tokens(row, ids, layout.cls_id, layout.sep_id, tokens)
-        num_splits = np.int64(0)
-        if layout.padded_length == 0:
-            num_splits = find_words(tokens, length, b_start, layout.continues, scratch.splits)
-        predictions = read_predictions(
-            row, layout.code_bits, tokens, scratch.positions, scratch.labels
-        )
-        data = at + _FRAME_START
-        label = np.int64(row[5] & 1) if b_start < length else np.int64(-1)
-        stop = put_example(
-            out, data, layout, scratch, length, b_start, num_splits, predictions, label
-        )
-        at = put_frame(out, at, stop)
-        ends[record] = at
-        num_tokens[record] = length
-    return at

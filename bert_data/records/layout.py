@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data import features
-from bert_data.objectives.rows import code_bits
-from bert_data.records.memory import BLOCK_BYTES
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.formats.byte_blocks import BLOCK_BYTES
 
 NAMES = tuple(
     sorted(
@@ -82,21 +80,6 @@ class RecordScratch(NamedTuple):
     headers: NDArray[np.uint8]
     header_for: NDArray[np.int64]
     header_sizes: NDArray[np.int64]
-
-
-def record_layout(
-    name: str, vocabulary: Vocabulary, *, max_seq_length: int, max_predictions_per_seq: int
-) -> RecordLayout:
-    """The layout `name`, one of `features.LAYOUTS`."""
-    padded = name == features.REFERENCE
-    return unpadded_layout()._replace(
-        padded_length=max_seq_length if padded else 0,
-        padded_predictions=max_predictions_per_seq if padded else 0,
-        continues=vocabulary.continuation,
-        cls_id=vocabulary.cls_id,
-        sep_id=vocabulary.sep_id,
-        code_bits=code_bits(vocabulary.size),
-    )
 
 
 def unpadded_layout() -> RecordLayout:

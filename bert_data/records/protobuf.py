@@ -9,8 +9,8 @@ The entry is that of Features in tensorflow/core/example: `list` is the tag of t
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.formats.byte_blocks import put_bytes
 from bert_data.kernels import Scalar, inner
-from bert_data.records.memory import put_bytes
 
 FLOAT_LIST, INT64_LIST = 0x12, 0x1A  # tags of the kinds of Feature
 FIELD_1, FIELD_2 = 0x0A, 0x12  # tags of fields 1 and 2 that hold bytes

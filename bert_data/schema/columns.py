@@ -65,8 +65,14 @@ class ColumnBatch:
         if self.columns.keys() != names:
             differing = ", ".join(sorted(self.columns.keys() ^ names))
             raise ValueError(f"columns and fields of {self.kind.name!r} differ in {differing}")
+        num_records, good = self.num_records, None
         for field in self.kind.stored:
-            _check_column(field, self.columns[field.name], self.num_records)
+            column = self.columns[field.name]
+            _check_column(field, column, num_records)
+            if column.splits is not None and column.splits is not good:
+                good = column.splits  # columns of one axis share them
+                if (good[1:] < good[:-1]).any():
+                    raise ValueError(f"the splits of column {field.name!r} do not ascend")
 
     @property
     def num_records(self) -> int:
@@ -113,5 +119,3 @@ def _check_column(field: Field, column: Column, num_records: int) -> None:
             f"column {field.name!r} has splits {splits.dtype}[{splits.size}] from and to {ends};"
             f" int32 from 0 to {values.size} is needed"
         )
-    if np.any(splits[1:] < splits[:-1]):
-        raise ValueError(f"the splits of column {field.name!r} do not ascend")

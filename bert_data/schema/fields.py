@@ -169,8 +169,8 @@ _OF_PREDICTIONS = (MASKED_LM_POSITIONS, MASKED_LM_IDS, MASKED_LM_WEIGHTS)
 def masked_lm_records(
     layout: str,
     *,
-    max_seq_length: int,
-    max_predictions_per_seq: int,
+    max_seq_length: int = 0,
+    max_predictions_per_seq: int = 0,
     sentence_field: Field | None = NEXT_SENTENCE_LABELS,
 ) -> RecordKind:
     """Records of masked language modelling.
@@ -183,6 +183,8 @@ def masked_lm_records(
     """
     if layout not in LAYOUTS:
         raise ValueError(f"layout is {layout!r}; {' or '.join(LAYOUTS)} is allowed")
+    if layout == REFERENCE and max_seq_length < 1:
+        raise ValueError(f"max_seq_length is {max_seq_length}; {layout!r} pads to 1 or more")
     of_instances = (sentence_field,) if sentence_field is not None else ()
     fields = (*_OF_TOKENS, *of_instances, *_OF_PREDICTIONS)
     if layout == RAGGED:

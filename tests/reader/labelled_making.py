@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from bert_data.records.labelled_dataset import LabelledDatasetConfig, create_labelled_dataset
+from bert_data.datasets.labelled import LabelledDatasetConfig, create_labelled_dataset
 from bert_data.text.labelled import LabelledTextConfig
 from tests.conftest import SYLLABLES, formula_words
 

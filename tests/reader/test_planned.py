@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
+from bert_data.formats.index import INDEX_DTYPE, index_path
 from bert_data.reader import (
     ReaderConfig,
     block_diagonal_mask,
@@ -24,7 +25,6 @@ from bert_data.reader import (
 from bert_data.reader.layout import arrays_of
 from bert_data.reader.planned import PlannedSource
 from bert_data.reader.sources import make_source
-from bert_data.records.sidecars import INDEX_DTYPE, index_path
 from tests.reader.making import (
     MAX_PREDICTIONS,
     MAX_TOKENS,

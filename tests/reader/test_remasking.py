@@ -220,8 +220,8 @@ def test_shares_and_places_are_the_rules(tmp_path, vocabulary):
 
 def test_records_made_without_predictions(tmp_path, small_text, small_vocabulary):
     """As create_pretraining_data makes them with max_predictions_per_seq 0, once for all epochs."""
+    from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
     from bert_data.objectives.making import InstanceConfig
-    from bert_data.records.dataset import DatasetConfig, create_dataset
 
     for layout in ("ragged", "reference"):
         create_dataset(
@@ -264,8 +264,8 @@ def test_records_made_without_predictions(tmp_path, small_text, small_vocabulary
 
 def test_fewer_predictions_than_the_records_have(tmp_path, small_text, small_vocabulary):
     """The limit of dynamic masking is its own, with a manifest and with padded records."""
+    from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
     from bert_data.objectives.making import InstanceConfig
-    from bert_data.records.dataset import DatasetConfig, create_dataset
 
     for layout in ("ragged", "reference"):
         create_dataset(

@@ -14,12 +14,12 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bert_data.formats.index import INDEX_DTYPE, index_path
 from bert_data.reader import ReaderConfig, iterate_batches, read_batches
 from bert_data.reader import streamed as reader_batches
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.layout import STREAMED, arrays_of
 from bert_data.reader.streamed import BatchGroup, BatchSource
-from bert_data.records.sidecars import INDEX_DTYPE, index_path
 from tests.reader.making import (
     ALL_FEATURES,
     INT_FEATURES,

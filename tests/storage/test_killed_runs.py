@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.records.crc32c import crc32c
+from bert_data.formats.crc32c import crc32c
 
 pytestmark = pytest.mark.process
 

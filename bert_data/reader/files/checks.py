@@ -9,12 +9,12 @@ import dataclasses
 from collections.abc import Sequence
 
 from bert_data import features
+from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.reader.config import WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.files.blocks import FirstRecord, look_at_first, read_blocks
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.shards import Shard
-from bert_data.records.manifest import Manifest
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 _LIMITS = ("max_seq_length", "max_predictions_per_seq")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
+from bert_data.formats.index import INDEX_DTYPE
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import (
@@ -32,7 +33,6 @@ from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES, LENGTH_BYTES,
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.files.unpacking import unpack
 from bert_data.reader.memory import new_bytes
-from bert_data.records.sidecars import INDEX_DTYPE
 
 BAD_LENGTH, OTHER_SIZE, OTHER_TOKENS = 5, 6, 7  # besides the statuses of `read_example`
 _ROW_BYTES = INDEX_DTYPE.itemsize

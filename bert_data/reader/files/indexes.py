@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
+from bert_data.formats.index import INDEX_DTYPE, index_path
 from bert_data.reader.files.blocks import BLOCK_BYTES, looks_ragged, read_blocks, reason_of
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.mapping import map_file
 from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES, scan_records
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.files.unpacking import unpack
-from bert_data.records.sidecars import INDEX_DTYPE, index_path
 
 _KEPT_SCANS = 4096
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data import features
+from bert_data.formats.byte_blocks import BLOCK_BYTES
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import FEATURES, NUM_NAMES, OK, read_example
@@ -26,7 +27,6 @@ from bert_data.records.layout import (
     record_scratch,
     unpadded_layout,
 )
-from bert_data.records.memory import BLOCK_BYTES
 
 if TYPE_CHECKING:
     import pyarrow
@@ -71,7 +71,7 @@ class RowColumns(NamedTuple):
 
 
 def columns_of(batch: "pyarrow.RecordBatch") -> RowColumns:
-    """Views of the arrays of a batch that has the columns of `instance_schema`, in that order.
+    """Views of the arrays of a batch that has the columns of masked LM records, in that order.
 
     Raises:
       pyarrow.ArrowException: something is null.

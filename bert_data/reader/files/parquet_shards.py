@@ -12,14 +12,14 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bert_data.datasets.manifest import Manifest, is_manifest, parse_manifest
 from bert_data.errors import CorruptDataError
+from bert_data.formats.parquet import METADATA_KEY, parquet_schema
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import OK
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.parquet_rows import REASONS, columns_of, records_of
-from bert_data.records.manifest import Manifest, is_manifest, parse_manifest
-from bert_data.records.parquet_format import instance_schema
-from bert_data.records.parquet_writer import METADATA_KEY
+from bert_data.schema.fields import RAGGED, masked_lm_records
 
 if TYPE_CHECKING:
     import pyarrow
@@ -136,11 +136,11 @@ def _check_columns(schema: "pyarrow.Schema", path: str) -> None:
     """
     from pyarrow import types
 
-    for field in instance_schema():
+    for field in _instance_schema():
         if schema.names.count(field.name) != 1:
             raise ValueError(
                 f"{path} has no column {field.name!r}; instances have"
-                f" {', '.join(instance_schema().names)}"
+                f" {', '.join(_instance_schema().names)}"
             )
         found, wanted = schema.field(field.name).type, field.type
         if types.is_boolean(wanted):
@@ -164,7 +164,7 @@ def _read_group(
     batches = file.iter_batches(
         batch_size=min(max(num_rows, _LEAST_ROWS), _MOST_ROWS),
         row_groups=[group],
-        columns=instance_schema().names,
+        columns=_instance_schema().names,
         use_threads=False,
     )
     done = 0
@@ -194,8 +194,12 @@ def _read_group(
         damage.found(CorruptDataError(path, offset, reason), max(1, metadata.num_rows - done))
 
 
+def _instance_schema() -> "pyarrow.Schema":
+    return parquet_schema(masked_lm_records(RAGGED).in_parquet())
+
+
 def _cast(batch: Any) -> "pyarrow.RecordBatch":
     """The batch with the columns and types of instances; other integers are taken if they fit."""
-    schema = instance_schema()
+    schema = _instance_schema()
     batch = batch.select(schema.names)
     return batch if batch.schema.equals(schema) else batch.cast(schema)

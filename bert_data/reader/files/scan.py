@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.formats.crc32c import masked_crc32c_of_range
 from bert_data.kernels import Scalar, kernel
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import BAD_DATA, FEATURES, NUM_NAMES, read_example
-from bert_data.records.crc32c import masked_crc32c_of_range
 
 LENGTH_BYTES, HEADER_BYTES, FRAME_BYTES = 8, 12, 16
 _USUAL_BYTES, _MORE_RECORDS = 512, 64  # a guess of how many records a scan finds

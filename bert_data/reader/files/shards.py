@@ -17,12 +17,11 @@ from absl import logging
 
 from bert_data import features, storage
 from bert_data.errors import CorruptDataError
+from bert_data.formats.crc32c import masked_crc32c
+from bert_data.formats.index import index_path
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_shards import MAGIC, look_inside
 from bert_data.reader.files.scan import HEADER_BYTES, LENGTH_BYTES
-from bert_data.records.crc32c import masked_crc32c
-from bert_data.records.manifest import Manifest, find_manifest
-from bert_data.records.sidecars import index_path, is_sidecar
 
 _GZIP_MAGIC = b"\x1f\x8b"
 

@@ -17,6 +17,9 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
+from bert_data.formats.byte_blocks import BLOCK_BYTES, put_bytes
+from bert_data.formats.index import INDEX_DTYPE
+from bert_data.formats.wire import put_frame
 from bert_data.kernels import kernel
 from bert_data.progress import progress
 from bert_data.reader.examples.block import RecordBlock
@@ -25,9 +28,6 @@ from bert_data.reader.files.parquet_shards import read_row_blocks
 from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.memory import new_bytes
-from bert_data.records.examples import put_frame
-from bert_data.records.memory import BLOCK_BYTES, put_bytes
-from bert_data.records.sidecars import INDEX_DTYPE
 from bert_data.storage import naming
 
 _KEPT_SHARDS = 4096

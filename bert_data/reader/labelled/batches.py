@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_data import features
+from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.shards import Shard, find_shards

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bert_data.errors import CorruptDataError
+from bert_data.formats.crc32c import masked_crc32c
+from bert_data.formats.index import index_path
 from bert_data.reader.files.indexes import read_index, why_not_addressable
 from bert_data.reader.files.mapping import map_files
 from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES, LENGTH_BYTES
 from bert_data.reader.files.shards import Shard
-from bert_data.records.crc32c import masked_crc32c
-from bert_data.records.sidecars import index_path
 
 _CRC_BYTES = 4
 

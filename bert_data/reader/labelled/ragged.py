@@ -78,7 +78,7 @@ def ragged_tensor_features(name: str, tensor: tf.RaggedTensor) -> dict[str, Valu
         the innermost rows are not stored but said again by who reads, see `RaggedSpec`.
 
     Returns:
-      Values by feature; `bert_data.records.example_bytes.encode_example` makes a record of them and
+      Values by feature; `bert_data.formats.examples.encode_example` makes a record of them and
       of others.
 
     Raises:

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
+from bert_data.datasets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.errors import CorruptDataError
 from bert_data.reader import ReaderConfig, read_batches
 from bert_data.reader.streamed import BatchSource
-from bert_data.records.manifest import Manifest, ManifestFile
-from bert_data.records.sidecars import manifest_path
 from tests.reader.making import (
     MAX_PREDICTIONS,
     MAX_TOKENS,

@@ -11,10 +11,10 @@ import pytest
 import tensorflow as tf
 
 from bert_data.errors import CorruptDataError
+from bert_data.formats.index import INDEX_DTYPE, index_path
 from bert_data.reader import ReaderConfig, explain, iterate_batches, read_batches
 from bert_data.reader.layout import STREAMED, arrays_of
 from bert_data.reader.streamed import BatchSource
-from bert_data.records.sidecars import INDEX_DTYPE, index_path
 from tests.reader.making import (
     first_tokens,
     frame_offsets,

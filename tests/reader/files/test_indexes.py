@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bert_data.formats.index import index_path
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files import indexes
 from bert_data.reader.files.indexes import read_index, read_indexes, why_not_addressable
 from bert_data.reader.files.shards import Shard, find_shards
-from bert_data.records.sidecars import index_path
 from tests.reader.making import frame_offsets, make_instances, write_shard
 
 INSTANCES = make_instances(40)

@@ -17,6 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bert_data.datasets import masked_lm
+from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.errors import CorruptDataError
 from bert_data.objectives.making import InstanceConfig
 from bert_data.reader import (
@@ -33,8 +35,6 @@ from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.shards import find_shards
 from bert_data.reader.sources import make_source
 from bert_data.reader.streamed import BatchSource
-from bert_data.records import parquet_format
-from bert_data.records.dataset import DatasetConfig, create_dataset
 from tests.reader.making import (
     assert_same_batch,
     dense,
@@ -58,8 +58,8 @@ def pair(tmp_path_factory, small_text, small_vocabulary) -> dict[str, Path]:
     """Folders with the same instances in each format, four shards `t-*`."""
     folders = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parquet_format, "_CHUNK_BYTES", 300)
-        patch.setattr(parquet_format, "_CHUNKS_OF_GROUP", 3)
+        patch.setattr(masked_lm, "_CHUNK_BYTES", 300)
+        patch.setattr(masked_lm, "CHUNKS_OF_GROUP", 3)
         for name in ("tfrecord", "parquet"):
             folders[name] = tmp_path_factory.mktemp(name)
             create_dataset(

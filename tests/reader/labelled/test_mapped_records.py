@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from bert_data.errors import CorruptDataError
+from bert_data.formats.index import index_path
 from bert_data.reader import ReaderConfig
 from bert_data.reader.files.shards import find_shards
 from bert_data.reader.labelled.mapped_records import MappedRecords
-from bert_data.records.sidecars import index_path
+from tests.formats.tfrecords import split_records
 from tests.reader.labelled_making import NUM_RECORDS, write_labelled
-from tests.records.tfrecords import split_records
 
 
 @pytest.fixture

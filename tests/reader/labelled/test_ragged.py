@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 
+from bert_data.formats.examples import encode_example
 from bert_data.reader.labelled.ragged import (
     RaggedSpec,
     parse_ragged,
@@ -13,7 +14,6 @@ from bert_data.reader.labelled.ragged import (
     ragged_tensor_features,
     ragged_tensor_of,
 )
-from bert_data.records.example_bytes import encode_example
 from bert_data.schema.ragged_arrays import RaggedArray
 
 VALUES = {

@@ -1,0 +1,277 @@
+"""From files of labelled texts to a set of shards of their records.
+
+    files --rows--> classes             (a first pass, where the labels' names must be known)
+    files --rows--> chunks --workers: tokenize, encode--> spool --dealt out--> shards, indexes
+    then the manifests, last
+
+The index has of each record the tokens of its texts, so that batches can be planned by length.
+"""
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from bert_data.datasets.manifest import Manifest
+from bert_data.datasets.record_set import open_record_set
+from bert_data.datasets.record_spool import RecordSpool
+from bert_data.datasets.writing import write_shards
+from bert_data.formats.registry import NONE
+from bert_data.formats.summed_file import ManifestFile
+from bert_data.formats.tfrecord import EncodedRecords, TFRecordWriter
+from bert_data.objectives.labelled_texts import (
+    ONE,
+    SENTENCES,
+    LabelledColumns,
+    make_labelled_columns,
+)
+from bert_data.objectives.labels import LabelConfig, LabelNumbers, find_classes
+from bert_data.progress import progress
+from bert_data.schema.fields import LABELLED, labelled_records
+from bert_data.storage import expand_inputs, expand_outputs
+from bert_data.text.labelled import (
+    LabelledText,
+    LabelledTextConfig,
+    file_format,
+    read_labelled_texts,
+)
+from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_file import load_tokenizer
+from bert_data.work import Executor, count_workers, open_threads
+
+_CHUNK_CHARACTERS, _CHUNK_TEXTS = 1 << 20, 1 << 12
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelledDatasetConfig:
+    """What is made of which files, and with what.
+
+    Attributes:
+      input_file, output_file: comma-separated, see `bert_data.storage`.
+      vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`; one of
+        BERT's rules, which tells words and their pieces.
+      texts: where texts and labels stand in the files.
+      labels: what labels are.
+      sentences: "one": each text is one sentence, its tokens are [words, pieces]. "lines": its
+        lines are its sentences, [sentences, words, pieces]. "split": those that `split_sentences`
+        finds. Lists of texts in JSON are the sentences of "lines" and "split".
+      language: code of the texts' language, for "split".
+      num_workers: threads; 0: all cores. The files do not depend on it.
+      work_dir: folder for the spool, which is as large as the shards; None: the first shard's.
+      overwrite: whether outputs that exist are replaced.
+    """
+
+    input_file: str
+    output_file: str
+    vocab_file: str | None = None
+    tokenizer_file: str | None = None
+    do_lower_case: bool = True
+    texts: LabelledTextConfig = dataclasses.field(default_factory=LabelledTextConfig)
+    labels: LabelConfig = dataclasses.field(default_factory=LabelConfig)
+    sentences: str = ONE
+    language: str = DEFAULT_LANGUAGE
+    num_workers: int = 0
+    work_dir: str | None = None
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        if self.sentences not in SENTENCES:
+            allowed = ", ".join(SENTENCES)
+            raise ValueError(f"sentences is {self.sentences!r}; one of {allowed} is allowed")
+        check_language(self.language)
+        count_workers(self.num_workers)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelledDataset:
+    """What was made.
+
+    Attributes:
+      inputs: the files read.
+      paths: of the shards.
+      manifest: what it says; its files are in the order of `paths`.
+    """
+
+    inputs: Sequence[str]
+    paths: Sequence[str]
+    manifest: Manifest
+
+
+def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
+    """Makes a set of shards from labelled texts; they appear together, or not at all.
+
+    Record i, in the order of the files and their rows, goes to shard i mod the number of shards.
+    Memory does not grow with the texts, but for some 40 bytes a record.
+
+    Raises:
+      ValueError: a setting, a row (with file and line) or the vocabulary cannot serve, or there is
+        no row or no token at all; nothing is left behind.
+      OSError, CorruptDataError: a file cannot be read or written; likewise.
+    """
+    expand_outputs(config.output_file)
+    inputs = expand_inputs(config.input_file)
+    for path in inputs:
+        file_format(path, config.texts)
+        if config.labels.needs_look and not os.path.isfile(path):
+            raise ValueError(
+                f"{path} is no regular file and can be read once only; name the classes, or say"
+                " that labels are integers"
+            )
+    tokenizer = _load_tokenizer(config)
+    with open_record_set(
+        config.output_file,
+        inputs=[*inputs, *filter(None, (config.vocab_file, config.tokenizer_file))],
+        overwrite=config.overwrite,
+        work_dir=config.work_dir,
+    ) as record_set:
+        numbers = LabelNumbers(_look_for_classes(inputs, config))
+        kind = labelled_records(
+            num_texts=len(config.texts.text_columns), nested=config.sentences != ONE
+        )
+        writer = TFRecordWriter(kind)
+        path = os.path.join(record_set.outputs.work_dir, "records")
+        with (
+            open(path, "w+b") as file,
+            open_threads(count_workers(config.num_workers)) as executor,
+        ):
+            spool = RecordSpool(file)
+            counts = _fill_spool(spool, writer, inputs, config, tokenizer, numbers, executor)
+            files = write_shards(
+                record_set,
+                writer,
+                spool.read_chunks(len(record_set.paths)),
+                lambda records: records,
+                num_records=counts["num_texts"],
+                executor=executor,
+            )
+        manifest = _manifest(config, tokenizer, numbers, counts, files, spool.max_tokens())
+        record_set.commit(manifest)
+    return LabelledDataset(inputs=inputs, paths=record_set.paths, manifest=manifest)
+
+
+def _load_tokenizer(config: LabelledDatasetConfig) -> FastTokenizer:
+    tokenizer = load_tokenizer(
+        config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
+    )
+    if not isinstance(tokenizer, FastTokenizer):
+        raise ValueError(
+            f"{config.tokenizer_file} is not WordPiece with BERT's rules, which are needed to tell"
+            " words and their pieces"
+        )
+    return tokenizer
+
+
+def _rows(
+    inputs: Sequence[str], config: LabelledDatasetConfig, advance: Callable[[int], object]
+) -> Iterator[LabelledText]:
+    for path in inputs:
+        yield from read_labelled_texts(path, config.texts, advance)
+
+
+def _look_for_classes(inputs: Sequence[str], config: LabelledDatasetConfig) -> tuple[str, ...]:
+    if not config.labels.needs_look:
+        return config.labels.classes
+    num_bytes = sum(map(os.path.getsize, inputs))
+    with progress("look for classes", total=num_bytes, unit="B") as advance:
+        return find_classes(_rows(inputs, config, advance), config.labels)
+
+
+def _fill_spool(
+    spool: RecordSpool,
+    writer: TFRecordWriter,
+    inputs: Sequence[str],
+    config: LabelledDatasetConfig,
+    tokenizer: FastTokenizer,
+    numbers: LabelNumbers,
+    executor: Executor,
+) -> dict[str, int]:
+    """Encodes all records; returns counts of what the texts hold."""
+    counts = dict.fromkeys(("num_texts", "num_sentences", "num_words", "num_tokens"), 0)
+    counts |= {"num_unknown": 0, "num_without_tokens": 0}
+
+    def encode(chunk: "_Chunk") -> tuple[LabelledColumns, EncodedRecords]:
+        columns = make_labelled_columns(
+            chunk.texts,
+            chunk.labels,
+            tokenizer,
+            sentences=config.sentences,
+            language=config.language,
+        )
+        return columns, writer.encode(columns.batch)
+
+    num_bytes = sum(map(os.path.getsize, inputs))
+    with progress("encode records", total=num_bytes, unit="B") as advance:
+        chunks = _cut(_rows(inputs, config, advance), numbers)
+        for columns, encoded in executor.ordered_map(encode, chunks):
+            num_tokens = encoded.num_tokens
+            spool.add(encoded)
+            counts["num_texts"] += num_tokens.size
+            counts["num_sentences"] += columns.num_sentences
+            counts["num_words"] += columns.num_words
+            counts["num_tokens"] += int(num_tokens.sum(dtype=np.int64))
+            counts["num_unknown"] += columns.num_unknown
+            counts["num_without_tokens"] += int(np.count_nonzero(num_tokens == 0))
+    if not counts["num_tokens"]:
+        what = "token" if counts["num_texts"] else "row"
+        raise ValueError(
+            f"no {what} in the texts of {len(inputs)} file(s), {inputs[0]!r} the first"
+        )
+    return counts
+
+
+@dataclasses.dataclass(kw_only=True)
+class _Chunk:
+    """Rows whose records are made together."""
+
+    texts: list[tuple[str | list[str], ...]] = dataclasses.field(default_factory=list)
+    labels: list[int] = dataclasses.field(default_factory=list)
+    num_characters: int = 0
+
+
+def _cut(rows: Iterator[LabelledText], numbers: LabelNumbers) -> Iterator[_Chunk]:
+    """Cuts rows into chunks, which depend on the rows alone."""
+    chunk = _Chunk()
+    for row in rows:
+        chunk.texts.append(row.texts)
+        chunk.labels.append(numbers.number_of(row))
+        chunk.num_characters += sum(
+            len(text) if isinstance(text, str) else sum(map(len, text)) for text in row.texts
+        )
+        if chunk.num_characters >= _CHUNK_CHARACTERS or len(chunk.labels) == _CHUNK_TEXTS:
+            yield chunk
+            chunk = _Chunk()
+    if chunk.labels:
+        yield chunk
+
+
+def _manifest(
+    config: LabelledDatasetConfig,
+    tokenizer: FastTokenizer,
+    numbers: LabelNumbers,
+    counts: dict[str, int],
+    files: tuple[ManifestFile, ...],
+    longest: int,
+) -> Manifest:
+    return Manifest(
+        record_layout=LABELLED,
+        compression=NONE,
+        max_seq_length=longest,
+        max_predictions_per_seq=0,
+        random_seed=0,
+        vocab_size=tokenizer.vocabulary.size,
+        vocab_sha256=tokenizer.vocabulary.sha256,
+        flags={
+            "do_lower_case": tokenizer.do_lower_case,
+            "sentences": config.sentences,
+            "language": config.language,
+            "text_columns": list(config.texts.text_columns),
+            "label_column": config.texts.label_column,
+            "classes": list(numbers.classes),
+            "cls_id": tokenizer.vocabulary.cls_id,
+            "sep_id": tokenizer.vocabulary.sep_id,
+        },
+        counts={"text": counts, "labels": numbers.counts()},
+        files=files,
+    )

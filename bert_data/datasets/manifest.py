@@ -1,0 +1,229 @@
+"""The manifest of a set of shards: what made them, and what whole files look like.
+
+    {"format": "bert_data records", "format_version": 1, "output_format": "tfrecord",
+     "record_layout": "ragged", "max_seq_length": 128, ...,
+     "vocabulary": {"size": 30522, "sha256": "..."},
+     "files": [{"name": "train.tfrecord", "num_records": 1234, "num_bytes": 987654, "crc32c": ...}]}
+
+It is written last: a set without its manifest is not known to be whole. Reader and trainer hold
+their own settings against it. Parquet files hold it themselves, too, without "files".
+"""
+
+import dataclasses
+import glob
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import bert_data
+from bert_data.errors import CorruptDataError
+from bert_data.formats.index import INDEX_PREFIX
+from bert_data.formats.registry import COMPRESSIONS, TFRECORD, find_format, format_names
+from bert_data.formats.summed_file import ManifestFile
+from bert_data.objectives.next_sentence import NEXT_SENTENCE, NSP
+from bert_data.schema.fields import LABELLED, LAYOUTS
+
+MANIFEST_PREFIX = "manifest."
+FORMAT, SAMPLES_FORMAT = "bert_data records", "bert_data samples"
+FORMAT_VERSION = 1
+_FORMAT_WITHIN_BYTES = 100  # of a manifest: it comes first
+
+
+def manifest_path(set_name: str) -> str:
+    """Where the manifest of a set lies; the set is named `path` of path@N, or its first file."""
+    folder, name = os.path.split(set_name)
+    return os.path.join(folder, f"{MANIFEST_PREFIX}{name}.json")
+
+
+def is_sidecar(path: str) -> bool:
+    """Whether a path is an index or a manifest by its name."""
+    name = os.path.basename(path)
+    return (name.startswith(INDEX_PREFIX) and name.endswith(".npy")) or (
+        name.startswith(MANIFEST_PREFIX) and name.endswith(".json")
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What is known of a set of records.
+
+    Attributes:
+      record_layout: one of `schema.fields.LAYOUTS`, or "labelled".
+      compression: of the files: one of `COMPRESSIONS`, or the format's own.
+      max_seq_length, max_predictions_per_seq: the most a record holds.
+      random_seed: of the instances.
+      vocab_size, vocab_sha256: of the vocabulary; the digest is that of the file's bytes.
+      flags: the other settings that made the records.
+      counts: of the text (documents, sentences, tokens ...) and of the instances.
+      files: the shards, in the order in which records were dealt to them.
+      output_format: the format's name, see `formats.registry`.
+      created_by: program and version.
+    """
+
+    record_layout: str
+    compression: str
+    max_seq_length: int
+    max_predictions_per_seq: int
+    random_seed: int
+    vocab_size: int
+    vocab_sha256: str
+    flags: Mapping[str, Any]
+    counts: Mapping[str, Mapping[str, int]]
+    files: tuple[ManifestFile, ...]
+    output_format: str = TFRECORD
+    created_by: str = f"bert_data {bert_data.__version__}"
+
+    @property
+    def next_sentence(self) -> str:
+        """What the records ask about two segments, one of `objectives.next_sentence`."""
+        return str(self.flags.get("next_sentence", NSP))
+
+    def to_json(self) -> str:
+        """The manifest as the text of its file."""
+        data = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "created_by": self.created_by,
+            "output_format": self.output_format,
+            "record_layout": self.record_layout,
+            "compression": self.compression,
+            "max_seq_length": self.max_seq_length,
+            "max_predictions_per_seq": self.max_predictions_per_seq,
+            "random_seed": self.random_seed,
+            "vocabulary": {"size": self.vocab_size, "sha256": self.vocab_sha256},
+            "flags": dict(self.flags),
+            "counts": dict(self.counts),
+        }
+        return _to_json(data, self.files)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SampleManifest:
+    """What is known of a set of GPT samples.
+
+    Attributes:
+      description: what made them; JSON.
+      files: the shards, in the order in which samples were dealt to them.
+    """
+
+    description: Mapping[str, Any]
+    files: tuple[ManifestFile, ...] = ()
+
+    def to_json(self) -> str:
+        """The manifest as the text of its file."""
+        data = {
+            "format": SAMPLES_FORMAT,
+            "format_version": FORMAT_VERSION,
+            "created_by": f"bert_data {bert_data.__version__}",
+            **self.description,
+        }
+        return _to_json(data, self.files)
+
+
+def _to_json(data: Mapping[str, Any], files: Sequence[ManifestFile]) -> str:
+    listed = [dataclasses.asdict(file) for file in files]
+    return json.dumps({**data, "files": listed}, indent=1) + "\n"
+
+
+def read_manifest(path: str) -> Manifest:
+    """Reads a manifest.
+
+    Raises:
+      OSError: the file cannot be read.
+      CorruptDataError: it is not a manifest of this format.
+    """
+    with open(path, "rb") as file:
+        return parse_manifest(file.read(), path)
+
+
+def parse_manifest(text: bytes, path: str) -> Manifest:
+    """Reads a manifest from its JSON.
+
+    Args:
+      text: JSON.
+      path: of the file that it stands in, for the error.
+
+    Raises:
+      CorruptDataError: it is not a manifest of this format.
+    """
+    try:
+        data = json.loads(text)
+        if data["format"] != FORMAT or data["format_version"] != FORMAT_VERSION:
+            found = f"{data['format']!r} version {data['format_version']}"
+            raise CorruptDataError(
+                path, 0, f"{found}; {FORMAT!r} version {FORMAT_VERSION} can be read"
+            )
+        manifest = Manifest(
+            record_layout=data["record_layout"],
+            compression=data["compression"],
+            max_seq_length=data["max_seq_length"],
+            max_predictions_per_seq=data["max_predictions_per_seq"],
+            random_seed=data["random_seed"],
+            vocab_size=data["vocabulary"]["size"],
+            vocab_sha256=data["vocabulary"]["sha256"],
+            flags=data["flags"],
+            counts=data["counts"],
+            files=tuple(ManifestFile(**file) for file in data["files"]),
+            output_format=data.get("output_format", TFRECORD),
+            created_by=data["created_by"],
+        )
+        strangers = [f.name for f in manifest.files if os.path.basename(f.name) != f.name]
+        if strangers:
+            raise CorruptDataError(path, 0, f"{strangers[0]!r} is no name of a file beside it")
+    except json.JSONDecodeError as error:
+        raise CorruptDataError(path, error.pos, f"not JSON ({error.msg})") from error
+    except (KeyError, TypeError, UnicodeDecodeError) as error:
+        raise CorruptDataError(path, 0, f"not a manifest of records ({error!r})") from error
+    is_known = manifest.output_format in format_names()
+    own = find_format(manifest.output_format).compression if is_known else None
+    if (
+        not is_known
+        or manifest.record_layout not in (*LAYOUTS, LABELLED)
+        or manifest.compression not in (*COMPRESSIONS, own)
+        or manifest.next_sentence not in NEXT_SENTENCE
+    ):
+        what = "output_format, record_layout, compression or next_sentence"
+        raise CorruptDataError(path, 0, f"an unknown {what}")
+    return manifest
+
+
+def find_manifest(shard: str) -> Manifest | None:
+    """The manifest beside a shard that lists it, or None.
+
+    Raises:
+      CorruptDataError: a manifest beside the shard is damaged or of another version.
+    """
+    folder, name = os.path.split(shard)
+    for path in list_manifests(folder):
+        manifest = read_manifest(path)
+        if any(file.name == name for file in manifest.files):
+            return manifest
+    return None
+
+
+def list_manifests(folder: str, formats: Sequence[str] = (FORMAT,)) -> list[str]:
+    """The manifests of some formats in a folder, sorted by name."""
+    pattern = os.path.join(glob.escape(folder), f"{MANIFEST_PREFIX}*.json")
+    return [path for path in sorted(glob.glob(pattern)) if _is_of(path, formats)]
+
+
+def _is_of(path: str, formats: Sequence[str]) -> bool:
+    with open(path, "rb") as file:
+        return is_manifest(file.read(_FORMAT_WITHIN_BYTES), formats)
+
+
+def is_manifest(text: bytes, formats: Sequence[str] = (FORMAT,)) -> bool:
+    """Whether JSON is a manifest of one of these formats, by how it begins."""
+    return any(name.encode() in text[:_FORMAT_WITHIN_BYTES] for name in formats)
+
+
+def listed_shards(manifest: str) -> list[str]:
+    """The paths of the shards that a manifest of records or samples lists; [] if it is damaged."""
+    try:
+        with open(manifest, "rb") as file:
+            names = [str(each["name"]) for each in json.load(file)["files"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    folder = os.path.dirname(manifest)
+    return [os.path.join(folder, name) for name in names if os.path.basename(name) == name]

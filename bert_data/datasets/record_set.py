@@ -1,0 +1,136 @@
+"""The files of one set of records: shards, mostly an index beside each, a manifest in each folder.
+
+with open_record_set("train@2", inputs=[...], overwrite=False, work_dir=None) as record_set:
+    record_set.outputs.open(record_set.paths[0]) ...        under hidden names
+    record_set.commit(manifest)                             all of them appear, the manifests last
+"""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Iterator, Sequence
+
+from bert_data.datasets.manifest import (
+    FORMAT,
+    SAMPLES_FORMAT,
+    Manifest,
+    SampleManifest,
+    list_manifests,
+    listed_shards,
+    manifest_path,
+)
+from bert_data.formats.index import index_path
+from bert_data.storage import OutputSet, expand_outputs, naming
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecordSet:
+    """A set that is being made.
+
+    Attributes:
+      paths: of the shards, in the order in which records are dealt to them.
+      index_paths: of their indexes; none for a format that has none.
+      manifest_paths: one in each folder of shards, the first shard's folder last.
+      outputs: where its files are made.
+    """
+
+    paths: tuple[str, ...]
+    index_paths: tuple[str, ...]
+    manifest_paths: Sequence[str]
+    outputs: OutputSet
+
+    def commit(self, manifest: Manifest | SampleManifest) -> None:
+        """Writes the manifests and gives all files their final names.
+
+        Shards and indexes must have been written. What an earlier set of the same name has more,
+        and manifests that would be untrue now, are removed.
+
+        Args:
+          manifest: its files are in the order of `paths`.
+        """
+        for path in self.manifest_paths:
+            part = _part_in_folder(manifest, self.paths, os.path.dirname(path))
+            with self.outputs.open(path) as file:
+                file.write(part.to_json().encode())
+        self.outputs.commit(
+            [*self.paths, *self.index_paths],
+            self.manifest_paths,
+        )
+
+
+@contextlib.contextmanager
+def open_record_set(
+    output_file: str,
+    *,
+    inputs: Sequence[str],
+    overwrite: bool,
+    work_dir: str | None,
+    has_indexes: bool = True,
+) -> Iterator[RecordSet]:
+    """Begins a set; leaving the block without `commit` removes all that was written.
+
+    Args:
+      output_file: names of the shards, see `bert_data.storage.expand_outputs`.
+      inputs: files that are read, which the set must not replace.
+      overwrite: whether files that exist are replaced.
+      work_dir: folder for what spills to disk; None: the folder of the first shard.
+      has_indexes: whether an index lies beside each shard.
+
+    Raises:
+      ValueError: the names are malformed, or one of them is an input.
+      OSError: a file exists, or cannot be written.
+    """
+    names = expand_outputs(output_file)
+    manifests = _manifest_paths(names.name, names.paths)
+    indexes = tuple(map(index_path, names.paths)) if has_indexes else ()
+    written = [*names.paths, *indexes, *manifests]
+    with (
+        OutputSet(
+            names.name,
+            written,
+            reads=inputs,
+            overwrite=overwrite,
+            work_dir=work_dir,
+            obsolete=lambda: _obsolete(manifests, names.paths, indexes),
+        ) as outputs,
+        naming(outputs.work_dir),
+    ):
+        yield RecordSet(
+            paths=names.paths, index_paths=indexes, manifest_paths=manifests, outputs=outputs
+        )
+
+
+def _manifest_paths(set_name: str, paths: Sequence[str]) -> list[str]:
+    """One manifest in each folder of shards, the first shard's folder last."""
+    folders = dict.fromkeys(os.path.dirname(path) for path in paths)
+    name = os.path.basename(set_name)
+    return [manifest_path(os.path.join(folder, name)) for folder in reversed(folders)]
+
+
+def _part_in_folder(
+    manifest: Manifest | SampleManifest, paths: Sequence[str], folder: str
+) -> Manifest | SampleManifest:
+    """The manifest with those of its shards that lie in a folder."""
+    pairs = zip(manifest.files, paths, strict=True)
+    files = tuple(file for file, path in pairs if os.path.dirname(path) == folder)
+    return dataclasses.replace(manifest, files=files)
+
+
+def _obsolete(manifests: Sequence[str], shards: Sequence[str], indexes: Sequence[str]) -> list[str]:
+    """Files that the new set makes untrue or superfluous.
+
+    That is, the shards and indexes of the earlier set of the same name that it does not replace,
+    indexes of shards that it replaces by some without, and manifests of other sets that list a
+    shard that it does replace.
+    """
+    kept = {*shards, *indexes}
+    found = [name for name in map(index_path, shards) if name not in kept]
+    for folder in dict.fromkeys(os.path.dirname(path) for path in shards):
+        for path in list_manifests(folder, (FORMAT, SAMPLES_FORMAT)):
+            earlier = listed_shards(path)
+            if path in manifests:
+                left = [name for shard in earlier for name in (shard, index_path(shard))]
+                found += [name for name in left if name not in kept and name not in found]
+            elif not kept.isdisjoint(earlier):
+                found.append(path)
+    return found

@@ -1,0 +1,68 @@
+"""Encoded records put aside until all are there, then dealt out to shards.
+
+    add(records 0 1 2), add(records 3 4)  ->  read_chunks, 2 shards  ->  0 2 4 | 1 3
+
+Only the places of the records are in memory, their bytes are in a file.
+"""
+
+import mmap
+from collections.abc import Iterator
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.datasets.writing import Chunk
+from bert_data.formats.tfrecord import EncodedRecords
+
+_CHUNK_RECORDS = 1 << 12
+
+
+class RecordSpool:
+    """Framed records in one file, in their order."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        """Begins with no record.
+
+        Args:
+          file: opened for writing and reading.
+        """
+        self._file = file
+        self._ends: list[NDArray[np.int64]] = []
+        self._num_tokens: list[NDArray[np.uint32]] = []
+        self._num_bytes = 0
+
+    def add(self, records: EncodedRecords) -> None:
+        """Appends records."""
+        self._file.write(records.data)
+        self._ends.append(records.ends + self._num_bytes)
+        self._num_tokens.append(records.num_tokens)
+        self._num_bytes += len(records.data)
+        records.give_back()
+
+    def max_tokens(self) -> int:
+        """The most tokens of a record; 0 if there is none."""
+        return max((int(numbers.max(initial=0)) for numbers in self._num_tokens), default=0)
+
+    def read_chunks(self, num_shards: int) -> Iterator[Chunk]:
+        """Reads the records, of which there is at least one; record i goes to shard i mod number.
+
+        Yields:
+          Chunks of `EncodedRecords`, shard by shard.
+        """
+        self._file.flush()
+        ends, num_tokens = np.concatenate(self._ends), np.concatenate(self._num_tokens)
+        starts = np.concatenate([[0], ends[:-1]])
+        with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            for shard in range(num_shards):
+                chosen = np.arange(shard, ends.size, num_shards)
+                for first in range(0, chosen.size, _CHUNK_RECORDS):
+                    part = chosen[first : first + _CHUNK_RECORDS]
+                    places = zip(starts[part].tolist(), ends[part].tolist(), strict=True)
+                    records = b"".join([data[start:end] for start, end in places])
+                    encoded = EncodedRecords(
+                        data=memoryview(records),
+                        ends=np.cumsum(ends[part] - starts[part]),
+                        num_tokens=num_tokens[part],
+                    )
+                    yield Chunk(shard, part.size, encoded)

@@ -1,0 +1,184 @@
+"""Rows of instances in the order of the records, whatever fits in memory.
+
+    spool, as made   [row 0][row 1][row 2] ...
+    slots            the place of each row: shard after shard, in each shard record after record
+    chunks           rows of a run of slots of one shard, with their order
+
+Spools that fit in memory are read whole. Larger ones are cut into buckets: one pass sends each row
+to the file of its bucket of slots, and each bucket is then read by itself.
+"""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.datasets.writing import Chunk
+from bert_data.storage import naming
+
+_MAX_BUCKETS = 768  # open files while rows are dealt out; buckets are larger rather than more
+_CHUNK_BYTES = 16 << 20
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SlotRun:
+    """Rows for consecutive slots.
+
+    Attributes:
+      start: the first slot.
+      rows: uint32[any, words].
+      order: uint32[slots], the row of each slot.
+    """
+
+    start: int
+    rows: NDArray[np.uint32]
+    order: NDArray[np.uint32]
+
+
+def slots_by_shard(order: NDArray[np.uint32], num_shards: int) -> NDArray[np.uint32]:
+    """Deals records to shards in turn: record i goes to shard i mod num_shards.
+
+    Args:
+      order: uint32[records], the row of each record.
+      num_shards: >= 1.
+
+    Returns:
+      uint32[records]: the row of each slot, the slots of shard 0 first.
+    """
+    if num_shards == 1:
+        return order
+    return np.concatenate([order[shard::num_shards] for shard in range(num_shards)])
+
+
+def read_slots(
+    path: str, num_words: int, rows_of_slots: NDArray[np.uint32], *, max_bytes: int
+) -> Iterator[SlotRun]:
+    """Reads a spool in the order of its slots.
+
+    Args:
+      path: of the spool; removed when it is read. Buckets are written beside it.
+      num_words: of a row.
+      rows_of_slots: uint32[rows], the row of each slot.
+      max_bytes: of rows in memory at a time.
+
+    Yields:
+      Runs that cover the slots in order.
+    """
+    num_rows = rows_of_slots.size
+    num_bytes = 4 * num_words * num_rows
+    if num_bytes <= max_bytes:
+        rows = np.fromfile(path, np.uint32).reshape(num_rows, num_words)
+        os.remove(path)
+        yield SlotRun(start=0, rows=rows, order=rows_of_slots)
+        return
+    num_buckets = min(_MAX_BUCKETS, -(-num_bytes // max_bytes))
+    bucket_size = -(-num_rows // num_buckets)
+    paths = _deal_out(path, num_words, rows_of_slots, bucket_size)
+    os.remove(path)
+    for number, bucket in enumerate(paths):
+        rows = np.fromfile(bucket, np.uint32).reshape(-1, num_words + 1)
+        os.remove(bucket)
+        start = number * bucket_size
+        order = np.empty(len(rows), np.uint32)
+        order[rows[:, num_words] - start] = np.arange(len(rows), dtype=np.uint32)
+        yield SlotRun(start=start, rows=rows, order=order)
+
+
+def _deal_out(
+    path: str, num_words: int, rows_of_slots: NDArray[np.uint32], bucket_size: int
+) -> list[str]:
+    """Writes each row, with its slot as one more word, to the file of its bucket."""
+    num_rows = rows_of_slots.size
+    slots_of_rows = np.empty(num_rows, np.uint32)
+    slots_of_rows[rows_of_slots] = np.arange(num_rows, dtype=np.uint32)
+    paths = [f"{path}.{number}" for number in range(-(-num_rows // bucket_size))]
+    chunk_size = max(1, _CHUNK_BYTES // (4 * num_words))
+    with contextlib.ExitStack() as stack:
+        spool = stack.enter_context(open(path, "rb"))
+        files = [stack.enter_context(open(bucket, "wb")) for bucket in paths]
+        for start in range(0, num_rows, chunk_size):
+            slots = slots_of_rows[start : start + chunk_size]
+            rows = np.empty((slots.size, num_words + 1), np.uint32)
+            rows[:, :num_words] = np.fromfile(spool, np.uint32, slots.size * num_words).reshape(
+                slots.size, num_words
+            )
+            rows[:, num_words] = slots
+            buckets = slots // bucket_size
+            by_bucket = np.argsort(buckets, kind="stable")
+            bounds = np.searchsorted(buckets[by_bucket], np.arange(len(paths) + 1))
+            for number in range(len(paths)):
+                chosen = by_bucket[bounds[number] : bounds[number + 1]]
+                with naming(paths[number]):
+                    files[number].write(rows[chosen].data)
+    return paths
+
+
+def read_rows(path: str, num_words: int, numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Reads single rows of a spool.
+
+    Args:
+      path: of the spool.
+      num_words: of a row.
+      numbers: uint32[rows], which ones.
+
+    Returns:
+      uint32[rows, num_words].
+    """
+    spool = np.memmap(path, np.uint32, "r").reshape(-1, num_words)
+    return np.array(spool[numbers])
+
+
+class RowChunk(NamedTuple):
+    """Instances of one shard: `order` (uint32[records]) are their rows in `rows`."""
+
+    rows: NDArray[np.uint32]
+    order: NDArray[np.uint32]
+
+
+def read_chunks(
+    path: str,
+    num_words: int,
+    order: NDArray[np.uint32],
+    *,
+    num_shards: int,
+    chunk_size: int,
+    max_bytes: int,
+) -> Iterator[Chunk]:
+    """Reads a spool as chunks of `RowChunk`, shard by shard.
+
+    Where chunks are cut does not depend on what fits in memory: one that goes on in the next run of
+    slots is put together.
+
+    Args:
+      path: of the spool; removed when it is read.
+      num_words: of a row.
+      order: uint32[records], the row of each record; record i goes to shard i mod num_shards.
+      num_shards: >= 1.
+      chunk_size: records of a chunk at most, >= 1.
+      max_bytes: of rows in memory at a time.
+    """
+    num_records = order.size
+    starts = np.cumsum([0, *(len(range(i, num_records, num_shards)) for i in range(num_shards))])
+    shard = start = 0
+    for_next: list[NDArray[np.uint32]] = []  # the first rows of a chunk that goes on
+    for run in read_slots(path, num_words, slots_by_shard(order, num_shards), max_bytes=max_bytes):
+        at, stop = run.start, run.start + run.order.size
+        while at < stop:
+            while starts[shard + 1] <= start:
+                shard += 1
+            end = min(int(starts[shard + 1]), start + chunk_size)
+            rows, chosen = run.rows, run.order[at - run.start : end - run.start]
+            at += chosen.size
+            if for_next or at < end:
+                for_next.append(rows[chosen])
+                if at < end:
+                    break
+                rows = np.concatenate(for_next)
+                chosen = np.arange(len(rows), dtype=np.uint32)
+                for_next.clear()
+            yield Chunk(shard, chosen.size, RowChunk(rows, chosen))
+            start = end

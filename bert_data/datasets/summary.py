@@ -1,0 +1,100 @@
+"""What a run says when it is done, and examples of what it made, for people."""
+
+from collections.abc import Iterator
+
+from bert_data.datasets.masked_lm import Dataset
+from bert_data.formats.registry import PARQUET
+from bert_data.objectives.making import InstanceCounts
+from bert_data.objectives.next_sentence import NONE, NSP, TASKS
+from bert_data.objectives.rows import Instance
+
+_MAX_FILES_NAMED = 10
+
+
+def describe_example(instance: Instance, dataset: Dataset) -> str:
+    """An instance as lines: its tokens, what its segments are, and what is to be predicted.
+
+    Example:
+      tokens: [CLS] the [MASK] sat [SEP] on the mat [SEP]
+      next sentence: it follows
+      to predict: 2 cat (masked)
+    """
+    vocabulary, task = dataset.vocabulary, TASKS.get(dataset.manifest.next_sentence)
+    tokens = [vocabulary.tokens[i] for i in instance.ids]
+    predictions = []
+    for position, original in zip(instance.masked_positions, instance.masked_ids, strict=True):
+        there = instance.ids[position]
+        how = (
+            "masked" if there == vocabulary.mask_id else "kept" if there == original else "replaced"
+        )
+        predictions.append(f"{position} {vocabulary.tokens[original]} ({how})")
+    lines = [f"tokens: {' '.join(tokens)}"]
+    if task is not None:
+        other = "from elsewhere" if task == TASKS[NSP] else "not in order"
+        lines.append(f"{task.replace('_', ' ')}: {other if instance.label else 'it follows'}")
+    lines.append(f"to predict: {', '.join(predictions) or 'nothing'}")
+    return "\n  ".join(lines)
+
+
+def summarize(dataset: Dataset) -> str:
+    """The lines of the summary."""
+    return "\n".join(_lines(dataset))
+
+
+def _lines(dataset: Dataset) -> Iterator[str]:
+    tokens, made, manifest = dataset.tokens, dataset.instances, dataset.manifest
+    room = made.num_instances * manifest.max_seq_length
+    predicted = made.num_masked + made.num_kept + made.num_replaced
+    is_parquet = manifest.output_format == PARQUET
+    kind = "rows of Parquet" if is_parquet else f"{manifest.record_layout} records"
+    yield f"{kind} in {len(dataset.paths):,} file(s)"
+    yield _row("text", f"{len(dataset.inputs):,} file(s), {tokens.num_bytes:,} bytes")
+    yield _row("documents", f"{tokens.num_documents:,}")
+    yield _row("sentences", f"{tokens.num_sentences:,}")
+    unknown = f"{tokens.num_unknown:,} [UNK], {_percent(tokens.num_unknown, tokens.num_tokens)}"
+    yield _row("tokens", f"{tokens.num_tokens:,} ({unknown})")
+    if tokens.num_skipped:
+        yield _row("skipped", f"{tokens.num_skipped:,} rows without a text")
+    if tokens.num_replaced:
+        yield _row("undecodable", f"{tokens.num_replaced:,} places were replaced or ignored")
+    yield _row(
+        "instances", f"{made.num_instances:,} of {made.num_tokens / made.num_instances:.1f} tokens"
+    )
+    padding = _percent(room - made.num_tokens, room)
+    yield _row("padding", f"{padding} if every row is padded to {manifest.max_seq_length}")
+    yield _segments_row(made, manifest.next_sentence)
+    shares = (
+        f"{_percent(part, predicted)} {name}"
+        for part, name in (
+            (made.num_masked, "[MASK]"),
+            (made.num_replaced, "random"),
+            (made.num_kept, "kept"),
+        )
+    )
+    yield _row("to predict", f"{predicted:,} tokens: {', '.join(shares)}")
+    for stage in dataset.stages:
+        rate = stage.num_bytes / 1e6 / max(stage.seconds, 1e-9)
+        yield _row(stage.name, f"{stage.seconds:.2f} s, {rate:.1f} MB/s")
+    for path, file in list(zip(dataset.paths, manifest.files, strict=True))[:_MAX_FILES_NAMED]:
+        yield _row("wrote", f"{path}  {file.num_records:,} records, {file.num_bytes:,} bytes")
+    if len(dataset.paths) > _MAX_FILES_NAMED:
+        num_bytes = sum(file.num_bytes for file in manifest.files)
+        yield _row("", f"and so on: {made.num_instances:,} records, {num_bytes:,} bytes in all")
+
+
+def _segments_row(made: InstanceCounts, next_sentence: str) -> str:
+    random = f"{_percent(made.num_random_next, made.num_instances)} random"
+    if next_sentence == NONE:
+        return _row("next sentence", "none, one segment each")
+    if made.num_swapped is None:
+        return _row("next sentence", random)
+    swapped = f"{_percent(made.num_swapped, made.num_instances)} swapped"
+    return _row("sentence order", f"{swapped}, {random} (lone sentences)")
+
+
+def _row(name: str, value: str) -> str:
+    return f"  {name:<15}{value}"
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}%" if whole else "none"

@@ -1,0 +1,147 @@
+"""Shards as Parquet files: a row a record, a list a ragged field, nothing padded.
+
+     tokens               segment_ids   is_random_next   masked_positions   masked_labels
+     [101 7592 102 ...]   [0 0 0 1 1]   false            [3]                [2003]
+
+Files are compressed by zstd and have a checksum for each page. Their metadata holds JSON under
+`METADATA_KEY` that says what made them, so that a file can be told even where it is alone. Where
+whole words begin is not stored: the vocabulary tells which pieces continue a word, and its checksum
+is in that JSON.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bert_data.formats.summed_file import ManifestFile, SummedFile
+from bert_data.schema.columns import Column, ColumnBatch
+from bert_data.schema.fields import BYTES, Axis, Field, RecordKind
+from bert_data.storage import OutputSet
+
+if TYPE_CHECKING:
+    import pyarrow
+
+METADATA_KEY = "bert_data.manifest"
+
+
+def parquet_schema(kind: RecordKind) -> "pyarrow.Schema":
+    """The columns of records: a list for each field, or a number where a record has one value."""
+    import pyarrow as pa
+
+    columns = []
+    for field in kind.stored:
+        if field.column is not None:
+            value = pa.binary() if field.dtype == BYTES else pa.from_numpy_dtype(field.dtype)
+            is_single = field.axis is Axis.INSTANCES
+            columns.append((field.column, value if is_single else pa.list_(value)))
+    return pa.schema(columns)
+
+
+def to_rows(batch: ColumnBatch, schema: "pyarrow.Schema") -> "pyarrow.RecordBatch":
+    """Rows whose columns are views of a batch's."""
+    import pyarrow as pa
+
+    fields = [field for field in batch.kind.stored if field.column is not None]
+    arrays = [_to_arrow(field, batch[field]) for field in fields]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _to_arrow(field: Field, column: Column) -> "pyarrow.Array":
+    import pyarrow as pa
+
+    values = pa.array(column.values.reshape(-1))
+    if field.axis is Axis.INSTANCES:
+        return values
+    splits = column.splits
+    if splits is None:
+        splits = np.concatenate([[0], np.cumsum(column.lengths())]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(splits), values)
+
+
+class ParquetWriter:
+    """Writes Parquet shards, see `bert_data.formats.registry.ShardWriter`."""
+
+    def __init__(
+        self, kind: RecordKind, *, manifest: Mapping[str, Any], group_records: int
+    ) -> None:
+        """Begins a set.
+
+        Args:
+          kind: of its records.
+          manifest: JSON for the metadata of each file.
+          group_records: rows of a row group, >= 1; a group ends with the batch that reaches them.
+        """
+        self.kind = kind
+        self._schema = parquet_schema(kind)
+        self._manifest = manifest
+        self._group_records = group_records
+
+    def encode(self, batch: ColumnBatch) -> "pyarrow.RecordBatch":
+        """Makes the rows of a batch, which must not change until they are written."""
+        return to_rows(batch, self._schema)
+
+    @contextlib.contextmanager
+    def open_shard(
+        self, outputs: OutputSet, path: str, num_records: int
+    ) -> Iterator["ParquetShard"]:
+        """Begins a shard."""
+        from pyarrow import parquet
+
+        del num_records  # they are counted
+        with outputs.open(path) as file:
+            summed = SummedFile(file, path)
+            writer = parquet.ParquetWriter(
+                summed,
+                self._schema.with_metadata({METADATA_KEY: json.dumps(self._manifest)}),
+                compression="zstd",
+                write_page_checksum=True,
+                # They tell nothing of tokens, and where they are damaged, Arrow ends the process.
+                write_statistics=False,
+            )
+            try:
+                yield ParquetShard(summed, writer, self._group_records)
+            except BaseException:
+                # A writer that is not closed closes itself later; what it then writes is dropped.
+                summed.give_up()
+                with contextlib.suppress(Exception):
+                    writer.close()
+                raise
+
+
+class ParquetShard:
+    """A shard that is being written."""
+
+    def __init__(
+        self, file: SummedFile, writer: "pyarrow.parquet.ParquetWriter", group_records: int
+    ) -> None:
+        self._file = file
+        self._writer = writer
+        self._group_records = group_records
+        self._held: list[pyarrow.RecordBatch] = []
+        self._num_held = self._num_records = 0
+
+    def add(self, rows: "pyarrow.RecordBatch") -> None:
+        """Adds rows, at least one; they are held until there are enough for a row group."""
+        self._held.append(rows)
+        self._num_held += rows.num_rows
+        if self._num_held >= self._group_records:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        import pyarrow
+
+        table = pyarrow.Table.from_batches(self._held)
+        self._held.clear()
+        self._writer.write_table(table, row_group_size=self._num_held)
+        self._num_records += self._num_held
+        self._num_held = 0
+
+    def finish(self) -> ManifestFile:
+        """Ends the file."""
+        if self._held:
+            self._write_group()
+        self._writer.close()
+        return self._file.describe(self._num_records)

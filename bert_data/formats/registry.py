@@ -1,0 +1,167 @@
+"""The formats of shards, by name, and how a set is written in one.
+
+    find_format("parquet").make(kind, settings)  ->  encodes batches of columns, writes files
+
+A format is one file beside this one, and a line at the end of this one.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from bert_data.formats.summed_file import ManifestFile
+from bert_data.schema.columns import ColumnBatch
+from bert_data.schema.fields import LAYOUTS, RAGGED, RecordKind
+from bert_data.storage import OutputSet
+
+TFRECORD, PARQUET = "tfrecord", "parquet"
+NONE, GZIP = COMPRESSIONS = ("none", "gzip")
+"""Compressions of files whose format has none of its own."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WriterSettings:
+    """How the files of a set are written.
+
+    Attributes:
+      compression: one of `COMPRESSIONS`; a format that compresses by itself ignores it.
+      manifest: JSON that says what made the set, for formats whose files hold it.
+      group_records: records that a format of row groups puts into one, >= 1; a group ends with the
+        batch that reaches them.
+    """
+
+    compression: str = NONE
+    manifest: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    group_records: int = 1
+
+
+class Shard(Protocol):
+    """A file that is being written."""
+
+    def add(self, encoded: Any, /) -> None:
+        """Adds what `ShardWriter.encode` made, in the order of the records."""
+
+    def finish(self) -> ManifestFile:
+        """Ends the file; returns what the manifest says of it."""
+
+
+class ShardWriter(Protocol):
+    """Writes the shards of one set.
+
+    Attributes:
+      kind: of the records that it encodes: without the fields that the format does not store.
+    """
+
+    kind: RecordKind
+
+    def encode(self, batch: ColumnBatch, /) -> Any:
+        """Encodes a batch of columns; many threads call it at a time."""
+
+    def open_shard(
+        self, outputs: OutputSet, path: str, num_records: int
+    ) -> AbstractContextManager[Shard]:
+        """Begins a shard that will have so many records."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShardFormat:
+    """A format.
+
+    Attributes:
+      make: begins to write a set of records of a kind.
+      has_index: whether an index lies beside each shard.
+      compression: what files are always compressed by; None: what is asked for.
+      reserved_bytes: memory that writing takes beside what each worker has.
+    """
+
+    make: Callable[[RecordKind, WriterSettings], ShardWriter]
+    has_index: bool
+    compression: str | None = None
+    reserved_bytes: int = 0
+
+
+_FORMATS: dict[str, ShardFormat] = {}
+
+
+def register(name: str, shard_format: ShardFormat) -> None:
+    """Adds a format.
+
+    Raises:
+      ValueError: there is one of this name.
+    """
+    if name in _FORMATS:
+        raise ValueError(f"there is a format {name!r} already")
+    _FORMATS[name] = shard_format
+
+
+def format_names() -> tuple[str, ...]:
+    """The names of all formats."""
+    return tuple(_FORMATS)
+
+
+def find_format(
+    name: str, *, record_layout: str = RAGGED, compression: str = NONE, output_file: str = ""
+) -> ShardFormat:
+    """The format of a name, if it can hold what is asked for.
+
+    Args:
+      name: one of `format_names()`.
+      record_layout: one of `schema.fields.LAYOUTS`.
+      compression: one of `COMPRESSIONS`.
+      output_file: names of the files, comma-separated, see `bert_data.storage`.
+
+    Raises:
+      ValueError: it cannot, or files of another format would be named like Parquet's.
+    """
+    for field, value, allowed in (
+        ("output_format", name, format_names()),
+        ("record_layout", record_layout, LAYOUTS),
+        ("compression", compression, COMPRESSIONS),
+    ):
+        if value not in allowed:
+            raise ValueError(f"{field} is {value!r}; {' or '.join(allowed)} is allowed")
+    shard_format = _FORMATS[name]
+    own = shard_format.compression
+    for field, value, only, why in (
+        ("record_layout", record_layout, RAGGED, "its rows are never padded"),
+        ("compression", compression, NONE, f"it is compressed inside, by {own}"),
+    ):
+        if own is not None and value != only:
+            raise ValueError(
+                f"{field} is {value!r}; with output_format {name!r} {only!r} is allowed: {why}"
+            )
+    for entry in output_file.split(","):
+        if entry.partition("@")[0].endswith(".parquet") and name != PARQUET:
+            raise ValueError(
+                f"output {entry!r} would hold {name}; give output_format {PARQUET!r}, or another"
+                " ending"
+            )
+    return shard_format
+
+
+def _make_tfrecord(kind: RecordKind, settings: WriterSettings) -> ShardWriter:
+    from bert_data.formats.tfrecord import TFRecordWriter
+
+    return TFRecordWriter(kind, gzip=settings.compression == GZIP)
+
+
+def _make_parquet(kind: RecordKind, settings: WriterSettings) -> ShardWriter:
+    from bert_data.formats.parquet import ParquetWriter
+
+    return ParquetWriter(
+        kind.in_parquet(), manifest=settings.manifest, group_records=settings.group_records
+    )
+
+
+register(TFRECORD, ShardFormat(make=_make_tfrecord, has_index=True))
+register(
+    PARQUET,
+    ShardFormat(
+        make=_make_parquet,
+        has_index=False,
+        compression="zstd",
+        # The library, a row group that is put together and its compressed pages; measured.
+        reserved_bytes=180_000_000,
+    ),
+)

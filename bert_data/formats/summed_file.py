@@ -1,0 +1,70 @@
+"""A file that is being written, and what a manifest says of it: its size and its checksum.
+
+file = SummedFile(raw, "train-00000-of-00002")
+file.write(b"abc"); file.describe(num_records=1)  ->  num_bytes 3, the CRC-32C of abc
+"""
+
+import dataclasses
+import os
+from typing import IO, Any
+
+from bert_data.formats.crc32c import crc32c
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ManifestFile:
+    """A shard: its name beside the manifest, its records, and its bytes as they are on disk."""
+
+    name: str
+    num_records: int
+    num_bytes: int
+    crc32c: int
+
+
+class SummedFile:
+    """Counts and sums the bytes that are written; pyarrow takes it for a Python file."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes], path: str) -> None:
+        """Begins with nothing written.
+
+        Args:
+          file: opened for writing.
+          path: its final one.
+        """
+        self._file: IO[bytes] | None = file
+        self._name = os.path.basename(path)
+        self._crc = 0
+        self._num_bytes = 0
+
+    def write(self, data: Any) -> int:
+        """Writes bytes, or an object whose memory they are; returns how many."""
+        view = memoryview(data)
+        if self._file is not None:
+            self._crc = crc32c(view, self._crc)
+            self._num_bytes += view.nbytes
+            self._file.write(view)
+        return view.nbytes
+
+    def tell(self) -> int:
+        """Where the next byte goes."""
+        return self._num_bytes
+
+    def flush(self) -> None:
+        """Passes on what waits in memory."""
+        if self._file is not None:
+            self._file.flush()
+
+    def give_up(self) -> None:
+        """Drops whatever is written from now on."""
+        self._file = None
+
+    def describe(self, num_records: int) -> ManifestFile:
+        """What the manifest says of the file."""
+        return ManifestFile(
+            name=self._name,
+            num_records=num_records,
+            num_bytes=self._num_bytes,
+            crc32c=self._crc,
+        )

@@ -1,0 +1,118 @@
+"""Shards as TFRecord files, each with its index.
+
+batch of columns --encode, in workers--> framed Examples, deflated if asked for
+--add, in order--> shard, index, checksum
+"""
+
+import contextlib
+import dataclasses
+import queue
+from collections.abc import Callable, Iterator
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.formats.examples import ExampleEncoder
+from bert_data.formats.gzip_stream import GzipStream, deflate_chunk
+from bert_data.formats.index import IndexWriter, index_path
+from bert_data.formats.summed_file import ManifestFile, SummedFile
+from bert_data.schema.columns import ColumnBatch
+from bert_data.schema.fields import RecordKind
+from bert_data.storage import OutputSet
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class EncodedRecords:
+    """Framed records, one behind the other.
+
+    Attributes:
+      data: their bytes.
+      ends: int64[records], where in `data` each ends.
+      num_tokens: uint32[records], for the index.
+      deflated: what `deflate_chunk` made of the data, where shards are compressed.
+      give_back: called when the data has been written; its memory may then be used again.
+    """
+
+    data: memoryview
+    ends: NDArray[np.int64]
+    num_tokens: NDArray[np.uint32]
+    deflated: bytes = b""
+    give_back: Callable[[], None] = lambda: None
+
+
+class TFRecordWriter:
+    """Writes TFRecord shards, see `bert_data.formats.registry.ShardWriter`."""
+
+    def __init__(self, kind: RecordKind, *, gzip: bool = False) -> None:
+        """Begins a set.
+
+        Args:
+          kind: of its records.
+          gzip: whether shards are compressed.
+        """
+        self.kind = kind
+        self._gzip = gzip
+        self._encoder = ExampleEncoder(kind)
+        self._buffers: queue.SimpleQueue[NDArray[np.uint8]] = queue.SimpleQueue()
+
+    def encode(self, batch: ColumnBatch) -> EncodedRecords:
+        """Encodes a batch, in memory that is used again when it has been written."""
+        buffers: list[NDArray[np.uint8]] = []
+
+        def take_buffer(size: int) -> NDArray[np.uint8]:
+            buffers.append(self._take_buffer(size))
+            return buffers[0]
+
+        records, ends = self._encoder.encode(batch, take_buffer)
+        return EncodedRecords(
+            data=records.data,
+            ends=ends,
+            num_tokens=batch.num_tokens(),
+            deflated=deflate_chunk(records.data) if self._gzip else b"",
+            give_back=lambda: self._buffers.put(buffers[0]),
+        )
+
+    def _take_buffer(self, size: int) -> NDArray[np.uint8]:
+        """Memory that is free again, or new memory where that is too small or there is none."""
+        with contextlib.suppress(queue.Empty):
+            buffer = self._buffers.get_nowait()
+            if buffer.size >= size:
+                return buffer
+        return np.empty(size, np.uint8)
+
+    @contextlib.contextmanager
+    def open_shard(
+        self, outputs: OutputSet, path: str, num_records: int
+    ) -> Iterator["TFRecordShard"]:
+        """Begins a shard and its index."""
+        with outputs.open(path) as file, outputs.open(index_path(path)) as index_file:
+            yield TFRecordShard(SummedFile(file, path), index_file, num_records, gzip=self._gzip)
+
+
+class TFRecordShard:
+    """A shard that is being written."""
+
+    def __init__(
+        self, file: SummedFile, index_file: IO[bytes], num_records: int, *, gzip: bool
+    ) -> None:
+        self._file = file
+        self._num_records = num_records
+        self._stream = GzipStream(file.write) if gzip else None
+        self._index = IndexWriter(index_file, num_records)
+
+    def add(self, encoded: EncodedRecords) -> None:
+        """Adds records."""
+        if self._stream is not None:
+            self._stream.add(encoded.data, encoded.deflated)
+        else:
+            self._file.write(encoded.data)
+        self._index.add(encoded.ends, encoded.num_tokens)
+        encoded.give_back()
+
+    def finish(self) -> ManifestFile:
+        """Ends the shard and its index."""
+        if self._stream is not None:
+            self._stream.finish()
+        self._index.finish()
+        return self._file.describe(self._num_records)

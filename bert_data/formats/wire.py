@@ -1,0 +1,154 @@
+"""Kernels that write protobuf's wire format, and the frames of a TFRecord file.
+
+    varint       300 -> AC 02        7 bits a byte, lowest first; the top bit: more follow
+    map entry    0A n ( key 0A n name | value 12 n ( list n ( packed 0A n payload )))
+    frame        length (8 bytes), its checksum (4), data, its checksum (4)
+
+The entry is that of Features in tensorflow/core/example/feature.proto: `list` is the tag of the
+feature's kind. A list of bytes is not packed: each value has its own tag and size.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.formats.byte_blocks import put_bytes
+from bert_data.formats.crc32c import masked_crc32c_of_range
+from bert_data.kernels import Scalar, inner
+
+BYTES_LIST, FLOAT_LIST, INT64_LIST = 0x0A, 0x12, 0x1A  # tags of the kinds of Feature
+FIELD_1, FIELD_2 = 0x0A, 0x12  # tags of fields 1 and 2 that hold bytes
+MAX_VARINT_BYTES = 10
+FRAME_START, FRAME_END = 12, 4
+"""Bytes of a frame before its data and behind it."""
+
+_CRC_BYTES = 4
+_SEVEN, _HIGH_BIT = np.uint64(7), np.uint64(128)
+_FOUR_BYTES = np.uint64(1 << 21)  # a varint of this or more has four bytes or more
+
+
+@inner
+def varint_size(value: Scalar) -> Scalar:
+    """Bytes of a varint, value in [0, 2**35)."""
+    return (
+        1
+        + np.int64(value >= 1 << 7)
+        + np.int64(value >= 1 << 14)
+        + np.int64(value >= 1 << 21)
+        + np.int64(value >= 1 << 28)
+    )
+
+
+@inner
+def put_varint(out: NDArray[np.uint8], at: Scalar, value: Scalar) -> Scalar:
+    """Writes a varint; returns its end. A negative number counts modulo 2**64."""
+    rest = np.uint64(value)
+    while rest >= _HIGH_BIT:
+        out[at] = rest | _HIGH_BIT
+        rest >>= _SEVEN
+        at += 1
+    out[at] = rest
+    return at + 1
+
+
+@inner
+def put_little_endian(
+    out: NDArray[np.uint8], at: Scalar, value: Scalar, num_bytes: Scalar
+) -> Scalar:
+    """Writes a number, lowest byte first; returns its end."""
+    for i in range(num_bytes):
+        out[at + i] = value >> (8 * i) & 255
+    return at + num_bytes
+
+
+@inner
+def put_varints(out: NDArray[np.uint8], at: Scalar, values: NDArray[np.integer]) -> Scalar:
+    """Writes packed varints; returns their end.
+
+    Up to three bytes behind it change.
+    Ids have one byte to three, in no order that a processor could predict; so four are stored
+    always, at once, and only how far to go on depends on the value.
+    """
+    for i in range(values.size):
+        value = np.int64(values[i])
+        if np.uint64(value) >= _FOUR_BYTES:
+            at = put_varint(out, at, value)
+            continue
+        two, three = np.int64(value >= 1 << 7), np.int64(value >= 1 << 14)
+        low, middle = value & 127 | two << 7, value >> 7 & 127 | three << 7
+        put_little_endian(out, at, low | middle << 8 | value >> 14 << 16, 4)
+        at += 1 + two + three
+    return at
+
+
+@inner
+def put_small_varints(out: NDArray[np.uint8], at: Scalar, values: NDArray[np.int32]) -> Scalar:
+    """The same, fast where all but the last value are in [0, 128): these are bytes."""
+    last = values.size - 1
+    all_bits = np.uint32(0)
+    for i in range(last):
+        all_bits |= np.uint32(values[i])
+    if last < 0 or all_bits >= np.uint32(128):
+        return put_varints(out, at, values)
+    small = out[at : at + last]  # from 0, so that the loop becomes vectors
+    for i in range(last):
+        small[i] = values[i]
+    return put_varint(out, at + last, np.int64(values[last]))
+
+
+@inner
+def packed_list_size(payload_size: Scalar) -> Scalar:
+    """Bytes of a list with a packed payload, without its tag and size; nothing if it is empty."""
+    return payload_size + 1 + varint_size(payload_size) if payload_size else np.int64(0)
+
+
+@inner
+def _entry_size(name_size: Scalar, list_size: Scalar) -> Scalar:
+    """Bytes of a map entry without its tag and size."""
+    feature_size = 1 + varint_size(list_size) + list_size
+    return 2 + varint_size(name_size) + name_size + varint_size(feature_size) + feature_size
+
+
+@inner
+def tagged_entry_size(name_size: Scalar, list_size: Scalar) -> Scalar:
+    """Bytes of a map entry with its tag and size."""
+    size = _entry_size(name_size, list_size)
+    return 1 + varint_size(size) + size
+
+
+@inner
+def put_entry_header(
+    out: NDArray[np.uint8],
+    at: Scalar,
+    names: NDArray[np.uint8],
+    name_start: Scalar,
+    name_size: Scalar,
+    kind: Scalar,
+    payload_size: Scalar,
+) -> Scalar:
+    """Writes all of a map entry that stands before its payload; returns the end."""
+    is_packed = kind != BYTES_LIST
+    list_size = packed_list_size(payload_size) if is_packed else payload_size
+    out[at] = FIELD_1
+    at = put_varint(out, at + 1, _entry_size(name_size, list_size))
+    out[at] = FIELD_1
+    at = put_varint(out, at + 1, name_size)
+    at = put_bytes(out, at, names, name_start, name_size)
+    out[at] = FIELD_2
+    at = put_varint(out, at + 1, 1 + varint_size(list_size) + list_size)
+    out[at] = kind
+    at = put_varint(out, at + 1, list_size)
+    if is_packed and payload_size:
+        out[at] = FIELD_1
+        at = put_varint(out, at + 1, payload_size)
+    return at
+
+
+@inner
+def put_frame(out: NDArray[np.uint8], at: Scalar, stop: Scalar) -> Scalar:
+    """Frames the data that begins `FRAME_START` bytes behind `at`; returns the record's end."""
+    data = at + FRAME_START
+    put_little_endian(out, at, stop - data, 8)
+    crc = np.int64(masked_crc32c_of_range(out, at, at + 8))
+    put_little_endian(out, at + 8, crc, _CRC_BYTES)
+    crc = np.int64(masked_crc32c_of_range(out, data, stop))
+    return put_little_endian(out, stop, crc, _CRC_BYTES)

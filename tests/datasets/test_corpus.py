@@ -1,0 +1,150 @@
+"""Records of a token store are those of its text; what does not go together is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+from bert_data.objectives.making import InstanceConfig
+from bert_data.text.documents import TextConfig
+from bert_data.tokens.store import StoreWriter
+from bert_data.tokens.store_format import StoreShape
+from bert_data.tokens.store_making import StoreConfig, make_stores
+from tests.tokens.json_files import byte_pairs, wordpiece
+
+INSTANCES = InstanceConfig(max_seq_length=32, max_predictions_per_seq=5, dupe_factor=2)
+
+
+@pytest.fixture
+def folder(tmp_path, small_text, small_vocabulary) -> Path:
+    documents = [text.split("\n") for text in small_text.read_text().strip().split("\n\n")]
+    (tmp_path / "text.txt").write_bytes(small_text.read_bytes())
+    (tmp_path / "vocab.txt").write_bytes(small_vocabulary.read_bytes())
+    rows = [{"text": value} for value in (documents[0], [], *documents[1:], "")]
+    (tmp_path / "text.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def records(folder: Path, input_file: str, **settings) -> bytes:
+    """The bytes of the shard."""
+    settings = {"vocab_file": str(folder / "vocab.txt"), **settings}
+    create_dataset(
+        DatasetConfig(
+            input_file=str(folder / input_file),
+            output_file=str(folder / "out" / "t"),
+            instances=settings.pop("instances", INSTANCES),
+            overwrite=True,
+            num_workers=2,
+            **settings,
+        )
+    )
+    return (folder / "out" / "t").read_bytes()
+
+
+def make_store(folder: Path, input_file: str, **settings) -> None:
+    settings = {"vocab_file": str(folder / "vocab.txt"), "level": "sentence", **settings}
+    make_stores(
+        StoreConfig(
+            input_file=str(folder / input_file),
+            output_prefix=str(folder / "s"),
+            overwrite=True,
+            **settings,
+        )
+    )
+
+
+def test_a_store_of_another_case_is_refused(folder):
+    for made in (True, False):
+        make_store(folder, "text.txt", do_lower_case=made)
+        records(folder, "s", do_lower_case=made)
+        with pytest.raises(ValueError, match=f"was made with do_lower_case {str(made).lower()}, b"):
+            records(folder, "s", do_lower_case=not made)
+
+
+def test_formats_give_the_same_records(folder):
+    expected = records(folder, "text.txt")
+    assert records(folder, "text.jsonl") == expected
+    values = [
+        json.loads(row)["text"] or None for row in (folder / "text.jsonl").read_text().splitlines()
+    ]
+    column = pyarrow.array(values, pyarrow.list_(pyarrow.string()))
+    parquet.write_table(pyarrow.table({"t": column}), folder / "a.parquet", row_group_size=7)
+    text = TextConfig(text_field="t", on_error="skip")
+    assert records(folder, "a.parquet", text=text) == expected
+    lines = (folder / "text.txt").read_text().replace("\n\n", "\n = Heading = \n")
+    (folder / "a.tokens").write_text(lines)
+    assert records(folder, "a.tokens", text=TextConfig(input_format="wikitext")) == expected
+
+
+@pytest.mark.parametrize("empty_documents", ["megatron", "curator"])
+def test_a_store_gives_the_records_of_its_text(folder, empty_documents):
+    expected = records(folder, "text.txt")
+    make_store(folder, "text.jsonl", empty_documents=empty_documents)
+    for name in ("s", "s.bin", "s.idx", "s.bin,", "s.idx,"):
+        name = name.replace(",", f",{folder}/s.idx")
+        assert records(folder, name) == expected
+    assert records(folder, "s", text=TextConfig(input_format="store")) == expected
+    (folder / "s.store.json").unlink()  # as stores of other programs are
+    assert records(folder, "s") == expected
+
+
+def test_what_does_not_go_together(folder, tmp_path):
+    make_store(folder, "text.txt")
+    vocabulary = (folder / "vocab.txt").read_text()
+    (folder / "other.txt").write_text(vocabulary + "new\n")
+    with pytest.raises(ValueError, match=r"made with another vocabulary \(.* than .*other\.txt"):
+        records(folder, "s", vocab_file=str(folder / "other.txt"))
+    make_store(folder, "text.txt", level="document")
+    with pytest.raises(ValueError, match="the token store is of documents"):
+        records(folder, "s")
+    make_store(folder, "text.txt", append_eod=True, eod_token="ba")
+    with pytest.raises(ValueError, match="has an end-of-document token in each document"):
+        records(folder, "s")
+    with pytest.raises(ValueError, match="2 token stores are given; one is allowed: merge them"):
+        records(folder, f"s,{folder}/t.idx")
+    with pytest.raises(FileNotFoundError):
+        records(folder, "none", text=TextConfig(input_format="store"))
+    assert not list((folder / "out").glob("*")) if (folder / "out").exists() else True
+
+
+def test_ids_that_the_vocabulary_has_not(folder, caplog):
+    with StoreWriter(str(folder / "s"), np.dtype("<u2"), StoreShape()) as writer:
+        for number in (5, 6, 60_000):
+            writer.add(np.full(9, number, "<u2"), np.array([9], np.int32), np.array([1], np.int64))
+    with pytest.raises(ValueError, match=r"the token store has id 60000; .*vocab\.txt has "):
+        records(folder, "s")
+    assert "each document is one sequence; is it of sentences?" in caplog.text
+
+
+def test_a_store_of_other_dtypes(folder):
+    with StoreWriter(str(folder / "s"), np.dtype("<i8")) as writer:
+        writer.add(np.full(9, 7, "<i8"), np.array([9], np.int32), np.array([1], np.int64))
+    with pytest.raises(ValueError, match="the token store is of int64; one of uint16 or int32 is"):
+        records(folder, "s")
+
+
+class TestTokenizerFile:
+    def test_of_berts_rules_gives_the_records_of_the_vocabulary(self, folder):
+        tokens = (folder / "vocab.txt").read_text().split("\n")[:-1]
+        file = wordpiece(folder / "t.json", tokens)
+        expected = records(folder, "text.txt")
+        assert records(folder, "text.txt", vocab_file=None, tokenizer_file=file) == expected
+
+    def test_bpe(self, folder):
+        special = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+        settings = {"vocab_file": None, "tokenizer_file": byte_pairs(folder / "b.json", special)}
+        made = records(folder, "text.txt", **settings)
+        make_store(folder, "text.txt", **settings)
+        assert records(folder, "s", **settings) == made
+        whole_words = InstanceConfig(
+            max_seq_length=32, max_predictions_per_seq=5, do_whole_word_mask=True
+        )
+        with pytest.raises(ValueError, match=r"b\.json has no piece that begins with ##"):
+            records(folder, "text.txt", instances=whole_words, **settings)
+        byte_pairs(folder / "b.json", special[:4])
+        with pytest.raises(ValueError, match=r"b\.json has no token \[MASK\]; "):
+            records(folder, "text.txt", **settings)

@@ -1,0 +1,59 @@
+"""Rows in the order of their slots, in memory and through buckets on disk."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bert_data.datasets import spool
+from bert_data.datasets.spool import read_rows, read_slots, slots_by_shard
+
+
+@given(st.integers(0, 40), st.integers(1, 50))
+def test_records_are_dealt_to_shards_in_turn(num_records, num_shards):
+    order = np.random.default_rng(1).permutation(num_records).astype(np.uint32)
+    slots = slots_by_shard(order, num_shards).tolist()
+    shards = [[] for _ in range(num_shards)]
+    for record, row in enumerate(order.tolist()):
+        shards[record % num_shards].append(row)
+    assert slots == [row for shard in shards for row in shard]
+
+
+def write(path, num_rows: int, num_words: int) -> np.ndarray:
+    rows = np.arange(num_rows * num_words, dtype=np.uint32).reshape(num_rows, num_words)
+    rows.tofile(path)
+    return rows
+
+
+@given(
+    num_rows=st.integers(1, 60),
+    num_words=st.integers(1, 5),
+    max_bytes=st.integers(1, 400),
+    chunk_bytes=st.integers(1, 400),
+    seed=st.integers(0, 99),
+)
+@example(num_rows=3, num_words=1, max_bytes=4, chunk_bytes=1, seed=0)
+@example(num_rows=1000, num_words=2, max_bytes=1, chunk_bytes=100, seed=0)
+def test_the_slots_come_in_order_whatever_fits_in_memory(
+    tmp_path_factory, num_rows, num_words, max_bytes, chunk_bytes, seed
+):
+    folder = tmp_path_factory.mktemp("spool")
+    rows = write(folder / "rows", num_rows, num_words)
+    slots = np.random.default_rng(seed).permutation(num_rows).astype(np.uint32)
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spool, "_CHUNK_BYTES", chunk_bytes)
+        for run in read_slots(str(folder / "rows"), num_words, slots, max_bytes=max_bytes):
+            assert run.start == len(found)
+            if num_rows <= 256:  # what number of buckets there may be; each has whole rows
+                assert run.rows[:, :num_words].nbytes < max_bytes + 4 * num_words
+            found += run.rows[run.order][:, :num_words].tolist()
+    assert found == rows[slots].tolist()
+    assert list(folder.iterdir()) == []
+
+
+def test_single_rows(tmp_path):
+    rows = write(tmp_path / "rows", 9, 3)
+    numbers = np.array([8, 0, 8], np.uint32)
+    assert read_rows(str(tmp_path / "rows"), 3, numbers).tolist() == rows[[8, 0, 8]].tolist()
+    assert read_rows(str(tmp_path / "rows"), 3, numbers[:0]).shape == (0, 3)

@@ -1,0 +1,198 @@
+"""Shards as they are on disk: whatever cuts the work, the same files, and the oracle's records."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_data.datasets import masked_lm
+from bert_data.datasets.budget import MemoryBudget
+from bert_data.datasets.manifest import manifest_path, read_manifest
+from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+from bert_data.formats.crc32c import crc32c
+from bert_data.formats.index import index_path
+from bert_data.objectives.making import InstanceConfig
+from bert_data.tokens.vocabulary import load_vocabulary
+from tests.formats.tfrecords import features_of, split_records
+from tests.objectives.oracle import instances_of
+from tokenization import FullTokenizer
+
+INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=2)
+
+
+@pytest.fixture(scope="module")
+def oracle(small_text, small_vocabulary):
+    """The instances of the small text, by the readable tokenizer and the oracle."""
+    tokenizer = FullTokenizer(str(small_vocabulary))
+    documents = [
+        [tokenizer.convert_tokens_to_ids(tokenizer.tokenize(line)) for line in lines.splitlines()]
+        for lines in small_text.read_text().split("\n\n")
+    ]
+    return instances_of(documents, load_vocabulary(small_vocabulary), INSTANCES)
+
+
+@pytest.fixture
+def create(small_text, small_vocabulary, tmp_path):
+    """Makes a set in a new folder: create("a", "t@3", compression="gzip") -> its folder."""
+
+    def make(folder: str, output: str = "t", **options) -> Path:
+        create_dataset(
+            DatasetConfig(
+                input_file=str(small_text),
+                output_file=",".join(str(tmp_path / folder / o) for o in output.split(",")),
+                vocab_file=str(small_vocabulary),
+                instances=INSTANCES,
+                **{"num_workers": 1, **options},
+            )
+        )
+        return tmp_path / folder
+
+    return make
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def uncompressed(path: Path, compression: str) -> bytes:
+    return gzip.decompress(path.read_bytes()) if compression == "gzip" else path.read_bytes()
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+@pytest.mark.parametrize("layout", ["ragged", "reference"])
+@pytest.mark.parametrize("num_shards", [1, 3, 320])
+class TestShards:
+    """Of 320 shards some have no record."""
+
+    @pytest.fixture
+    def made(self, create, layout, compression, num_shards):
+        folder = create("a", f"t@{num_shards}", record_layout=layout, compression=compression)
+        return sorted(folder.glob("t-*")), read_manifest(manifest_path(str(folder / "t")))
+
+    def test_records_are_dealt_in_turn(
+        self, made, oracle, small_vocabulary, layout, compression, num_shards
+    ):
+        paths, _ = made
+        vocabulary = load_vocabulary(small_vocabulary)
+        assert len(paths) == num_shards
+        assert 3 < len(oracle) < 320
+        for shard, path in enumerate(paths):
+            records = split_records(uncompressed(path, compression))
+            expected = oracle[shard::num_shards]
+            assert len(records) == len(expected)
+            for (_, record), instance in zip(records, expected, strict=True):
+                found = tf.train.Example.FromString(record).features.feature
+                values = {
+                    name: list(f.float_list.value or f.int64_list.value)
+                    for name, f in found.items()
+                }
+                assert values == features_of(
+                    instance, vocabulary, layout, max_seq_length=40, max_predictions_per_seq=6
+                )
+
+    def test_the_index_addresses_them(self, made, oracle, layout, compression, num_shards):
+        for shard, path in enumerate(made[0]):
+            data = uncompressed(path, compression)
+            index = np.load(index_path(str(path)), mmap_mode="r")
+            offsets = [at for at, _ in split_records(data)]
+            lengths = [len(instance.ids) for instance in oracle[shard::num_shards]]
+            assert index["offset"].tolist() == [*offsets, len(data)]
+            assert index["num_tokens"].tolist() == [*lengths, 0]
+
+    def test_the_manifest_describes_them(self, made, oracle, layout, compression, num_shards):
+        paths, manifest = made
+        assert (manifest.record_layout, manifest.compression) == (layout, compression)
+        assert manifest.counts["instances"]["num_instances"] == len(oracle)
+        for shard, (path, file) in enumerate(zip(paths, manifest.files, strict=True)):
+            data = path.read_bytes()
+            assert file.name == path.name
+            assert file.num_records == len(oracle[shard::num_shards])
+            assert (file.num_bytes, file.crc32c) == (len(data), crc32c(data))
+
+    def test_tensorflow_reads_them(self, made, oracle, layout, compression, num_shards):
+        names = [str(path) for path in made[0]]
+        kind = "GZIP" if compression == "gzip" else ""
+        records = list(tf.data.TFRecordDataset(names, kind).as_numpy_iterator())
+        assert len(records) == len(oracle)
+        raw = [
+            record
+            for path in made[0]
+            for _, record in split_records(uncompressed(path, compression))
+        ]
+        assert records == raw
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+@pytest.mark.parametrize("chunk_bytes", [8000, 1 << 20])
+def test_workers_and_buckets_do_not_change_the_files(create, monkeypatch, compression, chunk_bytes):
+    monkeypatch.setattr(masked_lm, "_CHUNK_BYTES", chunk_bytes)
+    plain = contents(create("plain", "t@3", compression=compression))
+    for workers in (2, 5):
+        folder = create(f"workers{workers}", "t@3", compression=compression, num_workers=workers)
+        assert contents(folder) == plain
+    for number, max_rows_bytes in enumerate((1, 3000)):
+        budget = MemoryBudget(
+            num_workers=workers, max_store_bytes=max_rows_bytes, max_rows_bytes=max_rows_bytes
+        )
+        monkeypatch.setattr(masked_lm, "share_memory", lambda *_, shares=budget, **__: shares)
+        folder = create(f"buckets{number}", "t@3", compression=compression, num_workers=2)
+        assert contents(folder) == plain
+
+
+def test_chunks_of_any_size_give_the_same_records(create, monkeypatch):
+    plain = contents(create("plain", "t@3"))
+    for number, chunk_bytes in enumerate((1, 5000, 20_000)):
+        monkeypatch.setattr(masked_lm, "_CHUNK_BYTES", chunk_bytes)
+        assert contents(create(f"small{number}", "t@3", num_workers=2)) == plain
+
+
+def test_shards_in_several_folders_have_a_manifest_each(create, tmp_path):
+    create("a", "x/t@2,y/u")
+    for folder, names in (("x", ["t-00000-of-00002", "t-00001-of-00002"]), ("y", ["u"])):
+        manifest = read_manifest(str(tmp_path / "a" / folder / "manifest.t.json"))
+        assert [file.name for file in manifest.files] == names
+        listed = {*names, *(f"index.{name}.npy" for name in names), "manifest.t.json"}
+        assert set(contents(tmp_path / "a" / folder)) == listed
+
+
+def test_a_set_over_a_larger_one_leaves_no_shard_of_it(create):
+    create("a", "t@5")
+    folder = create("a", "t@2", overwrite=True)
+    assert contents(folder) == contents(create("b", "t@2"))
+
+
+def test_a_set_over_a_single_file_of_the_same_name(create):
+    create("a", "t")
+    folder = create("a", "t@2", overwrite=True)
+    assert contents(folder) == contents(create("b", "t@2"))
+
+
+def test_no_manifest_vouches_for_a_file_that_another_set_replaced(create):
+    """The older set's manifest lists t and u; u becomes another set's."""
+    create("a", "t,u")
+    folder = create("a", "u", overwrite=True, compression="gzip")
+    for path in folder.glob("manifest.*.json"):
+        for file in read_manifest(str(path)).files:
+            data = (folder / file.name).read_bytes()
+            assert (file.num_bytes, file.crc32c) == (len(data), crc32c(data))
+
+
+@pytest.mark.parametrize("sidecar", ["t,index.t.npy", "t,manifest.t.json"])
+def test_a_shard_with_the_name_of_a_sidecar(create, tmp_path, sidecar):
+    with pytest.raises(ValueError, match="two outputs have the same name"):
+        create("a", sidecar)
+    assert not (tmp_path / "a").exists()
+
+
+def test_settings_that_are_refused(create):
+    for options, sentence in (
+        ({"record_layout": "square"}, "record_layout is 'square'; ragged or reference is allowed"),
+        ({"compression": "lzma"}, "compression is 'lzma'; none or gzip is allowed"),
+        ({"max_memory_mb": 299}, "max_memory_mb is 299; 300 or more is allowed"),
+        ({"num_examples": -1}, "num_examples is -1; 0 or more is allowed"),
+        ({"num_workers": -1}, "num_workers is -1; "),
+    ):
+        with pytest.raises(ValueError, match=f"^{sentence}"):
+            create("a", **options)

@@ -1,0 +1,57 @@
+"""Names of indexes and manifests, and the index as NumPy reads it."""
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_data.datasets.manifest import is_sidecar, manifest_path
+from bert_data.formats.index import INDEX_DTYPE, IndexWriter, index_path
+
+
+def test_names():
+    assert index_path("d/t-00000-of-00002") == "d/index.t-00000-of-00002.npy"
+    assert index_path("t") == "index.t.npy"
+    assert manifest_path("d/t") == "d/manifest.t.json"
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("d/index.t.npy", True),
+        ("manifest.t.json", True),
+        ("d/t", False),
+        ("index.t", False),
+        ("d/manifest.t.npy", False),
+        ("index.d/t.npy", False),
+    ],
+)
+def test_what_is_a_sidecar(path, answer):
+    assert is_sidecar(path) is answer
+
+
+@given(st.lists(st.lists(st.integers(16, 2**33), min_size=1), max_size=4))
+def test_numpy_reads_the_index(batches):
+    file = io.BytesIO()
+    sizes = [size for batch in batches for size in batch]
+    writer = IndexWriter(file, len(sizes))
+    for batch in batches:
+        writer.add(np.cumsum(batch, dtype=np.int64), np.array(batch, np.int64).astype(np.uint32))
+    writer.finish()
+    file.seek(0)
+    index = np.load(file)
+    assert index.dtype == INDEX_DTYPE == np.dtype([("offset", "<u8"), ("num_tokens", "<u4")])
+    assert index["offset"].tolist() == [sum(sizes[:i]) for i in range(len(sizes) + 1)]
+    assert index["num_tokens"].tolist() == [size & 0xFFFFFFFF for size in sizes] + [0]
+    assert file.read() == b""
+
+
+def test_it_can_be_mapped(tmp_path):
+    with open(tmp_path / "index.t.npy", "wb") as file:
+        writer = IndexWriter(file, 1)
+        writer.add(np.array([50]), np.array([7], np.uint32))
+        writer.finish()
+    index = np.load(tmp_path / "index.t.npy", mmap_mode="r")
+    assert index.tolist() == [(0, 7), (50, 0)]

@@ -1,0 +1,63 @@
+"""From labels to numbers."""
+
+import pytest
+
+from bert_data.objectives import labels
+from bert_data.objectives.labels import LabelConfig, LabelNumbers, find_classes
+from bert_data.text.labelled import LabelledText
+
+
+def rows(*values: str | int) -> list[LabelledText]:
+    return [
+        LabelledText(path="f.csv", line=number, texts=("a",), label=value)
+        for number, value in enumerate(values, 2)
+    ]
+
+
+def numbers(values: tuple, **options) -> list[int]:
+    classes = find_classes(rows(*values), LabelConfig(**options))
+    given = LabelNumbers(classes)
+    return [given.number_of(row) for row in rows(*values)]
+
+
+def test_kinds_of_labels() -> None:
+    assert numbers(("pos", "neg", "pos")) == [1, 0, 1]
+    assert numbers(("10", 9, "-3")) == [10, 9, -3]  # integers are what they say
+    assert numbers(("10", 9, "-3"), kind="class") == [1, 2, 0]
+    assert numbers(("10", "9", "x")) == [0, 1, 2]
+    assert numbers(("b", "a"), classes=("b", "a")) == [0, 1]
+
+
+def test_counts() -> None:
+    given = LabelNumbers(("neg", "neutral", "pos"))
+    for row in rows("pos", "neg", "pos"):
+        given.number_of(row)
+    assert given.counts() == {"neg": 1, "neutral": 0, "pos": 2}
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "reason"),
+    [
+        (("a", "c"), {"classes": ("a", "b")}, "f.csv:3: the label 'c' is no class; the classes"),
+        (("1", "x"), {"kind": "integer"}, "f.csv:3: the label is 'x'; a whole number"),
+        (("1", 2**63), {"kind": "integer"}, "f.csv:3: the label is '9223372036854775808'"),
+        (("1", "1.0"), {"kind": "integer"}, "f.csv:3: the label is '1.0'"),
+        ((), {"kind": "x"}, "kind is 'x'"),
+        ((), {"kind": "integer", "classes": ("a",)}, "classes is ('a',)"),
+        ((), {"classes": ("a", "a")}, "classes is ('a', 'a')"),
+    ],
+)
+def test_mistakes(values: tuple, options: dict, reason: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        numbers(values, **options)
+    assert reason in str(caught.value)
+
+
+def test_texts_taken_for_labels_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labels, "MAX_CLASSES", 3)
+    assert numbers(tuple("abcabc")) == [0, 1, 2] * 2
+    with pytest.raises(ValueError, match=r"f\.csv:5: the label 'd' is one class too many; 3 are"):
+        numbers(tuple("abcd"))
+    assert numbers(tuple("12345")) == [1, 2, 3, 4, 5]
+    with pytest.raises(ValueError, match=r"f\.csv:6: the label 'x' is one class too many"):
+        numbers(tuple("1234x"))
