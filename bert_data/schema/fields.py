@@ -243,14 +243,13 @@ GPT_SAMPLES = RecordKind(
 def draw_table(fields: Sequence[Field]) -> str:
     """A Markdown table of fields, as the documentation holds it."""
     lines = [
-        "| field | one for each of the | Example | Parquet | tensor |",
+        "| field | one value per | Example | Parquet | tensor |",
         "|---|---|---|---|---|",
     ]
     for field in fields:
         kind = "bytes" if field.dtype == BYTES else field.dtype.name
         column = f"`{field.column}` {kind}" if field.column else "-"
         tensor = "string" if field.dtype == BYTES else field.tensor_dtype.name
-        lines.append(
-            f"| `{field.name}` | {field.axis} | {field.feature_kind} | {column} | {tensor} |"
-        )
+        unit = field.axis.removesuffix("s") + (", and one" if field.role is Role.SPLITS else "")
+        lines.append(f"| `{field.name}` | {unit} | {field.feature_kind} | {column} | {tensor} |")
     return "\n".join(lines)

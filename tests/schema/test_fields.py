@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -90,5 +92,12 @@ def test_kinds_refuse_what_cannot_be_read() -> None:
 def test_a_table_has_a_line_for_each_field() -> None:
     header, rule, *lines = fields.draw_table(ragged().fields).splitlines()
     assert header.count("|") == rule.count("|")
-    assert lines[0] == "| `input_ids` | tokens | int64_list | `tokens` int32 | int32 |"
+    assert lines[0] == "| `input_ids` | token | int64_list | `tokens` int32 | int32 |"
     assert len(lines) == 8
+
+
+def test_the_documentation_holds_the_tables() -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    assert fields.draw_table(ragged().fields) in readme
+    assert fields.draw_table(fields.MADE_BY_READER) in readme
+    assert fields.draw_table(labelled_records(num_texts=1, nested=False).fields) in readme

@@ -26,7 +26,6 @@ from bert_data.reader.labelled.ragged import RaggedSpec, ragged_feature
 from bert_data.reader.labelled.segments import num_special_tokens, pack_segments
 from bert_data.reader.planning import EMPTY, Plan, PlanConfig, make_plan
 from bert_data.reader.tensors import finish, generate
-from bert_data.records.manifest import Manifest
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 FORMS = ("fit", "features", "ragged")
