@@ -1,16 +1,16 @@
-"""Kernels that choose, output after output, the data set that lags most behind its weight.
+"""Kernels that choose, for each output, the data set that lags furthest behind its weight.
 
     weights 0.5 0.3 0.2     n   lag = weight * max(n, 1) - taken     chosen
                             0    0.5  0.3  0.2                          0
                             1   -0.5  0.3  0.2                          1
                             2    0.0 -0.4  0.4                          2
 
-That is the rule of Megatron-LM's `build_blending_indices`, in float64, the first of equals chosen.
-`blend_plainly` looks at every data set for every output. `blend_in_blocks` gives the same for many
-data sets in about the square root of that time: each block keeps its best data set and a time until
-which no other one of the block can have passed it, so that only the best ones of the blocks are
-compared. Rounding is allowed for by a margin: within it of each other, data sets are compared
-again at every output, by the same arithmetic as in the plain rule.
+This is the rule of Megatron-LM's `build_blending_indices`, in float64; the first of equals wins.
+`blend_plainly` examines every data set for every output. `blend_in_blocks` gives the same result
+for many data sets in about the square root of the time: each block remembers its best data set and
+a time until which no other one of the block can have passed it, so only the best ones of the blocks
+are compared. A margin allows for rounding: data sets within it of each other are compared again for
+every output, by the same arithmetic as in the plain rule.
 """
 
 from typing import NamedTuple
@@ -26,13 +26,13 @@ _SHRINK = 1.0 - 1e-9
 
 
 class BlendState(NamedTuple):
-    """Where a blend stands, changed by the kernels.
+    """The state of a blend, updated by the kernels.
 
     Attributes:
       weights: float64[data sets].
-      lag_counts: float64[data sets], samples taken of each; infinite when no more may be.
+      lag_counts: float64[data sets], samples taken of each; infinite once none is left.
       counts: int64[data sets], samples taken of each.
-      limits: int64[data sets], how many there are of each.
+      limits: int64[data sets], number of samples of each.
     """
 
     weights: NDArray[np.float64]
@@ -42,12 +42,12 @@ class BlendState(NamedTuple):
 
 
 class BlendBlocks(NamedTuple):
-    """What is known of each block of data sets, changed by the kernels.
+    """What is known about each block of data sets, updated by the kernels.
 
     Attributes:
       best: int64[blocks], the data set that lags most.
       weights, lag_counts: float64[blocks], of that one.
-      until: float64[blocks], the last max(n, 1) for which it is known to.
+      until: float64[blocks], the last max(n, 1) for which it is known to lag most.
       margin: float64[1], lags this close to each other may be in either order.
     """
 
@@ -59,16 +59,16 @@ class BlendBlocks(NamedTuple):
 
 
 def blend_state(weights: NDArray[np.float64], limits: NDArray[np.int64]) -> BlendState:
-    """The state before the first output."""
+    """Return the state before the first output."""
     lag_counts = np.where(limits > 0, 0.0, np.inf)
     return BlendState(weights, lag_counts, np.zeros(weights.size, np.int64), limits)
 
 
 def blend_blocks(state: BlendState, size: int) -> BlendBlocks:
-    """Blocks of which nothing is known yet, for `size` outputs in all.
+    """Return blocks of which nothing is known yet, for `size` outputs in all.
 
-    A lag is rounded twice, weight * n and the difference, to within 2**-53 of a number that is at
-    most max(weight, 1) * size; two lags are off by four such errors at a time, and the difference
+    A lag is rounded twice, weight * n and the difference, to within 2**-53 of a number of at most
+    max(weight, 1) * size. Two lags at one time differ by up to four such errors, and the difference
     between now and later by eight. The margin is several times that.
     """
     num_blocks = -(-state.weights.size // block_size(state.weights.size))
@@ -83,7 +83,7 @@ def blend_blocks(state: BlendState, size: int) -> BlendBlocks:
 
 
 def block_size(num_datasets: int) -> int:
-    """Data sets in a block: what makes blocks about as many as data sets in one of them."""
+    """Return the size of a block that makes about as many blocks as data sets per block."""
     return max(_MIN_BLOCK, int(0.7 * num_datasets**0.5))
 
 
@@ -95,7 +95,7 @@ def _take(
     dataset_index: NDArray[np.int16],
     dataset_sample_index: NDArray[np.int64],
 ) -> None:
-    """Takes the next sample of a data set as output."""
+    """Take the next sample of a data set as output."""
     dataset_index[row] = chosen
     dataset_sample_index[row] = state.counts[chosen]
     state.counts[chosen] += 1
@@ -112,13 +112,13 @@ def blend_plainly(
     dataset_index: NDArray[np.int16],
     dataset_sample_index: NDArray[np.int64],
 ) -> None:
-    """Chooses the data sets of outputs from number `first` on.
+    """Choose the data sets of outputs from number `first` on.
 
     Args:
-      state: before output `first`; changed.
+      state: before output `first`; updated.
       first: number of the first output, >= 0.
       dataset_index: int16[outputs], filled: the data set of each.
-      dataset_sample_index: int64[outputs], filled: which sample of it.
+      dataset_sample_index: int64[outputs], filled: the number of its sample.
     """
     weights, lag_counts = state.weights, state.lag_counts
     for row in range(dataset_index.size):
@@ -137,9 +137,9 @@ def blend_plainly(
 def _look_at_block(
     state: BlendState, blocks: BlendBlocks, block: Scalar, size: Scalar, scale: Scalar
 ) -> None:
-    """Finds the data set of a block that lags most, and how long it will.
+    """Find the data set of a block that lags most, and for how long it will.
 
-    Of two data sets with the same weight the order never changes until one is taken.
+    The order of two data sets with the same weight does not change until one is taken.
     """
     weights, lag_counts = state.weights, state.lag_counts
     start = block * size
@@ -175,12 +175,12 @@ def blend_in_blocks(
     dataset_index: NDArray[np.int16],
     dataset_sample_index: NDArray[np.int64],
 ) -> None:
-    """As `blend_plainly`, for many data sets.
+    """Do the same as `blend_plainly`, for many data sets.
 
     Args:
-      state: before output `first`; changed.
-      blocks: what is known of the blocks; changed.
-      size: data sets in a block, see `block_size`.
+      state: before output `first`; updated.
+      blocks: what is known about the blocks; updated.
+      size: data sets per block, see `block_size`.
       first, dataset_index, dataset_sample_index: as there.
     """
     soonest: Scalar = -1.0

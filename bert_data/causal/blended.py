@@ -37,17 +37,17 @@ class BlendedDataset:
     """Samples of several data sets in the order of a blend.
 
     Attributes:
-      datasets: what is blended.
-      blend: which sample of which data set each output is.
+      datasets: the blended data sets.
+      blend: data set and sample of each output.
       config, split: of the data sets.
     """
 
     def __init__(self, datasets: Sequence[GptDataset], blend: Blend) -> None:
-        """Puts data sets and a blend of them together.
+        """Combine data sets and a blend of them.
 
         Raises:
           ValueError: the blend is for another number of data sets, takes more samples of one than
-            there are, or the data sets differ in their configuration or split.
+            it has, or the data sets differ in their configuration or split.
         """
         if len(datasets) != blend.counts.size:
             raise ValueError(f"{len(datasets)} data set(s) for a blend of {blend.counts.size}")
@@ -127,14 +127,13 @@ class BlendedDataset:
 def weighted_blend(
     weights: Sequence[float], size: int, *, cache_dir: str | None = None, split: str = "train"
 ) -> Blend:
-    """Blends by weights, from the cache where there is one.
+    """Blend by weights, or load the blend from the cache.
 
     Args:
-      weights: of the data sets, > 0; divided by their sum, as Megatron-LM's BlendedDataset does
-        with what it is given.
-      size: outputs, >= 1.
-      cache_dir: where it is kept, or None.
-      split: one of `SPLITS`; names it.
+      weights: of the data sets, > 0; divided by their sum, as Megatron-LM's BlendedDataset does.
+      size: number of outputs, >= 1.
+      cache_dir: folder that keeps the blend, or None.
+      split: one of `SPLITS`; names the blend.
 
     Raises:
       ValueError: weights or size are not allowed.
@@ -152,7 +151,7 @@ def weighted_blend(
 def exhaustive_blend(
     sizes: Sequence[int], *, cache_dir: str | None = None, split: str = "train"
 ) -> Blend:
-    """Blends all samples of data sets, each once, from the cache where there is one.
+    """Blend all samples of the data sets, each once, or load the blend from the cache.
 
     Args:
       sizes: of the data sets.

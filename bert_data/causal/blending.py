@@ -1,10 +1,10 @@
-"""Weights of several data sets in, a blend out: which data set each output is from.
+"""Blends of several data sets by weight: which data set each output comes from.
 
     build_blending_indices([0.3, 0.2, 0.5], 1000)
       -> data sets 2 0 1 2 0 2 1 2 0 2 ...,  their samples 0 0 0 1 1 2 1 3 2 4 ...
 
-At every output the data set that lags most behind its weight is taken, so every stretch of the
-blend has nearly the wanted shares. Arrays and arithmetic are those of Megatron-LM's helpers.
+Each output comes from the data set that lags furthest behind its weight, so every stretch of the
+blend has nearly the requested shares. Arrays and arithmetic are those of Megatron-LM's helpers.
 """
 
 import dataclasses
@@ -28,19 +28,19 @@ MAX_DATASETS = 32_766  # their numbers are int16
 SURPLUS = 0.005
 """Share of samples that a data set of a blend has beyond what the blend should take of it."""
 
-_PLAIN_UP_TO = 100  # data sets; for more of them blocks are faster
+_PLAIN_UP_TO = 100  # data sets; above this number, blocks are faster
 _OUTPUTS_AT_ONCE = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Blend:
-    """Which sample of which data set each output is.
+    """Data set and sample of each output.
 
     Attributes:
       dataset_index: int16[outputs], the data set, >= 0.
-      dataset_sample_index: int64[outputs], the sample of it; those of a data set ascend from 0.
+      dataset_sample_index: int64[outputs], its sample; those of one data set ascend from 0.
       counts: int64[data sets], outputs from each.
-      shares: of each data set in the outputs, as wanted.
+      shares: requested share of each data set.
     """
 
     dataset_index: NDArray[np.int16]
@@ -50,70 +50,72 @@ class Blend:
 
 
 def check_weights(weights: Sequence[float], num_datasets: int) -> None:
-    """Checks that there is a weight above 0 for each data set.
+    """Check that each data set has a weight above 0.
 
     Raises:
-      ValueError: there is not.
+      ValueError: one has not.
     """
     if len(weights) != num_datasets:
         raise ValueError(f"{len(weights)} weight(s) for {num_datasets} data set(s); one each")
     for number, weight in enumerate(weights):
         if not 0 < weight < math.inf:
             raise ValueError(
-                f"weight {number} is {weight!r}; a number above 0 is allowed (leave a data set "
-                "that is not wanted out)"
+                f"weight {number} is {weight!r}; it must be above 0 (leave out data sets "
+                "that you do not want)"
             )
     check_num_datasets(num_datasets)
 
 
 def check_num_datasets(num_datasets: int) -> None:
-    """Checks that data sets can be numbered.
+    """Check that data sets can be numbered.
 
     Raises:
-      ValueError: they are too many, or there is none.
+      ValueError: there are too many, or none.
     """
     if not 1 <= num_datasets <= MAX_DATASETS:
         raise ValueError(f"{num_datasets:,} data sets to blend; 1 to {MAX_DATASETS:,} are allowed")
 
 
 def normalize_weights(weights: Sequence[float]) -> list[float]:
-    """Weights divided by their sum as `numpy.sum` makes it.
+    """Divide weights by their sum, as `numpy.sum` computes it.
 
     Raises:
-      ValueError: the sum is not finite, or a weight is so small that nothing is left of it.
+      ValueError: the sum is not finite, or a weight vanishes beside it.
     """
     values = np.array(weights, np.float64)
     with np.errstate(over="ignore"):
         total = np.sum(values)
     if not np.isfinite(total):
-        raise ValueError("the sum of the weights is not finite; smaller ones of the same ratios do")
+        raise ValueError(
+            "the sum of the weights is not finite; use smaller weights in the same ratios"
+        )
     normalized = values / total
     if not normalized.all():
         number = int(np.flatnonzero(normalized == 0)[0])
         raise ValueError(
-            f"weight {number} is {weights[number]!r}, which is nothing beside a sum of {total}; a "
-            "larger one is allowed"
+            f"weight {number} is {weights[number]!r}, which vanishes beside the sum of {total}; "
+            "use a larger one"
         )
     return normalized.tolist()
 
 
 def share_samples(weights: Sequence[float], size: int, surplus: float = 0.0) -> list[int]:
-    """How many samples of each data set a blend of `size` should take, rounded up.
+    """Return how many samples a blend of `size` takes of each data set, rounded up.
 
     Args:
       weights: normalised.
       size: of the blend, >= 0.
-      surplus: share of samples that are made beyond them, rounded up again.
+      surplus: share of samples to make beyond them, rounded up again.
     """
     return [math.ceil(math.ceil(size * weight) * (1 + surplus)) for weight in weights]
 
 
 def build_blending_indices(weights: Sequence[float], size: int) -> Blend:
-    """Blends by weights.
+    """Blend by weights.
 
     Args:
-      weights: normalised, see `normalize_weights`; they are taken as they are.
-      size: outputs, >= 0.
+      weights: normalised, see `normalize_weights`; used as they are.
+      size: number of outputs, >= 0.
 
     Raises:
       ValueError: a weight or the number of them is not allowed.
@@ -124,7 +126,7 @@ def build_blending_indices(weights: Sequence[float], size: int) -> Blend:
 
 
 def build_exhaustive_blending_indices(sizes: Sequence[int]) -> Blend:
-    """Blends all samples of all data sets, each once, in proportion to their numbers.
+    """Blend all samples of all data sets, each once, in proportion to their numbers.
 
     Args:
       sizes: samples of each data set, >= 0; not all 0.

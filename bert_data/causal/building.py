@@ -1,10 +1,10 @@
-"""Token stores and weights in, the data sets of all splits out.
+"""Make the data sets of all splits from token stores and weights.
 
     build_datasets(["web", "books"], GptConfig(seq_length=1024, split="969,30,1"),
                    weights=[0.7, 0.3], num_samples=(100_000, 1000, 0))
       -> BlendedDataset of train, BlendedDataset of valid, None
 
-As Megatron-LM's BlendedMegatronDatasetBuilder does it.
+This is what Megatron-LM's BlendedMegatronDatasetBuilder does.
 """
 
 from collections.abc import Sequence
@@ -35,25 +35,25 @@ def build_datasets(
     num_samples: Sequence[int] | None = None,
     num_epochs: int | None = None,
 ) -> tuple[BuiltDataset | None, BuiltDataset | None, BuiltDataset | None]:
-    """Makes the train, valid and test data set of some token stores.
+    """Make the train, valid and test data sets of token stores.
 
     One store without weights gives a `GptDataset`, anything else a `BlendedDataset`.
 
     Args:
       prefixes: of the stores.
-      config: what samples are made with.
+      config: of the samples.
       weights: of the stores, > 0; None: in proportion to their samples.
-      num_samples: how many are wanted of train, valid and test; 0 or left out: that split is not
-        made. None: `num_epochs` of each split that has a share. With weights there may be some
-        more, as the part of each store is rounded up; without, there are at most those of one
-        epoch of several stores.
-      num_epochs: how often each store is gone through, where `num_samples` is None; None: once.
+      num_samples: number of samples of train, valid and test; a split with 0 or without a number is
+        not made. None: `num_epochs` of each split that has a share. With weights there may be a few
+        more, as the part of each store is rounded up; without, there are at most those of one epoch
+        of several stores.
+      num_epochs: passes over each store if `num_samples` is None; None: one.
 
     Returns:
-      The data sets; None where a split is not made.
+      The data sets; None for a split that is not made.
 
     Raises:
-      ValueError: settings contradict each other, or a store cannot serve.
+      ValueError: settings contradict each other, or a store does not fit them.
       OSError: a file cannot be read or written.
       CorruptDataError: a store or the cache is damaged.
     """
@@ -61,13 +61,13 @@ def build_datasets(
     if weights is not None:
         check_weights(weights, len(prefixes))
         if num_samples is None:
-            raise ValueError("weights are given, but num_samples is not; say how many are wanted")
+            raise ValueError("weights need num_samples, the size of the blend")
     wanted = split_sizes(config, num_samples, num_epochs)
     stores = [Documents(prefix) for prefix in prefixes]
     repeats = weights is not None or len(stores) == 1
     for split, size in zip(SPLITS, wanted, strict=True):
         for store in stores:
-            if size != 0:  # what cannot be made is told before anything is
+            if size != 0:  # refuse what cannot be made before making anything
                 plan_split(store, config, split, size if repeats else None)
     built: list[BuiltDataset | None] = []
     for split, size in zip(SPLITS, wanted, strict=True):
@@ -86,7 +86,7 @@ def build_datasets(
 def split_sizes(
     config: GptConfig, num_samples: Sequence[int] | None, num_epochs: int | None
 ) -> list[int | None]:
-    """The samples of train, valid and test that are wanted; 0: not made; None: of whole epochs.
+    """Return the samples to make of train, valid and test; 0: not made; None: whole epochs.
 
     Raises:
       ValueError: see `build_datasets`.
@@ -97,7 +97,7 @@ def split_sizes(
     if num_samples is None:
         return [None if share else 0 for share in shares]
     if num_epochs is not None:
-        raise ValueError("num_samples and num_epochs are both given; one of them is allowed")
+        raise ValueError("num_samples and num_epochs are both set; choose one")
     if len(num_samples) > len(SPLITS) or min(num_samples, default=0) < 0 or not any(num_samples):
         raise ValueError(
             f"num_samples is {list(num_samples)}; one to three numbers >= 0 that are not all 0 are "
@@ -113,10 +113,10 @@ def _build_weighted(
     weights: Sequence[float],
     num_samples: int,
 ) -> BlendedDataset:
-    """Each data set is made a little larger than what the blend should take of it.
+    """Make each data set a little larger than what the blend should take of it.
 
-    Where the blend takes still more, which it may with weights of very different sizes, the data
-    set is made for that: one more epoch instead of an end.
+    If the blend takes still more, which happens with weights of very different sizes, the data set
+    is enlarged: it gets another epoch instead of ending early.
     """
     size = sum(share_samples(weights, num_samples))
     blend = weighted_blend(weights, size, cache_dir=config.cache_dir, split=split)
@@ -151,7 +151,7 @@ def _build_unweighted(
 
 
 def _enlarged(datasets: Sequence[GptDataset], blend: Blend) -> list[GptDataset]:
-    """The data sets, those anew of which rounding makes the blend take one sample too many."""
+    """Enlarge those data sets of which the blend, by rounding, takes one sample too many."""
     return [
         dataset
         if count <= len(dataset)
@@ -161,7 +161,7 @@ def _enlarged(datasets: Sequence[GptDataset], blend: Blend) -> list[GptDataset]:
 
 
 def _build_epochs(store: Documents, config: GptConfig, split: str, num_epochs: int) -> GptDataset:
-    """All samples of some epochs."""
+    """Blend all samples of some epochs."""
     if num_epochs == 1:
         return GptDataset(store, config, split=split)
     num_tokens = store.count_tokens(store.of_split(config.split, split))

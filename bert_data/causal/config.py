@@ -1,4 +1,4 @@
-"""What GPT samples are made with."""
+"""Configuration of GPT samples."""
 
 import dataclasses
 
@@ -12,21 +12,21 @@ EOD_OPTIONS = ("reset_position_ids", "reset_attention_mask", "eod_mask_loss")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GptConfig:
-    """Configuration of GPT data sets; the names are Megatron-LM's where it has them.
+    """Configuration of GPT data sets; names are Megatron-LM's where it has them.
 
     Attributes:
-      seq_length: tokens of a sample, >= 1.
-      seed: of the order of documents and samples, in [0, 2**32).
+      seq_length: tokens per sample, >= 1.
+      seed: for the order of documents and samples, in [0, 2**32).
       split: shares of train, valid and test, such as "969,30,1"; see `parse_split`.
-      add_extra_token_to_sequence: whether a sample is drawn with one token more, so that its last
-        position has a label too.
+      add_extra_token_to_sequence: whether a sample is drawn with one more token, the label of its
+        last position.
       drop_last_partial_validation_sequence: whether tokens at the end of the valid split that do
-        not fill a sample are left out; otherwise they are padded with 0 that carries no loss.
-      eod_id: the token that ends documents; needed by the three options that follow.
-      reset_position_ids: whether positions count from 0 again after each end of a document.
-      reset_attention_mask: whether positions see nothing before the last end of a document.
-      eod_mask_loss: whether what follows the end of a document is not predicted.
-      cache_dir: folder where indices are kept for the next time; None: nowhere.
+        not fill a sample are dropped; otherwise the sample is padded with 0, which carries no loss.
+      eod_id: the end-of-document token; the three options that follow need it.
+      reset_position_ids: whether positions restart from 0 after each end of a document.
+      reset_attention_mask: whether positions attend to nothing before the last end of a document.
+      eod_mask_loss: whether the token after the end of a document is not predicted.
+      cache_dir: folder that keeps indices for the next time; None: nowhere.
     """
 
     seq_length: int
@@ -48,7 +48,7 @@ class GptConfig:
             _check_in_range("eod_id", self.eod_id, 0, 2**31 - 1)
         for name in EOD_OPTIONS:
             if getattr(self, name) and self.eod_id is None:
-                raise ValueError(f"{name} is set, but eod_id is not; name the token by its id")
+                raise ValueError(f"{name} needs eod_id, the id of the end-of-document token")
 
     @property
     def sample_tokens(self) -> int:

@@ -1,4 +1,4 @@
-"""A token store of documents, as GPT samples are made from it."""
+"""The documents of a token store, from which GPT samples are made."""
 
 import functools
 import hashlib
@@ -12,10 +12,10 @@ _MAX_DOCUMENTS = 2**31 - 1  # their numbers are int32
 
 
 class Documents:
-    """A token store that is open, of which each sequence is a document.
+    """An open token store in which each sequence is a document.
 
-    A document without any sequence (Megatron-LM's writer repeats the boundary) is none here, as
-    there.
+    Like Megatron-LM, this ignores documents without any sequence (whose writer repeats the
+    boundary).
 
     Attributes:
       prefix: path without `.bin` and `.idx`.
@@ -23,15 +23,15 @@ class Documents:
     """
 
     def __init__(self, prefix: str) -> None:
-        """Opens a store.
+        """Open a store.
 
         Raises:
           FileNotFoundError: there is none.
           CorruptDataError: it is damaged.
-          ValueError: it has sentences, or no documents, or too many, or is named by a file.
+          ValueError: it holds sentences, no documents, or too many; or a file's name is given.
         """
         if prefix.endswith((".bin", ".idx")) and not os.path.exists(f"{prefix}.idx"):
-            raise ValueError(f"{prefix}: a token store is named without .bin and .idx")
+            raise ValueError(f"{prefix}: name a token store without .bin and .idx")
         self.prefix = prefix
         self.store: TokenStore = open_store(prefix)
         if not self.num_documents:
@@ -48,8 +48,8 @@ class Documents:
             part = bounds[start : start + _CHECKED_BOUNDS + 1]
             if (part[1:] - part[:-1] > 1).any():
                 raise ValueError(
-                    f"{self.prefix}: a token store of sentences; GPT samples are made from one of "
-                    "documents (one sequence a document)"
+                    f"{self.prefix}: a sentence-level token store; GPT samples need a "
+                    "document-level one (one sequence per document)"
                 )
 
     @property
@@ -62,7 +62,7 @@ class Documents:
         return int(self.store.lengths[slice(*documents)].sum(dtype="int64"))
 
     def of_split(self, split: str, name: str) -> Range:
-        """The documents of a split.
+        """Return the documents of a split.
 
         Args:
           split: the shares, see `parse_split`.

@@ -1,10 +1,10 @@
-"""How often the documents are gone through, and which samples that gives.
+"""How many epochs the samples need, and which samples they give.
 
     258 tokens, seq_length 16, 20 samples:   epoch 0 |epoch 1 |      2 epochs, 32 samples
                                              0 ... 15|16 ... 31      the last one on its own
 
-The arithmetic of Megatron-LM's GPTDataset, in whole numbers: its count of samples is a float32
-where the last, partial sample is kept, and wrong beyond 2**24.
+The arithmetic of Megatron-LM's GPTDataset, in integers: its own count of samples is a float32 where
+the last, partial sample is kept, and wrong beyond 2**24.
 """
 
 import dataclasses
@@ -22,11 +22,12 @@ class EpochPlan:
       extra_tokens: 1 if a sample has one token more than `seq_length`, which is the next one's
         first; else 0.
       num_epochs: >= 1.
-      num_samples: samples that there are, >= those asked for.
+      num_samples: number of samples, >= those asked for.
       num_first: samples that are shuffled on their own, before the rest: all of them, or those
-        before the last epoch where it is separate.
-      is_last_separate: whether the last epoch is shuffled on its own, documents and samples. So it
-        is where little of it is needed: each document is then used equally often, or once more.
+        before a separate last epoch.
+      is_last_separate: whether the documents and samples of the last epoch are shuffled on their
+        own. They are if little of it is needed: each document is then used equally often, or once
+        more.
       is_last_partial: whether the last sample is padded.
     """
 
@@ -53,14 +54,14 @@ def plan_epochs(
     add_extra_token: bool = True,
     drop_last_partial: bool = True,
 ) -> EpochPlan:
-    """Finds the fewest epochs that give the samples.
+    """Find the fewest epochs that give the samples.
 
     Args:
       tokens_per_epoch: >= 1.
       seq_length: >= 1.
-      num_samples: how many are wanted; None: those of one epoch.
+      num_samples: number of samples; None: those of one epoch.
       add_extra_token: whether a sample has `seq_length` + 1 tokens.
-      drop_last_partial: whether tokens at the end that do not fill a sample are left out.
+      drop_last_partial: whether tokens at the end that do not fill a sample are dropped.
 
     Raises:
       ValueError: one epoch does not fill a sample.

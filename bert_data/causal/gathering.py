@@ -1,10 +1,10 @@
-"""Kernels that take the tokens of samples from a store, and what training needs beside them.
+"""Kernels that gather the tokens of samples from a store, and derive what training needs.
 
 tokens          5 9 7 8 | 4 6      9 ends documents
 labels          9 7 8 4 | 6 .
-loss_mask       1 0 1 1 | 1 1      eod_mask_loss: after the end of a document nothing is known
+loss_mask       1 0 1 1 | 1 1      eod_mask_loss: nothing predicts the token after a document's end
 position_ids    0 1 0 1   2 3      reset_position_ids
-segment_starts  0 0 2 2   2 2      reset_attention_mask: position i sees segment_starts[i] to i
+segment_starts  0 0 2 2   2 2      reset_attention_mask: i attends to segment_starts[i] through i
 """
 
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class SampleSource(NamedTuple):
     """What the samples of a data set are gathered from.
 
     Attributes:
-      ids: [tokens] of the store, any kind of integer.
+      ids: [tokens] of the store, any integer type.
       lengths: int32[documents], tokens in each.
       offsets: int64[documents], the byte at which each begins.
       document_index, sample_index, shuffle_index: see `bert_data.causal.indices`.
@@ -39,14 +39,14 @@ class SampleSource(NamedTuple):
 
 
 class SampleBatch(NamedTuple):
-    """Samples as training takes them.
+    """Samples in the form that training takes.
 
     Attributes:
       tokens: int32[rows, seq_length], >= 0.
-      labels: int32[rows, seq_length], the token that follows each; 0 where there is none.
+      labels: int32[rows, seq_length], the token that follows each; 0 if there is none.
       loss_mask: float32[rows, seq_length], 1.0 where the label counts, else 0.0.
       position_ids: int32[rows, seq_length], >= 0.
-      segment_starts: int32[rows, seq_length], the first position that each may see; the last one
+      segment_starts: int32[rows, seq_length], the first position that each attends to; the last one
         is itself.
     """
 
@@ -67,21 +67,21 @@ def gather_texts(
     texts: NDArray[np.int32],
     num_tokens: NDArray[np.int32],
 ) -> Scalar:
-    """Copies the tokens of samples, each from one document or several.
+    """Copy the tokens of samples, each from one or more documents.
 
     The indices may come from a damaged file, so every bound is checked before it is used.
 
     Args:
       source: of the data set.
-      samples: int64[samples], which ones, by their places in the shuffle index.
-      rows: int64[samples], where in `texts` each goes.
+      samples: int64[samples], positions in the shuffle index.
+      rows: int64[samples], the row of `texts` for each.
       extra_tokens: 1 or 0, see `EpochPlan`.
       is_last_partial: whether the last sample of the sample index may be short.
-      texts: int32[any, tokens of a sample], filled in those rows, short ones up with 0.
-      num_tokens: int32[any], filled in those rows: the tokens that are there.
+      texts: int32[any, tokens per sample], filled in those rows, short ones padded with 0.
+      num_tokens: int32[any], filled in those rows: the number of tokens without padding.
 
     Returns:
-      WHOLE, or 2 * (place in `samples`) + BAD_INDEX or BAD_TOKEN of the first that is damaged.
+      WHOLE, or 2 * (position in `samples`) + BAD_INDEX or BAD_TOKEN of the first damaged one.
     """
     ids, lengths, offsets = source.ids, source.lengths, source.offsets
     document_index, sample_index = source.document_index, source.sample_index
@@ -133,12 +133,12 @@ def derive_batch(
     eod_mask_loss: Scalar,
     batch: SampleBatch,
 ) -> None:
-    """Fills a batch from texts.
+    """Fill a batch from the tokens of samples.
 
     Args:
-      texts: int32[rows, tokens of a sample]; one more than `seq_length`, or as many.
-      num_tokens: int32[rows], tokens that are there; what follows is padding.
-      eod_id: the token that ends documents; -1: there is none.
+      texts: int32[rows, tokens per sample]; `seq_length` or one more.
+      num_tokens: int32[rows], tokens without padding.
+      eod_id: the end-of-document token; -1: there is none.
       reset_position_ids, reset_attention_mask, eod_mask_loss: see `GptConfig`.
       batch: filled.
     """
@@ -160,12 +160,12 @@ def derive_batch(
 
 
 def new_batch(num_rows: int, seq_length: int) -> SampleBatch:
-    """Room for a batch, in one piece: several would go back to the system at each batch's end."""
+    """Allocate a batch in one piece; several would be returned to the system after each batch."""
     return batch_in(np.empty((len(SampleBatch._fields), num_rows, seq_length), np.int32))
 
 
 def batch_in(words: NDArray[np.int32]) -> SampleBatch:
-    """A batch in given room.
+    """Return a batch as views of an array.
 
     Args:
       words: int32[fields of SampleBatch, rows, seq_length].
@@ -175,13 +175,13 @@ def batch_in(words: NDArray[np.int32]) -> SampleBatch:
 
 
 def causal_mask(segment_starts: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which positions see which; the opposite of Megatron-LM's `attention_mask`.
+    """Return which positions attend to which; the opposite of Megatron-LM's `attention_mask`.
 
     Args:
       segment_starts: int32[..., seq_length].
 
     Returns:
-      bool[..., seq_length, seq_length]: whether the first position sees the second.
+      bool[..., seq_length, seq_length]: whether the first position attends to the second.
     """
     positions = np.arange(segment_starts.shape[-1])
     is_before = positions[None, :] <= positions[:, None]

@@ -5,8 +5,8 @@
     dataset[0]    ->  {"tokens": int64[1024], "labels": int64[1024], "loss_mask": float32[1024],
                        "position_ids": int64[1024], "segment_starts": int64[1024]}
 
-Documents are shuffled, joined and cut; samples are shuffled again. The same samples in the same
-order as Megatron-LM's GPTDataset.
+Documents are shuffled, joined and cut; samples are shuffled again. They are the samples of
+Megatron-LM's GPTDataset, in the same order.
 """
 
 import operator
@@ -90,16 +90,16 @@ class GptDataset:
         split: str = "train",
         num_samples: int | None = None,
     ) -> None:
-        """Makes the indices, or loads them from `config.cache_dir`.
+        """Build the indices, or load them from `config.cache_dir`.
 
         Args:
-          documents: a store that is open, or the prefix of one.
-          config: what the samples are made with.
+          documents: an open store, or the prefix of one.
+          config: of the samples.
           split: one of `SPLITS`.
-          num_samples: how many are wanted, >= 1; None: those of one epoch. There may be more.
+          num_samples: number of samples, >= 1; None: those of one epoch. There may be more.
 
         Raises:
-          ValueError: the split has no tokens, too few for a sample, or sentences.
+          ValueError: the split has no tokens or too few for a sample, or the store holds sentences.
           OSError: a file cannot be read or written.
           CorruptDataError: the store or the cache is damaged.
         """
@@ -238,7 +238,7 @@ class GptDataset:
 def plan_split(
     documents: Documents, config: GptConfig, split: str, num_samples: int | None
 ) -> EpochPlan:
-    """The epochs of a split of a store.
+    """Plan the epochs of a split of a store.
 
     Raises:
       ValueError: it has no tokens, or too few for a sample.
@@ -253,15 +253,15 @@ def plan_split(
 
 
 def checked_numbers(numbers: Numbers, num_samples: int) -> NDArray[np.int64]:
-    """Numbers of samples as an array.
+    """Return numbers of samples as an array.
 
     Raises:
       IndexError: one of them is not in [0, num_samples).
-      TypeError: one of them is no whole number.
+      TypeError: one of them is not an integer.
     """
     given = np.asarray(numbers)
     if given.size and given.dtype.kind not in "iu":
-        raise TypeError(f"numbers of samples are whole numbers, not {given.dtype}")
+        raise TypeError(f"numbers of samples must be integers, not {given.dtype}")
     samples = np.ascontiguousarray(given, np.int64)
     outside = samples[(samples < 0) | (samples >= num_samples)]
     if outside.size:
@@ -270,7 +270,7 @@ def checked_numbers(numbers: Numbers, num_samples: int) -> NDArray[np.int64]:
 
 
 def single_sample(dataset: SampleSet, number: int) -> dict[str, Any]:
-    """One sample of a data set, by its number; negative ones count from the end.
+    """Return one sample of a data set, by its number; negative ones count from the end.
 
     Raises:
       IndexError: there is no such sample.
@@ -286,13 +286,13 @@ def single_sample(dataset: SampleSet, number: int) -> dict[str, Any]:
 
 
 def new_texts(num_rows: int, config: GptConfig) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Room for the tokens of samples, and for how many there are."""
+    """Allocate room for the tokens of samples, and for their numbers."""
     texts = np.empty((num_rows, config.sample_tokens), np.int32)
     return texts, np.empty(num_rows, np.int32)
 
 
 def batch_of(dataset: SampleSet, numbers: Numbers) -> SampleBatch:
-    """The batch of samples of a data set, by their numbers."""
+    """Return the batch of samples of a data set, by their numbers."""
     texts, num_tokens = dataset.texts(numbers)
     batch = new_batch(texts.shape[0], dataset.config.seq_length)
     fill_batch(texts, num_tokens, dataset.config, batch)
@@ -302,7 +302,7 @@ def batch_of(dataset: SampleSet, numbers: Numbers) -> SampleBatch:
 def fill_batch(
     texts: NDArray[np.int32], num_tokens: NDArray[np.int32], config: GptConfig, batch: SampleBatch
 ) -> None:
-    """Fills a batch from the tokens of samples, see `derive_batch`."""
+    """Fill a batch from the tokens of samples, see `derive_batch`."""
     derive_batch(
         texts,
         num_tokens,

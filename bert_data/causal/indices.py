@@ -7,9 +7,9 @@
     shuffle index   3 0 2 1           the samples in their shuffled order
 
 Row k of the sample index is where sample k begins: a position in the document index and an offset
-in that document. Sample k ends where sample k + 1 begins, or a token behind. Arrays, dtypes and
-random numbers are those of Megatron-LM's GPTDataset: one `numpy.random.RandomState`, used for the
-document index first and for the shuffle index then.
+in that document. Sample k ends where sample k + 1 begins, or one token later. Arrays, dtypes and
+random numbers are those of Megatron-LM's GPTDataset: one `numpy.random.RandomState`, used first
+for the document index and then for the shuffle index.
 """
 
 import numpy as np
@@ -28,12 +28,12 @@ _ROWS_AT_ONCE = 1 << 22
 def build_document_index(
     documents: Range, plan: EpochPlan, random: np.random.RandomState
 ) -> NDArray[np.int32]:
-    """The documents of all epochs, shuffled as a whole; a separate last epoch comes by itself.
+    """Return the documents of all epochs, shuffled together, except for a separate last epoch.
 
     Args:
       documents: first one and the one after the last.
       plan: the epochs.
-      random: is drawn from.
+      random: source of random numbers.
 
     Returns:
       int32[epochs * documents], in the range of `documents`.
@@ -50,7 +50,7 @@ def build_document_index(
 
 
 def sample_index_dtype(num_positions: int, longest_document: int) -> np.dtype:
-    """The dtype of a sample index: int32 if positions and offsets fit it, else int64."""
+    """Return the dtype of a sample index: int32 if positions and offsets fit, else int64."""
     return np.dtype(np.int32 if max(num_positions, longest_document) <= _MAX_INT32 else np.int64)
 
 
@@ -64,19 +64,19 @@ def fill_sample_index(
     state: NDArray[np.int64],
     rows: NDArray[np.signedinteger],
 ) -> None:
-    """Finds where samples begin.
+    """Find where samples begin.
 
-    Sample k begins `shift` tokens behind token k * seq_length - shift of the joined documents, in
-    the document that holds that token. The caller sees to it that there is such a token.
+    Sample k begins `shift` tokens after token k * seq_length - shift of the joined documents, in
+    the document that holds that token. The caller ensures that the token exists.
 
     Args:
       lengths: int32[documents], tokens in each, >= 0.
-      document_index: uint32[positions], the documents in their order; without a sign, as a
-        negative index would be asked for each time.
+      document_index: uint32[positions], the documents in their order; unsigned, so that no negative
+        index has to be checked for.
       seq_length: >= 1.
       shift: 0 if samples have an extra token, else 1.
       first: number k of the sample in the first row, >= `shift`.
-      state: int64[2], changed: the position that was reached, and the tokens before it.
+      state: int64[2], updated: the current position, and the tokens before it.
       rows: int32 or int64[samples, 2], filled: positions and offsets.
     """
     position, before = state[0], state[1]
@@ -96,7 +96,7 @@ def fill_sample_index(
 def build_sample_index(
     lengths: NDArray[np.int32], document_index: NDArray[np.int32], plan: EpochPlan
 ) -> NDArray[np.signedinteger]:
-    """Where each sample begins, and where the last one ends.
+    """Return where each sample begins, and where the last one ends.
 
     Args:
       lengths: int32[documents], tokens in each document of the store, >= 0.
@@ -104,8 +104,8 @@ def build_sample_index(
       plan: the epochs.
 
     Returns:
-      int32 or int64[samples + 1, 2], see `sample_index_dtype`: positions in the document index,
-      and offsets in that document. Without an extra token an offset may be the document's length.
+      int32 or int64[samples + 1, 2], see `sample_index_dtype`: positions in the document index, and
+      offsets in that document. Without an extra token an offset may be the document's length.
     """
     longest = int(lengths.max()) if lengths.size else 0
     index = np.empty((plan.num_samples + 1, 2), sample_index_dtype(document_index.size, longest))
@@ -129,16 +129,16 @@ def build_sample_index(
 
 
 def shuffle_index_dtype(num_samples: int) -> np.dtype:
-    """The dtype of a shuffle index: uint32, or int64 from 2**32 - 2 samples on."""
+    """Return the dtype of a shuffle index: uint32, or int64 from 2**32 - 2 samples on."""
     return np.dtype(np.uint32 if num_samples < _MAX_UINT32 - 1 else np.int64)
 
 
 def build_shuffle_index(plan: EpochPlan, random: np.random.RandomState) -> NDArray[np.integer]:
-    """The order of the samples; those of a separate last epoch are shuffled by themselves.
+    """Return the order of the samples; those of a separate last epoch are shuffled separately.
 
     Args:
       plan: the epochs.
-      random: is drawn from.
+      random: source of random numbers.
 
     Returns:
       uint32 or int64[samples], see `shuffle_index_dtype`.

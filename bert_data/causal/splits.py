@@ -3,7 +3,7 @@
     parse_split("969,30,1")  ->  0.969, 0.03, 0.001 of the documents
     split_documents("969,30,1", 1000)  ->  (0, 969), (969, 999), (999, 1000)
 
-The same ranges as Megatron-LM's: cumulative sums of the normalised shares, times the number of
+The ranges equal Megatron-LM's: cumulative sums of the normalised shares, times the number of
 documents, rounded half to even.
 """
 
@@ -18,20 +18,20 @@ Range = tuple[int, int]
 
 
 def parse_split(split: str) -> list[float]:
-    """The shares of the three splits, normalised; those that are not named are 0.
+    """Parse the shares of the three splits, normalised; those that are not named are 0.
 
     Args:
       split: one to three numbers >= 0, separated by commas, such as "969,30,1" or "1".
 
     Raises:
-      ValueError: it is anything else, or all of it is 0.
+      ValueError: it is anything else, or all shares are 0.
     """
     try:
         shares = [float(part) for part in split.split(",")]
     except ValueError:
         shares = []
     is_valid = 1 <= len(shares) <= len(SPLITS) and all(0 <= share < math.inf for share in shares)
-    # Added one by one: from Python 3.12 on `sum` rounds in another way.
+    # Added one by one: since Python 3.12, `sum` rounds differently.
     total = functools.reduce(operator.add, shares, 0.0)
     if not is_valid or not 0 < total < math.inf:
         raise ValueError(
@@ -42,9 +42,9 @@ def parse_split(split: str) -> list[float]:
 
 
 def split_documents(split: str, num_documents: int) -> tuple[Range | None, ...]:
-    """First document and the one after the last of each split; None for one with a share of 0.
+    """Return the range of documents of each split; None for a share of 0.
 
-    A split with a share may come out empty where there are few documents.
+    A split with a share may be empty if there are few documents.
 
     Raises:
       ValueError: see `parse_split`.

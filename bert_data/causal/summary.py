@@ -1,4 +1,4 @@
-"""What a data set takes of which token store, for people.
+"""A summary of what a data set takes of each token store.
 
 train: 1,000 samples of 128 tokens from 3 data sets
 data set    wanted   reached    samples   per epoch   epochs       tokens
@@ -22,7 +22,7 @@ class DatasetPart:
     """What is taken of one data set.
 
     Attributes:
-      name: of it; the prefix of its store.
+      name: its name; the prefix of its store.
       wanted_share, reached_share: of all samples, in [0, 1].
       num_samples: taken.
       samples_per_epoch: that one pass over its documents gives.
@@ -41,7 +41,7 @@ class DatasetPart:
 
 
 def parts_of(dataset: GptDataset | BlendedDataset) -> list[DatasetPart]:
-    """What a data set takes of each token store."""
+    """Return what a data set takes of each token store."""
     if isinstance(dataset, GptDataset):
         return [
             DatasetPart(
@@ -63,7 +63,7 @@ def plan_blend(
     weights: Sequence[float],
     num_samples: int,
 ) -> list[DatasetPart]:
-    """What a blend would take of data sets that need not exist yet.
+    """Return what a blend would take of data sets that need not exist yet.
 
     Args:
       names: of the data sets.
@@ -108,7 +108,7 @@ def _parts(
 
 
 def describe_parts(parts: Sequence[DatasetPart], split: str, seq_length: int) -> str:
-    """The lines of the summary of a split."""
+    """Return the lines of the summary of a split."""
     return "\n".join(_lines(parts, split, seq_length))
 
 
@@ -143,7 +143,7 @@ def _row(name: str, cells: Sequence[str], width: int) -> str:
 
 
 def describe_repeats(parts: Sequence[DatasetPart], max_repeats: float) -> list[str]:
-    """A sentence for each data set that is gone through more than `max_repeats` times."""
+    """Return a sentence for each data set that is read more than `max_repeats` times."""
     return [
         f"{part.name} is repeated {part.num_epochs:,.2f} times, more than {max_repeats:g}: its "
         f"share of {part.wanted_share:.2%} takes {part.num_samples:,} samples of "

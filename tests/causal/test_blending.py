@@ -152,14 +152,14 @@ def test_blocks_far_into_a_blend(monkeypatch):
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf")])
 def test_weights_that_are_none_are_refused(bad):
-    with pytest.raises(ValueError, match=f"weight 1 is {bad!r}; a number above 0"):
+    with pytest.raises(ValueError, match=f"weight 1 is {bad!r}; it must be above 0"):
         check_weights([1.0, bad], 2)
 
 
 def test_mistakes_are_refused():
     with pytest.raises(ValueError, match=r"2 weight\(s\) for 3 data set\(s\)"):
         check_weights([1.0, 2.0], 3)
-    with pytest.raises(ValueError, match="weight 1 is 1e-200, which is nothing beside"):
+    with pytest.raises(ValueError, match="weight 1 is 1e-200, which vanishes beside"):
         normalize_weights([1e200, 1e-200])
     with pytest.raises(ValueError, match="sum of the weights is not finite"):
         normalize_weights([1e308, 1e308])

@@ -24,7 +24,7 @@ def test_documents_are_the_sequences(tmp_path):
 
 def test_sentences_are_refused(tmp_path):
     write_documents(tmp_path / "s", megatron_documents(range(30)))
-    with pytest.raises(ValueError, match="s: a token store of sentences; GPT samples are made"):
+    with pytest.raises(ValueError, match="s: a sentence-level token store; GPT samples need"):
         Documents(str(tmp_path / "s"))
 
 
@@ -33,7 +33,7 @@ def test_a_document_of_two_sentences_anywhere_is_found(tmp_path, monkeypatch):
     for place in range(8):
         stories = [[[1], [2]] if number == place else [[3]] for number in range(8)]
         write_documents(tmp_path / f"s{place}", stories)
-        with pytest.raises(ValueError, match="of sentences"):
+        with pytest.raises(ValueError, match="sentence-level"):
             Documents(str(tmp_path / f"s{place}"))
     write_documents(tmp_path / "s", [[[3]]] * 8)
     assert Documents(str(tmp_path / "s")).num_documents == 8
@@ -45,7 +45,7 @@ def test_stores_that_cannot_serve(tmp_path):
     assert caught.value.filename == str(tmp_path / "none.idx")
     whole = write_store(tmp_path / "whole", [[1, 2, 3]])
     for ending in (".bin", ".idx"):
-        with pytest.raises(ValueError, match=r"whole\.(bin|idx): a token store is named"):
+        with pytest.raises(ValueError, match=r"whole\.(bin|idx): name a token store without"):
             Documents(whole + ending)
     with pytest.raises(ValueError, match="empty_uint16: the token store holds no documents"):
         Documents(str(MEGATRON / "empty_uint16"))

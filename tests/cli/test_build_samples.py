@@ -108,17 +108,17 @@ def test_the_articles_example(folder, checkout):
         ({"input": "a,none"}, "none.idx: No such file or directory"),
         ({"input": "a,"}, "--input is 'a,'; an empty name is in it"),
         ({"weights": "1", "num_samples": "5"}, "1 weight(s) for 2 data set(s); one each"),
-        ({"weights": "1,0", "num_samples": "5"}, "weight 1 is 0.0; a number above 0 is allowed"),
-        ({"weights": "1,-2", "num_samples": "5"}, "weight 1 is -2.0; a number above 0"),
+        ({"weights": "1,0", "num_samples": "5"}, "weight 1 is 0.0; it must be above 0"),
+        ({"weights": "1,-2", "num_samples": "5"}, "weight 1 is -2.0; it must be above 0"),
         ({"weights": "1,x", "num_samples": "5"}, "--weights is '1,x'; numbers, comma-separated"),
-        ({"weights": "1,2"}, "weights are given, but num_samples is not"),
-        ({"num_samples": "5", "epochs": 2}, "num_samples and num_epochs are both given"),
+        ({"weights": "1,2"}, "weights need num_samples"),
+        ({"num_samples": "5", "epochs": 2}, "num_samples and num_epochs are both set"),
         ({"seq_length": 5000}, "seq_length is 5,000, but one epoch has 1,000 tokens; at most 999"),
         ({"seq_length": 0}, "seq_length is 0; an integer in [1"),
         ({"split": "969,30,1"}, "the valid split of a is empty: '969,30,1' gives it 1 of 20"),
         ({"split": "1;2"}, "split is '1;2'; one to three numbers"),
         ({"cache_dir": None}, "--cache_dir or --output_file is missing"),
-        ({"reset_position_ids": True}, "reset_position_ids is set, but eod_id is not"),
+        ({"reset_position_ids": True}, "reset_position_ids needs eod_id"),
         ({"max_repeats": 0}, "--max_repeats is 0.0; more than 0 is allowed"),
         ({"samples_per_epoch": "5,5"}, "--samples_per_epoch needs --weights"),
         ({"cache_dir": "a.bin"}, "a.bin: is not a folder"),
@@ -158,9 +158,9 @@ def test_the_end_of_documents_is_known_from_their_stores(folder, checkout):
     def refusal(**flags):
         return error_of(run(folder, checkout, output_file="x", **options, **flags))
 
-    assert "eod_mask_loss is set, but eod_id is not" in refusal()
+    assert "eod_mask_loss needs eod_id" in refusal()
     note_eod(folder, "a", 7)
-    assert "eod_mask_loss is set, but eod_id is not" in refusal()
+    assert "eod_mask_loss needs eod_id" in refusal()
     note_eod(folder, "b", 8)
     assert "documents end with different tokens: 7 in a, 8 in b" in refusal()
     note_eod(folder, "b", 7)
