@@ -8,9 +8,9 @@ import pytest
 from absl.testing import flagsaver
 
 import create_pretraining_data
-from bert_data import features
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.objectives.making import InstanceConfig
+from bert_data.schema import fields
 from tests.goldens.reading import digest_of_records, load_goldens, write_text, write_vocabulary
 from tokenization import FullTokenizer
 
@@ -43,7 +43,7 @@ def test_create_dataset_makes_them(case):
             vocab_file=case["vocabulary"],
             do_lower_case=case["do_lower_case"],
             instances=case["config"],
-            record_layout=features.REFERENCE,
+            record_layout=fields.REFERENCE,
             num_workers=2,
         )
     )

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from absl import flags, logging
 
-from bert_data import features
 from bert_data.cli import entry
+from bert_data.formats import registry
 
 if TYPE_CHECKING:
     from bert_data.causal import BlendedDataset, GptConfig, GptDataset
@@ -66,7 +66,7 @@ flags.DEFINE_string(
     " it must contain {split}, such as 'data/{split}.parquet@4'.",
 )
 flags.DEFINE_enum(
-    "output_format", features.TFRECORD, features.OUTPUT_FORMATS, "Format of --output_file."
+    "output_format", registry.TFRECORD, registry.format_names(), "Format of --output_file."
 )
 flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
 flags.DEFINE_integer("num_workers", 0, "Threads that write samples; 0 is all cores.")

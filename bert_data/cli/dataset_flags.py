@@ -6,8 +6,9 @@ from typing import Any
 
 from absl import flags
 
-from bert_data import features
 from bert_data.cli import text_flags
+from bert_data.formats import registry
+from bert_data.schema import fields
 
 
 @functools.cache
@@ -25,19 +26,19 @@ def define_dataset_flags() -> Callable[[], dict[str, Any]]:
             " lower-cased.",
         ),
         "output_format": flags.DEFINE_enum(
-            "output_format", features.TFRECORD, features.OUTPUT_FORMATS,
+            "output_format", registry.TFRECORD, registry.format_names(),
             "tfrecord: tf.train.Examples, with an index of each file. parquet: a row an instance,"
             " of lists tokens, segment_ids, masked_positions, masked_labels and the truth value"
             " is_random_next; nothing is padded, zstd compresses it, and the manifest is in the"
             " files' metadata, too.",
         ),
         "record_layout": flags.DEFINE_enum(
-            "record_layout", features.RAGGED, features.LAYOUTS,
+            "record_layout", fields.RAGGED, fields.LAYOUTS,
             "Of TFRecord files; ragged: unpadded, with the row splits of whole words. reference:"
             " padded, as Google's.",
         ),
         "compression": flags.DEFINE_enum(
-            "compression", "none", features.COMPRESSIONS, "Of the TFRecord files."
+            "compression", "none", registry.COMPRESSIONS, "Of the TFRecord files."
         ),
         "num_workers": flags.DEFINE_integer(
             "num_workers", 0, "Threads; 0 is all cores. The files do not depend on it."

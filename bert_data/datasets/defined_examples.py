@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from absl import logging
 
-from bert_data import features
 from bert_data.objectives.definition import TrainingInstance
+from bert_data.schema import fields
 from bert_data.storage import OutputSet
 
 if TYPE_CHECKING:
@@ -85,11 +85,11 @@ def create_example(
     labels = tokenizer.convert_tokens_to_ids(instance.masked_lm_labels)
     positions = instance.masked_lm_positions
     tokens = {
-        features.INPUT_IDS: ids,
-        features.INPUT_MASK: [1] * len(ids),
-        features.SEGMENT_IDS: instance.segment_ids,
+        fields.INPUT_IDS.name: ids,
+        fields.INPUT_MASK.name: [1] * len(ids),
+        fields.SEGMENT_IDS.name: instance.segment_ids,
     }
-    predictions = {features.MASKED_LM_POSITIONS: positions, features.MASKED_LM_IDS: labels}
+    predictions = {fields.MASKED_LM_POSITIONS.name: positions, fields.MASKED_LM_IDS.name: labels}
     message = tf.train.Example()
     feature = message.features.feature
     for name, values in tokens.items():
@@ -98,10 +98,10 @@ def create_example(
         padded = _pad(values, max_predictions_per_seq, "predictions")
         feature[name].CopyFrom(create_int_feature(padded))
     weights = _pad([1] * len(labels), max_predictions_per_seq, "predictions")
-    feature[features.MASKED_LM_WEIGHTS].CopyFrom(create_float_feature(weights))
+    feature[fields.MASKED_LM_WEIGHTS.name].CopyFrom(create_float_feature(weights))
     if instance.is_random_next is not None:
         label = create_int_feature([int(instance.is_random_next)])
-        feature[features.NEXT_SENTENCE_LABELS].CopyFrom(label)
+        feature[fields.NEXT_SENTENCE_LABELS.name].CopyFrom(label)
     return message
 
 

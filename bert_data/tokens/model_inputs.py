@@ -7,7 +7,7 @@ segment_ids [  0 0 0   0 1   1]
 
 from collections.abc import Sequence
 
-from bert_data import features
+from bert_data.schema import fields
 from bert_data.tokens.vocabulary import Vocabulary
 
 
@@ -31,7 +31,7 @@ def pack_inputs(
     seconds = [[]] * len(firsts) if of_pairs is None else [[*ids, sep_id] for ids in of_pairs]
     rows = list(zip(firsts, seconds, strict=True))
     return {
-        features.INPUT_IDS: [first + second for first, second in rows],
-        features.INPUT_MASK: [[1] * (len(first) + len(second)) for first, second in rows],
-        features.SEGMENT_IDS: [[0] * len(first) + [1] * len(second) for first, second in rows],
+        fields.INPUT_IDS.name: [first + second for first, second in rows],
+        fields.INPUT_MASK.name: [[1] * (len(first) + len(second)) for first, second in rows],
+        fields.SEGMENT_IDS.name: [[0] * len(first) + [1] * len(second) for first, second in rows],
     }

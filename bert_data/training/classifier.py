@@ -15,7 +15,7 @@ import keras
 import tensorflow as tf
 from absl import logging
 
-from bert_data import features as names
+from bert_data.schema import fields
 from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.config import BertConfig
 from bert_data.training.encoder import Encoder
@@ -68,7 +68,7 @@ class TextClassifier(keras.Model):
         # Under several replicas, Keras builds a model with the means of a batch, which are floats.
         ids, mask, segments = (
             tf.cast(features[name], tf.int32)
-            for name in (names.INPUT_IDS, names.INPUT_MASK, names.SEGMENT_IDS)
+            for name in (fields.INPUT_IDS.name, fields.INPUT_MASK.name, fields.SEGMENT_IDS.name)
         )
         _, pooled = self.encoder(ids, mask, segments, seed=seed)
         place = 1 + 3 * self.config.num_hidden_layers  # after the encoder's

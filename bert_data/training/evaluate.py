@@ -10,8 +10,8 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from bert_data import features as names
 from bert_data.reader import explain
+from bert_data.schema import fields
 from bert_data.training.losses import cross_entropy, example_weights
 from bert_data.training.model import MASKED_LM, Features, PretrainingModel
 from bert_data.training.report import TensorBoard
@@ -57,8 +57,8 @@ def batch_sums(model: PretrainingModel, batch: Features) -> tf.Tensor:
     What has weight 0, as the empty places of rows, is not counted.
     """
     logits = model(batch)
-    weights = batch[names.MASKED_LM_WEIGHTS]
-    words = batch[names.MASKED_LM_IDS]
+    weights = batch[fields.MASKED_LM_WEIGHTS.name]
+    words = batch[fields.MASKED_LM_IDS.name]
     sums = _answer_sums(logits[MASKED_LM], words, weights)
     if answers := segment_answers(model, logits, batch):
         scores, labels, examples = answers

@@ -21,8 +21,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from bert_data import features as names
 from bert_data.objectives.next_sentence import NSP, TASKS, check_next_sentence
+from bert_data.schema import fields
 from bert_data.training.accuracy import WeightedAccuracy
 from bert_data.training.config import BertConfig
 from bert_data.training.encoder import Encoder
@@ -101,10 +101,10 @@ class PretrainingModel(keras.Model):
         ids, mask, segments, positions = (
             _integers(features, name)
             for name in (
-                names.INPUT_IDS,
-                names.INPUT_MASK,
-                names.SEGMENT_IDS,
-                names.MASKED_LM_POSITIONS,
+                fields.INPUT_IDS.name,
+                fields.INPUT_MASK.name,
+                fields.SEGMENT_IDS.name,
+                fields.MASKED_LM_POSITIONS.name,
             )
         )
         hidden, pooled = self.encoder(
@@ -173,9 +173,12 @@ class PretrainingModel(keras.Model):
 
     def _instances_of_rows(self, features: Features) -> dict[str, tf.Tensor]:
         """The encoder's arguments about rows of several instances; none where a row is one."""
-        arguments = {"instance_ids": names.INSTANCE_IDS, "position_ids": names.POSITION_IDS}
+        arguments = {
+            "instance_ids": fields.INSTANCE_IDS.name,
+            "position_ids": fields.POSITION_IDS.name,
+        }
         if self.sentence_task is not None:
-            arguments["first_positions"] = names.NEXT_SENTENCE_POSITIONS
+            arguments["first_positions"] = fields.NEXT_SENTENCE_POSITIONS.name
         missing = [name for name in arguments.values() if name not in features]
         if len(missing) == len(arguments):
             return {}

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from bert_data import features as names
 from bert_data.objectives.next_sentence import NSP
+from bert_data.schema import fields
 from bert_data.training.config import BertConfig
 from bert_data.training.init_checkpoint import load_weights
 from bert_data.training.model import MASKED_LM, PretrainingModel, pretraining_model
@@ -67,7 +67,7 @@ def best_guesses(
       ValueError: a text is longer than the model can read, or has an id it does not know.
     """
     batch, counts = _padded(model.config, texts, segment_ids, mask_id)
-    if not batch[names.MASKED_LM_POSITIONS].size:
+    if not batch[fields.MASKED_LM_POSITIONS.name].size:
         return [[] for _ in texts]
     logits = model({name: tf.constant(value) for name, value in batch.items()})[MASKED_LM]
     probabilities, ids = (x.numpy() for x in tf.math.top_k(tf.nn.softmax(logits), k))
@@ -98,12 +98,12 @@ def _padded(
     masks = [[place for place, token in enumerate(text) if token == mask_id] for text in texts]
     counts = [len(places) for places in masks]
     batch = {
-        names.INPUT_IDS: _table(texts, width),
-        names.INPUT_MASK: _table([[1] * len(text) for text in texts], width),
-        names.SEGMENT_IDS: _table(segment_ids or [[0] * len(text) for text in texts], width),
-        names.MASKED_LM_POSITIONS: _table(masks, max(counts, default=0)),
+        fields.INPUT_IDS.name: _table(texts, width),
+        fields.INPUT_MASK.name: _table([[1] * len(text) for text in texts], width),
+        fields.SEGMENT_IDS.name: _table(segment_ids or [[0] * len(text) for text in texts], width),
+        fields.MASKED_LM_POSITIONS.name: _table(masks, max(counts, default=0)),
     }
-    ids = batch[names.INPUT_IDS]
+    ids = batch[fields.INPUT_IDS.name]
     if ids.size and not 0 <= ids.min() <= ids.max() < config.vocab_size:
         raise ValueError(f"a text has an id that is not below vocab_size, {config.vocab_size}")
     return batch, counts

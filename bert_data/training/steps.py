@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import tensorflow as tf
 
-from bert_data import features as names
+from bert_data.schema import fields
 from bert_data.training.losses import pretraining_losses
 from bert_data.training.model import MASKED_LM, Features, PretrainingModel, step_seed
 from bert_data.training.optimizer import AdamWeightDecay
@@ -47,14 +47,14 @@ def training_steps(
             logits = model(batch, training=True, seed=seed)
             losses = pretraining_losses(
                 logits[MASKED_LM],
-                batch[names.MASKED_LM_IDS],
-                batch[names.MASKED_LM_WEIGHTS],
+                batch[fields.MASKED_LM_IDS.name],
+                batch[fields.MASKED_LM_WEIGHTS.name],
                 *segment_answers(model, logits, batch),
             )
             scaled = optimizer.scale_loss(losses.total)
         weights = model.trainable_variables
         optimizer.apply(tape.gradient(scaled, [weight.value for weight in weights]), weights)
-        num_tokens = tf.cast(tf.reduce_sum(batch[names.INPUT_MASK]), tf.float32)
+        num_tokens = tf.cast(tf.reduce_sum(batch[fields.INPUT_MASK.name]), tf.float32)
         counts = (num_examples(batch), num_tokens, stop)
         return tf.stack([losses.masked_lm, losses.segments, *counts])
 
@@ -85,19 +85,20 @@ def segment_answers(
     task = model.sentence_task
     if task is None:
         return ()
-    if names.NEXT_SENTENCE_LABELS not in batch:
+    if fields.NEXT_SENTENCE_LABELS.name not in batch:
         raise ValueError(
-            f"the batches have no {names.NEXT_SENTENCE_LABELS}, which the model needs for {task};"
+            f"the batches have no {fields.NEXT_SENTENCE_LABELS.name}, which the model needs for"
+            f" {task};"
             ' one made with next_sentence="none" does without'
         )
-    labels = batch[names.NEXT_SENTENCE_LABELS]
-    return logits[task], labels, batch.get(names.NEXT_SENTENCE_WEIGHTS)
+    labels = batch[fields.NEXT_SENTENCE_LABELS.name]
+    return logits[task], labels, batch.get(fields.NEXT_SENTENCE_WEIGHTS.name)
 
 
 def num_examples(batch: Features) -> tf.Tensor:
     """float32 scalar, instances of a batch: [CLS] of rows that hold one, or the rows' numbers."""
-    if names.INSTANCE_IDS in batch:
-        counts = tf.reduce_max(batch[names.INSTANCE_IDS], axis=1)
+    if fields.INSTANCE_IDS.name in batch:
+        counts = tf.reduce_max(batch[fields.INSTANCE_IDS.name], axis=1)
     else:
-        counts = batch[names.INPUT_MASK][:, 0]
+        counts = batch[fields.INPUT_MASK.name][:, 0]
     return tf.cast(tf.reduce_sum(counts), tf.float32)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bert_data import features
+from bert_data.schema import fields
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
 from examples.demo.curve import Points, plot
 from examples.demo.unigrams import UnigramLoss, unigram_loss
@@ -149,8 +149,8 @@ def _masked_tokens(path: Path) -> np.ndarray:
     """int64[n], the tokens to predict in a file of records."""
     tokens = []
     for batch in _batches(path):
-        weights = batch[features.MASKED_LM_WEIGHTS].numpy()
-        tokens.append(batch[features.MASKED_LM_IDS].numpy()[weights > 0])
+        weights = batch[fields.MASKED_LM_WEIGHTS.name].numpy()
+        tokens.append(batch[fields.MASKED_LM_IDS.name].numpy()[weights > 0])
     return np.concatenate(tokens).astype(np.int64)
 
 

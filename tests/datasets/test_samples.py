@@ -10,10 +10,10 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data import features
 from bert_data.causal import GptConfig, GptDataset, SampleBatch, build_datasets
 from bert_data.datasets import samples
 from bert_data.datasets.samples import SampleExportConfig, columns_of, export_samples
+from bert_data.formats import registry
 from bert_data.formats.examples import ExampleEncoder
 from bert_data.schema.fields import GPT_SAMPLES
 from tests.causal.stores import write_store
@@ -117,7 +117,7 @@ def test_parquet_shards(dataset, tmp_path, workers, monkeypatch):
         assert files[shard].num_bytes == path.stat().st_size
 
 
-@pytest.mark.parametrize("output_format", features.OUTPUT_FORMATS)
+@pytest.mark.parametrize("output_format", registry.format_names())
 def test_the_bytes_do_not_depend_on_workers(dataset, tmp_path, output_format):
     for workers in (1, 2):
         export(dataset, tmp_path / f"{workers}" / "x@2", output_format=output_format,
@@ -170,7 +170,7 @@ def test_mistakes_are_refused(dataset, tmp_path):
 def test_a_store_that_turns_out_damaged_leaves_nothing(tmp_path):
     prefix = write_store(tmp_path / "s", [[1, 2, -3, 4, 5, 6]], "<i4")
     made = GptDataset(prefix, GptConfig(seq_length=2))
-    for output_format in features.OUTPUT_FORMATS:
+    for output_format in registry.format_names():
         with pytest.raises(Exception, match="token id"):
             export(made, tmp_path / "out" / "x", output_format=output_format)
     assert not (tmp_path / "out").exists()

@@ -11,7 +11,6 @@ import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bert_data import features
 from bert_data.datasets import masked_lm
 from bert_data.datasets.budget import MemoryBudget
 from bert_data.datasets.manifest import parse_manifest, read_manifest
@@ -20,6 +19,7 @@ from bert_data.formats.crc32c import crc32c
 from bert_data.formats.parquet import METADATA_KEY
 from bert_data.formats.registry import find_format
 from bert_data.objectives.making import InstanceConfig
+from bert_data.schema import fields
 from tests.formats.tfrecords import split_records
 
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=2)
@@ -50,14 +50,14 @@ def rows_of_examples(path: Path) -> list[dict[str, object]]:
     for _, record in split_records(path.read_bytes()):
         found = tf.train.Example.FromString(record).features.feature
         numbers = {name: list(feature.int64_list.value) for name, feature in found.items()}
-        assert numbers[features.INPUT_MASK] == [1] * len(numbers[features.INPUT_IDS])
+        assert numbers[fields.INPUT_MASK.name] == [1] * len(numbers[fields.INPUT_IDS.name])
         rows.append(
             {
-                "tokens": numbers[features.INPUT_IDS],
-                "segment_ids": numbers[features.SEGMENT_IDS],
-                "is_random_next": bool(numbers[features.NEXT_SENTENCE_LABELS][0]),
-                "masked_positions": numbers[features.MASKED_LM_POSITIONS],
-                "masked_labels": numbers[features.MASKED_LM_IDS],
+                "tokens": numbers[fields.INPUT_IDS.name],
+                "segment_ids": numbers[fields.SEGMENT_IDS.name],
+                "is_random_next": bool(numbers[fields.NEXT_SENTENCE_LABELS.name][0]),
+                "masked_positions": numbers[fields.MASKED_LM_POSITIONS.name],
+                "masked_labels": numbers[fields.MASKED_LM_IDS.name],
             }
         )
     return rows

@@ -2,8 +2,8 @@
 
 import struct
 
-from bert_data import features
 from bert_data.objectives.rows import Instance
+from bert_data.schema import fields
 from bert_data.tokens.vocabulary import Vocabulary
 
 _CRC_TABLE = []
@@ -51,21 +51,21 @@ def features_of(
 ) -> dict[str, list[int] | list[float]]:
     """The values of each feature, in the order of the names."""
     num_tokens, num_predictions = len(instance.ids), len(instance.masked_ids)
-    ragged = layout == features.RAGGED
+    ragged = layout == fields.RAGGED
     tokens_pad = 0 if ragged else max_seq_length - num_tokens
     predictions_pad = 0 if ragged else max_predictions_per_seq - num_predictions
     values: dict[str, list[int] | list[float]] = {
-        features.INPUT_IDS: [*instance.ids, *[0] * tokens_pad],
-        features.INPUT_MASK: [1] * num_tokens + [0] * tokens_pad,
-        features.SEGMENT_IDS: [*instance.segment_ids, *[0] * tokens_pad],
-        features.MASKED_LM_POSITIONS: [*instance.masked_positions, *[0] * predictions_pad],
-        features.MASKED_LM_IDS: [*instance.masked_ids, *[0] * predictions_pad],
-        features.MASKED_LM_WEIGHTS: [1.0] * num_predictions + [0.0] * predictions_pad,
+        fields.INPUT_IDS.name: [*instance.ids, *[0] * tokens_pad],
+        fields.INPUT_MASK.name: [1] * num_tokens + [0] * tokens_pad,
+        fields.SEGMENT_IDS.name: [*instance.segment_ids, *[0] * tokens_pad],
+        fields.MASKED_LM_POSITIONS.name: [*instance.masked_positions, *[0] * predictions_pad],
+        fields.MASKED_LM_IDS.name: [*instance.masked_ids, *[0] * predictions_pad],
+        fields.MASKED_LM_WEIGHTS.name: [1.0] * num_predictions + [0.0] * predictions_pad,
     }
     if instance.label is not None:
-        values[features.NEXT_SENTENCE_LABELS] = [int(instance.label)]
+        values[fields.NEXT_SENTENCE_LABELS.name] = [int(instance.label)]
     if ragged:
-        values[features.INPUT_IDS_SPLITS] = word_splits(instance, vocabulary)
+        values[fields.INPUT_IDS_SPLITS.name] = word_splits(instance, vocabulary)
     return dict(sorted(values.items()))
 
 

@@ -8,12 +8,12 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data import features
 from bert_data.formats.examples import ExampleEncoder
 from bert_data.objectives.columns import read_columns
 from bert_data.objectives.making import InstanceConfig
 from bert_data.objectives.next_sentence import NONE
 from bert_data.objectives.rows import code_bits
+from bert_data.schema import fields
 from bert_data.schema.fields import NEXT_SENTENCE_LABELS, masked_lm_records
 from tests.formats.tfrecords import features_of, split_records
 from tests.objectives.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
@@ -22,7 +22,7 @@ from tests.objectives.test_making import CONFIGS, make_rows_of
 
 VOCABULARY = vocabulary_of(TOKENS)
 LARGE_VOCABULARY = large_vocabulary()
-LAYOUTS = st.sampled_from(features.LAYOUTS)
+LAYOUTS = st.sampled_from(fields.LAYOUTS)
 
 
 def serialize(values: dict[str, list[int] | list[float]]) -> bytes:
@@ -34,7 +34,7 @@ def serialize(values: dict[str, list[int] | list[float]]) -> bytes:
     entries = b""
     for name in sorted(values):
         message = tf.train.Features()
-        if name == features.MASKED_LM_WEIGHTS:
+        if name == fields.MASKED_LM_WEIGHTS.name:
             message.feature[name].float_list.value.extend(values[name])
         else:
             message.feature[name].int64_list.value.extend(values[name])
@@ -85,7 +85,7 @@ def test_records_with_ids_of_more_than_16_bits(corpus, config, name):
     assert_records(corpus, LARGE_VOCABULARY, config, name)
 
 
-@pytest.mark.parametrize("name", features.LAYOUTS)
+@pytest.mark.parametrize("name", fields.LAYOUTS)
 @pytest.mark.parametrize("whole_words", [False, True])
 def test_long_records(name, whole_words):
     """Lengths and row splits of two and three bytes."""
@@ -102,7 +102,7 @@ def test_long_records(name, whole_words):
 
 def test_more_predictions_than_tokens():
     config = InstanceConfig(max_seq_length=5, max_predictions_per_seq=300, masked_lm_prob=1)
-    for name in features.LAYOUTS:
+    for name in fields.LAYOUTS:
         assert_records([[[5], [9, 10]]], VOCABULARY, config, name)
 
 
@@ -119,9 +119,9 @@ def test_row_splits_rebuild_the_words():
     data, _, _ = write(rows, order, store_ids, VOCABULARY, kind)
     example = tf.train.Example.FromString(split_records(data)[0][1])
     found = {name: list(f.int64_list.value) for name, f in example.features.feature.items()}
-    assert found[features.INPUT_IDS_SPLITS] == [0, 1, 3, 5, 6, 7, 8, 9]
+    assert found[fields.INPUT_IDS_SPLITS.name] == [0, 1, 3, 5, 6, 7, 8, 9]
     words = tf.RaggedTensor.from_row_splits(
-        found[features.INPUT_IDS], found[features.INPUT_IDS_SPLITS]
+        found[fields.INPUT_IDS.name], found[fields.INPUT_IDS_SPLITS.name]
     )
     mask_id = VOCABULARY.mask_id
     assert words.to_list() == [
