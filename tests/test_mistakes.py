@@ -101,7 +101,8 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
     "manifest exists": ({"output_file": "x"}, "manifest.x.json: exists already"),
     "work_dir in a file": ({"work_dir": "text.txt/w"}, "text.txt/w: Not a directory"),
     "work_dir in /proc": ({"work_dir": "/proc/new"}, "/proc/new: "),
-    "a remote output": ({"output_file": "gs://bucket/a"}, "'gs://bucket/a' is remote"),
+    "an unknown scheme": ({"output_file": "ftp://h/a"}, "'ftp://h/a' is no path that can be"),
+    "local and remote outputs": ({"output_file": "out,file:///tmp/a"}, "is not where 'out' is"),
 }
 
 

@@ -20,7 +20,7 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import OutputSet, naming, remove_left_overs
+from bert_data.storage import OutputSet, is_file, load_array, naming, read_bytes, remove_left_overs
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -71,7 +71,7 @@ class IndexCache:
         if self.folder is None:
             return _read_only(make())
         paths = [self.path(name) for name in names]
-        if all(map(os.path.isfile, [*paths, self._description_path])):
+        if all(map(is_file, [*paths, self._description_path])):
             remove_left_overs(self._base)
             return self._load(names)
         try:
@@ -95,23 +95,17 @@ class IndexCache:
 
     def _load(self, names: Sequence[str]) -> Arrays:
         path = self._description_path
-        with open(path, "rb") as file:
-            if file.read() != self._text.encode():
-                reason = "not the description that its name stands for; remove it to make it again"
-                raise CorruptDataError(path, 0, reason)
+        if read_bytes(path) != self._text.encode():
+            reason = "not the description that its name stands for; remove it to make it again"
+            raise CorruptDataError(path, 0, reason)
         return {name: _map_array(self.path(name)) for name in names}
 
 
 def _map_array(path: str) -> NDArray[Any]:
-    """A memory-mapped array whose file is as long as it should be."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        reason = f"not a whole array ({' '.join(str(error).split())}); remove it to make it again"
-        raise CorruptDataError(path, 0, reason) from error
-    if not isinstance(array, np.memmap) or array.offset + array.nbytes != os.path.getsize(path):
-        raise CorruptDataError(path, 0, "longer than its array; remove it to make it again")
-    return np.asarray(array)
+        return load_array(path)
+    except CorruptDataError as error:
+        raise CorruptDataError(path, 0, f"{error.reason}; remove it to make it again") from error
 
 
 def check_array(path: str, array: NDArray[Any], dtype: np.dtype, shape: tuple[int, ...]) -> None:

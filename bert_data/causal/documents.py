@@ -2,9 +2,9 @@
 
 import functools
 import hashlib
-import os
 
 from bert_data.causal.splits import SPLITS, Range, split_documents
+from bert_data.storage import exists
 from bert_data.tokens.store import TokenStore, open_store
 
 _CHECKED_BOUNDS = 1 << 20  # at a time
@@ -30,7 +30,7 @@ class Documents:
           CorruptDataError: it is damaged.
           ValueError: it holds sentences, no documents, or too many; or a file's name is given.
         """
-        if prefix.endswith((".bin", ".idx")) and not os.path.exists(f"{prefix}.idx"):
+        if prefix.endswith((".bin", ".idx")) and not exists(f"{prefix}.idx"):
             raise ValueError(f"{prefix}: name a token store without .bin and .idx")
         self.prefix = prefix
         self.store: TokenStore = open_store(prefix)

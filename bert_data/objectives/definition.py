@@ -18,8 +18,9 @@ from typing import Protocol
 
 from bert_data.objectives.masking_definition import CLS, SEP, create_masked_lm_predictions
 from bert_data.objectives.next_sentence import NONE, NSP, SOP
+from bert_data.storage import read_bytes
 from bert_data.tokens.definition import printable_text
-from bert_data.tokens.vocabulary_file import read_file, stripped_lines
+from bert_data.tokens.vocabulary_file import stripped_lines
 
 MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
 
@@ -102,7 +103,7 @@ def create_training_instances(
     """
     documents: list[list[list[str]]] = [[]]
     for path in input_files:
-        for line in stripped_lines(read_file(path)):
+        for line in stripped_lines(read_bytes(path)):
             if not line:
                 documents.append([])
             if tokens := tokenizer.tokenize(line):

@@ -7,7 +7,7 @@ A path is local, or a URI of pyarrow.fs (`paths.py`); no other module opens, map
 renames or removes a data file.
 
 names.py        lists of patterns to inputs, "path@N" to outputs; patterns.py: TensorFlow's Glob
-reading.py      streams, memory maps, sizes, listings
+reading.py      streams, memory maps, sizes, listings; arrays.py: of NumPy's
 changing.py     one file or folder that appears whole, or not at all; removals
 outputs.py      sets of files and folders that appear together, or not at all
   refusals.py     what they must not replace: above all what the run reads
@@ -15,9 +15,11 @@ outputs.py      sets of files and folders that appear together, or not at all
   hidden.py       names of what is not finished, which no pattern matches
 """
 
+from bert_data.storage.arrays import load_array, load_values, save_array
 from bert_data.storage.changing import (
     make_folder,
     open_folder,
+    open_scratch,
     open_whole,
     remove,
     remove_abandoned,
@@ -38,11 +40,12 @@ from bert_data.storage.reading import (
     is_folder,
     list_folder,
     map_file,
+    modified_ns,
     open_input,
     read_bytes,
     read_status,
 )
-from bert_data.storage.refusals import refuse_doubles, refuse_existing, refuse_inputs
+from bert_data.storage.refusals import real_path, refuse_doubles, refuse_existing, refuse_inputs
 from bert_data.storage.run_lock import RunLock, remove_left_overs
 
 __all__ = [
@@ -62,19 +65,25 @@ __all__ = [
     "is_folder",
     "is_remote",
     "list_folder",
+    "load_array",
+    "load_values",
     "make_folder",
     "map_file",
+    "modified_ns",
     "naming",
     "open_folder",
     "open_input",
+    "open_scratch",
     "open_whole",
     "read_bytes",
     "read_status",
+    "real_path",
     "refuse_doubles",
     "refuse_existing",
     "refuse_inputs",
     "remove",
     "remove_abandoned",
     "remove_left_overs",
+    "save_array",
     "write_bytes",
 ]

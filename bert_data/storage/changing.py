@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, cast
 
 from bert_data.storage.hidden import is_of_this_host, new_token, token_of, writing_path
 from bert_data.storage.paths import is_remote, naming, resolve
@@ -46,6 +46,15 @@ def open_whole(path: str) -> Iterator[IO[bytes]]:
     except BaseException:
         remove(partial)
         raise
+
+
+def open_scratch(path: str, mode: str = "wb") -> IO[bytes]:
+    """Opens a file in the run's own work folder, which may be seen half-written.
+
+    Raises:
+      OSError: it cannot be opened.
+    """
+    return cast(IO[bytes], open(path, mode))
 
 
 def write_bytes(path: str, data: bytes) -> None:

@@ -28,8 +28,6 @@ def expand_inputs(patterns: str) -> list[str]:
     for pattern in patterns.split(","):
         if not pattern:
             raise ValueError(f"an empty file name in the list of inputs {patterns!r}")
-        if "://" in pattern:
-            raise ValueError(f"input {pattern!r} is remote; copy the files to a local folder first")
         matches = [pattern] if exists(pattern) else glob(pattern)
         if not matches:
             raise ValueError(f"no file matches {pattern!r}")
@@ -66,10 +64,6 @@ def expand_outputs(specification: str) -> OutputNames:
     for entry in specification.split(","):
         if not entry:
             raise ValueError(f"an empty file name in the list of outputs {specification!r}")
-        if "://" in entry:
-            raise ValueError(
-                f"output {entry!r} is remote; write to a local folder and copy the files from there"
-            )
         sharded = _SHARDED.fullmatch(entry)
         path = sharded["path"] if sharded else entry
         if os.path.basename(path) in ("", ".", ".."):

@@ -5,16 +5,20 @@ map_file("store.bin").data  uint8[bytes], read-only, from disk as it is looked a
 """
 
 import dataclasses
+import errno
+import io
 import mmap
 import os
 import stat
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from bert_data.storage.paths import is_remote, naming, resolve
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+_REMOTE_BUFFER_BYTES = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -95,12 +99,23 @@ def file_size(path: str) -> int:
     Raises:
       FileNotFoundError: there is none.
     """
-    if not is_remote(path):
-        return os.path.getsize(path)
-    status = _remote_status(path)
+    return _status(path).num_bytes
+
+
+def _status(path: str) -> Status:
+    status = read_status(path)
     if status is None:
-        raise FileNotFoundError(2, "No such file or directory", path)
-    return status.num_bytes
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return status
+
+
+def modified_ns(path: str) -> int:
+    """When a file was last changed, ns since 1970.
+
+    Raises:
+      FileNotFoundError: there is none.
+    """
+    return _status(path).modified_ns
 
 
 def folder_size(path: str) -> int:
@@ -132,7 +147,7 @@ def open_input(path: str, *, buffering: int = -1) -> IO[bytes]:
 
     Args:
       path: local, or a URI.
-      buffering: of a local file, as `open` takes it; a remote one has no buffer.
+      buffering: as `open` takes it; without a buffer a remote file gets a request for each read.
 
     Raises:
       OSError: it cannot be read.
@@ -141,7 +156,8 @@ def open_input(path: str, *, buffering: int = -1) -> IO[bytes]:
         return cast(IO[bytes], open(path, "rb", buffering=buffering))
     with naming(path):
         system, key = resolve(path)
-        return cast(IO[bytes], system.open_input_file(key))
+        file = cast(Any, system.open_input_file(key))
+        return file if buffering == 0 else io.BufferedReader(file, _REMOTE_BUFFER_BYTES)
 
 
 def read_bytes(path: str) -> bytes:

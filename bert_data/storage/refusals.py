@@ -44,7 +44,7 @@ def refuse_inputs(outputs: Iterable[str], inputs: Iterable[str]) -> None:
     read: set[object] = set()
     for path in inputs:
         read |= set(_keys(path))
-        read |= set(map(str, PurePath(_place(path)).parents))  # a folder that is replaced
+        read |= set(map(str, PurePath(real_path(path)).parents))  # a folder that is replaced
     for path in outputs:
         if not read.isdisjoint(_keys(path)):
             raise ValueError(f"output {path!r} is an input too")
@@ -58,7 +58,7 @@ def refuse_doubles(paths: Sequence[str]) -> None:
     """
     seen: dict[str, str] = {}
     for path in paths:
-        place = _place(path)
+        place = real_path(path)
         if place in seen:
             raise ValueError(f"two outputs have the same name: {seen[place]!r} and {path!r}")
         seen[place] = path
@@ -66,7 +66,7 @@ def refuse_doubles(paths: Sequence[str]) -> None:
 
 def _keys(path: str) -> Iterator[object]:
     """What two paths of one file have in common: the place that links lead to, or the inode."""
-    place = _place(path)
+    place = real_path(path)
     yield place
     if not is_remote(place):
         try:
@@ -76,7 +76,7 @@ def _keys(path: str) -> Iterator[object]:
         yield status.st_dev, status.st_ino
 
 
-def _place(path: str) -> str:
+def real_path(path: str) -> str:
     """The path without links; the URI of a remote file, but the path of one that is local."""
     if is_remote(path):
         system, key = resolve(path)

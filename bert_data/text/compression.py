@@ -6,7 +6,6 @@ could be decompressed.
 
 import contextlib
 import gzip
-import os
 import zlib
 from collections.abc import Iterator
 from typing import IO, cast
@@ -14,7 +13,7 @@ from typing import IO, cast
 import zstandard
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import naming
+from bert_data.storage import file_size, naming, open_input
 
 _COMPRESSED = (".gz", ".zst")
 DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError)
@@ -34,9 +33,10 @@ def open_bytes(path: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     Raises:
       CorruptDataError: the compressed file is damaged or ends too early.
     """
-    with naming(path), open(path, "rb", buffering=0) as file:
+    buffering = -1 if path.endswith(_COMPRESSED) else 0
+    with naming(path), open_input(path, buffering=buffering) as file:
         try:
-            if path.endswith(_COMPRESSED) and os.fstat(file.fileno()).st_size == 0:
+            if path.endswith(_COMPRESSED) and file_size(path) == 0:
                 raise EOFError("it is empty, without even a header")
             if path.endswith(".gz"):
                 yield cast(IO[bytes], _GzipFile(file)), file

@@ -6,12 +6,11 @@ How a file is cut depends on the file and on `block_bytes` alone, never on who w
 """
 
 import dataclasses
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from bert_data.storage import naming
+from bert_data.storage import file_size, naming, open_input
 from bert_data.text.compression import open_bytes
 from bert_data.text.spans import Span, as_spans
 
@@ -155,13 +154,13 @@ def find_line_start(path: str, position: int) -> int | None:
     """The first line of a file that begins at or behind a position; None if there is none."""
     if position < 1:
         return 0
-    with naming(path), open(path, "rb") as file:
+    with naming(path), open_input(path) as file:
         file.seek(position - 1)
         while data := file.read(_SEARCH_BYTES):
             end = data.find(b"\n")
             if end >= 0:
                 start = file.tell() - len(data) + end + 1
-                return start if start < os.path.getsize(path) else None
+                return start if start < file_size(path) else None
     return None
 
 

@@ -7,12 +7,11 @@ Row groups are read one after the other, some rows at a time, and of all columns
 """
 
 import contextlib
-import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import naming
+from bert_data.storage import file_size, naming, open_input
 from bert_data.text.documents import (
     STRICT,
     Document,
@@ -59,7 +58,7 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
     import pyarrow
     from pyarrow import parquet
 
-    with naming(path), open(path, "rb") as stream:
+    with naming(path), open_input(path, buffering=0) as stream:
         try:
             with parquet.ParquetFile(stream) as file:
                 yield file
@@ -78,7 +77,7 @@ def find_row_group(path: str, position: int) -> int | None:
     """
     with open_parquet(path) as file:
         sizes = [file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups)]
-    num_bytes = os.path.getsize(path)
+    num_bytes = file_size(path)
     for group in range(1, len(sizes)):
         if sum(sizes[:group]) * num_bytes >= position * sum(sizes):
             return group

@@ -11,11 +11,11 @@ the file before; Parquet files are cut between row groups.
 import bisect
 import dataclasses
 import itertools
-import os
 import re
 from collections.abc import Sequence
 
 from bert_data.errors import CorruptDataError
+from bert_data.storage import file_size
 from bert_data.text.formats import COMPRESSIONS, TextFormat
 from bert_data.text.lines import find_line_start, read_bounded_lines
 from bert_data.text.spans import Span
@@ -59,7 +59,7 @@ def plan_shards(
     Raises:
       OSError, CorruptDataError: a file cannot be read.
     """
-    num_shards = max(1, sum(map(os.path.getsize, paths)) // target_bytes)
+    num_shards = max(1, sum(map(file_size, paths)) // target_bytes)
     shards = [part for part in _cut(paths, text_format, num_shards) if part]
     counted: Span | None = None
     for shard in shards:
@@ -87,7 +87,7 @@ def _has_lines(text_format: TextFormat) -> bool:
 
 
 def _cut(paths: Sequence[str], text_format: TextFormat, num_partitions: int) -> list[list[Span]]:
-    ends = list(itertools.accumulate(map(os.path.getsize, paths)))
+    ends = list(itertools.accumulate(map(file_size, paths)))
     cuts: list[Cut] = [(0, 0)]
     for number in range(1, num_partitions):
         target = ends[-1] * number // num_partitions

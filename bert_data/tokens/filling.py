@@ -9,13 +9,13 @@ tokenizer takes them without a Python object a line.
 
 import dataclasses
 import functools
-import os
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from absl import logging
 
 from bert_data.progress import progress
+from bert_data.storage import file_size
 from bert_data.text.documents import (
     SENTENCE,
     DocumentBlock,
@@ -164,7 +164,7 @@ def _num_bytes(spans: Sequence[Span], text_format: TextFormat) -> int:
     """Bytes of the files as they are on disk; 0 where that is not known of a part."""
     num_bytes = 0
     for span in spans:
-        size = os.path.getsize(span.path)
+        size = file_size(span.path)
         is_part = span.start or span.end is not None
         if is_part and (not text_format.is_compressed or span.path.endswith(COMPRESSIONS)):
             return 0

@@ -16,7 +16,7 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.progress import progress
-from bert_data.storage import OutputSet
+from bert_data.storage import OutputSet, exists, real_path
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_format import MEGATRON, StoreShape
 from bert_data.tokens.store_notes import (
@@ -54,11 +54,11 @@ def merge_stores(
     """
     if len(prefixes) < 2:
         raise ValueError(f"{len(prefixes)} token store is given; two or more can be merged")
-    places = [os.path.realpath(prefix) for prefix in prefixes]
+    places = [real_path(prefix) for prefix in prefixes]
     for number, place in enumerate(places):
         if place in places[:number]:
             raise ValueError(f"{prefixes[number]} is twice among the stores to merge")
-    if os.path.realpath(output_prefix) in places:
+    if real_path(output_prefix) in places:
         raise ValueError(f"output_prefix {output_prefix!r} is one of the stores to merge")
     stores = [open_store(prefix) for prefix in prefixes]
     notes = [read_notes(prefix) for prefix in prefixes]
@@ -101,7 +101,7 @@ def merge_stores(
 
 
 def _existing(path: str) -> list[str]:
-    return [path] if os.path.lexists(path) else []
+    return [path] if exists(path) else []
 
 
 def _check_kinds(

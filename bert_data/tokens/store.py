@@ -10,12 +10,12 @@ little, and any sequence is one look-up away.
 
 import dataclasses
 import mmap
-import os
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
+from bert_data.storage import MappedFile, map_file
 from bert_data.tokens.store_format import DTYPES, HEADER, MAGIC, VERSION, StoreShape, token_dtype
 from bert_data.tokens.store_writer import StoreWriter, sequence_offsets
 
@@ -41,7 +41,7 @@ class TokenStore:
     offsets: NDArray[np.int64]
     documents: NDArray[np.int64]
     modes: NDArray[np.int8] | None = None
-    _maps: tuple[mmap.mmap, ...] = ()
+    _maps: tuple[MappedFile, ...] = ()
 
     @property
     def num_documents(self) -> int:
@@ -54,10 +54,10 @@ class TokenStore:
         They are read again when needed, from then on one by one: what follows is taken to be
         access here and there.
         """
-        if sum(map(len, self._maps)) > max_bytes:
-            for file in self._maps:
-                file.madvise(mmap.MADV_RANDOM)
-                file.madvise(mmap.MADV_DONTNEED)
+        if sum(each.data.size for each in self._maps) > max_bytes:
+            for each in self._maps:
+                each.advise(mmap.MADV_RANDOM)
+                each.advise(mmap.MADV_DONTNEED)
 
 
 def open_store(prefix: str) -> TokenStore:
@@ -68,7 +68,8 @@ def open_store(prefix: str) -> TokenStore:
       CorruptDataError: one of them is not what its header or the other file says.
     """
     path = prefix + ".idx"
-    data, index_map = _map_file(path)
+    index = map_file(path)
+    data = index.data
     if data.size < HEADER.size or data[: len(MAGIC)].tobytes() != MAGIC:
         raise CorruptDataError(path, 0, "not the index of a token store (no MMIDIDX at its start)")
     _, version, code, num_sequences, num_bounds = HEADER.unpack(data[: HEADER.size].tobytes())
@@ -86,17 +87,17 @@ def open_store(prefix: str) -> TokenStore:
     lengths, offsets, documents, modes = np.split(
         data[HEADER.size :], [4 * num_sequences, 12 * num_sequences, expected - HEADER.size]
     )
-    binary, binary_map = _map_file(prefix + ".bin")
+    binary = map_file(prefix + ".bin")
     dtype = np.dtype(DTYPES[code])
     store = TokenStore(
-        ids=binary[: binary.size // dtype.itemsize * dtype.itemsize].view(dtype),
+        ids=binary.data[: binary.data.size // dtype.itemsize * dtype.itemsize].view(dtype),
         lengths=lengths.view("<i4"),
         offsets=offsets.view("<i8"),
         documents=documents.view("<i8"),
         modes=modes.view(np.int8) if modes.size else None,
-        _maps=tuple(each for each in (index_map, binary_map) if each is not None),
+        _maps=(index, binary),
     )
-    _check_bounds(store, prefix, binary.size)
+    _check_bounds(store, prefix, binary.data.size)
     return store
 
 
@@ -129,11 +130,3 @@ def _check_sequences(store: TokenStore, path: str) -> int:
             reason = "the sequences do not lie end to end as their lengths say"
             raise CorruptDataError(path, HEADER.size + 4 * start, reason)
     return end
-
-
-def _map_file(path: str) -> tuple[NDArray[np.uint8], mmap.mmap | None]:
-    with open(path, "rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            return np.empty(0, np.uint8), None
-        handle = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return np.frombuffer(handle, np.uint8), handle

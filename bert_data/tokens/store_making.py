@@ -18,7 +18,17 @@ import numpy as np
 from absl import logging
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import OutputSet, expand_inputs, expand_outputs, remove_left_overs
+from bert_data.storage import (
+    OutputSet,
+    exists,
+    expand_inputs,
+    expand_outputs,
+    file_size,
+    is_file,
+    modified_ns,
+    open_input,
+    remove_left_overs,
+)
 from bert_data.text.documents import DOCUMENT, TextConfig
 from bert_data.text.formats import find_plain_format
 from bert_data.text.partitions import plan_partitions
@@ -189,7 +199,7 @@ class _Partition:
         return [
             {
                 "name": os.path.basename(span.path),
-                "num_bytes": os.path.getsize(span.path),
+                "num_bytes": file_size(span.path),
                 "edges_crc32": _edges_crc32(span.path),
                 "start": span.start,
                 "end": span.end,
@@ -256,7 +266,7 @@ class _MakeStore:
           FileExistsError: there is something else under its names.
         """
         remove_left_overs(partition.prefix)
-        if self.overwrite or not any(map(os.path.lexists, partition.paths)):
+        if self.overwrite or not any(map(exists, partition.paths)):
             return None
         try:
             notes = read_notes(partition.prefix)
@@ -298,16 +308,16 @@ class _MakeStore:
                 return f"was made with {name} {before['settings'].get(name)!r}, not {value!r}"
         if before["inputs"] != now["inputs"]:
             return "was made from other text"
-        made_at = os.path.getmtime(notes_path(partition.prefix))
-        changed = [s.path for s in partition.spans if os.path.getmtime(s.path) > made_at]
+        made_at = modified_ns(notes_path(partition.prefix))
+        changed = [s.path for s in partition.spans if modified_ns(s.path) > made_at]
         return f"was made before {changed[0]} was changed" if changed else ""
 
 
 def _edges_crc32(path: str) -> int | None:
     """CRC-32 of the first and last bytes of a file, which tells most others; None of a pipe."""
-    if not os.path.isfile(path):
+    if not is_file(path):
         return None
-    with open(path, "rb") as file:
+    with open_input(path) as file:
         first = file.read(_EDGE_BYTES)
-        file.seek(max(0, os.path.getsize(path) - _EDGE_BYTES))
+        file.seek(max(0, file_size(path) - _EDGE_BYTES))
         return zlib.crc32(file.read(_EDGE_BYTES), zlib.crc32(first))

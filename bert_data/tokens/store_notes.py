@@ -15,6 +15,7 @@ from typing import Any
 
 import bert_data
 from bert_data.errors import CorruptDataError
+from bert_data.storage import file_size, read_bytes
 from bert_data.tokens.store_writer import FileSummary
 
 FORMAT = "bert_data token store"
@@ -85,8 +86,7 @@ def read_notes(prefix: str) -> StoreNotes | None:
     """
     path = notes_path(prefix)
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        content = read_bytes(path)
     except FileNotFoundError:
         return None
     try:
@@ -114,7 +114,7 @@ def check_files(prefix: str, notes: StoreNotes) -> None:
     """
     for ending, expected in zip(ENDINGS, notes.files, strict=True):
         path = f"{prefix}.{ending}"
-        size = os.path.getsize(path)
+        size = file_size(path)
         if size != expected.num_bytes:
             reason = f"has {size} bytes; {os.path.basename(notes_path(prefix))} beside it says"
             raise CorruptDataError(path, size, f"{reason} {expected.num_bytes}")

@@ -8,7 +8,6 @@ The sequence that may go on is known by its length alone: its ids are in the fil
 """
 
 import dataclasses
-import os
 import struct
 import zlib
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.storage import naming
+from bert_data.storage import naming, open_scratch, remove
 from bert_data.tokens.store_format import (
     CODES,
     CURATOR,
@@ -63,8 +62,8 @@ class StoreWriter:
 
     def __enter__(self) -> Self:
         self._ids = _SummedFile(self._prefix + ".bin")
-        self._lengths = open(self._prefix + ".lengths", "w+b")
-        self._documents = open(self._prefix + ".documents", "w+b")
+        self._lengths = open_scratch(self._prefix + ".lengths", "w+b")
+        self._documents = open_scratch(self._prefix + ".documents", "w+b")
         self._documents.write(struct.pack("<q", 0))
         return self
 
@@ -155,8 +154,8 @@ class StoreWriter:
                 if self._document_start < self.num_sentences:
                     self._end_documents(np.array([self.num_sentences]))
                 self._write_index()
-        os.remove(self._prefix + ".lengths")
-        os.remove(self._prefix + ".documents")
+        remove(self._prefix + ".lengths")
+        remove(self._prefix + ".documents")
 
     def _write_index(self) -> None:
         index = _SummedFile(self._prefix + ".idx")
@@ -195,7 +194,7 @@ class _SummedFile:
     """A file that is written from its start to its end."""
 
     def __init__(self, path: str) -> None:
-        self.file = open(path, "wb")  # noqa: SIM115 - the writer closes it
+        self.file = open_scratch(path)
         self._num_bytes = self._crc32 = 0
 
     def write(self, data: bytes | memoryview) -> None:

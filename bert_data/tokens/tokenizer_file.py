@@ -15,6 +15,7 @@ from typing import Any
 
 from absl import logging
 
+from bert_data.storage import read_bytes
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_json import (
@@ -50,8 +51,7 @@ def load_tokenizer(
     if tokenizer_file is None:
         assert vocab_file is not None
         return FastTokenizer(load_vocabulary(vocab_file), do_lower_case)
-    with open(tokenizer_file, "rb") as file:
-        content = file.read()
+    content = read_bytes(tokenizer_file)
     definition = parse_definition(tokenizer_file, content)
     kind = definition["model"].get("type") or "a model without a name"
     reason = difference_from_bert(definition)
@@ -96,8 +96,7 @@ def read_vocabulary(path: str) -> Vocabulary:
       OSError: the file cannot be read.
       ValueError: it cannot serve for instances.
     """
-    with open(path, "rb") as file:
-        is_definition = find_definition(path, file.read()) is not None
+    is_definition = find_definition(path, read_bytes(path)) is not None
     return vocabulary_of(load_tokenizer(None, path)) if is_definition else load_vocabulary(path)
 
 

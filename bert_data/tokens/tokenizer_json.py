@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from bert_data.storage import read_bytes
 from bert_data.tokens.vocabulary import REQUIRED, SPECIAL
 from bert_data.tokens.vocabulary_file import CONTINUATION
 
@@ -85,8 +86,7 @@ def vocabulary_sha256(path: str) -> str:
     Raises:
       OSError: the file cannot be read.
     """
-    with open(path, "rb") as file:
-        content = file.read()
+    content = read_bytes(path)
     definition = find_definition(path, content)
     if definition is not None and not difference_from_bert(definition):
         return digest_of_lines(tokens_by_id(definition))

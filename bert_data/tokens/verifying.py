@@ -5,13 +5,13 @@ PREFIX.store.json      --CRC-32 of both files, counts-->              as they we
 """
 
 import dataclasses
-import os
 import zlib
 
 import numpy as np
 
 from bert_data.errors import CorruptDataError
 from bert_data.progress import progress
+from bert_data.storage import file_size, open_input
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_notes import ENDINGS, StoreNotes, check_files, read_notes
 
@@ -52,10 +52,10 @@ def verify_store(prefix: str) -> VerifiedStore:
     if notes is not None:
         check_files(prefix, notes)
     paths = [f"{prefix}.{ending}" for ending in ENDINGS]
-    with progress("verify", total=sum(map(os.path.getsize, paths)), unit="B") as advance:
+    with progress("verify", total=sum(map(file_size, paths)), unit="B") as advance:
         for number, path in enumerate(paths):
             crc32 = 0
-            with open(path, "rb") as file:
+            with open_input(path) as file:
                 while data := file.read(_READ_BYTES):
                     crc32 = zlib.crc32(data, crc32)
                     advance(len(data))

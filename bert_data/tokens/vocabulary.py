@@ -17,7 +17,8 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.tokens.vocabulary_file import CONTINUATION, read_file, stripped_lines
+from bert_data.storage import read_bytes
+from bert_data.tokens.vocabulary_file import CONTINUATION, stripped_lines
 
 PADDING = "[PAD]"
 
@@ -83,7 +84,7 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
       ValueError: it is empty, not UTF-8 text, or without one of [UNK], [CLS], [SEP], [MASK].
     """
     path = os.fspath(path)
-    content = read_file(path)
+    content = read_bytes(path)
     tokens = _split_checked(path, content)
     ids = {token: number for number, token in enumerate(tokens)}
     missing = [token for token in REQUIRED if token not in ids]

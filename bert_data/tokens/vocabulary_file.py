@@ -8,6 +8,8 @@ occurs twice has the id of its last line, and the place of its first in the orde
 
 import os
 
+from bert_data.storage import read_bytes
+
 CONTINUATION = "##"
 """What a piece that continues a word begins with."""
 
@@ -16,7 +18,7 @@ def load_vocab(vocab_file: str | os.PathLike[str]) -> dict[str, int]:
     """Reads a vocabulary: one token a line, whose id is the number of the line, from 0.
 
     Args:
-      vocab_file: a local path, or one with a scheme (gs://...) that TensorFlow opens.
+      vocab_file: a local path, or a URI.
 
     Returns:
       Token -> id, in the order of the file.
@@ -25,19 +27,8 @@ def load_vocab(vocab_file: str | os.PathLike[str]) -> dict[str, int]:
       OSError: the file cannot be read.
       UnicodeDecodeError: it is not UTF-8.
     """
-    content = read_file(os.fspath(vocab_file))
+    content = read_bytes(os.fspath(vocab_file))
     return {token: number for number, token in enumerate(stripped_lines(content))}
-
-
-def read_file(path: str) -> bytes:
-    """Returns a file's bytes; TensorFlow opens a path with a scheme (gs://...)."""
-    if "://" in path:
-        import tensorflow as tf  # only remote files need it
-
-        with tf.io.gfile.GFile(path, "rb") as remote:
-            return remote.read()
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def stripped_lines(content: bytes) -> list[str]:

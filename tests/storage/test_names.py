@@ -41,12 +41,20 @@ class TestInputs:
         with pytest.raises(ValueError, match="empty file name in the list of inputs"):
             expand_inputs(patterns.replace("a", __file__))
 
-    @pytest.mark.parametrize("pattern", ["gs://bucket/*.txt", "a.txt,s3://bucket/b.txt"])
-    def test_a_remote_file(self, tmp_path, monkeypatch, pattern):
-        (tmp_path / "a.txt").touch()
-        monkeypatch.chdir(tmp_path)
-        with pytest.raises(ValueError, match=r"^input '.+' is remote; copy the files"):
-            expand_inputs(pattern)
+    def test_uris(self, tmp_path):
+        for name in ("b.txt", "a[1].txt", "c.txt"):
+            (tmp_path / name).touch()
+        place = f"file://{tmp_path}"
+        assert expand_inputs(f"{place}/[bc].txt,{place}/a[1].txt") == [
+            f"{place}/{name}" for name in ("b.txt", "c.txt", "a[1].txt")
+        ]
+        with pytest.raises(ValueError, match=f"no file matches '{place}/d"):
+            expand_inputs(f"{place}/d*")
+        with pytest.raises(IsADirectoryError) as caught:
+            expand_inputs(place)
+        assert caught.value.filename == place
+        with pytest.raises(ValueError, match="is no path that can be read or written"):
+            expand_inputs("ftp://bucket/a")
 
     def test_a_folder(self, tmp_path):
         (tmp_path / "sub").mkdir()
@@ -96,6 +104,11 @@ class TestOutputNames:
         with pytest.raises(ValueError, match="names a folder, not a file in it"):
             expand_outputs(name)
 
-    def test_a_remote_folder(self):
-        with pytest.raises(ValueError, match="is remote; write to a local folder"):
-            expand_outputs("gs://bucket/a@3")
+    def test_a_uri(self, tmp_path):
+        names = expand_outputs(f"file://{tmp_path}/a@2,file://{tmp_path}/b")
+        assert names.name == f"file://{tmp_path}/a"
+        assert [name.removeprefix(f"file://{tmp_path}/") for name in names.paths] == [
+            "a-00000-of-00002", "a-00001-of-00002", "b",
+        ]  # fmt: skip
+        with pytest.raises(ValueError, match="two outputs have the same name"):
+            expand_outputs(f"file://{tmp_path}/a,{tmp_path}/a")

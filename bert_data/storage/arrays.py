@@ -1,0 +1,56 @@
+"""Arrays in files, as NumPy's .npy or bare, that are mapped when they are read.
+
+save_array("counts.npy", int64[3])   load_array("counts.npy")              int64[3], read-only
+uint32 words in a spool              load_values("spool", dtype uint32)    uint32[words]
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from bert_data.errors import CorruptDataError
+from bert_data.storage.reading import file_size, map_file
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+
+def save_array(path: str, array: "NDArray[Any]") -> None:
+    """Writes an array, for the run's own use: the file is not synced, and may be seen half-written.
+
+    Raises:
+      OSError: it cannot be written.
+    """
+    import numpy as np
+
+    np.save(path, array, allow_pickle=False)
+
+
+def load_array(path: str) -> "NDArray[Any]":
+    """Maps the array of a local .npy file, read-only.
+
+    Raises:
+      OSError: the file cannot be read.
+      CorruptDataError: it is not an array that is as long as the file.
+    """
+    import numpy as np
+
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        reason = f"not a whole array ({' '.join(str(error).split())})"
+        raise CorruptDataError(path, 0, reason) from error
+    if not isinstance(array, np.memmap) or array.offset + array.nbytes != file_size(path):
+        raise CorruptDataError(path, 0, "longer than its array")
+    return np.asarray(array)
+
+
+def load_values(path: str, dtype: "DTypeLike") -> "NDArray[Any]":
+    """Maps a local file of bare values, read-only.
+
+    Args:
+      path: of the file, whose size is a multiple of a value's.
+      dtype: of the values.
+
+    Raises:
+      OSError: the file cannot be read.
+    """
+    return map_file(path).data.view(dtype)
