@@ -53,7 +53,7 @@ class Step(abc.ABC):
         """Prepare, once and before all else, what judging needs: lists, a language model.
 
         Args:
-          folder: a folder for this step alone; it exists. What a killed run left there is redone.
+          folder: an empty folder for this step alone.
         """
 
     def check_data_sets(self, names: Sequence[str]) -> None:  # noqa: B027 (most steps name none)
@@ -91,9 +91,8 @@ class DocumentStep(Step):
 class CorpusStep(Step):
     """A step that must see all documents before it judges one.
 
-        observe(folder, shard 0's documents, path 0) ┐
-        observe(folder, shard 1's documents, path 1) ├─▶ decide(folder, [path 0, path 1])
-                                                     ┘        │ leaves files beside the paths
+        observe(prepared, shard 0's documents, path 0) ┬─▶ decide(folder, [path 0, path 1])
+        observe(prepared, shard 1's documents, path 1) ┘        │ leaves its decisions in the folder
         judge_shard(folder, path 0, shard 0's documents) ─▶ Verdicts, one per document, in order
 
     `observe` and `judge_shard` run in workers, one shard at a time, and see the same documents in
@@ -115,7 +114,7 @@ class CorpusStep(Step):
         """Decide over all documents, and leave the decisions in `folder`.
 
         Args:
-          folder: filled by `prepare`.
+          folder: an empty folder for the decisions alone.
           paths: what `observe` wrote for each shard, in the order of the shards.
           sources: the name of each shard's data set; the shards of a data set are consecutive.
         """

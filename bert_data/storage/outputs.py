@@ -155,6 +155,14 @@ class OutputSet:
         with naming(path):
             shutil.move(made, self.partial(path))
 
+    def link_in(self, path: str, made: str) -> None:
+        """Takes a file as a file of the set and leaves it where it is, as a link or a copy."""
+        with naming(path):
+            try:
+                os.link(made, self.partial(path))
+            except OSError:  # on another disk, or one that knows no second names
+                shutil.copyfile(made, self.partial(path))
+
     def commit(self, paths: Sequence[str], vouchers: Sequence[str] = ()) -> None:
         """Gives files and folders of the set their final names.
 

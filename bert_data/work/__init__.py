@@ -12,14 +12,18 @@ that an earlier run has done is found again. Processes are imported only when th
 """
 
 from bert_data.work.executor import Executor, count_workers, open_executor, open_threads
+from bert_data.work.folder_tasks import FolderTask, open_work_folder, read_report
 from bert_data.work.tasks import Task, fingerprint, run_tasks
 
 __all__ = [
     "Executor",
+    "FolderTask",
     "Task",
     "count_workers",
     "fingerprint",
     "open_executor",
     "open_threads",
+    "open_work_folder",
+    "read_report",
     "run_tasks",
 ]

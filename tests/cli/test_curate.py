@@ -177,13 +177,18 @@ def test_mistakes_are_one_sentence(folder, flags, told):
     assert told in folder.error(*flags)
 
 
-@pytest.mark.parametrize("num_workers", [1, 2])
-def test_ctrl_c_keeps_what_is_done(folder, num_workers):
+@pytest.mark.parametrize(("num_workers", "change"), [(1, 70), (2, 42)])
+def test_ctrl_c_keeps_what_is_done(folder, num_workers, change):
     (folder.path / "program.py").write_text(PROGRAM)
     flags = ["--input_file=web.jsonl", "--output_file=out/o.jsonl", "--steps=exact_duplicates"]
     flags += ["--shard_mb=0.001", f"--num_workers={num_workers}"]
     command = ["program.py", *flags]
-    dying = [str(folder.checkout / "tests/dying_program.py"), "SIGINT", "42", str(folder.path)]
+    dying = [
+        str(folder.checkout / "tests/dying_program.py"),
+        "SIGINT",
+        str(change),
+        str(folder.path),
+    ]
     stopped = folder.python(*dying, *command)
     assert stopped.returncode == 128 + signal.SIGINT, stopped.stderr
     assert stopped.stderr.endswith("program: error: stopped by SIGINT\n")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 NUM_TASKS = 5
 ENDINGS = ("worker SIGKILL", "parent SIGKILL", "group SIGKILL", "group SIGINT", "parent SIGTERM")
 
@@ -31,6 +33,17 @@ CASES = {
         function="bert_data.tokens.store_making.fill_store",
         flags=("--output_prefix=out/s", f"--partitions={NUM_TASKS}"),
         done="out/*.store.json",
+    ),
+    "curate": Case(
+        command="curate",
+        function="bert_data.curation.running.passes.split_document",
+        flags=(
+            "--output_file=out/c.jsonl@2",
+            "--shard_mb=0.004",
+            "--split_sentences",
+            "--steps=exact_duplicates",
+        ),
+        done="out/.c.jsonl.curation/*/pass-1/[0-9]*/report.json",
     ),
 }
 

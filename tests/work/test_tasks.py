@@ -30,7 +30,7 @@ class Square:
         return Path(self.folder) / str(item)
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.process)])
 def executor(request):
     with open_executor(request.param) as workers:
         yield workers

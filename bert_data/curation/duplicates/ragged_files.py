@@ -1,10 +1,10 @@
-"""Arrays of different lengths, one behind the other in a file, of which any can be had.
+"""Arrays of different lengths, one after the other in a file; any of them can be read.
 
-    with RaggedWriter(path, np.uint64) as writer:      path/values.npy    3 1 4 | 1 5 |  | 9
+    with RaggedWriter(path, np.uint64) as writer:      path/values        3 1 4 | 1 5 |  | 9
         writer.append(np.array([3, 1, 4], np.uint64))  path/offsets.npy   0 3 5 5 6
-    open_ragged(path).row(1)      ->  [1 5]
+    open_ragged(path, np.uint64).row(1)  ->  [1 5]
 
-What is written is not held in memory but for eight bytes a row, and what is read is mapped.
+The writer holds eight bytes a row in memory; the reader maps the file.
 """
 
 import dataclasses

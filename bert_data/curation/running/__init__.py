@@ -4,5 +4,6 @@
     data_sets ──shards──▶ passes ──spool──▶ passes ──▶ document_files        the way of documents
                             └─ step_log ──counts──▶ ledger                   what becomes of them
 
-All of it lies in a work folder (`work_folder`) until it is whole.
+What is prepared, passed over, decided and written is tasks (`bert_data.work`), whose folders lie in
+the run's work folder until all is whole.
 """

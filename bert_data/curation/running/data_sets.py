@@ -76,6 +76,14 @@ class Shard:
     num_bytes: int
     folder: str
 
+    @property
+    def task_name(self) -> str:
+        """The name of its folder in a pass."""
+        return f"{self.number:06d}"
+
+    def forget(self) -> None:
+        """The files stay."""
+
 
 def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Shard]:
     """Cuts data sets into shards of about a size.

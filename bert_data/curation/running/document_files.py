@@ -12,22 +12,26 @@ import bisect
 import contextlib
 import dataclasses
 import gzip
+import hashlib
 import itertools
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import zstandard
 from pyarrow import parquet, record_batch
 
 from bert_data.curation.document import Document
 from bert_data.curation.running.field_kinds import Kinds, arrow_column, arrow_schema
-from bert_data.curation.running.hashed_file import HashedFile
 from bert_data.curation.running.pipeline import COMPRESSIONS, JSONL, LINES
 from bert_data.curation.running.spool import dump_fields, read_spool
 from bert_data.storage import expand_outputs
+
+DOCUMENTS = "documents"
+"""What a file is called until it has its name."""
 
 _GROUP_CHARACTERS = 16 << 20
 _GROUP_DOCUMENTS = 1 << 16
@@ -52,14 +56,19 @@ class FilePlan:
     """A file to write.
 
     Attributes:
-      made: where it is written.
+      number: of the file, from 0.
       name: its final name; its ending tells whether it is compressed.
       parts: the documents.
     """
 
-    made: str
+    number: int
     name: str
     parts: tuple[SpoolPart, ...]
+
+    @property
+    def task_name(self) -> str:
+        """The name of the folder that it is written to."""
+        return f"{self.number:05d}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -95,15 +104,12 @@ def output_paths(specification: str) -> tuple[str, list[str]]:
     return names.name, paths
 
 
-def plan_files(
-    spools: Sequence[tuple[str, str, int]], paths: Sequence[str], folder: str
-) -> list[FilePlan]:
+def plan_files(spools: Sequence[tuple[str, str, int]], paths: Sequence[str]) -> list[FilePlan]:
     """Deals documents to files.
 
     Args:
       spools: (path, source, documents) of each shard.
       paths: of the files.
-      folder: where they are written first.
 
     Raises:
       ValueError: there are fewer documents than files.
@@ -126,28 +132,31 @@ def plan_files(
             if count:
                 start, end = max(first - before, 0), min(last - before, count)
                 parts.append(SpoolPart(path_of_spool, source, start, end))
-        plans.append(FilePlan(str(Path(folder) / str(number)), path, tuple(parts)))
+        plans.append(FilePlan(number, path, tuple(parts)))
     return plans
 
 
-def write_file(writing: Writing, plan: FilePlan) -> WrittenFile:
-    """Writes a file."""
+def write_file(writing: Writing, plan: FilePlan, folder: str) -> dict[str, Any]:
+    """Writes a file as `DOCUMENTS` into a folder; gives the fields of `WrittenFile`."""
     size = _Size()
-    with open(plan.made, "wb") as raw:
-        file = HashedFile(raw)
-        documents = size.counted(_read(plan))
+    path = os.path.join(folder, DOCUMENTS)
+    documents = size.counted(_read(plan))
+    with open(path, "wb") as file:
         if writing.output_format in (LINES, JSONL):
             encode = _lines if writing.output_format == LINES else _json_line
             _write_texts(file, plan.name, documents, encode)
         else:
             _write_parquet(file, documents, writing.kinds)
-    return WrittenFile(
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    written = WrittenFile(
         name=plan.name,
         num_documents=size.num_documents,
         num_text_bytes=size.num_bytes,
-        num_bytes=file.num_bytes,
-        sha256=file.digest.hexdigest(),
+        num_bytes=os.path.getsize(path),
+        sha256=digest,
     )
+    return dataclasses.asdict(written)
 
 
 class _Size:
@@ -168,7 +177,7 @@ def _read(plan: FilePlan) -> Iterator[Document]:
 
 
 def _write_texts(
-    file: HashedFile,
+    file: IO[bytes],
     name: str,
     documents: Iterator[Document],
     encode: Callable[[Document], bytes],
@@ -179,17 +188,16 @@ def _write_texts(
 
 
 @contextlib.contextmanager
-def _compressed(file: HashedFile, name: str) -> Iterator[IO[bytes]]:
-    raw = cast(IO[bytes], file)
+def _compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     if name.endswith(COMPRESSIONS[0]):
         # No time and no name: the same documents are the same bytes.
-        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as stream:
+        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as stream:
             yield cast(IO[bytes], stream)
     elif name.endswith(COMPRESSIONS[1]):
-        with zstandard.ZstdCompressor().stream_writer(raw, closefd=False) as stream:
+        with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as stream:
             yield cast(IO[bytes], stream)
     else:
-        yield raw
+        yield file
 
 
 def _lines(document: Document) -> bytes:
@@ -206,7 +214,7 @@ def _json_line(document: Document) -> bytes:
         return f"{dump_fields(row)}\n".encode()
 
 
-def _write_parquet(file: HashedFile, documents: Iterator[Document], kinds: Kinds) -> None:
+def _write_parquet(file: IO[bytes], documents: Iterator[Document], kinds: Kinds) -> None:
     schema = arrow_schema(kinds)
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for group in _groups(documents):

@@ -5,16 +5,15 @@
     0000/spool.arrow ─judge_shard─▶ judge ─▶ 0000/spool.arrow              pass 1
 
 What is left of a shard of files is cut into spooled shards of a bounded size (a compressed file may
-hold any amount of text), and these are the shards of the passes after it. A pass over a shard is
-pure but for the folder, which appears when all is in it; it depends on the shard and the pipeline
-alone, so it may be made anywhere and again.
+hold any amount of text), and these are the shards of the passes after it. What comes of a shard
+depends on the shard, the pipeline and what its steps have prepared and decided, on nothing else.
 """
 
 import dataclasses
 import functools
-import json
+import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,13 +23,20 @@ from bert_data.curation.running.field_kinds import Kinds, note_kinds
 from bert_data.curation.running.judging import Judge, Timed, judge_documents, judge_shard
 from bert_data.curation.running.ledger import ALL, LedgerWriter
 from bert_data.curation.running.pipeline import LabelledStep, PassSteps, Pipeline
-from bert_data.curation.running.spool import SpoolWriter, plain_value, read_spool
-from bert_data.curation.running.spooled_shards import DocumentsOfShard, SpooledShard, spooled_name
+from bert_data.curation.running.spool import (
+    OBSERVED,
+    SPOOL,
+    DocumentsOfShard,
+    SpooledShard,
+    SpoolWriter,
+    read_spool,
+)
 from bert_data.curation.running.step_log import CountTokens, ReadLog, StepLog
-from bert_data.curation.running.token_counts import token_counter
-from bert_data.curation.running.work_folder import LEDGER, OBSERVED, REPORT, SPOOL, WorkFolder
 from bert_data.curation.step import CorpusStep, DocumentStep
 from bert_data.text.sentences import check_language, split_sentences
+
+LEDGER = "ledger.arrow"
+"""The part of the ledger in a shard's folder."""
 
 # Of text in a spooled shard, for each byte that a shard of files should have: what is not
 # compressed makes one.
@@ -43,28 +49,31 @@ class Pass:
 
     Attributes:
       pipeline: what is done.
-      root: of the work folder.
       number: of the pass, from 0.
       steps: of it.
       is_last: whether what is left is to be written.
+      prepared: the folder that each step has prepared, by its number.
+      decided: the folder of the decisions of the CorpusStep that judges in it, or "".
     """
 
     pipeline: Pipeline
-    root: str
     number: int
     steps: PassSteps
     is_last: bool
+    prepared: Mapping[int, str]
+    decided: str = ""
 
 
-def run_pass(config: Pass, shard: Shard | SpooledShard) -> None:
-    """Does a pass over a shard; what comes of it is in the shard's folder, with a report."""
-    folder = WorkFolder(config.root)
+def run_pass(config: Pass, shard: Shard | SpooledShard, folder: str) -> dict[str, Any]:
+    """Does a pass over a shard.
+
+    Returns:
+      "counts" of the steps; "read", "observe_seconds" and "kinds"; "spooled": the documents and
+      bytes of each shard that is left.
+    """
     source = config.pipeline.data_sets[shard.data_set].name
-    with folder.making_shard(config.number, shard.number) as path:
-        with LedgerWriter(path / LEDGER, source) as ledger:
-            report = _Run(config, shard, path, ledger).report()
-        text = json.dumps(report, default=plain_value)
-        (path / REPORT).write_text(text, encoding="utf-8")
+    with LedgerWriter(Path(folder, LEDGER), source) as ledger:
+        return _Run(config, shard, Path(folder), ledger).report()
 
 
 class _Run:
@@ -74,7 +83,6 @@ class _Run:
         self, config: Pass, shard: Shard | SpooledShard, path: Path, ledger: LedgerWriter
     ) -> None:
         self._config, self._shard, self._path, self._ledger = config, shard, path, ledger
-        self._folder = WorkFolder(config.root)
         self._pipeline = config.pipeline
         self._data_set = config.pipeline.data_sets[shard.data_set]
         self._count_tokens = _token_counter(config.pipeline)
@@ -120,7 +128,7 @@ class _Run:
 
     def _source(self) -> Iterator[Document]:
         if isinstance(self._shard, SpooledShard):
-            return read_spool(Path(self._shard.path) / SPOOL, self._data_set.name)
+            return read_spool(self._shard.spool, self._data_set.name)
         log = ReadLog(
             self._ledger,
             count_words=self._pipeline.count_words,
@@ -141,25 +149,25 @@ class _Run:
         self._logs.append(log)
         return log
 
-    def _step_folder(self, number: int) -> Path:
-        return self._folder.prepared(number, self._pipeline.steps[number].label)
-
     def _shard_judge(self, step: Any) -> Any:
         shard = cast(SpooledShard, self._shard)
-        folder = self._step_folder(self._config.steps.judging[0])
         return functools.partial(
-            cast(CorpusStep, step).judge_shard, folder, shard.number, Path(shard.path) / OBSERVED
+            cast(CorpusStep, step).judge_shard,
+            Path(self._config.decided),
+            shard.number,
+            shard.observed,
         )
 
     def _open(self, steps: Sequence[LabelledStep]) -> Sequence[Judge]:
         """What judges, opened once a process and pass."""
-        key = (self._config.root, self._config.number)
+        numbers = self._config.steps.judging[-len(steps) :] if steps else ()
+        folders = [self._config.prepared[number] for number in numbers]
+        key = (self._config.number, *folders)
         if key not in _OPENED:
             _OPENED.clear()
-            numbers = self._config.steps.judging[-len(steps) :] if steps else ()
             _OPENED[key] = tuple(
-                cast(DocumentStep, labelled.step).open(self._step_folder(number))
-                for number, labelled in zip(numbers, steps, strict=True)
+                cast(DocumentStep, labelled.step).open(Path(folder))
+                for folder, labelled in zip(folders, steps, strict=True)
             )
         return _OPENED[key]
 
@@ -168,7 +176,7 @@ class _Run:
         spooled: list[tuple[int, int]] = []
         following = next(documents, None)
         while following is not None or not spooled:
-            path = self._path / spooled_name(len(spooled))
+            path = Path(spooled_folder(os.fspath(self._path), len(spooled)))
             path.mkdir()
             part = DocumentsOfShard(following, documents, self._max_spooled_bytes)
             with SpoolWriter(path / SPOOL) as spool:
@@ -200,13 +208,18 @@ class _Run:
         number = self._config.steps.observing
         if number is not None:
             step = cast(CorpusStep, self._pipeline.steps[number].step)
-            step.observe(self._step_folder(number), documents, path)
+            step.observe(Path(self._config.prepared[number]), documents, path)
         for _ in documents:
             pass
 
 
 # The judges of the pass that this process works on: models and lists that take time to open.
-_OPENED: dict[tuple[str, int], tuple[Judge, ...]] = {}
+_OPENED: dict[tuple[object, ...], tuple[Judge, ...]] = {}
+
+
+def spooled_folder(folder: str, number: int) -> str:
+    """The folder of a spooled shard in that of the shard that it is left of."""
+    return os.path.join(folder, f"{number:04d}")
 
 
 def _counted(found: Iterator[Document], log: ReadLog) -> Iterator[Document]:
@@ -236,3 +249,18 @@ def _token_counter(pipeline: Pipeline) -> CountTokens | None:
     if pipeline.vocab_file is None:
         return None
     return token_counter(pipeline.vocab_file, pipeline.do_lower_case)
+
+
+@functools.lru_cache(maxsize=1)
+def token_counter(vocab_file: str, do_lower_case: bool) -> CountTokens:
+    """What counts tokens; made once a process, for a vocabulary takes time to load."""
+    from bert_data.tokens.tokenizer import FastTokenizer
+    from bert_data.tokens.vocabulary import load_vocabulary
+
+    tokenizer = FastTokenizer(load_vocabulary(vocab_file), do_lower_case)
+
+    def count(text: str) -> int:
+        block = tokenizer.tokenize_block(text.encode(errors="replace"))
+        return int(block.ids.size)
+
+    return count

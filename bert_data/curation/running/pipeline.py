@@ -158,6 +158,11 @@ class PassSteps:
     judging: tuple[int, ...]
     observing: int | None = None
 
+    @property
+    def all(self) -> tuple[int, ...]:
+        """The numbers of all of them."""
+        return self.judging if self.observing is None else (*self.judging, self.observing)
+
 
 def plan_passes(steps: Sequence[LabelledStep]) -> tuple[PassSteps, ...]:
     """Groups steps into passes."""

@@ -8,28 +8,23 @@ Every shard of every pass is kept in a work folder until the end, so a run that 
 whatever, goes on with those that are missing.
 """
 
-import contextlib
 import dataclasses
 import json
 import os
-import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
-
-from absl import logging
 
 import bert_data
 from bert_data.curation.running.counts import StepCounts
 from bert_data.curation.running.data_sets import Shard, plan_all_shards
+from bert_data.curation.running.description import describe_work
 from bert_data.curation.running.document_files import WrittenFile, earlier_files, output_paths
 from bert_data.curation.running.ledger import join_ledgers
 from bert_data.curation.running.pipeline import Pipeline, describe_step
 from bert_data.curation.running.stages import NothingLeftError, Stages
-from bert_data.curation.running.work_folder import WorkFolder, describe_work, fingerprint
 from bert_data.storage import OutputSet, hidden_path
-from bert_data.work import open_executor
+from bert_data.work import fingerprint, open_executor, open_work_folder
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -109,17 +104,19 @@ def curate(
         overwrite=overwrite,
         obsolete=lambda: [path for path in earlier_files(summary) if path not in paths],
     ) as outputs:
-        digest = fingerprint(work)
-        parent = Path(work_dir or hidden_path(name, "curation"))
+        parent = work_dir or hidden_path(name, "curation")
+        is_own = work_dir is None
         with (
-            _kept_unless_done(parent, digest, own_parent=work_dir is None) as folder,
+            open_work_folder(
+                parent, fingerprint(work), is_own=is_own, useless_after=(NothingLeftError,)
+            ) as folder,
             open_executor(num_workers) as executor,
         ):
             run = Stages(pipeline, shards, folder, executor)
             run.run_passes()
-            files, written = run.write(output_format, paths, outputs.work_dir)
+            files, written = run.write(output_format, paths)
             for path, made in zip(paths, written, strict=True):
-                outputs.take_in(path, made)
+                outputs.link_in(path, made)
             made = os.path.join(outputs.work_dir, "ledger")
             num_rows = join_ledgers(run.ledgers(), made)
             outputs.take_in(ledger, made)
@@ -181,37 +178,3 @@ def describe_as_json(done: Curation) -> str:
 def _without_seconds(counts: StepCounts) -> dict[str, Any]:
     hidden = ("seconds", "bins")
     return {key: value for key, value in counts.as_json().items() if key not in hidden}
-
-
-@contextlib.contextmanager
-def _kept_unless_done(parent: Path, digest: str, *, own_parent: bool) -> Iterator[WorkFolder]:
-    """The work folder; it is removed when the block ends well, and else told of."""
-    root = parent / digest
-    others = [path for path in parent.glob("*") if path.name != digest] if own_parent else []
-    if others:
-        logging.warning(
-            "%s has unfinished work of %d other run(s): other files, steps or parameters; this run"
-            " begins anew and removes it at its end",
-            parent,
-            len(others),
-        )
-    is_new = not parent.exists()
-    root.mkdir(parents=True, exist_ok=True)
-    try:
-        yield WorkFolder(root)
-    except BaseException as error:
-        is_useful = not isinstance(error, NothingLeftError)  # it would be the same again
-        if is_useful and any(root.glob("pass-*/[0-9]*")):
-            logging.info("%s keeps what is done; the same command goes on from there", root)
-            raise
-        _remove(parent, root, with_parent=own_parent, if_empty=is_new)
-        raise
-    _remove(parent, root, with_parent=own_parent, if_empty=is_new)
-
-
-def _remove(parent: Path, root: Path, *, with_parent: bool, if_empty: bool) -> None:
-    """Removes a work folder, and its parent where that is the run's own, or new and empty."""
-    shutil.rmtree(parent if with_parent else root, ignore_errors=True)
-    if if_empty:
-        with contextlib.suppress(OSError):
-            parent.rmdir()

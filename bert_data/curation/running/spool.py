@@ -1,13 +1,20 @@
-"""Documents of a shard between two passes: a stream of Arrow, compressed with LZ4.
+"""Documents between two passes: a stream of Arrow, compressed with LZ4.
 
-    SpoolWriter(path, "crawl").add(document)      id | text | fields (JSON)
+    with SpoolWriter(path) as spool:
+        spool.add(document)                        id | text | fields (JSON)
     read_spool(path, "crawl", 10, 20)  ->  documents 10 .. 19
 
 A batch has about 1 MB of text, which is what is held in memory, and more if a document has more.
+
+What a pass leaves of a shard of files is cut into spooled shards of a bounded size:
+
+    documents of 30, 30 and 50 bytes, at most 70 bytes  ->  0000: 2 documents   0001: 1 document
 """
 
+import dataclasses
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -16,6 +23,10 @@ import pyarrow
 from pyarrow import ipc
 
 from bert_data.curation.document import Document
+from bert_data.storage import remove
+
+SPOOL, OBSERVED = "spool.arrow", "observed"
+"""What is in the folder of a spooled shard: its documents, and what a `CorpusStep` observed."""
 
 _SCHEMA = pyarrow.schema(
     [("id", pyarrow.string()), ("text", pyarrow.large_string()), ("fields", pyarrow.string())]
@@ -126,3 +137,68 @@ def read_spool(
             before += batch.num_rows
             if end is not None and before >= end:
                 return
+
+
+@dataclasses.dataclass(frozen=True)
+class SpooledShard:
+    """What an earlier pass has left of a shard, or of a part of it.
+
+    Attributes:
+      number: among all of them, from 0.
+      data_set: number of its data set.
+      path: its folder.
+      num_documents: in it.
+      num_bytes: of their texts.
+    """
+
+    number: int
+    data_set: int
+    path: str
+    num_documents: int
+    num_bytes: int
+
+    @property
+    def task_name(self) -> str:
+        """The name of its folder in a pass."""
+        return f"{self.number:06d}"
+
+    @property
+    def spool(self) -> Path:
+        """Where its documents are."""
+        return Path(self.path, SPOOL)
+
+    @property
+    def observed(self) -> Path:
+        """Where what was observed of them is."""
+        return Path(self.path, OBSERVED)
+
+    def forget(self) -> None:
+        """Removes what a later pass has worked up."""
+        remove(os.fspath(self.spool))
+        remove(os.fspath(self.observed))
+
+
+class DocumentsOfShard:
+    """Documents up to a number of bytes, and the one behind them.
+
+    Attributes:
+      following: the first document that is not one of them, or None.
+      num_documents, num_bytes: of those that are.
+    """
+
+    def __init__(
+        self, first: Document | None, documents: Iterator[Document], max_bytes: int | None
+    ) -> None:
+        self.following = first
+        self._documents, self._max_bytes = documents, max_bytes
+        self.num_documents = self.num_bytes = 0
+
+    def __iter__(self) -> Iterator[Document]:
+        while (document := self.following) is not None:
+            num_bytes = self.num_bytes + document.num_bytes
+            if self.num_documents and self._max_bytes is not None and num_bytes > self._max_bytes:
+                return
+            self.num_documents += 1
+            self.num_bytes = num_bytes
+            yield document
+            self.following = next(self._documents, None)

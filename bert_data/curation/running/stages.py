@@ -1,38 +1,87 @@
-"""The stages of a run, one after the other, each over all shards in several processes.
+"""The stages of a run, one after the other; each is tasks.
 
-prepare all steps; for each pass: the shards that are missing, then decide; write the files
+prepare all steps; for each pass: all shards, then decide; write the files
 
-A stage leaves its work in the work folder, and what is there is not done again.
+What a task makes is a folder in the work folder, and what is there is not done again.
 """
 
+import dataclasses
 import functools
-from collections.abc import Iterator, Sequence
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from absl import logging
 
 from bert_data.curation.running.counts import StepCounts, add_counts, counts_from_json
 from bert_data.curation.running.data_sets import Shard
-from bert_data.curation.running.document_files import Writing, WrittenFile, plan_files, write_file
+from bert_data.curation.running.document_files import (
+    DOCUMENTS,
+    Writing,
+    WrittenFile,
+    plan_files,
+    write_file,
+)
 from bert_data.curation.running.field_kinds import Kinds, join_kinds
-from bert_data.curation.running.passes import Pass, run_pass
-from bert_data.curation.running.pipeline import PassSteps, Pipeline, plan_passes
-from bert_data.curation.running.spooled_shards import SpooledShard, forget, spooled_name
+from bert_data.curation.running.passes import LEDGER, Pass, run_pass, spooled_folder
+from bert_data.curation.running.pipeline import LabelledStep, PassSteps, Pipeline, plan_passes
+from bert_data.curation.running.spool import SpooledShard
 from bert_data.curation.running.step_log import DAMAGED, ERROR, UNREADABLE
-from bert_data.curation.running.work_folder import LEDGER, OBSERVED, SPOOL, WorkFolder
-from bert_data.curation.step import CorpusStep
+from bert_data.curation.step import Step
 from bert_data.progress import progress
-from bert_data.work import Executor
+from bert_data.work import Executor, FolderTask, fingerprint, read_report, run_tasks
 
 # Of what was read: what is added up over shards, and what is said of the first of its kind.
 _NUMBERS = ("num_rows", "num_replaced")
 _SENTENCES = ("first_unreadable", "first_damaged")
-_PREPARED, _DECIDING, _DECIDED = "prepared", "deciding", "decided"
 
 
 class NothingLeftError(ValueError):
     """No document is left, or none could be read."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _StepTask:
+    """A step that prepares, or decides over what was observed of shards.
+
+    Attributes:
+      number: of the step.
+      labelled: the step.
+      observed: what was observed of each shard.
+      sources: the data set of each shard.
+    """
+
+    number: int
+    labelled: LabelledStep
+    observed: Sequence[Path] = ()
+    sources: Sequence[str] = ()
+
+    @property
+    def task_name(self) -> str:
+        """The name of its folder."""
+        return f"{self.number:02d}-{self.labelled.label}"
+
+
+def _prepare(task: _StepTask, folder: str) -> float:
+    step: Any = task.labelled.step
+    return _timed(task, lambda: step.prepare(Path(folder)))
+
+
+def _decide(task: _StepTask, folder: str) -> float:
+    step: Any = task.labelled.step
+    return _timed(task, lambda: step.decide(Path(folder), task.observed, task.sources))
+
+
+def _timed(task: _StepTask, work: Callable[[], None]) -> float:
+    """The seconds that it took; an error says at which step it was."""
+    start = time.perf_counter()
+    try:
+        work()
+    except ValueError as error:
+        raise ValueError(f"step {task.labelled.label}: {error}") from error
+    return time.perf_counter() - start
 
 
 class Stages:
@@ -45,16 +94,22 @@ class Stages:
     """
 
     def __init__(
-        self,
-        pipeline: Pipeline,
-        shards: Sequence[Shard],
-        folder: WorkFolder,
-        executor: Executor,
+        self, pipeline: Pipeline, shards: Sequence[Shard], folder: str, executor: Executor
     ) -> None:
+        """Describes a run.
+
+        Args:
+          pipeline: what is done.
+          shards: of its data sets.
+          folder: for what tasks make; what is there is taken as it is.
+          executor: runs the tasks.
+        """
         self._pipeline, self._folder = pipeline, folder
         self._shards: Sequence[Shard | SpooledShard] = shards  # what the next pass reads
         self._executor = executor
         self._passes = plan_passes(pipeline.steps)
+        self._prepared = FolderTask(parent=os.path.join(folder, "prepared"), function=_prepare)
+        self._decided = FolderTask(parent=os.path.join(folder, "decided"), function=_decide)
         self._seconds: dict[str, float] = {}
         self._ledgers: list[Path] = []
         self._kinds: Kinds = {}
@@ -68,102 +123,89 @@ class Stages:
         Raises:
           NothingLeftError: a pass leaves no document.
         """
-        for number in range(len(self._pipeline.steps)):
-            self._prepare(number)
+        tasks = [_StepTask(number, each) for number, each in enumerate(self._pipeline.steps)]
+        needed = [task for task in tasks if type(task.labelled.step).prepare is not Step.prepare]
+        self._run_step_tasks("prepare", self._prepared, needed)
         for number, steps in enumerate(self._passes):
-            self._run_pass(number, steps)
+            self._run_pass(number, steps, {n: self._prepared.path(tasks[n]) for n in steps.all})
             self._refuse_nothing()
             if steps.observing is not None:
                 self._decide(steps.observing)
         for counts in self.counts:
             counts.seconds += self._seconds.get(counts.label, 0.0)
 
-    def _step(self, number: int) -> tuple[str, Any, Path]:
-        """(label, step, folder)."""
-        labelled = self._pipeline.steps[number]
-        return labelled.label, labelled.step, self._folder.prepared(number, labelled.label)
+    def _decide(self, number: int) -> None:
+        shards = self._spooled_shards()
+        task = _StepTask(
+            number,
+            self._pipeline.steps[number],
+            [shard.observed for shard in shards],
+            [self._source(shard) for shard in shards],
+        )
+        logging.info("%s: deciding over %d shard(s)", task.labelled.label, len(shards))
+        self._run_step_tasks("decide", self._decided, [task])
+
+    def _run_step_tasks(self, name: str, function: FolderTask, tasks: Sequence[_StepTask]) -> None:
+        done = run_tasks(name, function, tasks, self._executor)
+        for task, (folder, _) in zip(tasks, done, strict=True):
+            self._spend(task.labelled.label, read_report(folder))
 
     def _spend(self, label: str, seconds: float) -> None:
         self._seconds[label] = self._seconds.get(label, 0.0) + seconds
 
-    def _prepare(self, number: int) -> None:
-        label, step, folder = self._step(number)
-        if self._folder.is_marked(folder, _DECIDING) and not self._folder.is_marked(
-            folder, _DECIDED
-        ):  # a run was killed amid it, and nobody knows what it has left
-            self._folder.unmark(folder, _PREPARED)
-            self._folder.unmark(folder, _DECIDING)
-        work = functools.partial(step.prepare, folder)
-        try:
-            seconds = self._folder.once(folder, _PREPARED, work, anew=True)
-        except ValueError as error:
-            raise ValueError(f"step {label}: {error}") from error
-        self._spend(label, seconds)
+    def _source(self, shard: Shard | SpooledShard) -> str:
+        return self._pipeline.data_sets[shard.data_set].name
 
-    def _decide(self, number: int) -> None:
-        label, step, folder = self._step(number)
-        paths = [Path(cast(SpooledShard, shard).path) / OBSERVED for shard in self._shards]
-        sources = [self._pipeline.data_sets[shard.data_set].name for shard in self._shards]
+    def _spooled_shards(self) -> list[SpooledShard]:
+        return [shard for shard in self._shards if isinstance(shard, SpooledShard)]
 
-        def decide() -> None:
-            self._folder.mark(folder, _DECIDING)
-            cast(CorpusStep, step).decide(folder, paths, sources)
-
-        logging.info("%s: deciding over %d shard(s)", label, len(paths))
-        try:
-            seconds = self._folder.once(folder, _DECIDED, decide, anew=False)
-        except ValueError as error:
-            raise ValueError(f"step {label}: {error}") from error
-        self._spend(label, seconds)
-
-    def _run_pass(self, number: int, steps: PassSteps) -> None:
+    def _run_pass(self, number: int, steps: PassSteps, prepared: dict[int, str]) -> None:
+        decided = ""
+        if number:
+            first = steps.judging[0]
+            decided = self._decided.path(_StepTask(first, self._pipeline.steps[first]))
         config = Pass(
             pipeline=self._pipeline,
-            root=str(self._folder.root),
             number=number,
             steps=steps,
             is_last=number == len(self._passes) - 1,
+            prepared=prepared,
+            decided=decided,
         )
-        missing = [s for s in self._shards if not self._folder.is_done(number, s.number)]
-        num_done = len(self._shards) - len(missing)
-        self.num_resumed += num_done
-        if num_done:
-            logging.info(
-                "pass %d of %d: %d of %d shards were done by an earlier run",
-                number + 1,
-                len(self._passes),
-                num_done,
-                len(self._shards),
-            )
-        self._folder.remove_partial_shards(number)
-        self._work_on(config, missing)
+        folders = self._work_on(config)
         spooled: list[SpooledShard] = []
         counts: list[StepCounts] = []
         self._kinds = {}
-        for shard in self._shards:  # one at a time, as all of them may be much
-            forget(shard)
-            report = self._folder.read_report(number, shard.number)
+        for shard, folder in zip(self._shards, folders, strict=True):  # one at a time: all are much
+            report = read_report(folder)
             counts = add_counts([counts, [*map(counts_from_json, report["counts"])]])
             self._take_in(number, report, steps)
-            folder = self._folder.shard(number, shard.number)
-            self._ledgers.append(folder / LEDGER)
+            self._ledgers.append(Path(folder, LEDGER))
             for i, (num_documents, num_bytes) in enumerate(report["spooled"]):
-                path = str(folder / spooled_name(i))
+                path = spooled_folder(folder, i)
                 spooled.append(
                     SpooledShard(len(spooled), shard.data_set, path, num_documents, num_bytes)
                 )
         self.counts += counts
         self._shards = spooled
 
-    def _work_on(self, config: Pass, shards: Sequence[Shard | SpooledShard]) -> None:
+    def _work_on(self, config: Pass) -> list[str]:
+        """Does a pass; gives the folders of the shards."""
         name = f"pass {config.number + 1} of {len(self._passes)}"
-        total = sum(shard.num_bytes for shard in shards)
-        work = functools.partial(run_pass, config)
+        task = FolderTask(
+            parent=os.path.join(self._folder, f"pass-{config.number}"),
+            function=functools.partial(run_pass, config),
+        )
+        folders = []
+        total = sum(shard.num_bytes for shard in self._shards)
         with progress(name, total=total, unit="B") as advance:
-            done = self._executor.ordered_map(work, shards)
-            for shard, _ in zip(shards, done, strict=True):
-                forget(shard)
+            done = run_tasks(name, task, self._shards, self._executor)
+            for shard, (folder, is_new) in zip(self._shards, done, strict=True):
+                shard.forget()
                 advance(shard.num_bytes)
+                self.num_resumed += not is_new
+                folders.append(folder)
+        return folders
 
     def _take_in(self, number: int, report: dict[str, Any], steps: PassSteps) -> None:
         """Takes in what a shard's report has besides its counts and shards."""
@@ -194,36 +236,34 @@ class Stages:
         )
 
     def write(
-        self, output_format: str, paths: Sequence[str], folder: str
+        self, output_format: str, paths: Sequence[str]
     ) -> tuple[list[WrittenFile], list[str]]:
         """Writes what the last pass has left.
 
         Args:
           output_format: `lines`, `jsonl` or `parquet`.
           paths: of the files.
-          folder: where they are written before they have their names.
 
         Returns:
-          What was written, and where it is in the folder.
+          What was written, and where it is in the work folder.
         """
         spools = [
-            (
-                str(Path(shard.path) / SPOOL),
-                self._pipeline.data_sets[shard.data_set].name,
-                shard.num_documents,
-            )
-            for shard in cast(Sequence[SpooledShard], self._shards)
+            (os.fspath(shard.spool), self._source(shard), shard.num_documents)
+            for shard in self._spooled_shards()
         ]
-        plans = plan_files(spools, paths, folder)
-        work = functools.partial(
-            write_file, Writing(output_format=output_format, kinds=self._kinds)
+        plans = plan_files(spools, paths)
+        writing = Writing(output_format=output_format, kinds=self._kinds)
+        task = FolderTask(
+            parent=os.path.join(self._folder, f"files-{fingerprint([output_format, paths])}"),
+            function=functools.partial(write_file, writing),
         )
-        files = []
+        files, written = [], []
         with progress("writing", total=self.counts[-1].num_bytes, unit="B") as advance:
-            for file in self._executor.ordered_map(work, plans):
-                advance(file.num_text_bytes)
-                files.append(file)
-        return files, [plan.made for plan in plans]
+            for folder, _ in run_tasks("writing", task, plans, self._executor):
+                files.append(WrittenFile(**read_report(folder)))
+                written.append(os.path.join(folder, DOCUMENTS))
+                advance(files[-1].num_text_bytes)
+        return files, written
 
     def ledgers(self) -> Sequence[Path]:
         """The parts of the ledger, pass by pass and shard by shard."""

@@ -13,9 +13,9 @@ def test_every_document_is_in_one_file(counts, num_files):
     paths = [f"file{n}" for n in range(num_files)]
     if sum(counts) < num_files:
         with pytest.raises(ValueError, match=r"document\(s\) are left for"):
-            plan_files(spools, paths, "work")
+            plan_files(spools, paths)
         return
-    plans = plan_files(spools, paths, "work")
+    plans = plan_files(spools, paths)
     dealt = [
         [(part.path, n) for part in plan.parts for n in range(part.start, part.end)]
         for plan in plans

@@ -1,0 +1,110 @@
+"""Folders of tasks appear whole; the folder of unfinished work stays while it is of use."""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bert_data.work import FolderTask, open_executor, open_work_folder, read_report, run_tasks
+
+
+@dataclasses.dataclass(frozen=True)
+class Letters:
+    name: str
+
+    @property
+    def task_name(self) -> str:
+        return self.name
+
+
+def write_letters(item: Letters, folder: str) -> dict[str, object]:
+    Path(folder, "letters").write_text(item.name)
+    if "!" in item.name:
+        raise KeyError(item.name)
+    return {"number": np.int64(len(item.name)), "half": np.float32(0.5), "path": Path("x")}
+
+
+@pytest.mark.parametrize("num_workers", [1, pytest.param(2, marks=pytest.mark.process)])
+def test_a_folder_appears_with_its_report_when_it_is_whole(tmp_path, num_workers):
+    task = FolderTask(parent=str(tmp_path / "tasks"), function=write_letters)
+    items = [*map(Letters, ("a", "bb", "c!", "d"))]
+    with open_executor(num_workers) as executor:
+        with pytest.raises(KeyError):
+            list(run_tasks("letters", task, items, executor))
+        assert [bool(task.find(item)) for item in items[:3]] == [True, True, False]
+        del items[2]
+        made = list(run_tasks("letters", task, items, executor))
+    assert [is_new for _, is_new in made][:2] == [False, False]
+    assert [folder for folder, _ in made] == [str(tmp_path / "tasks" / n) for n in ("a", "bb", "d")]
+    assert read_report(made[1][0]) == {"number": 2, "half": 0.5, "path": "x"}
+    assert sorted(os.listdir(tmp_path / "tasks")) == ["a", "bb", "d"]
+    assert sorted(os.listdir(made[1][0])) == ["letters", "report.json"]
+
+
+def test_a_folder_that_another_process_has_made_meanwhile_stays(tmp_path):
+    def write_twice(item: Letters, folder: str) -> int:
+        if depth.pop():
+            task(item)
+        return len(depth)
+
+    depth = [0, 1]
+    task = FolderTask(parent=str(tmp_path), function=write_twice)
+    assert read_report(task(Letters("a"))) == 0
+    assert json.loads(Path(tmp_path, "a/report.json").read_text()) == 0
+    assert os.listdir(tmp_path) == ["a"]
+
+
+class TestWorkFolder:
+    def use(self, parent, name="f1", *, done=True, error=None, is_own=True, **options):
+        """A run that may do a task, and may end with an error."""
+        with open_work_folder(str(parent), name, is_own=is_own, **options) as root:
+            there = sorted(os.listdir(root))
+            if done:
+                FolderTask(parent=os.path.join(root, "t"), function=write_letters)(Letters("a"))
+            if error is not None:
+                raise error
+        return there
+
+    def test_goes_when_the_run_ends_well(self, tmp_path):
+        assert self.use(tmp_path / "work") == []
+        assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize("error", [ValueError("x"), KeyboardInterrupt()])
+    def test_stays_for_the_same_run_if_a_task_is_done(self, tmp_path, error):
+        with pytest.raises(type(error)):
+            self.use(tmp_path / "work", error=error)
+        assert self.use(tmp_path / "work") == ["t"]
+        assert os.listdir(tmp_path) == []
+
+    def test_goes_if_no_task_is_done_or_it_would_be_the_same_again(self, tmp_path):
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "work", done=False, error=ValueError())
+        assert os.listdir(tmp_path) == []
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "work", error=ValueError(), useless_after=(ValueError,))
+        assert os.listdir(tmp_path) == []
+
+    def test_work_of_other_runs_is_told_of_and_goes_with_an_own_parent(self, tmp_path, caplog):
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "work", "f1", error=ValueError())
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "work", "f2", error=ValueError())
+        assert "unfinished work of 1 other run(s)" in caplog.text
+        assert sorted(os.listdir(tmp_path / "work")) == ["f1", "f2"]
+        assert self.use(tmp_path / "work", "f2") == ["t"]
+        assert os.listdir(tmp_path) == []
+
+    def test_a_parent_that_others_use_stays(self, tmp_path, caplog):
+        (tmp_path / "shared").mkdir()
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "shared", "f1", error=ValueError(), is_own=False)
+        self.use(tmp_path / "shared", "f2", is_own=False)
+        assert os.listdir(tmp_path / "shared") == ["f1"]
+        self.use(tmp_path / "shared", "f1", is_own=False)
+        assert os.listdir(tmp_path / "shared") == []
+        self.use(tmp_path / "new", is_own=False)
+        assert os.listdir(tmp_path) == ["shared"]
+        assert "unfinished work of" not in caplog.text
