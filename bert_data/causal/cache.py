@@ -20,7 +20,15 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import OutputSet, is_file, load_array, naming, read_bytes, remove_left_overs
+from bert_data.storage import (
+    OutputSet,
+    is_file,
+    load_array,
+    naming,
+    read_bytes,
+    remove_left_overs,
+    save_array,
+)
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -91,7 +99,7 @@ class IndexCache:
     def _write(self, outputs: OutputSet, name: str, array: NDArray[Any]) -> None:
         path = self.path(name)
         with naming(path), outputs.open(path) as file:
-            np.save(file, array, allow_pickle=False)
+            save_array(file, array)
 
     def _load(self, names: Sequence[str]) -> Arrays:
         path = self._description_path

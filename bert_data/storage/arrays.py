@@ -4,7 +4,7 @@ save_array("counts.npy", int64[3])   load_array("counts.npy")              int64
 uint32 words in a spool              load_values("spool", dtype uint32)    uint32[words]
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage.reading import file_size, map_file
@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 
-def save_array(path: str, array: "NDArray[Any]") -> None:
-    """Writes an array, for the run's own use: the file is not synced, and may be seen half-written.
+def save_array(target: str | IO[bytes], array: "NDArray[Any]") -> None:
+    """Writes an array as .npy.
+
+    Args:
+      target: a stream; or the path of a file in the run's own work folder, which may be seen
+        half-written.
+      array: to write.
 
     Raises:
       OSError: it cannot be written.
     """
     import numpy as np
 
-    np.save(path, array, allow_pickle=False)
+    np.save(target, array, allow_pickle=False)
 
 
 def load_array(path: str) -> "NDArray[Any]":
