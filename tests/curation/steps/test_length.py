@@ -1,0 +1,36 @@
+"""Documents of a moderate number of words."""
+
+import math
+
+import pytest
+
+from bert_data.curation.steps.length import Length
+from tests.curation.texts import make_document, measured
+
+
+def test_both_bounds_are_allowed_values() -> None:
+    step = Length(min_words=2, max_words=4)
+    kept = [step.judge(make_document("w " * number)).kept for number in range(7)]
+    assert kept == [False, False, True, True, True, False, False]
+
+
+def test_words_are_counted_as_everywhere() -> None:
+    # Marks are words of their own, see `bert_data.curation.words`.
+    assert measured(Length(), "One two, three.\nfour!")["min_words"] == 7
+    assert measured(Length(), "一二三")["max_words"] == len(make_document("一二三").words)
+    assert measured(Length(), "")["min_words"] == 0
+
+
+def test_by_default_wikipedias_stubs_go_and_nothing_is_too_long() -> None:
+    step = Length()
+    assert not step.judge(make_document("w " * 25)).kept
+    assert step.judge(make_document("w " * 26)).kept
+    assert step.max_words == math.inf
+
+
+@pytest.mark.parametrize(
+    ("least", "most"), [(-1, 5), (6, 5), (math.nan, 5), (0, math.nan), (-math.inf, math.inf)]
+)
+def test_bounds_that_no_document_could_meet_are_refused(least: float, most: float) -> None:
+    with pytest.raises(ValueError, match=rf"^min_words is {least} and max_words {most}; 0 or more"):
+        Length(min_words=least, max_words=most)

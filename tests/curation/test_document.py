@@ -1,0 +1,32 @@
+"""A document and those that are made of it."""
+
+import pickle
+
+from bert_data.curation.document import Document
+from tests.curation.texts import make_document
+
+
+def test_another_text_forgets_what_was_counted() -> None:
+    document = make_document("One two.", url="u")
+    assert (len(document.words), document.num_bytes) == (3, 8)
+    other = document.with_text("Drei für é")
+    assert (len(other.words), other.num_bytes) == (3, 12)
+    assert (other.id, other.source, other.fields) == (document.id, document.source, {"url": "u"})
+    assert document.with_text("One two.") is document
+
+
+def test_other_fields_keep_what_was_counted() -> None:
+    document = make_document("One two.", url="u", language="de")
+    words = document.words
+    other = document.with_fields(language="en", score=0.5)
+    assert other.words is words
+    assert other.fields == {"url": "u", "language": "en", "score": 0.5}
+    assert document.fields == {"url": "u", "language": "de"}
+
+
+def test_what_is_counted_is_no_part_of_it() -> None:
+    counted, fresh = make_document("a b"), make_document("a b")
+    assert counted.num_bytes == 3
+    assert counted == fresh
+    assert pickle.loads(pickle.dumps(counted)) == fresh
+    assert Document(id="a/2", source="a", text="a b") != fresh
