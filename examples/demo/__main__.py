@@ -1,6 +1,7 @@
 """From the English that Python brings along to a small BERT that guesses masked words.
 
     .venv/bin/python -m examples.demo          (make demo does the same, and sets up .venv before)
+    .venv/bin/python -m examples.demo 1500     steps of training instead of 2,000
 
 Everything goes to demo_output/; a second run starts anew. The commands that are printed are those
 of a user with text of their own, and can be pasted.
@@ -41,12 +42,13 @@ def main() -> None:
     """Runs all steps."""
     if not Path("run_pretraining.py").exists():
         sys.exit("demo: run it from the project's top folder")
+    num_steps = int(sys.argv[1]) if len(sys.argv) > 1 else NUM_STEPS
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir()
     write_text()
     make_vocabulary()
     make_records()
-    train()
+    train(num_steps)
     title("5. What it has learned")
     results = load_results(OUTPUT)
     show_curve(results)
@@ -107,7 +109,7 @@ def make_records() -> None:
         )
 
 
-def train() -> None:
+def train(num_steps: int) -> None:
     """Trains, and measures the last checkpoint on the held-out records."""
     title("4. Training: a BERT of two layers, about a minute and a half on two cores")
     config = OUTPUT / "bert_config.json"
@@ -127,9 +129,9 @@ def train() -> None:
             "--train_batch_size=64",
             "--eval_batch_size=256",
             "--learning_rate=1.5e-3",
-            "--num_warmup_steps=500",
-            f"--num_train_steps={NUM_STEPS}",
-            f"--save_checkpoints_steps={NUM_STEPS // NUM_CHECKPOINTS}",
+            f"--num_warmup_steps={num_steps // 4}",
+            f"--num_train_steps={num_steps}",
+            f"--save_checkpoints_steps={num_steps // NUM_CHECKPOINTS}",
             f"--keep_checkpoints={NUM_CHECKPOINTS}",
             "--log_every_steps=10",
         ],
