@@ -14,6 +14,9 @@ import tokenization
 from tests.formats.tfrecords import split_records
 from tests.program_folder import Folder
 
+COVERS = ("datasets/defined_examples",)
+
+
 LENGTHS = {"max_seq_length": 32, "max_predictions_per_seq": 5}
 
 

@@ -19,6 +19,9 @@ from tests.causal import oracle
 from tests.causal.stores import golden_story, sha256, write_store
 from tests.goldens.reading import load_goldens
 
+COVERS = ("causal/gathering",)
+
+
 FLAGS = ("reset_position_ids", "reset_attention_mask", "eod_mask_loss")
 EOD = 9
 
@@ -319,7 +322,8 @@ class TestCache:
     @pytest.mark.parametrize(
         ("name", "value"),
         [
-            ("document_index", 99), ("document_index", -1), ("sample_index", 10**6),
+            ("document_index", 99), ("document_index", 9), ("document_index", -1),
+            ("sample_index", 10**6),
             ("sample_index", -5), ("shuffle_index", 2**31),
         ],
     )  # fmt: skip

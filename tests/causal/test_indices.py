@@ -18,6 +18,8 @@ from tests.causal import oracle
 from tests.causal.stores import assert_golden, golden_length
 from tests.goldens.reading import load_goldens
 
+COVERS = ("causal/epochs",)
+
 
 def build(lengths, documents, seq_length, num_samples, seed, *, extra=1, drop_last=True):
     lengths = np.array(lengths, np.int32)

@@ -12,6 +12,9 @@ from bert_data.tokens.store_notes import ENDINGS, StoreNotes
 from bert_data.tokens.store_writer import FileSummary
 from tests.causal.stores import write_store
 
+COVERS = ("tokens/end_of_document",)
+
+
 pytestmark = pytest.mark.process
 
 COMMAND = [sys.executable, "-m", "bert_data.cli.build_samples"]

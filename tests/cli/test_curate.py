@@ -12,6 +12,9 @@ from pyarrow import parquet
 
 from tests.curation.running.test_run import contents, texts, write_rows
 
+COVERS = ("cli/step_pages",)
+
+
 pytestmark = pytest.mark.process
 
 TITLES = ("The miller", "A river", "Old bread", "The bridge")

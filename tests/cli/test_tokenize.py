@@ -9,6 +9,9 @@ import pytest
 
 from tests.tokens.json_files import byte_pairs
 
+COVERS = ("cli/store_report",)
+
+
 pytestmark = pytest.mark.process
 
 

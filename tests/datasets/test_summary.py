@@ -12,6 +12,8 @@ from bert_data.objectives.rows import Instance
 from bert_data.text.documents import TextConfig
 from tests.objectives.corpora import TOKENS, vocabulary_of
 
+COVERS = ("datasets/masked_lm",)
+
 
 @pytest.mark.parametrize(
     ("next_sentence", "label", "line"),

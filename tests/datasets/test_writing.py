@@ -19,6 +19,13 @@ from tests.formats.tfrecords import features_of, split_records
 from tests.objectives.oracle import instances_of
 from tokenization import FullTokenizer
 
+COVERS = (
+    "datasets/record_set",
+    "formats/summed_file",
+    "formats/tfrecord",
+)
+
+
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=2)
 
 

@@ -12,6 +12,14 @@ from bert_data.schema.fields import INT8, INT32, Axis, Field, RecordKind, Role
 from tests.formats.tfrecords import split_records
 from tests.schema.batches import column_batches
 
+COVERS = (
+    "features",
+    "formats/addresses",
+    "formats/byte_blocks",
+    "formats/wire",
+)
+
+
 INT64 = st.integers(-(2**63), 2**63 - 1) | st.integers(-300, 300)
 VALUES = (
     st.lists(INT64, max_size=40).map(lambda x: np.array(x, np.int64))

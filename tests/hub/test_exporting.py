@@ -15,6 +15,9 @@ from bert_data.hub.exporting import ExportConfig, export
 from bert_data.tokens.vocabulary_training import tokenizer_json
 from tests.hub.exports import TOKENS, write_model
 
+COVERS = ("hub/preprocessing",)
+
+
 PROGRAM = Path(__file__).with_name("loading_program.py")
 GOODLY_FILM = [5, 7, 8, 9]
 

@@ -11,6 +11,14 @@ import pytest
 
 from bert_data.kernels import kernel
 
+COVERS = (
+    "kernels/compiling",
+    "kernels/keeping",
+    "kernels/machine_code",
+    "kernels/stamps",
+)
+
+
 CALLEE = """
 import numpy as np
 from bert_data.kernels import {decorator}

@@ -18,6 +18,14 @@ from bert_data.objectives.rows import decode_row
 from tests.objectives.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
 from tests.objectives.oracle import Document, Drawn, OfText, instances_of
 
+COVERS = (
+    "objectives/making_rows",
+    "objectives/next_sentence",
+    "objectives/pairing",
+    "objectives/sentences",
+)
+
+
 VOCABULARY = vocabulary_of(TOKENS)
 LARGE_VOCABULARY = large_vocabulary()
 PROBABILITIES = st.one_of(st.sampled_from([0.0, 1.0, 0.15, 0.5]), st.floats(0, 1))

@@ -37,6 +37,12 @@ from tests.reader.making import (
     write_shards,
 )
 
+COVERS = (
+    "reader/order/streams",
+    "reader/streamed",
+)
+
+
 INSTANCES = make_instances(23)
 
 

@@ -12,6 +12,9 @@ from bert_data import storage
 from bert_data.storage import hidden
 from tests.storage.output_sets import contents
 
+COVERS = ("storage/hidden",)
+
+
 # Writes half a file and half a folder, says so, and waits to be killed.
 HALF = """
 import sys

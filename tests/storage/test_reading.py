@@ -10,6 +10,8 @@ import pytest
 from bert_data import storage
 from bert_data.storage.paths import resolve, split_root
 
+COVERS = ("storage/paths",)
+
 
 @pytest.fixture(params=["", "file://"], ids=["local", "uri"])
 def place(request, tmp_path) -> str:

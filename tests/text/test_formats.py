@@ -26,6 +26,15 @@ from bert_data.text.documents import (
 from bert_data.text.formats import TextFormat, find_format, read_documents
 from bert_data.text.spans import Span
 
+COVERS = (
+    "text/documents",
+    "text/jsonl",
+    "text/parquet",
+    "text/runs_of_lines",
+    "text/spans",
+    "text/wikitext",
+)
+
 
 def read(*files: Path | Span, **settings: str) -> list[tuple[int, object]]:
     config = TextConfig(**settings)

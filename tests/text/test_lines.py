@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from bert_data.errors import CorruptDataError
 from bert_data.text.lines import read_line_blocks
 
+COVERS = ("text/compression",)
+
+
 TEXT = b"".join(
     b"line %d of some text that does not compress to nothing\n" % i for i in range(5000)
 )

@@ -14,6 +14,9 @@ from bert_data.tokens.store import StoreWriter, open_store, token_dtype
 from bert_data.tokens.store_writer import sequence_offsets
 from tests.goldens.reading import MEGATRON, load_goldens
 
+COVERS = ("tokens/store_format",)
+
+
 Document = list[list[int]]
 HEADER_BYTES = 9 + 8 + 1 + 8 + 8
 

@@ -35,6 +35,12 @@ from bert_data.tokens.store_notes import read_notes
 from bert_data.tokens.verifying import verify_store
 from tests.tokens.json_files import byte_pairs
 
+COVERS = (
+    "tokens/store_notes",
+    "tokens/verifying",
+)
+
+
 ENDINGS = (".bin", ".idx")
 
 

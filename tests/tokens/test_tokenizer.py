@@ -26,6 +26,14 @@ from tests.tokens.odd_texts import (
     texts,
 )
 
+COVERS = (
+    "tokens/block_run",
+    "tokens/blocks",
+    "tokens/chunks",
+    "tokens/entries",
+    "tokens/token_block",
+)
+
 
 @pytest.fixture(scope="module")
 def tokenizers() -> dict[bool, FastTokenizer]:

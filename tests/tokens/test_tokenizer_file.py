@@ -14,6 +14,12 @@ from bert_data.tokens.tokenizer_file import load_tokenizer, read_vocabulary, voc
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 from tests.tokens.json_files import byte_pairs, unigram, wordpiece
 
+COVERS = (
+    "tokens/library_tokenizer",
+    "tokens/tokenizer_json",
+)
+
+
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "a", "##a", ".", "é"]
 
 

@@ -7,6 +7,9 @@ import pytest
 
 from bert_data.training.config import BertConfig
 
+COVERS = ("training/activations",)
+
+
 BASE = {
     "attention_probs_dropout_prob": 0.1,
     "hidden_act": "gelu",

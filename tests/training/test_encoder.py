@@ -13,6 +13,14 @@ from bert_data.training.model import PretrainingModel, named_weights, pretrainin
 from tests.training import numpy_bert
 from tests.training.tiny import random_batch, tiny_config
 
+COVERS = (
+    "training/attention",
+    "training/heads",
+    "training/layers",
+    "training/losses",
+    "training/model",
+)
+
 
 def model_with_random_weights(**changes: object) -> PretrainingModel:
     """All weights random, also biases and LayerNorm's, so that each is seen in the result."""

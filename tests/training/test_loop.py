@@ -17,6 +17,16 @@ from bert_data.training.report import TrainingReport
 from bert_data.training.training_config import TrainingConfig
 from tests.training.tiny import batches_of, random_batch, tiny_config
 
+COVERS = (
+    "training/batches",
+    "training/calls",
+    "training/output_folder",
+    "training/report",
+    "training/steps",
+    "training/training_config",
+)
+
+
 EXAMPLES = random_batch(num_examples=20)
 
 

@@ -12,6 +12,12 @@ from bert_data.curation.running.counts import StepCounts, bin_values
 from tests.curation.fake_steps import Few, Language, Unique, Without
 from tests.curation.running.test_run import run, web, write_rows  # noqa: F401 (a fixture)
 
+COVERS = (
+    "curation/reporting/report",
+    "curation/reporting/summary",
+)
+
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 

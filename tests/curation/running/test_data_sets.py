@@ -11,6 +11,9 @@ from bert_data.curation.running.ledger import LedgerWriter
 from bert_data.curation.running.step_log import ReadLog
 from bert_data.text.documents import TextConfig
 
+COVERS = ("curation/running/step_log",)
+
+
 LENIENT = TextConfig(on_error="skip")
 
 

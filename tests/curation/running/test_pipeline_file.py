@@ -15,6 +15,12 @@ from bert_data.curation.running.step_flags import parse_step_flags
 from bert_data.curation.step import steps_by_name
 from bert_data.text.documents import TextConfig
 
+COVERS = (
+    "curation/running/presets",
+    "curation/running/step_flags",
+)
+
+
 TEXT = TextConfig()
 
 WHOLE = """

@@ -16,6 +16,15 @@ from bert_data.errors import CorruptDataError
 from bert_data.text.documents import TextConfig
 from tests.curation.fake_steps import Copies, Fails, Few, Language, Unique, Without
 
+COVERS = (
+    "curation/running/judging",
+    "curation/running/ledger",
+    "curation/running/passes",
+    "curation/running/pipeline",
+    "curation/running/stages",
+)
+
+
 LENIENT = TextConfig(on_error="skip", encoding_errors="replace")
 
 

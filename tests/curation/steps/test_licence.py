@@ -10,6 +10,8 @@ from bert_data.curation.steps.licence import Licence
 from bert_data.curation.web.licences import find_licences, is_allowed, normal_licence
 from tests.curation.growth import assert_linear
 
+COVERS = ("curation/web/licences",)
+
 
 @pytest.mark.parametrize(
     ("name", "wanted"),

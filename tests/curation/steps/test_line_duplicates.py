@@ -12,6 +12,9 @@ from bert_data.curation.step import make_step
 from bert_data.curation.steps.line_duplicates import LineDuplicates
 from tests.curation.corpora import make_documents, run_corpus_step, value_of
 
+COVERS = ("curation/duplicates/line_records",)
+
+
 lines = st.sampled_from(["Home", "home!", "About 12", "about 99", "", " ", "...", "x", "One. Two."])
 texts = st.lists(st.lists(lines, max_size=6).map("\n".join), max_size=8)
 

@@ -14,6 +14,8 @@ from bert_data.curation.step import make_step
 from bert_data.curation.steps.near_duplicates import NearDuplicates
 from tests.curation.corpora import kept_ids, make_documents, run_corpus_step, value_of
 
+COVERS = ("curation/duplicates/lsh_buckets",)
+
 
 def shingles(text: str, size: int) -> frozenset[tuple[str, ...]]:
     words = re.findall(r"\w+", text)

@@ -22,6 +22,12 @@ from bert_data.curation.web.personal_numbers import (
 from tests.curation.growth import assert_linear
 from tests.curation.labels import marked_texts
 
+COVERS = (
+    "curation/web/personal_addresses",
+    "curation/web/personal_numbers",
+)
+
+
 OFF = dict.fromkeys(PLACEHOLDERS, "keep")
 TEXT = "a@example.com, 8.8.8.8 dns, 13812345678, (415) 555-2671, 4111 1111 1111 1111"
 

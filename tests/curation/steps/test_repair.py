@@ -13,6 +13,9 @@ from bert_data.curation.steps.repair import Repair
 from bert_data.curation.web.mojibake import fix_mojibake
 from tests.curation.growth import assert_linear
 
+COVERS = ("curation/web/mojibake",)
+
+
 # The settings of ftfy that repair's own order of work stands for.
 CONFIG = ftfy.TextFixerConfig(
     unescape_html=False,

@@ -20,6 +20,11 @@ from bert_data.curation.web.addresses import (
     registered_domain,
 )
 
+COVERS = (
+    "curation/web/addresses",
+    "curation/web/web_lists",
+)
+
 
 def judge(url: object, folder: Path, **lists) -> Verdict:
     parameters = {}

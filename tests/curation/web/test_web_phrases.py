@@ -10,6 +10,9 @@ from bert_data.curation.web.web_phrases import cut_phrases, is_menu
 from tests.curation.growth import assert_linear
 from tests.curation.labels import marked_lines
 
+COVERS = ("curation/web/web_counters",)
+
+
 WORDS = [
     *(
         "Read more",

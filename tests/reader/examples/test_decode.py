@@ -10,6 +10,15 @@ from bert_data.reader.examples.example import FEATURES
 from bert_data.reader.layout import Shape
 from tests.reader.making import decode_rows
 
+COVERS = (
+    "reader/examples/block",
+    "reader/examples/example",
+    "reader/examples/number_lists",
+    "reader/examples/vectors",
+    "reader/examples/wire",
+)
+
+
 # Numbers of one to five bytes, and those that no id can be.
 SMALL = st.integers(0, 127)
 IDS = st.one_of(

@@ -13,6 +13,9 @@ from bert_data.reader.files.indexes import read_index, read_indexes, why_not_add
 from bert_data.reader.files.shards import Shard, find_shards
 from tests.reader.making import frame_offsets, make_instances, write_shard
 
+COVERS = ("reader/files/shards",)
+
+
 INSTANCES = make_instances(40)
 
 

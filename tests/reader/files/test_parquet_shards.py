@@ -46,6 +46,15 @@ from tests.reader.making import (
 )
 from tests.reader.parquet_making import SCHEMA, row_of, write_instances, write_rows
 
+COVERS = (
+    "reader/files/parquet_rows",
+    "reader/files/unpacking",
+    "records/examples",
+    "records/layout",
+    "records/protobuf",
+)
+
+
 INSTANCES = make_instances(23)
 
 

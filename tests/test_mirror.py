@@ -1,0 +1,43 @@
+"""The tests mirror the tree: a module's test file has its name, or another one says it covers it.
+
+bert_data/tokens/store.py         tests/tokens/test_store.py
+bert_data/tokens/store_notes.py   COVERS = ("tokens/store_notes",) in tests/tokens/test_store.py
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+LIBRARY, TESTS = CHECKOUT / "bert_data", CHECKOUT / "tests"
+
+
+def modules() -> set[str]:
+    """All modules but packages' own: "tokens/store"."""
+    paths = (path.relative_to(LIBRARY) for path in LIBRARY.rglob("*.py"))
+    return {path.with_suffix("").as_posix() for path in paths if path.name != "__init__.py"}
+
+
+def has_own_file(module: str) -> bool:
+    folder, _, name = module.rpartition("/")
+    return (TESTS / folder / f"test_{name}.py").is_file()
+
+
+def covered() -> Iterator[tuple[str, str]]:
+    """(test file, module that it says it covers)."""
+    for path in sorted(TESTS.rglob("test_*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COVERS":
+                name = path.relative_to(CHECKOUT).as_posix()
+                yield from ((name, module) for module in ast.literal_eval(node.value))
+
+
+def test_every_module_has_its_tests() -> None:
+    named = {module for _, module in covered()}
+    without = sorted(m for m in modules() - named if not has_own_file(m))
+    assert not without, "write their test files, or name them in the COVERS of one that tests them"
+
+
+def test_what_is_covered_is_there_and_has_no_file_of_its_own() -> None:
+    stale = [(t, m) for t, m in covered() if m not in modules() or has_own_file(m)]
+    assert not stale, "take them out of COVERS"
