@@ -10,8 +10,7 @@ All inputs are checked before anything is written.
 import contextlib
 import dataclasses
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import tensorflow as tf
 from absl import logging
@@ -150,7 +149,7 @@ def export(config: ExportConfig) -> ExportReport:
         checkpoint = Checkpoint(config.init_checkpoint) if config.init_checkpoint else None
         encoder = _encoder(config, checkpoint, vocabulary) if checkpoint else None
         with _quiet_tensorflow():
-            _save(config, text, encoder, dict(zip(names, map(outputs.partial, paths), strict=True)))
+            _save(config, text, encoder, outputs)
         outputs.commit(paths)
     variables = encoder.variables if encoder else []
     return ExportReport(
@@ -166,27 +165,28 @@ def _save(
     config: ExportConfig,
     text: FastTokenizer | None,
     encoder: EncoderObject | None,
-    folders: Mapping[str, str],
+    outputs: OutputSet,
 ) -> None:
-    """Writes the SavedModels into new folders, by name."""
-    with tempfile.TemporaryDirectory() as scratch:
+    """Write the SavedModels into the folders that will have their names."""
+    if text:
+        assets = _vocabulary_asset(config, text.vocabulary, outputs.work_dir), text.do_lower_case
+        preprocessing = Preprocessing(
+            text.vocabulary,
+            do_lower_case=text.do_lower_case,
+            tokenizer=config.tokenizer,
+            default_seq_length=config.seq_length,
+            max_word_letters=text.max_word_letters,
+        )
+        _attach_vocabulary(preprocessing.tokenize, *assets)
+        signatures = {"serving_default": preprocessing.__call__}
+        folder = outputs.partial(os.path.join(config.output_dir, PREPROCESS))
+        tf.saved_model.save(preprocessing, folder, signatures=signatures)
+    if encoder:
         if text:
-            assets = _vocabulary_asset(config, text.vocabulary, scratch), text.do_lower_case
-            preprocessing = Preprocessing(
-                text.vocabulary,
-                do_lower_case=text.do_lower_case,
-                tokenizer=config.tokenizer,
-                default_seq_length=config.seq_length,
-                max_word_letters=text.max_word_letters,
-            )
-            _attach_vocabulary(preprocessing.tokenize, *assets)
-            signatures = {"serving_default": preprocessing.__call__}
-            tf.saved_model.save(preprocessing, folders[PREPROCESS], signatures=signatures)
-        if encoder:
-            if text:
-                _attach_vocabulary(encoder, *assets)
-            signatures = {"serving_default": encoder.serve}
-            tf.saved_model.save(encoder, folders[ENCODER], signatures=signatures)
+            _attach_vocabulary(encoder, *assets)
+        signatures = {"serving_default": encoder.serve}
+        folder = outputs.partial(os.path.join(config.output_dir, ENCODER))
+        tf.saved_model.save(encoder, folder, signatures=signatures)
 
 
 def _encoder(

@@ -18,6 +18,7 @@ from bert_data.storage.hidden import is_of_this_host, new_token, token_of, writi
 from bert_data.storage.paths import is_remote, naming, resolve
 
 _COPY_BYTES = 8 << 20
+_OBJECT_STORES = ("s3", "gcs", "abfs")
 
 
 @contextlib.contextmanager
@@ -43,8 +44,10 @@ def open_whole(path: str) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
             os.replace(partial, path)
-    except BaseException:
+    except BaseException as error:
         remove(partial)
+        if isinstance(error, OSError) and error.filename == partial:
+            error.filename = path
         raise
 
 
@@ -150,7 +153,7 @@ def upload(path: str, uri: str) -> None:
     """
     with naming(uri), open(path, "rb") as file:
         system, key = resolve(uri)
-        if system.type_name == "local":  # others have no folders, or make them
+        if system.type_name not in _OBJECT_STORES:
             system.create_dir(os.path.dirname(key))
         stream = system.open_output_stream(key)
         try:
@@ -165,13 +168,18 @@ def upload(path: str, uri: str) -> None:
 
 
 def make_folder(path: str) -> None:
-    """Makes a local folder and its parents, if they are not there; a remote one needs no making.
+    """Makes a folder and its parents, if they are not there; object stores have none.
 
     Raises:
       OSError: it cannot be made.
     """
     if not is_remote(path):
         os.makedirs(path or ".", exist_ok=True)
+        return
+    with naming(path):
+        system, key = resolve(path)
+        if system.type_name not in _OBJECT_STORES:
+            system.create_dir(key)
 
 
 def remove(path: str) -> None:

@@ -16,11 +16,11 @@ import tensorflow as tf
 from absl import logging
 
 from bert_data.errors import CorruptDataError
-from bert_data.training.whole_files import partial_name, write_whole
+from bert_data.storage import exists, is_folder, list_folder, remove, remove_abandoned, write_bytes
 
 _NAME = "model.ckpt"
 _STATE = "checkpoint"
-_LEFT_OVER = re.compile(rf"{re.escape(_NAME)}-\d+\..*tempstate.*|{re.escape(partial_name(_STATE))}")
+_LEFT_OVER = re.compile(rf"{re.escape(_NAME)}-\d+\..*tempstate.*")
 
 
 class Checkpoint:
@@ -39,7 +39,7 @@ class Checkpoint:
           CorruptDataError: there is one, and it is damaged.
         """
         self.prefix = latest_checkpoint(prefix) or prefix  # a folder stands for its last one
-        if not tf.io.gfile.exists(self.prefix + ".index"):
+        if not exists(self.prefix + ".index"):
             raise ValueError(f"there is no checkpoint {prefix!r} (no file {self.prefix}.index)")
         try:
             self._reader = tf.train.load_checkpoint(self.prefix)
@@ -67,7 +67,7 @@ class Checkpoint:
 
 def latest_checkpoint(folder: str) -> str | None:
     """Prefix of the last checkpoint of a folder, or None."""
-    if not tf.io.gfile.isdir(folder):
+    if not is_folder(folder):
         return None
     return tf.train.latest_checkpoint(folder)
 
@@ -106,10 +106,11 @@ def save_checkpoint(
 
 def remove_left_overs(folder: str) -> None:
     """Removes what a run that was killed while it wrote has left, whole bundles excepted."""
-    for name in sorted(tf.io.gfile.listdir(folder)):
+    remove_abandoned(folder)
+    for name in list_folder(folder):
         if _LEFT_OVER.fullmatch(name):
             logging.info("removing %s, which a killed run has left", name)
-            tf.io.gfile.remove(os.path.join(folder, name))
+            remove(os.path.join(folder, name))
 
 
 def _listed(folder: str) -> list[str]:
@@ -117,21 +118,22 @@ def _listed(folder: str) -> list[str]:
     state = tf.train.get_checkpoint_state(folder)
     paths: Iterable[str] = state.all_model_checkpoint_paths if state else ()
     names = [os.path.basename(path) for path in paths]
-    return [name for name in names if tf.io.gfile.exists(os.path.join(folder, f"{name}.index"))]
+    return [name for name in names if exists(os.path.join(folder, f"{name}.index"))]
 
 
 def _write_state(folder: str, names: list[str]) -> None:
     """Writes the text that `tf.train.latest_checkpoint` reads."""
     lines = [f'model_checkpoint_path: "{names[-1]}"\n']
     lines += [f'all_model_checkpoint_paths: "{name}"\n' for name in names]
-    write_whole(folder, _STATE, "".join(lines))
+    write_bytes(os.path.join(folder, _STATE), "".join(lines).encode())
 
 
 def _remove_bundle(folder: str, name: str) -> None:
     """Removes the index first: without it the rest is no checkpoint."""
-    tf.io.gfile.remove(os.path.join(folder, f"{name}.index"))
-    for path in tf.io.gfile.glob(os.path.join(folder, f"{name}.data-*")):
-        tf.io.gfile.remove(path)
+    remove(os.path.join(folder, f"{name}.index"))
+    for each in list_folder(folder):
+        if each.startswith(f"{name}.data-"):
+            remove(os.path.join(folder, each))
 
 
 def _first_line(error: Exception) -> str:

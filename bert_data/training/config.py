@@ -12,6 +12,8 @@ from typing import Any, Self
 
 from absl import logging
 
+from bert_data.storage import read_bytes
+
 ACTIVATIONS = (
     "gelu",
     "gelu_erf",
@@ -110,7 +112,7 @@ class BertConfig:
           ValueError: it is not a JSON object, or one of its values is not allowed.
         """
         try:
-            values = json.loads(_read_text(path))
+            values = json.loads(read_bytes(path).decode())
         except ValueError as error:
             raise ValueError(f"{path} is not JSON: {error}") from None
         if not isinstance(values, dict):
@@ -123,20 +125,6 @@ class BertConfig:
     def to_json(self) -> str:
         """Return the configuration as the text of a bert_config.json."""
         return json.dumps(dataclasses.asdict(self), indent=2, sort_keys=True) + "\n"
-
-
-def _read_text(path: str) -> str:
-    """The text of a local file, or of a remote one (gs://...) that TensorFlow can read."""
-    if "://" not in path:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    import tensorflow as tf
-
-    try:
-        with tf.io.gfile.GFile(path) as file:
-            return file.read()
-    except tf.errors.OpError as error:
-        raise OSError(f"cannot read {path}: {error.message}") from None
 
 
 def _is_number(value: object) -> bool:

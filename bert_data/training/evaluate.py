@@ -12,11 +12,11 @@ from absl import logging
 
 from bert_data.reader import explain
 from bert_data.schema import fields
+from bert_data.storage import make_folder, write_bytes
 from bert_data.training.losses import cross_entropy, example_weights
 from bert_data.training.model import MASKED_LM, Features, PretrainingModel
 from bert_data.training.report import TensorBoard
 from bert_data.training.steps import segment_answers
-from bert_data.training.whole_files import write_whole
 
 _RESULTS = "eval_results.txt"
 
@@ -99,6 +99,6 @@ def write_results(folder: str, step: int, results: dict[str, float]) -> None:
     logging.info("***** Eval results *****")
     for line in lines:
         logging.info("  %s", line)
-    tf.io.gfile.makedirs(folder)
-    write_whole(folder, _RESULTS, "".join(f"{line}\n" for line in lines))
+    make_folder(folder)
+    write_bytes(os.path.join(folder, _RESULTS), "".join(f"{line}\n" for line in lines).encode())
     TensorBoard(os.path.join(folder, "eval")).write(step, results)

@@ -15,10 +15,17 @@ from collections.abc import Iterator
 import tensorflow as tf
 from absl import logging
 
-from bert_data.storage import RunLock, hidden_path
+from bert_data.storage import (
+    RunLock,
+    exists,
+    hidden_path,
+    is_remote,
+    make_folder,
+    read_bytes,
+    write_bytes,
+)
 from bert_data.training.checkpoints import latest_checkpoint, remove_left_overs
 from bert_data.training.config import BertConfig
-from bert_data.training.whole_files import write_whole
 
 _CONFIG = "bert_config.json"
 _LOCKED = "model.ckpt"  # the lock is .model.ckpt.lock
@@ -42,13 +49,16 @@ def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) 
     """
     with contextlib.ExitStack() as stack:
         try:
-            tf.io.gfile.makedirs(folder)
-            if write and "://" not in folder:
+            make_folder(folder)
+        except OSError as error:
+            raise OSError(f"cannot write to output_dir {folder!r}: {error.strerror}") from None
+        try:
+            if write and not is_remote(folder):
                 stack.callback(_lock(folder).release)
             if latest_checkpoint(folder) is not None:
                 _compare(folder, config)
             if write:
-                write_whole(folder, _CONFIG, config.to_json())
+                write_bytes(os.path.join(folder, _CONFIG), config.to_json().encode())
                 remove_left_overs(folder)
         except tf.errors.OpError as error:
             raise OSError(f"cannot write to output_dir {folder!r}: {error.message}") from None
@@ -66,10 +76,9 @@ def _lock(folder: str) -> RunLock:
 def folder_config(folder: str) -> BertConfig | None:
     """The configuration of the checkpoints in a folder, or None where none is written."""
     path = os.path.join(folder, _CONFIG)
-    if not tf.io.gfile.exists(path):
+    if not exists(path):
         return None
-    with tf.io.gfile.GFile(path) as file:
-        return BertConfig.from_dict(json.loads(file.read()))
+    return BertConfig.from_dict(json.loads(read_bytes(path)))
 
 
 def _compare(folder: str, config: BertConfig) -> None:

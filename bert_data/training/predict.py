@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from bert_data.objectives.next_sentence import NSP
 from bert_data.schema import fields
+from bert_data.storage import is_folder
 from bert_data.training.config import BertConfig
 from bert_data.training.init_checkpoint import load_weights
 from bert_data.training.model import MASKED_LM, PretrainingModel, pretraining_model
@@ -33,7 +34,7 @@ def load_pretrained(
       ValueError: there is no checkpoint or no configuration, or one does not fit the other.
       CorruptDataError: the checkpoint is damaged.
     """
-    folder = path if tf.io.gfile.isdir(path) else os.path.dirname(path)
+    folder = path if is_folder(path) else os.path.dirname(path)
     config = config or folder_config(folder)
     if config is None:
         raise ValueError(f"there is no bert_config.json in {folder!r}")

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from bert_data.errors import CorruptDataError
+from bert_data.storage import hidden
 from bert_data.training.checkpoints import (
     Checkpoint,
     latest_checkpoint,
@@ -66,7 +67,7 @@ def test_what_a_killed_run_leaves_is_removed(tmp_path: Path) -> None:
     save(tmp_path, 3)
     before = sorted(os.listdir(tmp_path))
     left = "model.ckpt-6.data-00000-of-00001.tempstate123", "model.ckpt-6.index.tempstate9"
-    for name in (*left, ".checkpoint.partial"):
+    for name in (*left, os.path.basename(hidden.writing_path("checkpoint", hidden.new_token()))):
         (tmp_path / name).write_bytes(b"x")
     remove_left_overs(str(tmp_path))
     assert sorted(os.listdir(tmp_path)) == before
