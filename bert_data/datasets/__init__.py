@@ -5,7 +5,7 @@ corpus.py           what is read: text, or a token store
 budget.py           how the memory is shared
 spool.py            instances in the order of the records, whatever fits in memory
 summary.py          what a run says when it is done
-labelled.py         labelled texts to a set; record_spool.py, labelled_summary.py
+labelled.py         labelled texts to a set; record_spool.py
 samples.py          GPT samples to a set
 writing.py          chunks of columns to shards, for all of them
 record_set.py       the files of a set, which appear together

@@ -11,8 +11,6 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
-
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import open_record_set
 from bert_data.datasets.record_spool import RecordSpool
@@ -21,6 +19,7 @@ from bert_data.formats.registry import NONE
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.formats.tfrecord import EncodedRecords, TFRecordWriter
 from bert_data.objectives.labelled_texts import (
+    COUNTS,
     ONE,
     SENTENCES,
     LabelledColumns,
@@ -188,8 +187,7 @@ def _fill_spool(
     executor: Executor,
 ) -> dict[str, int]:
     """Encodes all records; returns counts of what the texts hold."""
-    counts = dict.fromkeys(("num_texts", "num_sentences", "num_words", "num_tokens"), 0)
-    counts |= {"num_unknown": 0, "num_without_tokens": 0}
+    counts = dict.fromkeys(COUNTS, 0)
 
     def encode(chunk: "_Chunk") -> tuple[LabelledColumns, EncodedRecords]:
         columns = make_labelled_columns(
@@ -205,14 +203,9 @@ def _fill_spool(
     with progress("encode records", total=num_bytes, unit="B") as advance:
         chunks = _cut(_rows(inputs, config, advance), numbers)
         for columns, encoded in executor.ordered_map(encode, chunks):
-            num_tokens = encoded.num_tokens
             spool.add(encoded)
-            counts["num_texts"] += num_tokens.size
-            counts["num_sentences"] += columns.num_sentences
-            counts["num_words"] += columns.num_words
-            counts["num_tokens"] += int(num_tokens.sum(dtype=np.int64))
-            counts["num_unknown"] += columns.num_unknown
-            counts["num_without_tokens"] += int(np.count_nonzero(num_tokens == 0))
+            for name, count in columns.counts.items():
+                counts[name] += count
     if not counts["num_tokens"]:
         what = "token" if counts["num_texts"] else "row"
         raise ValueError(

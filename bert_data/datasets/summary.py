@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
+from bert_data.datasets.labelled import LabelledDataset
 from bert_data.datasets.masked_lm import Dataset
 from bert_data.formats.registry import PARQUET
 from bert_data.objectives.making import InstanceCounts
 from bert_data.objectives.next_sentence import NONE, NSP, TASKS
 from bert_data.objectives.rows import Instance
 
-_MAX_FILES_NAMED = 10
+_MAX_NAMED = 10
 
 
 def describe_example(instance: Instance, dataset: Dataset) -> str:
@@ -75,11 +76,7 @@ def _lines(dataset: Dataset) -> Iterator[str]:
     for stage in dataset.stages:
         rate = stage.num_bytes / 1e6 / max(stage.seconds, 1e-9)
         yield _row(stage.name, f"{stage.seconds:.2f} s, {rate:.1f} MB/s")
-    for path, file in list(zip(dataset.paths, manifest.files, strict=True))[:_MAX_FILES_NAMED]:
-        yield _row("wrote", f"{path}  {file.num_records:,} records, {file.num_bytes:,} bytes")
-    if len(dataset.paths) > _MAX_FILES_NAMED:
-        num_bytes = sum(file.num_bytes for file in manifest.files)
-        yield _row("", f"and so on: {made.num_instances:,} records, {num_bytes:,} bytes in all")
+    yield from _files(dataset)
 
 
 def _segments_row(made: InstanceCounts, next_sentence: str) -> str:
@@ -90,6 +87,47 @@ def _segments_row(made: InstanceCounts, next_sentence: str) -> str:
         return _row("next sentence", random)
     swapped = f"{_percent(made.num_swapped, made.num_instances)} swapped"
     return _row("sentence order", f"{swapped}, {random} (lone sentences)")
+
+
+def summarize_labelled(dataset: LabelledDataset) -> str:
+    """The lines of the summary."""
+    return "\n".join(_labelled_lines(dataset))
+
+
+def _labelled_lines(dataset: LabelledDataset) -> Iterator[str]:
+    manifest = dataset.manifest
+    counts, labels = manifest.counts["text"], manifest.counts["labels"]
+    num_texts, num_tokens = counts["num_texts"], counts["num_tokens"]
+    nested = manifest.flags["sentences"] != "one"
+    levels = "[sentences, words, pieces]" if nested else "[words, pieces]"
+    yield f"records of labelled texts in {len(dataset.paths):,} file(s)"
+    yield _row("read", f"{len(dataset.inputs):,} file(s), {num_texts:,} rows")
+    names = "classes" if manifest.flags["classes"] else "whole numbers"
+    named = [f"{name} {count:,}" for name, count in list(labels.items())[:_MAX_NAMED]]
+    more = ", ..." if len(labels) > _MAX_NAMED else ""
+    yield _row("labels", f"{len(labels):,} {names}: {', '.join(named)}{more}")
+    if nested:
+        yield _row("sentences", f"{counts['num_sentences']:,}")
+    yield _row("words", f"{counts['num_words']:,}")
+    unknown = f"{counts['num_unknown']:,} [UNK], {_percent(counts['num_unknown'], num_tokens)}"
+    yield _row("tokens", f"{num_tokens:,} ({unknown}), {levels}")
+    yield _row(
+        "a row",
+        f"{num_tokens / num_texts:.1f} tokens on average, at most {manifest.max_seq_length:,}",
+    )
+    if counts["num_without_tokens"]:
+        yield _row("empty", f"{counts['num_without_tokens']:,} rows have no token")
+    yield from _files(dataset)
+
+
+def _files(dataset: Dataset | LabelledDataset) -> Iterator[str]:
+    files = dataset.manifest.files
+    for path, file in list(zip(dataset.paths, files, strict=True))[:_MAX_NAMED]:
+        yield _row("wrote", f"{path}  {file.num_records:,} records, {file.num_bytes:,} bytes")
+    if len(files) > _MAX_NAMED:
+        num_records = sum(file.num_records for file in files)
+        num_bytes = sum(file.num_bytes for file in files)
+        yield _row("", f"and so on: {num_records:,} records, {num_bytes:,} bytes in all")
 
 
 def _row(name: str, value: str) -> str:

@@ -6,8 +6,8 @@
 The tokens of a text are a ragged array of [words, pieces], or of [sentences, words, pieces].
 """
 
-import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,20 +32,17 @@ Text = str | list[str]
 """A text, or the sentences of one."""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class LabelledColumns:
-    """Some records, and what is known of them.
+COUNTS = (
+    "num_texts", "num_sentences", "num_words", "num_tokens", "num_unknown", "num_without_tokens",
+)  # fmt: skip
+"""What is counted: records, what their texts hold, [UNK]s, records without a token."""
 
-    Attributes:
-      batch: their columns.
-      num_sentences, num_words: of all texts.
-      num_unknown: tokens that are [UNK].
-    """
+
+class LabelledColumns(NamedTuple):
+    """Some records, and how many there are of each of `COUNTS`."""
 
     batch: ColumnBatch
-    num_sentences: int
-    num_words: int
-    num_unknown: int
+    counts: dict[str, int]
 
 
 def make_labelled_columns(
@@ -68,22 +65,22 @@ def make_labelled_columns(
     """
     columns = {LABEL.name: Column(np.array(labels, np.int64))}
     nested, unk_id = sentences != ONE, tokenizer.vocabulary.unk_id
-    num_sentences = num_words = num_unknown = 0
+    counts = dict.fromkeys(COUNTS, 0)
     for name, its_texts in zip(TEXTS, zip(*texts, strict=True), strict=False):
         parts = [_sentences_of(text, sentences, language) for text in its_texts]
         tokens = tokenize_sentences(tokenizer, [sentence for part in parts for sentence in part])
         columns |= _token_columns(name, parts, tokens, nested=nested)
         columns[name] = Column(np.array([_joined(text).encode() for text in its_texts], object))
-        num_sentences += tokens.sentence_splits.size - 1
-        num_words += tokens.word_splits.size - 1
-        num_unknown += int(np.count_nonzero(tokens.ids == unk_id))
+        counts["num_sentences"] += tokens.sentence_splits.size - 1
+        counts["num_words"] += tokens.word_splits.size - 1
+        counts["num_unknown"] += int(np.count_nonzero(tokens.ids == unk_id))
     kind = labelled_records(num_texts=len(texts[0]), nested=nested)
-    return LabelledColumns(
-        batch=ColumnBatch(kind=kind, columns=columns),
-        num_sentences=num_sentences,
-        num_words=num_words,
-        num_unknown=num_unknown,
-    )
+    batch = ColumnBatch(kind=kind, columns=columns)
+    num_tokens = batch.num_tokens()
+    counts["num_texts"] = num_tokens.size
+    counts["num_tokens"] = int(num_tokens.sum(dtype=np.int64))
+    counts["num_without_tokens"] = int(np.count_nonzero(num_tokens == 0))
+    return LabelledColumns(batch, counts)
 
 
 def _token_columns(

@@ -80,7 +80,7 @@ def main(_: Sequence[str]) -> None:
     """Turns the flags into a configuration and makes the records."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's products, which nothing here needs
     from bert_data.datasets.labelled import LabelledDatasetConfig, create_labelled_dataset
-    from bert_data.datasets.labelled_summary import summarize_labelled
+    from bert_data.datasets.summary import summarize_labelled
     from bert_data.objectives.labels import LabelConfig
     from bert_data.text.labelled import LabelledTextConfig
 

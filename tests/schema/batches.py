@@ -49,14 +49,16 @@ def record_kinds(draw: st.DrawFn) -> RecordKind:
 
 
 @st.composite
-def column_batches(draw: st.DrawFn, max_records: int = 5) -> ColumnBatch:
-    """Some records, as long as they may be; all fields of an axis have the same lengths."""
+def column_batches(draw: st.DrawFn, *, one_value_per_instance: bool = False) -> ColumnBatch:
+    """Up to five records, as long as they may be; all fields of an axis have the same lengths."""
     kind = draw(record_kinds())
-    num_records = draw(st.integers(1, max_records))
+    num_records = draw(st.integers(1, 5))
     columns = {}
     for axis in AXES:
         most = kind.padded_to.get(axis, draw(st.sampled_from([3, 20, 150])))
         lengths = draw(st.lists(st.integers(0, most), min_size=num_records, max_size=num_records))
+        if axis is Axis.INSTANCES and one_value_per_instance:
+            lengths = [1] * num_records
         for field in (field for field in kind.stored if field.axis is axis):
             splits = np.cumsum([0, *lengths], dtype=np.int32)
             one = _values_of(field.dtype)
