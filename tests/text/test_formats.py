@@ -24,6 +24,7 @@ from bert_data.text.documents import (
     block_sequences,
 )
 from bert_data.text.formats import TextFormat, find_format, read_documents
+from bert_data.text.parquet import find_row_group
 from bert_data.text.spans import Span
 
 COVERS = (
@@ -183,10 +184,23 @@ def test_what_is_too_long_is_passed_over(tmp_path, monkeypatch, name, block_byte
 
 def test_a_document_of_too_many_lines_is_passed_over(tmp_path):
     path = tmp_path / "a.txt"
-    path.write_text("one\n\n" + "line\n" * 300 + "\ntwo\n")
+    path.write_text("one\n\n" + "line\n" * 300 + "\ntwo\n\n" + "line\n" * 250)
     blocks = list(read_documents([str(path)], TextConfig(max_row_bytes=1000)))
-    assert [d.text for block in blocks for d in block.documents] == [("one",), ("two",)]
+    texts = [d.text for block in blocks for d in block.documents]
+    assert texts == [("one",), ("two",), ("line",) * 250]
     assert [pair for block in blocks for pair in block.too_long] == [(3, 1200)]
+
+
+def test_a_row_group_belongs_to_the_part_in_which_it_begins(tmp_path):
+    path, table = tmp_path / "a.parquet", pyarrow.table({"text": ["one", "two"] * 50})
+    for padding in range(2):  # one of them has an even number of bytes
+        noted = table.replace_schema_metadata({"note": "x" * padding})
+        parquet.write_table(noted, path, row_group_size=50, use_dictionary=False)
+        if path.stat().st_size % 2 == 0:
+            break
+    half = path.stat().st_size // 2
+    groups = [find_row_group(str(path), place) for place in (0, half, half + 1, 2 * half)]
+    assert groups == [1, 1, None, None]
 
 
 def test_other_fields_of_rows_are_kept_on_demand(tmp_path):

@@ -24,6 +24,8 @@ COVERS = ("curation/web/licences",)
         ("CC0-1.0", "cc0-1.0"),
         ("Creative Commons Attribution-ShareAlike 4.0 International", "cc-by-sa-4.0"),
         ("Creative Commons Attribution-NonCommercial-NoDerivatives 4.0", "cc-by-nc-nd-4.0"),
+        ("Creative Commons Attribution-NonCommercial 4.0", "cc-by-nc-4.0"),
+        ("Creative Commons Attribution-NoDerivs 3.0", "cc-by-nd-3.0"),
         ("Creative Commons Zero v1.0", "cc0-1.0"),
         ("https://creativecommons.org/licenses/by-nc-sa/2.5/cn/", "cc-by-nc-sa-2.5"),
         ("http://creativecommons.org/publicdomain/zero/1.0/", "cc0-1.0"),

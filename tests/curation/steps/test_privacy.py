@@ -221,6 +221,23 @@ def test_phones_of_regions():
     assert find_credit_cards("order 4111111111111111") == []
 
 
+@pytest.mark.parametrize(
+    ("text", "regions", "found"),
+    [
+        ("0049 30 901820", (), True),
+        ("0049309018200", (), False),  # one group of digits may be anything
+        ("tel 0049309018200", (), True),
+        ("1-202-456-1414", ("US",), True),
+        ("2-024-561-414", ("US",), False),
+        ("030 901820", ("DE",), True),
+        ("030 9 01820", ("DE",), False),
+        ("tel 030 9 01820", ("DE",), True),
+    ],
+)
+def test_groups_of_digits_that_are_phones(text, regions, found):
+    assert bool(find_phones(text, regions)) == found
+
+
 @given(st.text(st.sampled_from("0123456789+-. ()@:/a人qc.omX\0\ud800"), max_size=60))
 def test_what_is_found_stands_apart_and_is_not_found_again(text):
     found = Privacy().find(text)
