@@ -141,6 +141,13 @@ flags.DEFINE_bool(
     False,
     "With --dynamic_masking: mask all pieces of a word together.",
 )
+flags.DEFINE_enum(
+    "next_sentence",
+    None,
+    ["nsp", "sop", "none"],
+    "What the records were made with, see create_pretraining_data.py; by default, what their"
+    " manifest says, or nsp.",
+)
 flags.DEFINE_string(
     "eval_input_file", None, "Records for --do_eval; by default, those of --input_file."
 )
@@ -217,6 +224,7 @@ def training_data(config: "BertConfig") -> "ReaderConfig":
         dynamic_masking=FLAGS.dynamic_masking,
         masked_lm_prob=FLAGS.masked_lm_prob,
         do_whole_word_mask=FLAGS.do_whole_word_mask,
+        next_sentence=FLAGS.next_sentence,
     )
 
 
@@ -237,10 +245,17 @@ def evaluation_data(config: "BertConfig") -> "ReaderConfig":
 
 def check_data(configs: Sequence["ReaderConfig"]) -> None:
     """Tells what does not fit before anything is written."""
-    from bert_data.reader import limits_of_manifests, read_batches
+    from bert_data.reader import limits_of_manifests, next_sentence_of, read_batches
 
     for data in configs:
         read_batches(data)
+    train_data, eval_data = configs[0], configs[-1]
+    asked, asked_later = next_sentence_of(train_data), next_sentence_of(eval_data)
+    if asked != asked_later:
+        raise ValueError(
+            f"--input_file was made with next_sentence {asked}, but --eval_input_file with"
+            f" {asked_later}"
+        )
     for data in {data.patterns: data for data in configs}.values():
         limits = dataclasses.asdict(limits_of_manifests(data))
         if data.dynamic_masking:
@@ -293,7 +308,7 @@ def batch_width(way: str) -> str | tuple[int, ...]:
 def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.Strategy") -> None:
     """Trains to the last step."""
     from bert_data import training
-    from bert_data.reader import describe_order, read_batches
+    from bert_data.reader import describe_order, next_sentence_of, read_batches
 
     def make_batches(start_batch: int, context: "tf.distribute.InputContext") -> "tf.data.Dataset":
         here = dataclasses.replace(data, start_batch=start_batch)
@@ -319,6 +334,7 @@ def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.S
             random_seed=FLAGS.random_seed,
             mixed_precision=FLAGS.mixed_precision,
             jit_compile=FLAGS.jit_compile,
+            next_sentence=next_sentence_of(data),
         ),
         config,
         make_batches,
@@ -330,13 +346,15 @@ def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.S
 def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
     """Measures the last checkpoint of --output_dir, or else --init_checkpoint, on one device."""
     from bert_data import training
-    from bert_data.reader import read_batches
+    from bert_data.reader import next_sentence_of, read_batches
 
     checkpoint = training.Checkpoint(
         training.latest_checkpoint(FLAGS.output_dir) or FLAGS.init_checkpoint or FLAGS.output_dir
     )
     logging.info("evaluating %s", checkpoint.prefix)
-    model = training.load_pretrained(checkpoint.prefix, config)
+    model = training.load_pretrained(
+        checkpoint.prefix, config, next_sentence=next_sentence_of(data)
+    )
     step = int(checkpoint.read("global_step")) if "global_step" in checkpoint else 0
     results = training.evaluate(model, read_batches(data).take(FLAGS.max_eval_steps))
     training.write_results(FLAGS.output_dir, step, results)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bert_data.reader.arrays import iterate_arrays
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.description import describe_order, limits_of_manifests
+from bert_data.reader.description import describe_order, limits_of_manifests, next_sentence_of
 from bert_data.reader.files.corruption import explain
 from bert_data.reader.sources import can_be_planned
 
@@ -57,6 +57,7 @@ __all__ = [
     "iterate_arrays",
     "iterate_batches",
     "limits_of_manifests",
+    "next_sentence_of",
     "pack_segments",
     "parse_ragged",
     "ragged_tensor_features",

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.forms import form_batch
-from bert_data.reader.layout import GroupSource, arrays_of
+from bert_data.reader.layout import arrays_of
+from bert_data.reader.planned import PlannedSource
 from bert_data.reader.sources import make_source
+from bert_data.reader.streamed import BatchSource
 
 
 def iterate_arrays(config: ReaderConfig) -> Iterator[Any]:
@@ -34,10 +36,10 @@ def iterate_arrays(config: ReaderConfig) -> Iterator[Any]:
     return _iterate(make_source(config), config)
 
 
-def _iterate(source: GroupSource, config: ReaderConfig) -> Iterator[Any]:
+def _iterate(source: BatchSource | PlannedSource, config: ReaderConfig) -> Iterator[Any]:
     for group in source.groups():
         for batch in arrays_of(group, source.layout):
-            yield form_batch(batch, config, _ones_like)
+            yield form_batch(batch, config, source.next_sentence, _ones_like)
 
 
 def _ones_like(values: NDArray[Any]) -> NDArray[np.float32]:

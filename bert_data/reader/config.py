@@ -10,6 +10,7 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
+from bert_data.objectives.next_sentence import check_next_sentence
 from bert_data.reader.planning.config import BATCHINGS, PACKED
 
 WIDTH_OF_BATCH = "batch"
@@ -77,6 +78,8 @@ class ReaderConfig:
         of the records.
       masked_lm_prob: with dynamic_masking, the share of tokens to predict, in [0, 1].
       do_whole_word_mask: with dynamic_masking, whether all pieces of a word are masked together.
+      next_sentence: what the records ask about two segments: "nsp", "sop" or "none", compared with
+        the manifest; None takes it from there, or else "nsp".
     """
 
     input_patterns: str | Sequence[str]
@@ -104,8 +107,11 @@ class ReaderConfig:
     dynamic_masking: bool = False
     masked_lm_prob: float = 0.15
     do_whole_word_mask: bool = False
+    next_sentence: str | None = None
 
     def __post_init__(self) -> None:
+        if self.next_sentence is not None:
+            check_next_sentence(self.next_sentence)
         if not self.patterns or not all(self.patterns):
             raise ValueError(f"input_patterns is {self.input_patterns!r}; must name files")
         at_least_one = ("shuffle_buffer", "num_hosts", "pool_batches", "num_buckets")

@@ -87,6 +87,15 @@ def _describe_shard(shard: Shard) -> str:
     return f"{name}: {shard.num_bytes} bytes, crc32c {checksum:#010x} where they begin"
 
 
+def next_sentence_of(config: ReaderConfig) -> str:
+    """What the records ask about two segments, see `bert_data.objectives.next_sentence`.
+
+    Raises:
+      ValueError, OSError, CorruptDataError: see `find_shards`.
+    """
+    return find_shards(config)[0].next_sentence
+
+
 def limits_of_manifests(config: ReaderConfig) -> Limits:
     """The most that a record holds by the shards' manifests; None where there are none.
 

@@ -10,6 +10,7 @@ The same for NumPy's arrays and TensorFlow's tensors.
 from collections.abc import Callable
 from typing import Any
 
+from bert_data.objectives.next_sentence import TASKS
 from bert_data.reader.config import ReaderConfig
 from bert_data.schema import fields
 
@@ -28,12 +29,18 @@ _LABELS = tuple(
 )
 
 
-def form_batch(batch: dict[str, Any], config: ReaderConfig, ones_like: Callable[[Any], Any]) -> Any:
+def form_batch(
+    batch: dict[str, Any],
+    config: ReaderConfig,
+    next_sentence: str,
+    ones_like: Callable[[Any], Any],
+) -> Any:
     """Forms a batch.
 
     Args:
       batch: by the names of the features.
       config: says how.
+      next_sentence: what the records ask about two segments.
       ones_like: makes float32 ones of the shape of an array.
     """
     names = _TFHUB_NAMES if config.feature_names == "tfhub" else {}
@@ -43,15 +50,13 @@ def form_batch(batch: dict[str, Any], config: ReaderConfig, ones_like: Callable[
     inputs = {names.get(name, name): batch[name] for name in batch if name not in _LABELS}
     if config.form == "supervised":
         return inputs, labels
-    next_labels = batch[fields.NEXT_SENTENCE_LABELS.name]
-    of_heads = {"masked_lm": batch[fields.MASKED_LM_IDS.name], "next_sentence": next_labels}
-    weights = batch.get(fields.NEXT_SENTENCE_WEIGHTS.name)
-    if weights is None:
-        weights = ones_like(next_labels)
-    if fields.INSTANCE_IDS.name not in batch:
-        weights = weights[:, 0]
-    of_heads_weights = {
-        "masked_lm": batch[fields.MASKED_LM_WEIGHTS.name],
-        "next_sentence": weights,
-    }
-    return inputs, of_heads, of_heads_weights
+    of_heads = {"masked_lm": batch[fields.MASKED_LM_IDS.name]}
+    weights_of_heads = {"masked_lm": batch[fields.MASKED_LM_WEIGHTS.name]}
+    task = TASKS.get(next_sentence)
+    if task is not None:
+        of_heads[task] = batch[fields.NEXT_SENTENCE_LABELS.name]
+        weights = batch.get(fields.NEXT_SENTENCE_WEIGHTS.name)
+        if weights is None:
+            weights = ones_like(of_heads[task])
+        weights_of_heads[task] = weights if fields.INSTANCE_IDS.name in batch else weights[:, 0]
+    return inputs, of_heads, weights_of_heads

@@ -52,6 +52,16 @@ PACKED = _sections(*fields.MADE_BY_READER)
 """A row is any number of instances side by side."""
 
 
+def is_packed(layout: Layout) -> bool:
+    """Whether a row may be several instances."""
+    return fields.INSTANCE_IDS in layout[0]
+
+
+def without_labels(layout: Layout) -> Layout:
+    """The layout of batches of which nothing is asked but the masked words."""
+    return *layout[:-1], ()
+
+
 class BatchGroup(NamedTuple):
     """Batches side by side in one array.
 

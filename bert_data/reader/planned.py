@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.objectives.masking import MaskingRule, masking_rule
+from bert_data.objectives.next_sentence import NONE
 from bert_data.reader.ahead import work_ahead
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.examples.decode import Rows, decode_records
@@ -26,8 +27,10 @@ from bert_data.reader.layout import (
     BatchGroup,
     Layout,
     StaticShape,
+    is_packed,
     make_table,
     new_buffer,
+    without_labels,
 )
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.config import BUCKETS
@@ -78,6 +81,7 @@ class PlannedSource:
       limits: the most that a record may hold.
       plan: of all epochs.
       layout: of the batches.
+      next_sentence: what the records ask about two segments.
     """
 
     def __init__(self, config: ReaderConfig, shards: Sequence[Shard], parts: Parts) -> None:
@@ -102,7 +106,10 @@ class PlannedSource:
         self.plan: Plan = make_plan(
             lengths, plan_config(config, parts.num_parts, self.limits.max_seq_length)
         )
+        self.next_sentence = shards[0].next_sentence
         self.layout: Layout = PACKED if config.batching == PACKED_ROWS else PLANNED
+        if self.next_sentence == NONE:
+            self.layout = without_labels(self.layout)
         self._rule = self._masking_rule() if config.dynamic_masking else None
 
     def _masking_rule(self) -> MaskingRule:
@@ -132,7 +139,7 @@ class PlannedSource:
         if config.drop_remainder and (config.batch_size is not None or width is not None):
             whole = plan.config.rows_of_width(width or 1)
             rows = -(-whole // self._parts.num_parts)
-        if self.layout is not PACKED:
+        if not is_packed(self.layout):
             is_free = config.width == WIDTH_OF_BATCH and config.batching != BUCKETS
             return rows, width, None if is_free else self.limits.max_predictions_per_seq, 1
         instances = None if config.width == WIDTH_OF_BATCH else plan.max_records_per_row
@@ -210,7 +217,7 @@ class PlannedSource:
         _, _, predictions, instances = self.static_shape
         if predictions is not None:
             shapes[:, 2] = predictions
-        if self.layout is PACKED:
+        if is_packed(self.layout):
             shapes[:, 3] = np.maximum.reduceat(np.diff(rows.row_splits), first_rows)
             if instances is not None:
                 shapes[:, 3] = instances

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bert_data.objectives.next_sentence import NONE
 from bert_data.reader.ahead import work_ahead
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.examples.block import RecordBlock, one_block
@@ -26,6 +27,7 @@ from bert_data.reader.layout import (
     make_table,
     most_words,
     new_buffer,
+    without_labels,
 )
 from bert_data.reader.order.streams import (
     OpenShard,
@@ -48,9 +50,8 @@ class BatchSource:
       shards: the shards that its patterns name.
       limits: the most that a row may hold.
       layout: of the batches.
+      next_sentence: what the records ask about two segments.
     """
-
-    layout: Layout = STREAMED
 
     def __init__(self, config: ReaderConfig) -> None:
         """Finds the shards and checks them.
@@ -61,6 +62,10 @@ class BatchSource:
         self.config = config
         self.shards: tuple[Shard, ...] = find_shards(config)
         self.limits: Limits = check_shards(self.shards, config)
+        self.next_sentence = self.shards[0].next_sentence
+        self.layout: Layout = STREAMED
+        if self.next_sentence == NONE:
+            self.layout = without_labels(STREAMED)
 
     def num_records(self) -> int | None:
         """This host's records in an epoch where indexes or manifests tell; else None."""

@@ -25,10 +25,10 @@ from bert_data.reader.layout import (
     COLUMNS,
     ENTRY_COLUMNS,
     NUM_FEATURES,
-    PACKED,
     ROWS,
     SIZE,
     Layout,
+    is_packed,
 )
 
 _TOKENS, _PREDICTIONS, _INSTANCES = range(3)  # sections
@@ -167,6 +167,8 @@ def _put_instances(
     out: NDArray[np.int32],
 ) -> None:
     """Fills the section of instances: labels, and as far as there are such, weights, positions."""
+    if not num_features:
+        return
     size = out.size // num_features
     columns = size // (row_splits.size - 1)
     first = row_splits[0]
@@ -273,7 +275,7 @@ def decode_records(
 
     Args:
       block: the records of all rows, in their order.
-      rows: which records make which rows. One each, unless the layout is `PACKED`.
+      rows: which records make which rows. One each, unless `is_packed(layout)`.
       layout: of the batches.
       table: int32[batches, 15], see `make_table`. In a row of one record, what does not fit is cut
         off and what is missing is 0; rows of several records must fit.
@@ -287,6 +289,6 @@ def decode_records(
     places, stops = np.empty((2, 3, most), np.int64)
     largest_id, is_outside = _decode(
         block.data, block.starts, block.spans, block.lengths, rows.is_there, rows.row_splits,
-        rows.batch_splits, table, layout is PACKED, places, stops, words,
+        rows.batch_splits, table, is_packed(layout), places, stops, words,
     )  # fmt: skip
     return int(largest_id), bool(is_outside)

@@ -225,6 +225,7 @@ def read_example(
     start: Scalar,
     end: Scalar,
     is_ragged: bool,
+    needs_label: bool,
     spans: NDArray[np.int32],
     counts: NDArray[np.int64],
     lengths: NDArray[np.int32],
@@ -235,6 +236,7 @@ def read_example(
       data: uint8[bytes].
       start, end: range of the Example.
       is_ragged: whether its lengths are those of its lists, or else the mask and the weights tell.
+      needs_label: whether a record without next_sentence_labels is damaged.
       spans: int32[7, 2], filled, see `RecordBlock`.
       counts: int64[8], filled: numbers of each feature, padding included; negative where it is
         absent or malformed.
@@ -262,6 +264,8 @@ def read_example(
                 return NO_EXAMPLE
             first = entry_end
         at = last
+    if counts[NEXT] == _ABSENT and not needs_label:
+        counts[NEXT], spans[NEXT, 0], spans[NEXT, 1] = 1, 0, 0
     for name in range(SPLITS):
         if counts[name] < 0:
             return MISSING + 8 * name if counts[name] == _ABSENT else NO_EXAMPLE
@@ -283,5 +287,5 @@ def look_at_example(data: NDArray[np.uint8], start: int, end: int) -> NDArray[np
     """
     counts = np.empty(NUM_NAMES, np.int64)
     spans, lengths = np.zeros((len(FEATURES), 2), np.int32), np.zeros(2, np.int32)
-    read_example(data, start, end, True, spans, counts, lengths)
+    read_example(data, start, end, True, False, spans, counts, lengths)
     return counts

@@ -23,6 +23,7 @@ from bert_data.reader.examples.example import (
     FEATURES,
     IDS,
     MISSING,
+    NEXT,
     NO_EXAMPLE,
     OK,
     POSITIONS,
@@ -39,6 +40,7 @@ from bert_data.reader.memory import new_bytes
 FIRST_BLOCK_BYTES = 1 << 16  # enough to see what a shard is
 BLOCK_BYTES = 1 << 20
 
+_HINTS = {FEATURES[NEXT]: "; next_sentence='none' reads records without it"}
 _BAD_LENGTH = "the checksum of a record's length does not match"
 
 
@@ -101,7 +103,12 @@ def _read_frames(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
             while True:
                 if is_ragged is None:
                     is_ragged = looks_ragged(stream.data, stream.at)
-                scan = scan_records(stream.data, stream.at, is_ragged=bool(is_ragged))
+                scan = scan_records(
+                    stream.data,
+                    stream.at,
+                    is_ragged=bool(is_ragged),
+                    needs_label=shard.needs_label,
+                )
                 if scan.block.num_records:
                     yield _keep_good(scan, shard, stream, damage)
                 stream.advance(scan)
@@ -184,7 +191,7 @@ class _Stream:
 
 def looks_ragged(data: NDArray[np.uint8], start: int = 0) -> bool | None:
     """The layout by the first record from `start` on that is whole; None where there is none."""
-    scan = scan_records(data, start, is_ragged=True)
+    scan = scan_records(data, start, is_ragged=True, needs_label=False)
     for begin, size, status in zip(scan.block.starts, scan.block.sizes, scan.statuses, strict=True):
         if status != BAD_DATA:
             counts = look_at_example(data, int(begin), int(begin + size))
@@ -210,6 +217,6 @@ def reason_of(status: int) -> str:
     return {
         BAD_DATA: "the checksum of a record's data does not match",
         NO_EXAMPLE: "a record is not a tf.train.Example",
-        MISSING: f"a record has no feature {name!r}",
+        MISSING: f"a record has no feature {name!r}" + _HINTS.get(name, ""),
         UNEVEN: f"a record's feature {name!r} has another length than the features that go with it",
     }[kind]

@@ -42,6 +42,7 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
       CorruptDataError: a shard has not the size that its manifest or index tells, or its first
         record is damaged (unless config.skip_corrupt).
     """
+    _check_next_sentences(shards, config)
     found: list[tuple[int, int]] = []
     has_records = False
     path = config.vocab_file
@@ -69,6 +70,17 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
     if not has_records:
         raise ValueError(_no_records(shards, config))
     return _limits(found, config)
+
+
+def _check_next_sentences(shards: Sequence[Shard], config: ReaderConfig) -> None:
+    asked = f"next_sentence is {config.next_sentence}"
+    for shard in shards:
+        told = f"{shard.path} was made with next_sentence {shard.next_sentence}"
+        if config.next_sentence not in (None, shard.next_sentence):
+            raise ValueError(f"{asked}, but {told}")
+        if shard.next_sentence != shards[0].next_sentence:
+            other = f"{shards[0].path} with {shards[0].next_sentence}"
+            raise ValueError(f"{told}, but {other}; they cannot share batches")
 
 
 def _no_records(shards: Sequence[Shard], config: ReaderConfig) -> str:

@@ -106,6 +106,7 @@ def _look(
     frame: Scalar,
     size: Scalar,
     num_tokens: Scalar,
+    needs_label: bool,
     spans: NDArray[np.int32],
     counts: NDArray[np.int64],
     lengths: NDArray[np.int32],
@@ -118,9 +119,9 @@ def _look(
     start, end = frame + HEADER_BYTES, frame + size - 4
     if not is_checked(data, start, end):
         return BAD_DATA
-    status = read_example(data, start, end, True, spans, counts, lengths)
+    status = read_example(data, start, end, True, needs_label, spans, counts, lengths)
     if status == OK and counts[SPLITS] < 0:  # a padded record
-        status = read_example(data, start, end, False, spans, counts, lengths)
+        status = read_example(data, start, end, False, needs_label, spans, counts, lengths)
     if status == OK and lengths[0] != num_tokens:
         return OTHER_TOKENS
     return status
@@ -133,6 +134,7 @@ def _gather(
     num_tokens: NDArray[np.int64],
     words: NDArray[np.uint64],
     data: NDArray[np.uint8],
+    needs_label: bool,
     counts: NDArray[np.int64],
     starts: NDArray[np.int64],
     example_sizes: NDArray[np.int32],
@@ -147,7 +149,9 @@ def _gather(
         if sizes[i]:
             _copy(frames[i], sizes[i], words, at >> 3)
             starts[i], example_sizes[i] = at + HEADER_BYTES, sizes[i] - FRAME_BYTES
-            statuses[i] = _look(data, at, sizes[i], num_tokens[i], spans[i], counts, lengths[i])
+            statuses[i] = _look(
+                data, at, sizes[i], num_tokens[i], needs_label, spans[i], counts, lengths[i]
+            )
             at += (sizes[i] + WORD_BYTES - 1) & ~np.int64(WORD_BYTES - 1)
         if statuses[i] != OK:
             num_bad += 1
@@ -224,8 +228,9 @@ class MappedShards:
         )
         statuses = np.empty(count, np.int32)
         num_bad = _gather(
-            frames, sizes, num_tokens, data.view(np.uint64), data, np.empty(NUM_NAMES, np.int64),
-            starts, example_sizes, spans, lengths, statuses,
+            frames, sizes, num_tokens, data.view(np.uint64), data,
+            any(shard.needs_label for shard in self._shards), np.empty(NUM_NAMES, np.int64), starts,
+            example_sizes, spans, lengths, statuses,
         )  # fmt: skip
         if num_bad:
             for i in np.flatnonzero(statuses).tolist():

@@ -116,7 +116,7 @@ def _scan_once(path: str, num_bytes: int, changed: int, skip_corrupt: bool) -> N
         block = data[at : at + window]
         if is_ragged is None:
             is_ragged = looks_ragged(block)
-        scan = scan_records(block, 0, is_ragged=bool(is_ragged))
+        scan = scan_records(block, 0, is_ragged=bool(is_ragged), needs_label=False)
         part = np.zeros(scan.block.num_records, INDEX_DTYPE)
         part["offset"] = at + scan.block.starts - HEADER_BYTES
         part["num_tokens"] = np.where(scan.statuses, 0, scan.block.lengths[:, 0])

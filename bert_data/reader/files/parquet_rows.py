@@ -147,7 +147,7 @@ def _write_examples(
         if status == OK:
             is_random = np.int64(columns.is_random[row])
             at = put_example(data, at, layout, scratch, length, b_start, 0, predictions, is_random)
-            read_example(data, starts[row], at, True, spans[row], counts, lengths[row])
+            read_example(data, starts[row], at, True, False, spans[row], counts, lengths[row])
         sizes[row] = at - starts[row]
 
 

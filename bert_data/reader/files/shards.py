@@ -20,6 +20,7 @@ from bert_data.datasets.manifest import Manifest, find_manifest, is_sidecar
 from bert_data.errors import CorruptDataError
 from bert_data.formats.crc32c import masked_crc32c
 from bert_data.formats.index import index_path
+from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_shards import MAGIC, look_inside
 from bert_data.reader.files.scan import HEADER_BYTES, LENGTH_BYTES
@@ -40,6 +41,7 @@ class Shard:
       num_records: records that it must hold by its index or manifest, or by what a Parquet file
         says itself; None where none tells.
       expected_bytes: size that it must have by its manifest or index; None where neither tells.
+      next_sentence: what its records ask about two segments, see `objectives.next_sentence`.
     """
 
     path: str
@@ -49,6 +51,12 @@ class Shard:
     manifest: Manifest | None = None
     num_records: int | None = None
     expected_bytes: int | None = None
+    next_sentence: str = NSP
+
+    @property
+    def needs_label(self) -> bool:
+        """Whether each record must have next_sentence_labels."""
+        return self.next_sentence != NONE
 
 
 def find_shards(config: ReaderConfig) -> tuple[Shard, ...]:
@@ -64,7 +72,7 @@ def find_shards(config: ReaderConfig) -> tuple[Shard, ...]:
     for pattern in config.patterns:
         paths.update(dict.fromkeys(_matches(pattern)))
     manifests: dict[str, Manifest] = {}
-    shards = tuple(_describe(path, manifests) for path in paths)
+    shards = tuple(_with_objective(_describe(path, manifests), config) for path in paths)
     absent = [path for path in manifests if path not in paths and not os.path.exists(path)]
     if absent:
         _tell_absent(tuple(absent))
@@ -104,6 +112,14 @@ def _describe(path: str, manifests: dict[str, Manifest]) -> Shard:
     if not storage.is_remote(path):
         shard = _compare_beside(shard, manifests)
     return _look_inside(shard) if shard.is_parquet and shard.manifest is None else shard
+
+
+def _with_objective(shard: Shard, config: ReaderConfig) -> Shard:
+    """Adds what the manifest, or else the configuration, tells about the segments."""
+    told = config.next_sentence or NSP
+    if shard.manifest is not None:
+        told = shard.manifest.next_sentence
+    return dataclasses.replace(shard, next_sentence=told)
 
 
 def _is_gzip(head: bytes) -> bool:
