@@ -146,6 +146,7 @@ def main(_: Sequence[str]) -> None:
     from bert_data.datasets.summary import describe_example, summarize
     from bert_data.objectives.making import InstanceConfig
 
+    options = dataset_flags.define_dataset_flags()()
     dataset = create_dataset(
         DatasetConfig(
             input_file=FLAGS.input_file,
@@ -160,8 +161,9 @@ def main(_: Sequence[str]) -> None:
                 masked_lm_prob=FLAGS.masked_lm_prob,
                 short_seq_prob=FLAGS.short_seq_prob,
                 do_whole_word_mask=FLAGS.do_whole_word_mask,
+                next_sentence=options.pop("next_sentence"),
             ),
-            **dataset_flags.define_dataset_flags()(),
+            **options,
         )
     )
     for example in dataset.examples:

@@ -8,6 +8,7 @@ from absl import flags
 
 from bert_data.cli import text_flags
 from bert_data.formats import registry
+from bert_data.objectives.next_sentence import NEXT_SENTENCE, NSP
 from bert_data.schema import fields
 
 
@@ -16,7 +17,8 @@ def define_dataset_flags() -> Callable[[], dict[str, Any]]:
     """Defines the flags, the first time it is called.
 
     Returns:
-      A function that gives arguments of `DatasetConfig`, once the flags are parsed.
+      A function that gives arguments of `DatasetConfig`, once the flags are parsed; and
+      next_sentence, which is one of `InstanceConfig`.
     """
     options: dict[str, flags.FlagHolder[Any]] = {
         "tokenizer_file": flags.DEFINE_string(
@@ -25,12 +27,19 @@ def define_dataset_flags() -> Callable[[], dict[str, Any]]:
             " that, others (BPE, Unigram) by the tokenizers library. It says itself whether text is"
             " lower-cased.",
         ),
+        "next_sentence": flags.DEFINE_enum(
+            "next_sentence", NSP, NEXT_SENTENCE,
+            "What is asked of two segments, A and B. nsp: whether B follows A or is from another"
+            " document, as in BERT. sop: whether A and B are in order or swapped, as in ALBERT."
+            " none: nothing; an instance is one segment, filled with the sentences that follow each"
+            " other in a document (RoBERTa's DOC-SENTENCES; there, --short_seq_prob is 0).",
+        ),
         "output_format": flags.DEFINE_enum(
             "output_format", registry.TFRECORD, registry.format_names(),
             "tfrecord: tf.train.Examples, with an index of each file. parquet: a row an instance,"
             " of lists tokens, segment_ids, masked_positions, masked_labels and the truth value"
-            " is_random_next; nothing is padded, zstd compresses it, and the manifest is in the"
-            " files' metadata, too.",
+            " is_random_next (sop: sentence_order_label; none has neither); nothing is padded,"
+            " zstd compresses it, and the manifest is in the files' metadata, too.",
         ),
         "record_layout": flags.DEFINE_enum(
             "record_layout", fields.RAGGED, fields.LAYOUTS,

@@ -29,10 +29,9 @@ from bert_data.formats.registry import (
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.objectives.columns import read_columns
 from bert_data.objectives.making import InstanceConfig, InstanceCounts, Instances, make_instances
-from bert_data.objectives.next_sentence import NONE as NO_PAIRS
-from bert_data.objectives.next_sentence import NSP
+from bert_data.objectives.next_sentence import LABELS, NSP
 from bert_data.objectives.rows import Instance, decode_row
-from bert_data.schema.fields import NEXT_SENTENCE_LABELS, RAGGED, masked_lm_records
+from bert_data.schema.fields import RAGGED, masked_lm_records
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.store import TokenStore
@@ -221,7 +220,7 @@ def _write(
         config.record_layout,
         max_seq_length=config.instances.max_seq_length,
         max_predictions_per_seq=config.instances.max_predictions_per_seq,
-        sentence_field=None if config.instances.next_sentence == NO_PAIRS else NEXT_SENTENCE_LABELS,
+        sentence_field=LABELS[config.instances.next_sentence],
     )
     settings = WriterSettings(
         compression=config.compression,

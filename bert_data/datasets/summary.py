@@ -86,7 +86,7 @@ def _segments_row(made: InstanceCounts, next_sentence: str) -> str:
     if made.num_swapped is None:
         return _row("next sentence", random)
     swapped = f"{_percent(made.num_swapped, made.num_instances)} swapped"
-    return _row("sentence order", f"{swapped}, {random} (lone sentences)")
+    return _row("sentence order", f"{swapped}, {random} after lone sentences")
 
 
 def summarize_labelled(dataset: LabelledDataset) -> str:

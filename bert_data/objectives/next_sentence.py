@@ -17,11 +17,20 @@ In all three, sentences that follow each other in a document make the text:
   tokens do that here. A sentence that does not fit by itself goes on in the next instance.
 """
 
+from bert_data.schema.fields import NEXT_SENTENCE_LABELS, SENTENCE_ORDER_LABELS, Field
+
 NSP, SOP, NONE = NEXT_SENTENCE = ("nsp", "sop", "none")
 """The choices, by name; kernels know them by their place."""
 
 TASKS = {NSP: "next_sentence", SOP: "sentence_order"}
 """What is learned of the two segments: the name of the model's output, loss and accuracy."""
+
+LABELS: dict[str, Field | None] = {
+    NSP: NEXT_SENTENCE_LABELS,
+    SOP: SENTENCE_ORDER_LABELS,
+    NONE: None,
+}
+"""The field of a record that has the answer, if anything is asked."""
 
 CODE_SOP, CODE_NONE = NEXT_SENTENCE.index(SOP), NEXT_SENTENCE.index(NONE)
 

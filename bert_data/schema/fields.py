@@ -106,6 +106,10 @@ MASKED_LM_WEIGHTS = Field(
 NEXT_SENTENCE_LABELS = Field(
     "next_sentence_labels", BOOL, Axis.INSTANCES, Role.LABELS, column="is_random_next"
 )
+SENTENCE_ORDER_LABELS = Field(
+    "next_sentence_labels", BOOL, Axis.INSTANCES, Role.LABELS, column="sentence_order_label"
+)
+"""Records have it under the name that ALBERT's have."""
 
 POSITION_IDS = Field("position_ids", INT32, Axis.TOKENS, Role.POSITIONS)
 INSTANCE_IDS = Field("instance_ids", INT32, Axis.TOKENS, Role.INSTANCES)

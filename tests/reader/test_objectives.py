@@ -7,14 +7,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.errors import CorruptDataError
 from bert_data.objectives.making import InstanceConfig
 from bert_data.objectives.next_sentence import NEXT_SENTENCE, TASKS
 from bert_data.reader import ReaderConfig, iterate_arrays, next_sentence_of, read_batches
-from bert_data.records.dataset import DatasetConfig, create_dataset
 
 WAYS = ("stream", "plain", "pools", "buckets", "packed")
-KINDS = ("ragged", "reference")
+KINDS = ("ragged", "reference", "parquet")
 LABELS = "next_sentence_labels"
 
 

@@ -85,13 +85,14 @@ def read_blocks(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
       ValueError: a Parquet file has other columns than instances have.
       CorruptDataError: damage, unless it is counted.
     """
+    asks = shard.next_sentence
     if not shard.is_parquet:
         yield from _read_frames(shard, damage)
     elif not storage.is_remote(shard.path):
-        yield from read_row_blocks(shard.path, shard.path, shard.num_records, damage)
+        yield from read_row_blocks(shard.path, shard.path, shard.num_records, damage, asks)
     else:
         with storage.open_input(shard.path) as file:
-            yield from read_row_blocks(file, shard.path, shard.num_records, damage)
+            yield from read_row_blocks(file, shard.path, shard.num_records, damage, asks)
 
 
 def _read_frames(shard: Shard, damage: Damage) -> Generator[RecordBlock]:

@@ -73,6 +73,8 @@ class RowColumns(NamedTuple):
 def columns_of(batch: "pyarrow.RecordBatch") -> RowColumns:
     """Views of the arrays of a batch that has the columns of masked LM records, in that order.
 
+    Where it has no label, all are false.
+
     Raises:
       pyarrow.ArrowException: something is null.
     """
@@ -85,6 +87,8 @@ def columns_of(batch: "pyarrow.RecordBatch") -> RowColumns:
             raise pa.ArrowInvalid(f"column {name!r} holds nulls")
         found += [column.offsets.to_numpy()] if is_list else []
         found += [(column.values if is_list else column).to_numpy(zero_copy_only=False)]
+    if len(found) < len(RowColumns._fields):
+        found.insert(RowColumns._fields.index("is_random"), np.zeros(batch.num_rows, np.bool_))
     return RowColumns(*found)
 
 

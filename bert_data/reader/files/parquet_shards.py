@@ -15,6 +15,7 @@ import numpy as np
 from bert_data.datasets.manifest import Manifest, is_manifest, parse_manifest
 from bert_data.errors import CorruptDataError
 from bert_data.formats.parquet import METADATA_KEY, parquet_schema
+from bert_data.objectives.next_sentence import LABELS
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import OK
 from bert_data.reader.files.corruption import Damage
@@ -91,7 +92,11 @@ def look_inside(source: str | IO[bytes], path: str) -> Inside | None:
 
 
 def read_row_blocks(
-    source: str | IO[bytes], path: str, num_records: int | None, damage: Damage
+    source: str | IO[bytes],
+    path: str,
+    num_records: int | None,
+    damage: Damage,
+    next_sentence: str,
 ) -> Generator[RecordBlock]:
     """Yields the records of a file, in order.
 
@@ -100,6 +105,7 @@ def read_row_blocks(
       path: its name, for errors.
       num_records: that it must hold; None for any.
       damage: takes what is found damaged: raises it, or counts it.
+      next_sentence: what the records ask about two segments.
 
     Raises:
       ValueError: it has other columns than instances have.
@@ -109,9 +115,12 @@ def read_row_blocks(
     record = 0
     try:
         with _open(source) as file:
-            _check_columns(file.schema_arrow, path)
+            wanted = parquet_schema(
+                masked_lm_records(RAGGED, sentence_field=LABELS[next_sentence]).in_parquet()
+            )
+            _check_columns(file.schema_arrow, wanted, path)
             for group in range(file.num_row_groups):
-                yield from _read_group(file, group, path, record, damage)
+                yield from _read_group(file, wanted, group, path, record, damage)
                 record += file.metadata.row_group(group).num_rows
     except Exception as error:
         if not _is_damage(error):
@@ -128,7 +137,7 @@ def _told(error: BaseException) -> str:
     return f"no Parquet that can be read ({' '.join(str(error).split())})"
 
 
-def _check_columns(schema: "pyarrow.Schema", path: str) -> None:
+def _check_columns(schema: "pyarrow.Schema", wanted: "pyarrow.Schema", path: str) -> None:
     """Refuses a file of something else.
 
     Raises:
@@ -136,25 +145,29 @@ def _check_columns(schema: "pyarrow.Schema", path: str) -> None:
     """
     from pyarrow import types
 
-    for field in _instance_schema():
+    for field in wanted:
         if schema.names.count(field.name) != 1:
             raise ValueError(
-                f"{path} has no column {field.name!r}; instances have"
-                f" {', '.join(_instance_schema().names)}"
+                f"{path} has no column {field.name!r}; instances have {', '.join(wanted.names)}"
             )
-        found, wanted = schema.field(field.name).type, field.type
-        if types.is_boolean(wanted):
+        found = schema.field(field.name).type
+        if types.is_boolean(field.type):
             fits = types.is_boolean(found) or types.is_integer(found)
         else:
             is_list = types.is_list(found) or types.is_large_list(found)
             is_list |= types.is_fixed_size_list(found)
             fits = is_list and types.is_integer(found.value_type)
         if not fits:
-            raise ValueError(f"{path}: column {field.name!r} is of type {found}, not {wanted}")
+            raise ValueError(f"{path}: column {field.name!r} is of type {found}, not {field.type}")
 
 
 def _read_group(
-    file: "pyarrow.parquet.ParquetFile", group: int, path: str, first: int, damage: Damage
+    file: "pyarrow.parquet.ParquetFile",
+    schema: "pyarrow.Schema",
+    group: int,
+    path: str,
+    first: int,
+    damage: Damage,
 ) -> Iterator[RecordBlock]:
     """The records of a row group, of which `first` is the number of the first one."""
     metadata = file.metadata.row_group(group)
@@ -164,7 +177,7 @@ def _read_group(
     batches = file.iter_batches(
         batch_size=min(max(num_rows, _LEAST_ROWS), _MOST_ROWS),
         row_groups=[group],
-        columns=_instance_schema().names,
+        columns=schema.names,
         use_threads=False,
     )
     done = 0
@@ -172,7 +185,7 @@ def _read_group(
     while True:
         try:
             batch = next(batches, None)
-            columns = None if batch is None else columns_of(_cast(batch))
+            columns = None if batch is None else columns_of(_cast(batch, schema))
         except Exception as error:
             if not _is_damage(error):
                 raise
@@ -194,12 +207,7 @@ def _read_group(
         damage.found(CorruptDataError(path, offset, reason), max(1, metadata.num_rows - done))
 
 
-def _instance_schema() -> "pyarrow.Schema":
-    return parquet_schema(masked_lm_records(RAGGED).in_parquet())
-
-
-def _cast(batch: Any) -> "pyarrow.RecordBatch":
+def _cast(batch: Any, schema: "pyarrow.Schema") -> "pyarrow.RecordBatch":
     """The batch with the columns and types of instances; other integers are taken if they fit."""
-    schema = _instance_schema()
     batch = batch.select(schema.names)
     return batch if batch.schema.equals(schema) else batch.cast(schema)

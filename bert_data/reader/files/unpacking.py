@@ -82,12 +82,19 @@ def unpack(shard: Shard, *, skip_corrupt: bool) -> Unpacked:
       CorruptDataError: it is damaged.
     """
     changed = os.stat(shard.path).st_mtime_ns
-    return _unpack_once(shard.path, shard.num_bytes, shard.num_records, changed, skip_corrupt)
+    return _unpack_once(
+        shard.path, shard.num_bytes, shard.num_records, changed, skip_corrupt, shard.next_sentence
+    )
 
 
 @functools.lru_cache(_KEPT_SHARDS)
 def _unpack_once(
-    path: str, num_bytes: int, num_records: int | None, changed: int, skip_corrupt: bool
+    path: str,
+    num_bytes: int,
+    num_records: int | None,
+    changed: int,
+    skip_corrupt: bool,
+    next_sentence: str,
 ) -> Unpacked:
     """The shard as it was when it was changed last."""
     del num_bytes, changed
@@ -99,7 +106,7 @@ def _unpack_once(
         tempfile.TemporaryFile(dir=folder) as file,
         progress(f"unpack {path}", total=num_records or 0, unit="record") as advance,
     ):
-        for block in read_row_blocks(path, path, num_records, damage):
+        for block in read_row_blocks(path, path, num_records, damage, next_sentence):
             data, ends = frame_block(block)
             file.write(data.data)
             part = np.zeros(ends.size, INDEX_DTYPE)
