@@ -35,9 +35,9 @@ def covered() -> Iterator[tuple[str, str]]:
 def test_every_module_has_its_tests() -> None:
     named = {module for _, module in covered()}
     without = sorted(m for m in modules() - named if not has_own_file(m))
-    assert not without, "write their test files, or name them in the COVERS of one that tests them"
+    assert not without, f"write test files, or name in the COVERS of what tests them: {without}"
 
 
 def test_what_is_covered_is_there_and_has_no_file_of_its_own() -> None:
     stale = [(t, m) for t, m in covered() if m not in modules() or has_own_file(m)]
-    assert not stale, "take them out of COVERS"
+    assert not stale, f"take out of COVERS: {stale}"

@@ -21,7 +21,6 @@ from tests.tokens.json_files import byte_pairs, wordpiece
 from tokenization import BasicTokenizer, FullTokenizer
 
 COVERS = (
-    "datasets/labelled_summary",
     "datasets/record_spool",
     "objectives/labelled_texts",
 )
