@@ -22,7 +22,6 @@ from bert_data.objectives.making import InstanceConfig
 from bert_data.schema import fields
 from tests.formats.tfrecords import split_records
 
-
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=2)
 COLUMNS = ["tokens", "segment_ids", "is_random_next", "masked_positions", "masked_labels"]
 
