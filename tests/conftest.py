@@ -10,6 +10,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.goldens.inputs import VOCABULARIES, WORDS
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # Tests never use an accelerator, so that they give the same results on every machine.
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
@@ -27,8 +29,6 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-SYLLABLES = ("ba", "do", "ki", "lu", "me", "no", "ra", "si", "tu", "ve")
 
 
 class ProcessGuard:
@@ -80,11 +80,6 @@ def shared() -> Path:
     return folder
 
 
-def formula_words() -> list[str]:
-    """The 100 words of two syllables, in a fixed order: "baba", "bado", ... "veve"."""
-    return [first + second for first in SYLLABLES for second in SYLLABLES]
-
-
 @pytest.fixture(scope="session")
 def small_vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A vocabulary file that fits `small_text`, with words of one, two and unknown pieces.
@@ -94,8 +89,7 @@ def small_vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     the text has no pieces: [UNK].
     """
     path = tmp_path_factory.mktemp("small_vocabulary") / "vocab.txt"
-    tokens = [*SPECIAL_TOKENS, ".", "?", *SYLLABLES, *(f"##{s}" for s in SYLLABLES)]
-    tokens += formula_words()[::3]
+    tokens = VOCABULARIES["pieces"]()
     path.write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8")
     return path
 
@@ -103,7 +97,7 @@ def small_vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def small_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A text of 40 documents of 1 to 12 sentences of 3 to 17 words, the same in every run."""
-    words = [*formula_words(), "zzz"]
+    words = [*WORDS, "zzz"]
     state = 1
     documents = []
     for document in range(40):

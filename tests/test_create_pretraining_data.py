@@ -1,7 +1,6 @@
 """create_pretraining_data.py as a user runs it: Google's records, the same bytes."""
 
 import gzip
-import hashlib
 import json
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import zstandard
 
 from bert_data.datasets.manifest import read_manifest
 from tests.formats.tfrecords import split_records
+from tests.goldens.reading import digest_of_records
 from tests.program_folder import Folder, contents
 
 COVERS = ("cli/dataset_flags",)
@@ -57,21 +57,7 @@ def test_googles_records_in_googles_order(shared, folder, case):
     for number, expected in enumerate(golden["records"]):
         data = made[f"out{number}"]
         assert data is not None
-        assert digest(data) == tuple(expected)
-
-
-def digest(shard: bytes) -> tuple[str, int]:
-    """The goldens' digest: of each record's length and bytes, entries sorted by name.
-
-    Ours are in that order, which `records/test_examples.py` holds.
-    """
-    sha, count, at = hashlib.sha256(), 0, 0
-    while at < len(shard):
-        length = int.from_bytes(shard[at : at + 8], "little")
-        sha.update(shard[at : at + 8])
-        sha.update(shard[at + 12 : at + 12 + length])
-        count, at = count + 1, at + 16 + length
-    return sha.hexdigest(), count
+        assert digest_of_records(data) == expected
 
 
 class TestTheSameBytes:

@@ -10,7 +10,7 @@ from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
-from tests.conftest import formula_words
+from tests.goldens.inputs import WORDS
 
 pytestmark = pytest.mark.process
 
@@ -25,10 +25,9 @@ STEPS = {
 
 
 def make_rows(draw: random.Random, num_rows: int) -> list[dict]:
-    words = formula_words()
     rows = []
     for number in range(num_rows):
-        lines = [" ".join(draw.choices(words, k=12)) + "." for _ in range(10)]
+        lines = [" ".join(draw.choices(WORDS, k=12)) + "." for _ in range(10)]
         kind = number % 10
         if kind == 1:
             lines = rows[-1]["text"].upper().split("\n")
@@ -50,7 +49,7 @@ def files(tmp_path, monkeypatch):
         rows = make_rows(draw, num_rows)
         text = "".join(json.dumps(row) + "\n" for row in rows)
         (tmp_path / f"{name}.jsonl").write_text(text)
-    reference = [" ".join(draw.choices(formula_words(), k=12)) + "." for _ in range(300)]
+    reference = [" ".join(draw.choices(WORDS, k=12)) + "." for _ in range(300)]
     (tmp_path / "reference.txt").write_text("\n\n".join(reference) + "\n")
     return tmp_path
 

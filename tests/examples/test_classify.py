@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SYLLABLES, formula_words
+from tests.goldens.inputs import SYLLABLES, WORDS
 from tests.program_folder import contents, is_log
 
 pytestmark = pytest.mark.process
-
-WORDS = formula_words()
 
 
 def run(name: str, checkout: Path, folder: Path, **flags: object) -> subprocess.CompletedProcess:

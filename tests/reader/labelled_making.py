@@ -5,17 +5,16 @@ from pathlib import Path
 
 from bert_data.datasets.labelled import LabelledDatasetConfig, create_labelled_dataset
 from bert_data.text.labelled import LabelledTextConfig
-from tests.conftest import SYLLABLES, formula_words
+from tests.goldens.inputs import SYLLABLES, WORDS
 
 NUM_RECORDS = 23
 
 
 def texts() -> list[str]:
     """Texts of 0 to 20 words, some of two pieces."""
-    words = formula_words()
     found = []
     for number in range(NUM_RECORDS):
-        picked = [words[(number * 7 + place * 13) % 100] for place in range(number * 9 % 21)]
+        picked = [WORDS[(number * 7 + place * 13) % 100] for place in range(number * 9 % 21)]
         found.append(" ".join(picked))
     return found
 

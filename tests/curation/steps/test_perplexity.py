@@ -6,14 +6,14 @@ import pytest
 
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.perplexity import Perplexity
-from tests.conftest import formula_words
 from tests.curation.corpora import make_documents, run_corpus_step, value_of
+from tests.goldens.inputs import WORDS
 
 
 @pytest.fixture
 def reference(tmp_path):
     path = tmp_path / "reference.txt"
-    words = formula_words()[:20]
+    words = WORDS[:20]
     draw = random.Random(1)
     lines = [" ".join(words[(start + i) % 20] for i in range(12)) for start in range(20)]
     path.write_text("\n\n".join(draw.sample(lines * 5, 100)) + "\n")
@@ -22,7 +22,7 @@ def reference(tmp_path):
 
 def make_texts():
     """Ten texts, from those like the reference to those that have nothing of it."""
-    words, others = formula_words()[:20], formula_words()[50:]
+    words, others = WORDS[:20], WORDS[50:]
     draw = random.Random(2)
     return [
         " ".join(draw.choice(others) if draw.random() < k / 9 else words[i % 20] for i in range(60))
