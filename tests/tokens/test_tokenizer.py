@@ -1,6 +1,7 @@
 """The fast tokenizer against the definition: any text, any vocabulary, any damage to the bytes."""
 
 import hashlib
+import itertools
 import json
 import pickle
 import random
@@ -183,6 +184,16 @@ def test_damaged_bytes_are_treated_as_pythons_codec_does(
     lines = [line.replace(b"\r", b"") for line in data.split(b"\n")]
     replaced = sum(line.decode(errors="replace").count("\ufffd") for line in lines)
     assert block.num_replaced == replaced - sum(line.count(b"\xef\xbf\xbd") for line in lines)
+
+
+def test_utf8_at_the_bounds_of_every_byte(tokenizers: dict[bool, FastTokenizer]) -> None:
+    first = (0x80, 0xBF, *range(0xC0, 0x100))
+    second, others = (0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0), (0x7F, 0x80, 0xBF, 0xC0)
+    lines = [b"a%c%c%c%cb" % four for four in itertools.product(first, second, others, others)]
+    data = b"\n".join(lines)
+    block = tokenizers[True].tokenize_block(data, encoding_errors="replace")
+    assert_block(block, defined_block(EVERY_LETTER, True, data, "replace"))
+    assert block.num_replaced == data.decode(errors="replace").count("\ufffd")
 
 
 @settings(max_examples=300)

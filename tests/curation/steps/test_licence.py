@@ -134,8 +134,9 @@ def test_mistakes_and_unused_lists_are_told():
 
 @given(st.text(st.characters(codec=None, categories=None), max_size=80))
 def test_any_text(text):
-    find_licences(f"licensed under the {text} CC BY{text}")
-    normal_licence(text)
+    for licence in find_licences(f"licensed under the {text} CC BY {text}"):
+        assert normal_licence(licence) == licence
+    assert normal_licence(normal_licence(text)) == normal_licence(text)
 
 
 @pytest.mark.parametrize(
