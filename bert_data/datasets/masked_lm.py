@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bert_data.datasets.budget import MemoryBudget, share_memory
+from bert_data.datasets.budget import MIN_MEMORY_MB, MemoryBudget, share_memory
 from bert_data.datasets.corpus import CorpusFiles, find_corpus, load_corpus
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import RecordSet, open_record_set
@@ -23,6 +23,7 @@ from bert_data.formats.registry import (
     NONE,
     PARQUET,
     TFRECORD,
+    ShardFormat,
     WriterSettings,
     find_format,
 )
@@ -32,6 +33,7 @@ from bert_data.objectives.making import InstanceConfig, InstanceCounts, Instance
 from bert_data.objectives.next_sentence import LABELS, NSP
 from bert_data.objectives.rows import Instance, decode_row
 from bert_data.schema.fields import RAGGED, masked_lm_records
+from bert_data.storage import expand_outputs
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.store import TokenStore
@@ -132,11 +134,7 @@ def create_dataset(config: DatasetConfig) -> Dataset:
       CorruptDataError: a compressed input is damaged; likewise.
     """
     shard_format = find_format(config.output_format)
-    budget = share_memory(
-        config.max_memory_mb,
-        count_workers(config.num_workers),
-        reserved_bytes=shard_format.reserved_bytes,
-    )
+    budget, num_open = _share_memory(config, shard_format)
     corpus = find_corpus(config.input_file, config.text)
     tokenizer = load_tokenizer(
         config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
@@ -152,9 +150,20 @@ def create_dataset(config: DatasetConfig) -> Dataset:
         ) as record_set,
         open_threads(budget.num_workers) as executor,
     ):
-        dataset = _make(config, corpus, tokenizer, record_set, budget, executor)
+        dataset = _make(config, corpus, tokenizer, record_set, budget, num_open, executor)
         record_set.commit(dataset.manifest)
     return dataset
+
+
+def _share_memory(config: DatasetConfig, shard_format: ShardFormat) -> tuple[MemoryBudget, int]:
+    """The shares of memory, and the number of shards that are written at a time."""
+    num_workers = count_workers(config.num_workers)
+    reserved = shard_format.reserved_bytes
+    free = (config.max_memory_mb - MIN_MEMORY_MB) * 1_000_000 - reserved
+    num_shards = len(expand_outputs(config.output_file).paths)
+    num_open = shard_format.count_open(num_workers, num_shards, free // 2)
+    reserved += (num_open - 1) * (shard_format.open_bytes or 0)
+    return share_memory(config.max_memory_mb, num_workers, reserved_bytes=reserved), num_open
 
 
 def _make(
@@ -163,6 +172,7 @@ def _make(
     tokenizer: Tokenizer,
     record_set: RecordSet,
     budget: MemoryBudget,
+    num_open: int,
     executor: Executor,
 ) -> Dataset:
     """Runs the stages; the shards are then there under hidden names."""
@@ -188,8 +198,9 @@ def _make(
     start = _note(stages, "make instances", start, os.path.getsize(spool_path))
     manifest = _manifest(config, tokenizer, vocabulary, tokens, instances.counts)
     files = _write(
-        config, manifest, store, vocabulary, instances, spool_path, record_set, budget, executor
-    )
+        config, manifest, store, vocabulary, instances, spool_path, record_set, budget, num_open,
+        executor,
+    )  # fmt: skip
     _note(stages, "write records", start, sum(file.num_bytes for file in files))
     return Dataset(
         inputs=corpus.paths,
@@ -212,6 +223,7 @@ def _write(
     spool_path: str,
     record_set: RecordSet,
     budget: MemoryBudget,
+    num_open: int,
     executor: Executor,
 ) -> tuple[ManifestFile, ...]:
     """Writes the shards; the spool is removed."""
@@ -238,7 +250,9 @@ def _write(
         instances.num_words,
         instances.order,
         num_shards=len(record_set.paths),
+        num_open=num_open,
         chunk_size=num_records,
+        turn_size=settings.group_records,
         max_bytes=budget.max_rows_bytes,
     )
     return write_shards(
@@ -247,6 +261,7 @@ def _write(
         _release_memory(chunks, store, budget.max_store_bytes),
         encode,
         num_records=instances.order.size,
+        num_open=num_open,
         executor=executor,
     )
 

@@ -20,7 +20,7 @@ from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet
 from bert_data.datasets.manifest import SampleManifest
 from bert_data.datasets.record_set import open_record_set
-from bert_data.datasets.writing import Chunk, write_shards
+from bert_data.datasets.writing import Chunk, take_turns, write_shards
 from bert_data.formats.registry import PARQUET, TFRECORD, WriterSettings, find_format
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.schema.columns import Column, ColumnBatch
@@ -100,6 +100,7 @@ def export_samples(
     writer = shard_format.make(GPT_SAMPLES, WriterSettings(manifest=description, group_records=1))
     row_bytes = 4 * len(SampleBatch._fields) * dataset.config.seq_length
     chunk_bytes = _ROW_GROUP_BYTES if config.output_format == PARQUET else _CHUNK_BYTES
+    num_workers = count_workers(config.num_workers)
     with (
         open_record_set(
             config.output_file,
@@ -108,15 +109,17 @@ def export_samples(
             overwrite=config.overwrite,
             work_dir=None,
         ) as record_set,
-        open_threads(count_workers(config.num_workers)) as executor,
+        open_threads(num_workers) as executor,
     ):
         num_shards = len(record_set.paths)
+        num_open = shard_format.count_open(num_workers, num_shards)
         files = write_shards(
             record_set,
             writer,
-            _cut(len(dataset), num_shards, max(1, chunk_bytes // row_bytes)),
+            _cut(len(dataset), num_shards, num_open, max(1, chunk_bytes // row_bytes)),
             lambda numbers: writer.encode(columns_of(dataset.batch(numbers))),
             num_records=len(dataset),
+            num_open=num_open,
             executor=executor,
             label=f"write {dataset.split} samples",
             unit="sample",
@@ -131,13 +134,12 @@ def columns_of(batch: SampleBatch) -> ColumnBatch:
     return ColumnBatch(kind=GPT_SAMPLES, columns=columns)
 
 
-def _cut(num_samples: int, num_shards: int, chunk_size: int) -> Iterator[Chunk]:
-    """The numbers of the samples of each shard, in chunks."""
-    for shard in range(num_shards):
-        numbers: NDArray[np.int64] = np.arange(shard, num_samples, num_shards)
-        for start in range(0, numbers.size, chunk_size):
-            part = numbers[start : start + chunk_size]
-            yield Chunk(shard, part.size, part)
+def _cut(num_samples: int, num_shards: int, num_open: int, chunk_size: int) -> Iterator[Chunk]:
+    """The numbers of the samples of each chunk."""
+    turns = take_turns(num_samples, num_shards, num_open=num_open, turn_size=chunk_size)
+    for number, turn in enumerate(turns):
+        samples: NDArray[np.int64] = np.arange(turn.start, turn.end) * num_shards + turn.shard
+        yield Chunk(turn.shard, samples.size, samples, number)
 
 
 def _describe(

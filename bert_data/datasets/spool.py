@@ -1,7 +1,7 @@
 """Rows of instances in the order of the records, whatever fits in memory.
 
     spool, as made   [row 0][row 1][row 2] ...
-    slots            the place of each row: shard after shard, in each shard record after record
+    slots            the place of each row: in the order in which the records are written
     chunks           rows of a run of slots of one shard, with their order
 
 Spools that fit in memory are read whole. Larger ones are cut into buckets: one pass sends each row
@@ -11,13 +11,13 @@ to the file of its bucket of slots, and each bucket is then read by itself.
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.datasets.writing import Chunk
+from bert_data.datasets.writing import Chunk, Turn, take_turns
 from bert_data.storage import naming
 
 _MAX_BUCKETS = 768  # open files while rows are dealt out; buckets are larger rather than more
@@ -39,19 +39,23 @@ class SlotRun:
     order: NDArray[np.uint32]
 
 
-def slots_by_shard(order: NDArray[np.uint32], num_shards: int) -> NDArray[np.uint32]:
+def slots_of_turns(
+    order: NDArray[np.uint32], num_shards: int, turns: Sequence[Turn]
+) -> NDArray[np.uint32]:
     """Deals records to shards in turn: record i goes to shard i mod num_shards.
 
     Args:
       order: uint32[records], the row of each record.
       num_shards: >= 1.
+      turns: what is written of which shard, one after the other.
 
     Returns:
-      uint32[records]: the row of each slot, the slots of shard 0 first.
+      uint32[records]: the row of each slot, in the order of the turns.
     """
     if num_shards == 1:
         return order
-    return np.concatenate([order[shard::num_shards] for shard in range(num_shards)])
+    shards = [order[shard::num_shards] for shard in range(num_shards)]
+    return np.concatenate([shards[turn.shard][turn.start : turn.end] for turn in turns])
 
 
 def read_slots(
@@ -145,10 +149,12 @@ def read_chunks(
     order: NDArray[np.uint32],
     *,
     num_shards: int,
+    num_open: int,
     chunk_size: int,
+    turn_size: int,
     max_bytes: int,
 ) -> Iterator[Chunk]:
-    """Reads a spool as chunks of `RowChunk`, shard by shard.
+    """Reads a spool as chunks of `RowChunk`, in the order of `take_turns`.
 
     Where chunks are cut does not depend on what fits in memory: one that goes on in the next run of
     slots is put together.
@@ -157,20 +163,23 @@ def read_chunks(
       path: of the spool; removed when it is read.
       num_words: of a row.
       order: uint32[records], the row of each record; record i goes to shard i mod num_shards.
-      num_shards: >= 1.
+      num_shards, num_open: see `take_turns`.
       chunk_size: records of a chunk at most, >= 1.
+      turn_size: records of a shard in a row where several are written at a time: whole chunks.
       max_bytes: of rows in memory at a time.
     """
-    num_records = order.size
-    starts = np.cumsum([0, *(len(range(i, num_records, num_shards)) for i in range(num_shards))])
-    shard = start = 0
+    size = turn_size if num_open > 1 else max(1, order.size)
+    turns = list(take_turns(order.size, num_shards, num_open=num_open, turn_size=size))
+    starts = np.cumsum([0, *(turn.end - turn.start for turn in turns)])
+    number = start = 0  # of the turn, and of the chunk's first slot
     for_next: list[NDArray[np.uint32]] = []  # the first rows of a chunk that goes on
-    for run in read_slots(path, num_words, slots_by_shard(order, num_shards), max_bytes=max_bytes):
+    slots = slots_of_turns(order, num_shards, turns)
+    for run in read_slots(path, num_words, slots, max_bytes=max_bytes):
         at, stop = run.start, run.start + run.order.size
         while at < stop:
-            while starts[shard + 1] <= start:
-                shard += 1
-            end = min(int(starts[shard + 1]), start + chunk_size)
+            while starts[number + 1] <= start:
+                number += 1
+            end = min(int(starts[number + 1]), start + chunk_size)
             rows, chosen = run.rows, run.order[at - run.start : end - run.start]
             at += chosen.size
             if for_next or at < end:
@@ -180,5 +189,5 @@ def read_chunks(
                 rows = np.concatenate(for_next)
                 chosen = np.arange(len(rows), dtype=np.uint32)
                 for_next.clear()
-            yield Chunk(shard, chosen.size, RowChunk(rows, chosen))
+            yield Chunk(turns[number].shard, chosen.size, RowChunk(rows, chosen), number)
             start = end

@@ -73,12 +73,23 @@ class ShardFormat:
       has_index: whether an index lies beside each shard.
       compression: what files are always compressed by; None: what is asked for.
       reserved_bytes: memory that writing takes beside what each worker has.
+      open_bytes: memory that each further shard takes that is written at the same time; None: they
+        are written one after the other, as adding records to one takes little time.
     """
 
     make: Callable[[RecordKind, WriterSettings], ShardWriter]
     has_index: bool
     compression: str | None = None
     reserved_bytes: int = 0
+    open_bytes: int | None = None
+
+    def count_open(self, num_workers: int, num_shards: int, free_bytes: int | None = None) -> int:
+        """How many shards are written at a time: one, or one a worker as long as memory is free."""
+        if self.open_bytes is None:
+            return 1
+        if free_bytes is not None:
+            num_workers = min(num_workers, 1 + max(0, free_bytes) // self.open_bytes)
+        return min(num_workers, num_shards)
 
 
 _FORMATS: dict[str, ShardFormat] = {}
@@ -163,5 +174,6 @@ register(
         compression="zstd",
         # The library, a row group that is put together and its compressed pages; measured.
         reserved_bytes=180_000_000,
+        open_bytes=60_000_000,
     ),
 )

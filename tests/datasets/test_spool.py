@@ -6,17 +6,24 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.datasets import spool
-from bert_data.datasets.spool import read_rows, read_slots, slots_by_shard
+from bert_data.datasets.spool import read_rows, read_slots, slots_of_turns
+from bert_data.datasets.writing import take_turns
 
 
-@given(st.integers(0, 40), st.integers(1, 50))
-def test_records_are_dealt_to_shards_in_turn(num_records, num_shards):
+@given(st.integers(1, 40), st.integers(1, 50), st.integers(1, 5), st.integers(1, 50))
+def test_records_are_dealt_to_shards_in_turn(num_records, num_shards, num_open, turn_size):
     order = np.random.default_rng(1).permutation(num_records).astype(np.uint32)
-    slots = slots_by_shard(order, num_shards).tolist()
+    turns = [*take_turns(num_records, num_shards, num_open=num_open, turn_size=turn_size)]
+    slots = slots_of_turns(order, num_shards, turns).tolist()
     shards = [[] for _ in range(num_shards)]
-    for record, row in enumerate(order.tolist()):
-        shards[record % num_shards].append(row)
-    assert slots == [row for shard in shards for row in shard]
+    for turn in turns:
+        assert turn.start == len(shards[turn.shard])
+        shards[turn.shard] += slots[: turn.end - turn.start]
+        del slots[: turn.end - turn.start]
+        whole = [len(s) == len(order[n::num_shards]) for n, s in enumerate(shards)]
+        assert sum(len(s) > 0 for s, w in zip(shards, whole, strict=True) if not w) <= num_open
+    assert shards == [order[n::num_shards].tolist() for n in range(num_shards)]
+    assert slots == []
 
 
 def write(path, num_rows: int, num_words: int) -> np.ndarray:

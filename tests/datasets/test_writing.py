@@ -1,5 +1,6 @@
 """Shards as they are on disk: whatever cuts the work, the same files, and the oracle's records."""
 
+import dataclasses
 import gzip
 from pathlib import Path
 
@@ -203,3 +204,37 @@ def test_settings_that_are_refused(create):
     ):
         with pytest.raises(ValueError, match=f"^{sentence}"):
             create("a", **options)
+
+
+@pytest.mark.parametrize("num_shards", [1, 2, 5, 320])
+def test_workers_write_the_same_parquet_files_side_by_side(create, monkeypatch, num_shards):
+    """Also where row groups are small, rows do not fit in memory, and shards have no record."""
+    files = contents(create("a", f"p@{num_shards}", output_format="parquet"))
+    for folder, num_workers in (("b", 2), ("c", 3)):
+        options = {"output_format": "parquet", "num_workers": num_workers}
+        assert contents(create(folder, f"p@{num_shards}", **options)) == files
+    monkeypatch.setattr(masked_lm, "chunk_size", lambda config: 3)
+    monkeypatch.setattr(masked_lm, "CHUNKS_OF_GROUP", 2)
+    small = contents(create("d", f"p@{num_shards}", output_format="parquet"))
+    share = masked_lm.share_memory
+
+    def share_little(*arguments, **options):
+        return dataclasses.replace(share(*arguments, **options), max_rows_bytes=2000)
+
+    monkeypatch.setattr(masked_lm, "share_memory", share_little)
+    again = contents(create("e", f"p@{num_shards}", output_format="parquet", num_workers=2))
+    assert again == small
+    assert (small == files) == (num_shards == 320)
+
+
+def test_a_disk_that_is_full_names_the_shard(create, tmp_path, monkeypatch):
+    """A worker's error ends the other shards, and nothing is left."""
+
+    def add(self, rows):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("bert_data.formats.parquet.ParquetShard.add", add)
+    with pytest.raises(OSError, match="No space left") as caught:
+        create("a", "p@3", output_format="parquet", num_workers=2)
+    assert caught.value.filename == str(tmp_path / "a/p-00000-of-00003")
+    assert not (tmp_path / "a").exists()
