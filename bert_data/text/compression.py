@@ -1,6 +1,6 @@
-"""Opens a file of text by its ending: plain, `.gz` or `.zst`.
+"""Open a text file by its ending: plain, `.gz` or `.zst`.
 
-A compressed file that is cut off is an error, never a shorter text; the error comes behind all that
+A truncated compressed file is an error, never a shorter text; the error follows everything that
 could be decompressed.
 """
 
@@ -19,7 +19,7 @@ _COMPRESSED = (".gz", ".zst")
 DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError)
 """What the stream of a damaged file raises, where its good part ends."""
 
-# Of compressed data decompressed at a time: little, for it can become very much more.
+# Compressed bytes decompressed at a time: few, because they can expand enormously.
 _ZSTD_INPUT_BYTES = 8 << 10
 
 
@@ -37,7 +37,7 @@ def open_bytes(path: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     with naming(path), open_input(path, buffering=buffering) as file:
         try:
             if path.endswith(_COMPRESSED) and file_size(path) == 0:
-                raise EOFError("it is empty, without even a header")
+                raise EOFError("the file is empty, without even a header")
             if path.endswith(".gz"):
                 yield cast(IO[bytes], _GzipFile(file)), file
             elif path.endswith(".zst"):
@@ -51,7 +51,7 @@ def open_bytes(path: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
 
 
 class _GzipFile:
-    """Reads the members of a file; gzip's own reader loses what it has got when there is damage."""
+    """Reads the members of a file; gzip's own reader discards what it has read before damage."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = gzip.GzipFile(fileobj=file)
@@ -80,7 +80,7 @@ class _GzipFile:
 
 
 class _ZstdFile:
-    """Reads the frames of a file; zstandard's own reader takes one that is cut off for whole."""
+    """Reads the frames of a file; zstandard's own reader accepts a truncated file as whole."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -1,14 +1,14 @@
-r"""Documents: what is read of files whose rows, or runs of lines, are whole texts.
+r"""Documents: the whole texts that rows, or runs of lines, hold.
 
     {"text": "One. Two."}     ->  Document(row 1, "One. Two.")
     {"text": ["One.", "Two."]} -> Document(row 2, ("One.", "Two."))        its sentences are known
 
 Tokenizers take a block of documents in one of two forms, at one of two levels:
 
-    block_lines      sentence  b"One.\nTwo.\n\nOne.\nTwo.\n\n"       one a line, and an empty line
-                     document  b"One. Two.\n\nOne. Two.\n\n"         behind each document
-    block_sequences  sentence  ["One.", "Two.", "One.", "Two."], documents end behind [2 4] of them
-                     document  ["One. Two.", "One.\nTwo."], behind [1 2]
+    block_lines      sentence  b"One.\nTwo.\n\nOne.\nTwo.\n\n"       one per line, and an empty
+                     document  b"One. Two.\n\nOne. Two.\n\n"         line after each document
+    block_sequences  sentence  ["One.", "Two.", "One.", "Two."], documents end after [2 4] of them
+                     document  ["One. Two.", "One.\nTwo."], after [1 2]
 """
 
 import dataclasses
@@ -31,18 +31,18 @@ Text = str | tuple[str, ...]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TextConfig:
-    """How files are read.
+    """How to read files.
 
     Attributes:
       input_format: name of a format of `bert_data.text.formats`, or "auto": by the files' ending.
       text_field: key (JSON) or column (Parquet) of the text: a string or a list of sentences.
-      language: code of the language of texts that are split into sentences.
+      language: language code for splitting texts into sentences.
       on_error: one of `ON_ERROR`.
-      encoding_errors: what becomes of bytes that are not UTF-8; one of `ENCODING_ERRORS`.
-      keep_fields: whether documents have the other fields of their rows, too.
-      max_row_bytes: a row (JSON), a line or a document of lines with more bytes is not held in
-        memory: it is passed over, and `DocumentBlock.too_long` tells of it. None: there is no bound
-        but the formats' own, which is an error.
+      encoding_errors: treatment of bytes that are not UTF-8; one of `ENCODING_ERRORS`.
+      keep_fields: whether documents also have the other fields of their rows.
+      max_row_bytes: a row (JSON), a line or a document of lines with more bytes is skipped without
+        being held in memory, and listed in `DocumentBlock.too_long`. None: only the formats' own
+        bounds apply, whose violation is an error.
     """
 
     input_format: str = AUTO
@@ -57,7 +57,7 @@ class TextConfig:
         if self.max_row_bytes is not None and self.max_row_bytes < 1:
             raise ValueError(f"max_row_bytes is {self.max_row_bytes}; 1 or more is allowed")
         if not self.text_field:
-            raise ValueError("text_field is ''; the name of the field with the text is needed")
+            raise ValueError("text_field is ''; name the field that holds the text")
         check_language(self.language)
         for field, allowed in (("on_error", ON_ERROR), ("encoding_errors", ENCODING_ERRORS)):
             value = getattr(self, field)
@@ -72,7 +72,7 @@ class Document:
     Attributes:
       row: its (first) line or row in the file, from 1.
       text: the text, or its sentences.
-      fields: what else is in its row, by name, if the reader was asked to keep it.
+      fields: the other fields of its row, by name, if they were asked for.
     """
 
     row: int
@@ -85,13 +85,13 @@ class DocumentBlock:
     """Documents of one file.
 
     Attributes:
-      path: the file (the last one, for a document that goes over several).
+      path: the file (the last one, for a document that spans several).
       documents: in their order.
       num_rows: rows or lines that were read for them.
-      num_file_bytes: what was read of the file for them, compressed as it is.
+      num_file_bytes: bytes of the (possibly compressed) file that were read for them.
       num_replaced: places that are not UTF-8 and were replaced or ignored.
-      skipped: of each row that was left out, file, line and reason.
-      too_long: (row, bytes) of what was passed over because of `TextConfig.max_row_bytes`.
+      skipped: file, line and reason for each row that was skipped.
+      too_long: (row, bytes) of what `TextConfig.max_row_bytes` excluded.
     """
 
     path: str
@@ -117,11 +117,11 @@ def _utf8_size(text: str) -> int:
 
 
 class RowError(ValueError):
-    """A row has no text that can be taken; its message is the reason alone."""
+    """A row has no usable text; the message is only the reason."""
 
 
 def checked_text(value: Any, field: str) -> Text:
-    """What a row has as its text.
+    """Check what a row has as its text.
 
     Raises:
       RowError: it is neither a string nor a list of strings, or UTF-8 cannot encode it.
@@ -130,15 +130,15 @@ def checked_text(value: Any, field: str) -> Text:
         return value
     parts = (value,) if isinstance(value, str) else value
     if not isinstance(parts, list | tuple):
-        raise RowError(f"{field!r} is {_kind(value)}; a text or a list of sentences is needed")
+        raise RowError(f"{field!r} is {_kind(value)}; it must be a text or a list of sentences")
     for part in parts:
         if not isinstance(part, str):
-            raise RowError(f"{field!r} holds {_kind(part)}; a list of sentences is needed")
+            raise RowError(f"{field!r} holds {_kind(part)}; it must be a list of sentences")
         if not part.isascii():
             try:
                 part.encode()
             except UnicodeEncodeError:
-                raise RowError(f"{field!r} holds half of a surrogate pair") from None
+                raise RowError(f"{field!r} contains a lone surrogate") from None
     return value if isinstance(value, str) else tuple(value)
 
 
@@ -153,7 +153,7 @@ def _kind(value: Any) -> str:
 
 
 def decode_text(data: bytes, errors: str) -> tuple[str, int]:
-    """Decodes bytes; gives also the number of places that are not UTF-8.
+    """Decode bytes, and count the places that are not UTF-8.
 
     Raises:
       RowError: there is one, and `errors` is "strict".
@@ -163,14 +163,14 @@ def decode_text(data: bytes, errors: str) -> tuple[str, int]:
     except UnicodeDecodeError as error:
         if errors == "strict":
             raise RowError(
-                f"not UTF-8 ({error}); --encoding_errors=replace or ignore reads it all the same"
+                f"not UTF-8 ({error}); --encoding_errors=replace or ignore reads it anyway"
             ) from None
     marks = data.decode(errors="replace").count("\ufffd") - data.count("\ufffd".encode())
     return data.decode(errors=errors), marks
 
 
 def block_lines(documents: Iterable[Document], level: str, language: str) -> bytes:
-    """Documents as lines, each one behind the other and an empty line behind each document."""
+    """Return documents as lines, with an empty line after each document."""
     lines: list[str] = []
     for sequences in _sequences(documents, level, language):
         lines += [text.replace("\n", " ").replace("\r", " ") for text in sequences]
@@ -181,7 +181,7 @@ def block_lines(documents: Iterable[Document], level: str, language: str) -> byt
 def block_sequences(
     documents: Iterable[Document], level: str, language: str
 ) -> tuple[list[str], list[int]]:
-    """Documents as sequences, and how many of them stand before the end of each document."""
+    """Return documents as sequences, and how many precede the end of each document."""
     texts: list[str] = []
     ends = []
     for sequences in _sequences(documents, level, language):
@@ -191,7 +191,7 @@ def block_sequences(
 
 
 def _sequences(documents: Iterable[Document], level: str, language: str) -> Iterator[Sequence[str]]:
-    """The texts of each document that are one sequence each; none is blank."""
+    """Return the texts of each document that form one sequence each; none is blank."""
     for document in documents:
         text = document.text
         if level == DOCUMENT:

@@ -1,10 +1,11 @@
-"""The formats of text, by name and by the endings of files.
+"""The text formats, by name and by file ending.
 
     find_format(["a.jsonl.gz"], "auto").name   ->  "jsonl"
     read_documents(["a.txt", "b.txt"], config) ->  blocks of documents
 
-A format is one file beside this one and a line at the end of it. Each gives blocks of documents;
-those whose documents are runs of lines give blocks of lines, too, without a Python object a line.
+A format is one file beside this one and a line at the end of it. Each yields blocks of documents;
+formats whose documents are runs of lines also yield blocks of lines, without a Python object per
+line.
 """
 
 import dataclasses
@@ -30,14 +31,14 @@ class TextFormat:
 
     Attributes:
       name: of the format.
-      endings: of files that "auto" takes for it, with their dot; () where it must be named.
-      read: blocks of documents of files.
-      read_lines: blocks of lines, of a format whose documents are runs of lines: blank ones end a
-        document, the end of a file does not. None: each row of the format is a document.
-      find_row: of a format whose rows are documents, the start (as in a span) of the first row, or
-        of a group of rows, at or behind a byte of a file; None if there is none.
-      is_compressed: whether files of it may be `.gz` or `.zst`.
-      is_markup: its documents are pages with tags, which have to become text first.
+      endings: of its files, with the dot, for "auto"; () if it must be named.
+      read: yields blocks of documents of files.
+      read_lines: yields blocks of lines, for a format whose documents are runs of lines: blank ones
+        end a document, the end of a file does not. None: each row of the format is a document.
+      find_row: for a format whose rows are documents: the start (as in a span) of the first row, or
+        group of rows, at or after a byte of a file; None if there is none.
+      is_compressed: whether its files may be `.gz` or `.zst`.
+      is_markup: whether its documents are pages with tags, which must be turned into text first.
     """
 
     name: str
@@ -53,32 +54,32 @@ _FORMATS: dict[str, TextFormat] = {}
 
 
 def register(text_format: TextFormat) -> None:
-    """Adds a format.
+    """Add a format.
 
     Raises:
-      ValueError: there is one of its name or one of its endings.
+      ValueError: its name or one of its endings is taken.
     """
     for other in _FORMATS.values():
         doubled = {other.name, *other.endings} & {text_format.name, *text_format.endings}
         if doubled:
-            raise ValueError(f"there is a text format {sorted(doubled)[0]!r} already")
+            raise ValueError(f"a text format {sorted(doubled)[0]!r} is already registered")
     _FORMATS[text_format.name] = text_format
 
 
 def format_names() -> tuple[str, ...]:
-    """What `input_format` may be."""
+    """Return the allowed values of `input_format`."""
     return (AUTO, *_FORMATS)
 
 
 def find_format(paths: Sequence[str], name: str = AUTO) -> TextFormat:
-    """The format of files.
+    """Find the format of files.
 
     Args:
       paths: of the files.
-      name: of the format; "auto": by the endings, where all others than those of formats are lines.
+      name: of the format; "auto": by the endings; files with any other ending are lines.
 
     Raises:
-      ValueError: there is no such format, or the files are of several.
+      ValueError: the format is unknown, or the files have several.
     """
     if name not in format_names():
         raise ValueError(f"input_format is {name!r}; one of {', '.join(format_names())} is allowed")
@@ -102,7 +103,7 @@ def find_format(paths: Sequence[str], name: str = AUTO) -> TextFormat:
 
 
 def find_plain_format(paths: Sequence[str], name: str = AUTO) -> TextFormat:
-    """The format of files whose documents are text as it is to be tokenized.
+    """Find the format of files whose documents are ready to be tokenized.
 
     Raises:
       ValueError: as `find_format`, or they are pages with tags.
@@ -128,10 +129,10 @@ def _format_of_ending(path: str) -> str:
 def read_documents(
     files: Sequence[str | Span], config: TextConfig | None = None
 ) -> Iterator[DocumentBlock]:
-    """Reads files of any format as blocks of documents.
+    """Yield files of any format as blocks of documents.
 
     Raises:
-      ValueError: the format is not known, or a row has no text (with file and line).
+      ValueError: the format is unknown, or a row has no text (with file and line).
       OSError, CorruptDataError: a file cannot be read.
     """
     config = config or TextConfig()
@@ -175,7 +176,7 @@ register(
 
 
 def _find_whole_file(path: str, position: int) -> int | None:
-    """The start of a file that is not cut."""
+    """Return the start of a file that cannot be cut."""
     return None if position > 0 else 0
 
 

@@ -1,10 +1,10 @@
-r"""HTML: a page a file.
+"""HTML: one page per file.
 
     a.html  b"<!doctype html><meta charset=gbk>..."  ->  Document(row 1, "<!doctype html>...",
                                                              {"content_type": "text/html"})
 
-The text of the document is the page as it is, with its tags; the step `extract` of
-`bert_data.curation` makes of it what a reader sees.
+The text of the document is the page with its tags; the step `extract` of `bert_data.curation`
+turns it into what a reader sees.
 """
 
 import codecs
@@ -34,11 +34,11 @@ _DECLARED = re.compile(
 
 
 def read_html(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Reads pages.
+    """Yield pages.
 
     Raises:
       ValueError: a page cannot be decoded, or has more than `MAX_PAGE_BYTES`, and `on_error` is
-        "strict"; with the file. Or a package is missing that finds out encodings.
+        "strict"; with the file. Or the package that detects encodings is missing.
       OSError, CorruptDataError: a file cannot be read.
     """
     for span in spans:
@@ -56,7 +56,7 @@ def read_html(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
 def _page_block(
     path: str, row: int, parts: Sequence[bytes], config: TextConfig, *, num_file_bytes: int
 ) -> DocumentBlock:
-    """The block of one page, whose bytes come in parts; see `read_html` for what is raised."""
+    """Make the block of one page, whose bytes arrive in parts; raises as `read_html`."""
     documents: list[Document] = []
     skipped: list[str] = []
     too_long: list[tuple[int, int]] = []
@@ -96,22 +96,22 @@ def told_of(path: str, row: int, error: RowError, config: TextConfig) -> str:
 
 
 def decode_page(data: bytes, declared: str | None, errors: str) -> tuple[str, int]:
-    """Decodes a page by its byte order mark, what is declared, UTF-8, or what is detected.
+    """Decode a page by its byte order mark, its declaration, UTF-8, or detection.
 
     The order is that of the HTML standard (13.2.3.2); an encoding that does not fit the bytes is
-    passed over. Detection is uchardet's.
+    skipped. uchardet detects encodings.
 
     Args:
       data: the page.
-      declared: the encoding that the server named, if it did.
-      errors: "strict", or what becomes of bytes that do not fit any of them: "replace", "ignore".
+      declared: the encoding that the server named, if any.
+      errors: "strict", or how to treat bytes that fit no encoding: "replace", "ignore".
 
     Returns:
-      The text, and the number of places that were replaced or left out.
+      The text, and the number of places that were replaced or ignored.
 
     Raises:
       RowError: no encoding fits, and `errors` is "strict".
-      ValueError: a package is missing that finds out encodings.
+      ValueError: the package that detects encodings is missing.
     """
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
@@ -133,7 +133,7 @@ def decode_page(data: bytes, declared: str | None, errors: str) -> tuple[str, in
     if errors == STRICT:
         raise RowError(
             f"no text in any encoding (tried {', '.join(dict.fromkeys([*candidates, detected]))});"
-            " --encoding_errors=replace or ignore reads it all the same"
+            " --encoding_errors=replace or ignore reads it anyway"
         )
     page = data.decode(candidates[0], errors="replace")
     num_replaced = page.count("\ufffd")
@@ -141,10 +141,10 @@ def decode_page(data: bytes, declared: str | None, errors: str) -> tuple[str, in
 
 
 def _python_encoding(label: str | None) -> str | None:
-    """The encoding that a label means on the web, as Python names it; None if it is not known.
+    """Return Python's name of the encoding that a label means on the web; None if it is unknown.
 
-    By the Encoding standard, Latin-1 means windows-1252 and GB2312 means GB18030; UTF-16 cannot be
-    declared in a page that this declaration could be read of, and UTF-7 not at all.
+    By the Encoding standard, Latin-1 means windows-1252 and GB2312 means GB18030; a page whose
+    declaration could be read cannot be UTF-16, and UTF-7 cannot be declared.
     """
     if not label:
         return None

@@ -1,4 +1,4 @@
-r"""JSON Lines: an object a line, one of its fields is the text.
+r"""JSON Lines: one object per line; one of its fields is the text.
 
 {"id": 1, "text": "One. Two."}\n  ->  Document(row 1, "One. Two.")
 """
@@ -27,7 +27,7 @@ _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def read_jsonl(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Reads the documents of files; empty lines are passed over.
+    """Yield the documents of files; empty lines are skipped.
 
     Raises:
       ValueError: a row has no text and `on_error` is "strict", or a line is longer than
@@ -87,19 +87,19 @@ def _row_of(line: str, field: str) -> dict[str, Any]:
     try:
         row = _load(line)
     except RecursionError:
-        raise RowError("not JSON that can be read (nested too deep)") from None
-    except ValueError as error:  # also a number of too many digits
+        raise RowError("unreadable JSON (nested too deeply)") from None
+    except ValueError as error:  # also raised for a number with too many digits
         raise RowError(f"not JSON ({error})") from None
     if not isinstance(row, dict):
-        raise RowError(f"no JSON object, but {line.strip()[:20]!r}")
+        raise RowError(f"not a JSON object: {line.strip()[:20]!r}")
     if field not in row:
         keys = ", ".join(map(repr, list(row)[:_NUM_KEYS_TOLD])) or "none"
-        raise RowError(f"no field {field!r} (--text_field); there are {keys}")
+        raise RowError(f"no field {field!r} (--text_field); the fields are {keys}")
     return row
 
 
 def _load(line: str) -> Any:
-    """`json.loads`, in half its time for lines of one value and nothing else."""
+    """Do the same as `json.loads`, in half the time for lines of a single value."""
     try:
         value, end = _scan(line, 0)
     except StopIteration:

@@ -1,11 +1,11 @@
-r"""Files of labelled texts, read row by row: CSV, TSV, JSON Lines, each also `.gz` or `.zst`.
+r"""Labelled texts, read row by row from CSV, TSV or JSON Lines, each also `.gz` or `.zst`.
 
     reviews.csv     text,label\n"so, so",bad\n        ->  LabelledText(line 2, ("so, so",), "bad")
     reviews.tsv     text\tlabel\nso "so"\tbad\n       ->  LabelledText(line 2, ('so "so"',), "bad")
     reviews.jsonl   {"text": "so so", "label": 1}\n   ->  LabelledText(line 1, ("so so",), 1)
 
-CSV is RFC 4180's: quotes around what holds commas, quotes (doubled) or ends of lines. TSV has no
-quotes (as IANA registers it): a tab always parts columns, an end of line always parts rows.
+CSV is RFC 4180's: quotes around fields with commas, quotes (doubled) or line ends. TSV has no
+quotes (as registered with IANA): a tab always separates columns, a line end always rows.
 """
 
 import csv
@@ -20,19 +20,19 @@ from bert_data.text.lines import read_line_blocks
 
 FORMATS = ("csv", "tsv", "jsonl")
 _COMPRESSIONS = (".gz", ".zst")
-_MAX_FIELD_CHARACTERS = 1 << 27  # an open quote would take in all the rest of a file
+_MAX_FIELD_CHARACTERS = 1 << 27  # an open quote would swallow the rest of a file
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelledTextConfig:
-    """Where texts and labels stand in files.
+    """Where files hold texts and labels.
 
     Attributes:
       text_columns: names of the columns (JSON: keys) of the texts: one, or two for pairs of texts.
       label_column: name of the column of the labels.
-      input_format: one of `FORMATS`, or None: told by each file's ending.
+      input_format: one of `FORMATS`, or None: by each file's ending.
       column_names: the columns' names in order, for CSV and TSV files whose first line is a row;
-        () where the first line has the names.
+        () if the first line has the names.
     """
 
     text_columns: tuple[str, ...] = ("text",)
@@ -49,7 +49,7 @@ class LabelledTextConfig:
             raise ValueError(f"text_columns is {self.text_columns!r}; one or two are allowed")
         wanted = (*self.text_columns, self.label_column)
         if len(set(wanted)) < len(wanted) or not all(wanted):
-            raise ValueError(f"the columns are {wanted!r}; different ones are needed")
+            raise ValueError(f"the columns are {wanted!r}; they must differ")
         if self.column_names:
             missing = [name for name in wanted if name not in self.column_names]
             if missing:
@@ -57,9 +57,7 @@ class LabelledTextConfig:
                     f"column_names is {self.column_names!r}; {missing[0]!r} is missing"
                 )
             if len(set(self.column_names)) < len(self.column_names):
-                raise ValueError(
-                    f"column_names is {self.column_names!r}; each name once is allowed"
-                )
+                raise ValueError(f"column_names is {self.column_names!r}; each name may occur once")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,8 +67,8 @@ class LabelledText:
     Attributes:
       path: the file.
       line: the row's first line in it, from 1.
-      texts: of each of the text columns, the text, or from JSON also a list of sentences.
-      label: a text that is not empty or, from JSON, a whole number.
+      texts: for each text column, the text, or from JSON also a list of sentences.
+      label: a non-empty text or, from JSON, an integer.
     """
 
     path: str
@@ -84,10 +82,10 @@ class LabelledText:
 
 
 def file_format(path: str, config: LabelledTextConfig) -> str:
-    """The format of a file.
+    """Return the format of a file.
 
     Raises:
-      ValueError: neither the configuration nor the file's ending tells.
+      ValueError: neither the configuration nor the file's ending determines it.
     """
     if config.input_format is not None:
         return config.input_format
@@ -97,7 +95,7 @@ def file_format(path: str, config: LabelledTextConfig) -> str:
     ending = os.path.splitext(name)[1].removeprefix(".").lower()
     if ending not in FORMATS:
         raise ValueError(
-            f"{path}: its ending tells no format; .csv, .tsv and .jsonl do, or input_format"
+            f"{path}: unknown ending; it must be .csv, .tsv or .jsonl, or set input_format"
         )
     return ending
 
@@ -105,12 +103,12 @@ def file_format(path: str, config: LabelledTextConfig) -> str:
 def read_labelled_texts(
     path: str, config: LabelledTextConfig, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[LabelledText]:
-    """Reads the rows of a file; empty lines are passed over.
+    """Yield the rows of a file; empty lines are skipped.
 
     Args:
       path: of the file.
-      config: where texts and labels stand.
-      advance: told how many more bytes of the file (compressed as it is) have been read.
+      config: where texts and labels are.
+      advance: called with the number of further bytes of the (possibly compressed) file.
 
     Raises:
       ValueError: a row is malformed or has no label, a column is missing, or bytes are not UTF-8;
@@ -169,7 +167,7 @@ def _read_table(
     if not names:
         line, names = next(filled, (1, []))
         if not names:
-            raise ValueError(f"{path}: is empty; a line with the names of the columns is needed")
+            raise ValueError(f"{path}: is empty; the first line must name the columns")
         for name in (*config.text_columns, config.label_column):
             if names.count(name) != 1:
                 there = "none" if name not in names else "more than one"
@@ -199,11 +197,11 @@ def _read_json_lines(
         except (json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"{path}:{number}: not JSON ({error})") from error
         if not isinstance(row, dict):
-            raise ValueError(f"{path}:{number}: a JSON {type(row).__name__}; an object is needed")
+            raise ValueError(f"{path}:{number}: a JSON {type(row).__name__}; it must be an object")
         for name in (*config.text_columns, config.label_column):
             if name not in row:
                 raise ValueError(
-                    f"{path}:{number}: no key {name!r}; there are {', '.join(map(repr, row))}"
+                    f"{path}:{number}: no key {name!r}; the keys are {', '.join(map(repr, row))}"
                 )
         label = row[config.label_column]
         if isinstance(label, str):
@@ -216,7 +214,7 @@ def _checked(path: str, line: int, texts: tuple[Any, ...], label: Any) -> Labell
     """The row, its texts and label being of types that can be stored."""
     row = LabelledText(path=path, line=line, texts=texts, label=label)
     if isinstance(label, bool) or not isinstance(label, str | int):
-        raise row.error(f"the label is {json.dumps(label)}; a text or a whole number is allowed")
+        raise row.error(f"the label is {json.dumps(label)}; it must be a text or an integer")
     if label == "":
         raise row.error("the label is empty")
     for text in texts:
@@ -230,5 +228,5 @@ def _checked(path: str, line: int, texts: tuple[Any, ...], label: Any) -> Labell
             try:
                 part.encode()
             except UnicodeEncodeError as error:
-                raise row.error("the text holds half of a surrogate pair") from error
+                raise row.error("the text contains a lone surrogate") from error
     return row

@@ -1,8 +1,8 @@
-"""Files of lines, read as blocks of whole lines.
+r"""Read files of lines as blocks of whole lines.
 
-    "one\\ntwo\\nthr" | "ee\\n"   ->   LineBlock(b"one\\ntwo\\n"), LineBlock(b"three\\n")
+    "one\ntwo\nthr" | "ee\n"   ->   LineBlock(b"one\ntwo\n"), LineBlock(b"three\n")
 
-How a file is cut depends on the file and on `block_bytes` alone, never on who works on the blocks.
+The file and `block_bytes` alone determine how a file is cut, not the workers.
 """
 
 import dataclasses
@@ -24,11 +24,11 @@ class LineBlock:
 
     Attributes:
       path: the file.
-      file: its number among the files that are read, from 0.
+      file: its index among the files that are read, from 0.
       data: the bytes; the last line of a file may lack its newline.
-      num_file_bytes: what was read of the file for them, compressed as it is.
-      num_dropped_bytes: of one line that was too long and was passed over; the data is then an
-        empty line in its place.
+      num_file_bytes: bytes of the (possibly compressed) file that were read for them.
+      num_dropped_bytes: of one line that was too long and was skipped; the data is then an empty
+        line in its place.
     """
 
     path: str

@@ -1,9 +1,9 @@
-"""Parquet files: a column of strings, or of lists of strings, is the texts.
+"""Parquet files: a column of strings, or of lists of strings, holds the texts.
 
      id | text         ->  Document(row 1, "One. Two.")
       7 | One. Two.
 
-Row groups are read one after the other, some rows at a time, and of all columns the one alone.
+Row groups are read one after the other, some rows at a time, and only the required columns.
 """
 
 import contextlib
@@ -63,11 +63,11 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
             with parquet.ParquetFile(stream) as file:
                 yield file
         except pyarrow.ArrowException as error:
-            raise CorruptDataError(path, 0, f"no Parquet that can be read ({error})") from error
+            raise CorruptDataError(path, 0, f"not a readable Parquet file ({error})") from error
         except OSError as error:
             if error.errno is not None:
                 raise
-            raise CorruptDataError(path, 0, f"no Parquet that can be read ({error})") from error
+            raise CorruptDataError(path, 0, f"not a readable Parquet file ({error})") from error
 
 
 def find_row_group(path: str, position: int) -> int | None:
@@ -87,7 +87,7 @@ def find_row_group(path: str, position: int) -> int | None:
 def _check_column(path: str, schema: "pyarrow.Schema", field: str) -> None:
     if schema.names.count(field) != 1:
         there = ", ".join(map(repr, schema.names[:_NUM_COLUMNS_TOLD])) or "none"
-        raise ValueError(f"{path}: no column {field!r} (--text_field); there are {there}")
+        raise ValueError(f"{path}: no column {field!r} (--text_field); the columns are {there}")
     kind = schema.field(field).type
     if not _is_text(kind) and not (_is_list(kind) and _is_text(kind.value_type)):
         raise ValueError(
@@ -103,7 +103,7 @@ def _is_text(kind: "pyarrow.DataType") -> bool:
         kind = kind.value_type
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return True
-    return types.is_null(kind)  # a column without any value
+    return types.is_null(kind)  # a column without values
 
 
 def _is_list(kind: "pyarrow.DataType") -> bool:
@@ -172,7 +172,7 @@ def _values(column: "pyarrow.Array") -> list[Any]:
         if getattr(column.type, "unit", None) == "ns":
             column = column.cast(_in_microseconds(column.type))
         return column.to_pylist()
-    except (UnicodeDecodeError, ValueError):  # ValueError: a time that Python cannot hold
+    except (UnicodeDecodeError, ValueError):  # ValueError: a time that Python cannot represent
         return list(column)
 
 

@@ -1,11 +1,11 @@
-"""Files in, parts of them out that are of about the same size and end with a document.
+"""Divide files into parts of about the same size that end with a document.
 
     a.txt (90 bytes), b.txt (30 bytes), 3 partitions
       -> [a 0:44]  [a 44:83]  [a 83:, b]            targets are the bytes 40 and 80 of 120
 
-A cut is the first document that begins at or behind its target, so it depends on the files and the
-number of partitions alone. Compressed files are not cut but where a document of lines goes on from
-the file before; Parquet files are cut between row groups.
+A cut is the first document that begins at or after its target, so it depends only on the files and
+the number of partitions. Compressed files are not cut, except where a document of lines continues
+from the file before; Parquet files are cut between row groups.
 """
 
 import bisect
@@ -30,10 +30,10 @@ _BLANK_LINE = re.compile(rb"(?:\A|\n)[ \t\r\x0b\x0c]*+\n")
 def plan_partitions(
     paths: Sequence[str], text_format: TextFormat, num_partitions: int
 ) -> list[list[Span]]:
-    """Cuts files into partitions.
+    """Divide files into partitions.
 
     Raises:
-      ValueError: there are not as many documents, or places to cut, in the files.
+      ValueError: the files have fewer documents, or places to cut.
       OSError, CorruptDataError: a file cannot be read.
     """
     if num_partitions == 1:
@@ -42,8 +42,8 @@ def plan_partitions(
     filled = sum(map(bool, partitions))
     if filled < num_partitions:
         raise ValueError(
-            f"{num_partitions} partitions are asked for; the {len(paths)} file(s), {paths[0]!r} the"
-            f" first, can be cut into {filled} at ends of documents"
+            f"{num_partitions} partitions are requested, but the {len(paths)} file(s), {paths[0]!r}"
+            f" first, can only be cut into {filled} at ends of documents"
         )
     return partitions
 
@@ -51,10 +51,9 @@ def plan_partitions(
 def plan_shards(
     paths: Sequence[str], text_format: TextFormat, target_bytes: int
 ) -> list[list[Span]]:
-    """Cuts files into parts of about a size, as bytes on disk, or of more where they cannot be cut.
+    """Divide files into parts of a given size on disk, or larger ones where they cannot be cut.
 
-    The spans know how many lines of their file are before them, so that their readers need not
-    count them.
+    The spans hold the number of lines before them, so that their readers need not count.
 
     Raises:
       OSError, CorruptDataError: a file cannot be read.
@@ -94,7 +93,7 @@ def _cut(paths: Sequence[str], text_format: TextFormat, num_partitions: int) -> 
         file = min(bisect.bisect_right(ends, target), len(paths) - 1)
         position = target - (ends[file - 1] if file else 0)
         if cuts[-1][0] > file or (cuts[-1] >= (file, position) and _has_lines(text_format)):
-            cuts.append(cuts[-1])  # still the first document behind the target
+            cuts.append(cuts[-1])  # still the first document after the target
         else:
             cuts.append(max(cuts[-1], _first_document(paths, text_format, (file, position))))
     cuts.append((len(paths), 0))
@@ -113,7 +112,7 @@ def _first_document(paths: Sequence[str], text_format: TextFormat, target: Cut) 
     assert text_format.find_row is not None
     try:
         found = text_format.find_row(paths[file], position)
-    except CorruptDataError:  # who reads it will tell
+    except CorruptDataError:  # the reader will report it
         found = None
     return (file + 1, 0) if found is None else (file, found)
 

@@ -1,4 +1,4 @@
-r"""Lines as texts, and documents of them: a blank line ends one, the end of a file does not.
+r"""Turn lines into texts and documents: a blank line ends a document, the end of a file does not.
 
 one\n two\n\nthree\n  --read_texts-->   ["one", "two", "", "three"]
                       --group_lines-->  Document(row 1, ("one", "two")), Document(row 4, ("three",))
@@ -18,9 +18,9 @@ class TextLines:
     """The lines of a block.
 
     Attributes:
-      block: it.
+      block: the block.
       rows_before: lines of the file before it.
-      texts: the lines without white space around them; "" is a blank one.
+      texts: the lines, stripped; "" for a blank one.
       num_replaced: places that are not UTF-8 and were replaced or ignored.
     """
 
@@ -33,12 +33,12 @@ class TextLines:
 def read_texts(
     blocks: Iterable[LineBlock], spans: Sequence[Span], config: TextConfig
 ) -> Iterator[TextLines]:
-    """Decodes the lines of blocks.
+    """Decode the lines of blocks.
 
     Args:
       blocks: of the spans.
       spans: what is read; for messages.
-      config: how bytes that are not UTF-8 are decoded.
+      config: how to decode bytes that are not UTF-8.
 
     Raises:
       ValueError: a line is not UTF-8 and `encoding_errors` is "strict"; with file and line.
@@ -62,9 +62,9 @@ def read_texts(
 def group_lines(
     blocks: Iterable[LineBlock], spans: Sequence[Span], config: TextConfig
 ) -> Iterator[DocumentBlock]:
-    """Groups lines into documents; one is kept in memory until it ends.
+    """Group lines into documents; one is kept in memory until it ends.
 
-    The arguments and errors are those of `read_texts`.
+    Takes the arguments and raises the errors of `read_texts`.
     """
     path = ""
     open_document = _OpenDocument(config.max_row_bytes)
@@ -97,7 +97,7 @@ def group_lines(
 
 
 class _OpenDocument:
-    """The lines of the document that goes on; none of them if they are too many bytes."""
+    """The lines of the current document; none if it is too large."""
 
     def __init__(self, max_bytes: int | None) -> None:
         self._max_bytes = max_bytes

@@ -1,50 +1,50 @@
-"""A text in, its sentences out.
+"""Split a text into sentences.
 
     "It is so-so. Why? Mr. Smith (the hero!) dies."
       -> "It is so-so." "Why?" "Mr. Smith (the hero!) dies."
 
-The `sentencex` library finds them, by rules of each language's stops and abbreviations. An end of
-a line ends a sentence too: in texts of today a line is a paragraph, a heading or an item of a list.
-Sentences that are known are better given one a line.
+The `sentencex` library does it, by rules about each language's full stops and abbreviations. A line
+end also ends a sentence: in modern texts a line is a paragraph, a heading or a list item. If the
+sentences are known, provide them one per line instead.
 """
 
 import re
 
 DEFAULT_LANGUAGE = "en"
 
-# The library's time grows with the square of some hostile lines, so long ones go to it in parts.
+# The library takes quadratic time for some hostile lines, so it gets long ones in parts.
 _MAX_CHARACTERS = 10_000
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
 
 
 def check_language(language: str) -> None:
-    """Refuses what is no code of a language.
+    """Refuse what is not a language code.
 
     Raises:
       ValueError: it is neither like "en" nor like "zh-hans".
     """
     if not _LANGUAGE.fullmatch(language):
         raise ValueError(
-            f"language is {language!r}; a code of ISO 639 is allowed, such as en, de, zh"
+            f"language is {language!r}; it must be an ISO 639 code, such as en, de or zh"
         )
 
 
 def split_sentences(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
-    """The sentences of a text, without white space around them; none is empty.
+    """Return the sentences of a text, stripped; none is empty.
 
     Args:
       text: any that UTF-8 can encode. A sentence of more than 10,000 characters is cut.
-      language: code of its language. One that the library does not know is split by the rules of a
-        related language, in the end English.
+      language: its language code. The rules of a related language, in the end English, apply to one
+        that the library does not know.
     """
-    from sentencex import segment  # 4 MB that a job without whole documents does not load
+    from sentencex import segment  # takes 4 MB, which jobs without whole documents save
 
     sentences: list[str] = []
     for line in text.replace("\r", "\n").split("\n"):
         start = 0
         while len(line) - start > _MAX_CHARACTERS:
             found = segment(language, line[start : start + _MAX_CHARACTERS])
-            complete = found[:-1] or found  # the last one may go on
+            complete = found[:-1] or found  # the last one may continue
             sentences += complete
             start += sum(map(len, complete))
         if start < len(line):

@@ -1,4 +1,4 @@
-"""Parts of files: which of their text, or of their rows, is to be read.
+"""Parts of files: which of their bytes, or of their rows, to read.
 
 Span("a.txt")                  all of a.txt
 Span("a.txt", 0, 700)          its first 700 bytes of text, decompressed
@@ -15,10 +15,10 @@ class Span:
 
     Attributes:
       path: the file.
-      start: where it begins: bytes of text, decompressed; in Parquet files row groups. A line, and
+      start: where it begins: bytes of text, decompressed; row groups in Parquet files. A line, and
         in most uses a document, begins there.
       end: where it ends, exclusive; None: with the file.
-      rows_before: lines of the file before it, where somebody has counted them.
+      rows_before: lines of the file before it, if they have been counted.
     """
 
     path: str
@@ -28,5 +28,5 @@ class Span:
 
 
 def as_spans(files: Sequence[str | Span]) -> list[Span]:
-    """Paths stand for whole files."""
+    """Turn paths into spans of whole files."""
     return [Span(file) if isinstance(file, str) else file for file in files]

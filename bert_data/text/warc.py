@@ -1,7 +1,7 @@
-r"""WARC: the pages that a crawler archived; and WET, the texts that were made of such pages.
+r"""WARC: pages that a crawler archived; and WET, the texts extracted from such pages.
 
     WARC/1.0                                        WARC/1.0
-    WARC-Type: response                             WARC-Type: request      (passed over)
+    WARC-Type: response                             WARC-Type: request      (skipped)
     WARC-Target-URI: http://a.example/b             ...
     WARC-Date: 2024-01-01T00:00:00Z
                                       ->   Document(row 1, "<p>One.", {"url": "http://a.example/b",
@@ -10,9 +10,9 @@ r"""WARC: the pages that a crawler archived; and WET, the texts that were made o
                                              row: the number of the record in the file
     <p>One.
 
-Pages are answers (`response`) with HTML and the status 200; texts are `conversion` records of plain
-text. All other records are passed over. ISO 28500 has the format; Common Crawl publishes its crawls
-in it.
+Pages are `response` records with HTML and status 200; texts are `conversion` records of plain text.
+All other records are skipped. ISO 28500 defines the format; Common Crawl publishes its crawls in
+it.
 """
 
 import dataclasses
@@ -35,13 +35,13 @@ _PLAIN = "text/plain"
 
 
 def read_warc(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Reads the pages and texts of archives.
+    """Yield the pages and texts of archives.
 
     Raises:
       ValueError: fastwarc is not installed; or a page cannot be decoded, or has more than
         `MAX_PAGE_BYTES`, and `on_error` is "strict"; with file and record.
       OSError: a file cannot be read.
-      CorruptDataError: a file is damaged or ends too early; all before the damage was read.
+      CorruptDataError: a file is damaged or ends too early; everything before the damage was read.
     """
     for span in spans:
         with open_bytes(span.path) as (stream, file):
@@ -56,7 +56,7 @@ def read_warc(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
                         yield block.close(position - before)
                         block = _OpenBlock(span.path, rows_before=block.last_row)
             except (CorruptDataError, *DAMAGE):
-                yield block.close(0)  # what stands before the damage
+                yield block.close(0)  # what precedes the damage
                 raise
             yield block.close((file.tell() if file.seekable() else 0) - position)
 
@@ -91,7 +91,7 @@ class _OpenBlock:
 
 
 class _Counted:
-    """A stream that knows how far it has come, as fastwarc asks it."""
+    """A stream that knows its position, as fastwarc requires."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -108,7 +108,7 @@ class _Counted:
 
 @dataclasses.dataclass(frozen=True)
 class _Record:
-    """A record: its headers, its content if that is looked at, and the content's size."""
+    """A record: its headers, its content if it is needed, and the content's size."""
 
     record: "WarcRecord"
     headers: dict[str, str]
@@ -133,7 +133,7 @@ def _records(path: str, stream: IO[bytes]) -> Iterator[_Record]:
             # What the stream itself raises has a number, or is the decompressor's.
             if type(error) is not OSError or error.errno is not None:
                 raise
-            raise CorruptDataError(path, offset, f"no WARC from here on ({error})") from error
+            raise CorruptDataError(path, offset, f"not WARC from here on ({error})") from error
 
 
 def _read(path: str, offset: int, record: "WarcRecord") -> _Record:
@@ -141,7 +141,7 @@ def _read(path: str, offset: int, record: "WarcRecord") -> _Record:
     headers = {name.lower(): value for name, value in record.headers.items()}
     told = headers.get("content-length", "").strip()
     if not (told.isascii() and told.isdigit()):
-        raise CorruptDataError(path, offset, "a WARC record does not tell its Content-Length")
+        raise CorruptDataError(path, offset, "a WARC record has no Content-Length")
     num_bytes = int(told)
     if num_bytes > MAX_PAGE_BYTES or not _is_page_or_text(headers):
         num_read = record.consume() if num_bytes else 0
@@ -210,7 +210,7 @@ def _open_page(record: _Record, most: int) -> tuple[bytes, str, str | None] | No
     """
     from fastwarc.warc import WarcRecord
 
-    # A record of its own: where decoding fails in the file's, the iterator ends with it.
+    # A separate record: if decoding fails within the file's own, its iterator ends.
     answer = WarcRecord()
     answer.is_http = True
     answer.set_bytes_content(record.content or b"")
@@ -225,7 +225,7 @@ def _open_page(record: _Record, most: int) -> tuple[bytes, str, str | None] | No
             return None
         return answer.reader.read(most + 1), content_type, answer.http_charset
     except OSError as error:
-        raise RowError(f"no HTTP answer that can be read ({error})") from None
+        raise RowError(f"unreadable HTTP response ({error})") from None
 
 
 def _fields(headers: dict[str, str], content_type: str) -> dict[str, str]:

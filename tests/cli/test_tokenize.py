@@ -93,7 +93,7 @@ def test_bpe_with_curators_names(tokenize, tmp_path):
         (
             ("--input_file=text.txt", "--output_prefix=x", "--vocab_file=vocab.txt",
              "--partitions=1000"),
-            "1000 partitions are asked for; the 1 file(s), 'text.txt' the first, can be cut into",
+            "1000 partitions are requested, but the 1 file(s), 'text.txt' first,",
         ),
     ],
 )  # fmt: skip

@@ -26,7 +26,7 @@ def check(paths: list[str], name: str, num_partitions: int) -> list[list[Span]] 
     try:
         partitions = plan_partitions(paths, find_format(paths, name), num_partitions)
     except ValueError as error:
-        assert "can be cut into" in str(error)
+        assert "can only be cut into" in str(error)
         return None
     assert len(partitions) == num_partitions
     assert [text for spans in partitions for text in documents(spans, name)] == whole
@@ -143,6 +143,6 @@ def test_fewer_documents_than_partitions(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a"}\n' * 3)
     with pytest.raises(
-        ValueError, match=r"^5 partitions are asked for; the 1 file\(s\), .* into 3"
+        ValueError, match=r"^5 partitions are requested, but the 1 file\(s\), .* into 3"
     ):
         plan_partitions([str(path)], find_format([str(path)]), 5)

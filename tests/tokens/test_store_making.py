@@ -324,7 +324,7 @@ def test_skipped_rows_are_counted(config, tmp_path, caplog):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "ba"}\n' + "null\n" * 5 + '{"text": "do"}\n')
     config = dataclasses.replace(config, input_file=str(path))
-    with pytest.raises(ValueError, match=r"a\.jsonl:2: no JSON object"):
+    with pytest.raises(ValueError, match=r"a\.jsonl:2: not a JSON object"):
         make_stores(config)
     (store,) = make_stores(dataclasses.replace(config, text=TextConfig(on_error="skip")))
     assert store.notes.counts["num_skipped"] == 5

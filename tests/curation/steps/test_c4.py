@@ -170,7 +170,7 @@ def test_any_language_of_a_document_is_taken(language):
 
 
 def test_a_language_that_is_none_is_told():
-    with pytest.raises(ValueError, match="language is '7'; a code of ISO 639 is allowed"):
+    with pytest.raises(ValueError, match="language is '7'; it must be an ISO 639 code"):
         make_step("c4", {"language": "7"})
 
 
