@@ -45,7 +45,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 
 check: lint
-	$(PYTEST) -m 'not slow and not process'
+	$(PYTEST) -m 'not slow and not process' --durations=5
 
 test: lint
 	$(PYTEST)

@@ -227,12 +227,14 @@ def test_every_file_goes_through_storage() -> None:
     )
 
 
-def test_every_part_has_its_row_in_the_guide() -> None:
+def test_every_part_has_its_row_in_the_guide_and_every_row_its_part() -> None:
     rule = f'has no row in {GUIDE}, "{SECTION}"'
     assert_none((f"{PACKAGE}/{part}" for part in parts() - set(allowed_imports())), rule)
     packages = {m.subpackage for m in library() if "/" in m.subpackage}
     stages = {package.split("/")[0] for package in packages}
     assert_none((packages | stages) - set(table(PACKAGES)), rule)
+    stale = set(allowed_imports()) - parts() | set(table(PACKAGES)) - (packages | stages)
+    assert_none(stale, f"stands in {GUIDE} but not in {PACKAGE}")
 
 
 def test_the_guides_tables_only_point_up() -> None:
