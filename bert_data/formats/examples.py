@@ -191,7 +191,7 @@ def _write_records(
     """Writes records, one after another.
 
     Args:
-      table: int64[features, 17], the features sorted by name; see `_describe`.
+      table: int64[features, 17], the features sorted by name; see `_place`.
       names: uint8[bytes], their names, one after another, and a block to spare.
       headers: uint8[features, bytes], room for what stands before the values of each feature. It
         mostly is the same again: it depends on nothing but their size.

@@ -8,13 +8,13 @@ The configuration is held against the manifests and each shard's first record.
 import dataclasses
 from collections.abc import Sequence
 
-from bert_data import features
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.reader.config import WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.files.blocks import FirstRecord, look_at_first, read_blocks
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.shards import Shard
+from bert_data.schema import fields
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 _LIMITS = ("max_seq_length", "max_predictions_per_seq")
@@ -51,7 +51,7 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
     for shard in shards:
         if shard.manifest is not None and id(shard.manifest) not in checked:
             checked.add(id(shard.manifest))
-            if shard.manifest.record_layout == features.LABELLED:
+            if shard.manifest.record_layout == fields.LABELLED:
                 raise ValueError(
                     f"{shard.path} holds labelled texts, which bert_data.reader.labelled reads"
                 )

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from bert_data import features
+from bert_data.schema import fields
 
 MAX_SEGMENTS = 2
 
@@ -103,9 +103,9 @@ def pack_segments(
         begin_of_second = tf.cast(kept[0], tf.int64)[:, tf.newaxis] + num_special_tokens(1)
         types = mask * tf.cast(columns >= begin_of_second, tf.int32)
     return {
-        features.INPUT_IDS: rows.to_tensor(pad_id, shape=tf.stack([-1, width])),
-        features.INPUT_MASK: mask,
-        features.SEGMENT_IDS: types,
+        fields.INPUT_IDS.name: rows.to_tensor(pad_id, shape=tf.stack([-1, width])),
+        fields.INPUT_MASK.name: mask,
+        fields.SEGMENT_IDS.name: types,
     }
 
 
