@@ -144,8 +144,8 @@ def weighted_blend(
     check_weights(weights, len(weights))
     shares = normalize_weights(weights)
     cache = IndexCache(cache_dir, "BlendedDataset", split, {"weights": shares, "size": size})
-    made = cache.load_or_make(_NAMES, lambda: _arrays(build_blending_indices(shares, size)))
-    return _checked(cache, made, shares, size)
+    arrays = cache.load_or_make(_NAMES, lambda: _arrays(build_blending_indices(shares, size)))
+    return _checked(cache, arrays, shares, size)
 
 
 def exhaustive_blend(
@@ -163,8 +163,8 @@ def exhaustive_blend(
     """
     made_from = {"sizes": list(sizes), "size": None}
     cache = IndexCache(cache_dir, "BlendedDataset", split, made_from)
-    made = cache.load_or_make(_NAMES, lambda: _arrays(build_exhaustive_blending_indices(sizes)))
-    return _checked(cache, made, [size / sum(sizes) for size in sizes], sum(sizes))
+    arrays = cache.load_or_make(_NAMES, lambda: _arrays(build_exhaustive_blending_indices(sizes)))
+    return _checked(cache, arrays, [size / sum(sizes) for size in sizes], sum(sizes))
 
 
 def _arrays(blend: Blend) -> Arrays:

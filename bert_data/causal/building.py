@@ -62,15 +62,15 @@ def build_datasets(
         check_weights(weights, len(prefixes))
         if num_samples is None:
             raise ValueError("weights need num_samples, the size of the blend")
-    wanted = split_sizes(config, num_samples, num_epochs)
+    sizes = split_sizes(config, num_samples, num_epochs)
     stores = [Documents(prefix) for prefix in prefixes]
     repeats = weights is not None or len(stores) == 1
-    for split, size in zip(SPLITS, wanted, strict=True):
+    for split, size in zip(SPLITS, sizes, strict=True):
         for store in stores:
             if size != 0:  # refuse what cannot be made before making anything
                 plan_split(store, config, split, size if repeats else None)
     built: list[BuiltDataset | None] = []
-    for split, size in zip(SPLITS, wanted, strict=True):
+    for split, size in zip(SPLITS, sizes, strict=True):
         if size == 0:
             built.append(None)
         elif weights is not None:

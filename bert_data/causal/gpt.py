@@ -259,10 +259,10 @@ def checked_numbers(numbers: Numbers, num_samples: int) -> NDArray[np.int64]:
       IndexError: one of them is not in [0, num_samples).
       TypeError: one of them is not an integer.
     """
-    given = np.asarray(numbers)
-    if given.size and given.dtype.kind not in "iu":
-        raise TypeError(f"numbers of samples must be integers, not {given.dtype}")
-    samples = np.ascontiguousarray(given, np.int64)
+    array = np.asarray(numbers)
+    if array.size and array.dtype.kind not in "iu":
+        raise TypeError(f"numbers of samples must be integers, not {array.dtype}")
+    samples = np.ascontiguousarray(array, np.int64)
     outside = samples[(samples < 0) | (samples >= num_samples)]
     if outside.size:
         raise IndexError(f"sample {outside[0]} of {num_samples:,}; they count from 0")

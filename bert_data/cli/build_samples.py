@@ -176,15 +176,15 @@ def _eod_id(names: Sequence[str]) -> int | None:
     from bert_data.tokens.end_of_document import noted_eod
     from bert_data.tokens.store_notes import notes_path
 
-    given: int | None = FLAGS.eod_id
+    eod_id: int | None = FLAGS.eod_id
     if not any(FLAGS[name].value for name in EOD_OPTIONS):
-        return given
+        return eod_id
     noted = noted_eod(names)
-    if given is not None and noted not in (None, given):
+    if eod_id is not None and noted not in (None, eod_id):
         raise ValueError(
-            f"--eod_id is {given}, but {noted} ends documents, as {notes_path(names[0])} says"
+            f"--eod_id is {eod_id}, but {noted} ends documents, as {notes_path(names[0])} says"
         )
-    return noted if given is None else given
+    return noted if eod_id is None else eod_id
 
 
 def _build(

@@ -204,17 +204,17 @@ def _pipeline() -> "Pipeline":
     from bert_data.curation.running.step_flags import parse_step_flags
 
     text = TEXT()
-    given = PipelineFile()
+    pipeline_file = PipelineFile()
     if FLAGS.pipeline:
         if FLAGS.preset or FLAGS.steps:
             raise ValueError("--pipeline already defines the steps; drop --preset and --steps")
-        given = read_pipeline_file(FLAGS.pipeline, text, FLAGS.id_field)
-    data_sets = given.data_sets
+        pipeline_file = read_pipeline_file(FLAGS.pipeline, text, FLAGS.id_field)
+    data_sets = pipeline_file.data_sets
     if FLAGS.input_file:
         data_sets = tuple(parse_inputs(FLAGS.input_file, text, FLAGS.id_field))
     if not data_sets:
         raise ValueError("--input_file is missing: name the texts to read")
-    output = given.output
+    output = pipeline_file.output
     if FLAGS.output_file:
         output = Output(
             files=FLAGS.output_file,
@@ -224,7 +224,7 @@ def _pipeline() -> "Pipeline":
         )
     if output is None:
         raise ValueError("--output_file is missing: name the files to write")
-    steps = given.steps or parse_steps(FLAGS.preset, parse_step_flags(FLAGS.steps))
+    steps = pipeline_file.steps or parse_steps(FLAGS.preset, parse_step_flags(FLAGS.steps))
     return Pipeline(
         data_sets=data_sets,
         steps=label_steps(steps),

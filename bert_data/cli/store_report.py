@@ -18,8 +18,8 @@ def _lines(stores: Sequence[MadeStore], seconds: float) -> Iterator[str]:
         return sum(store.notes.counts[name] for store in stores)
 
     settings = stores[0].notes.settings
-    made = [store for store in stores if store.is_new]
-    num_left = len(stores) - len(made)
+    new_stores = [store for store in stores if store.is_new]
+    num_left = len(stores) - len(new_stores)
     left = f", {num_left:,} of them there before" if num_left else ""
     num_files = len({each["name"] for store in stores for each in store.notes.inputs})
     yield f"{len(stores):,} token store(s) of {settings['level']}s, {settings['dtype']}{left}"
@@ -33,8 +33,8 @@ def _lines(stores: Sequence[MadeStore], seconds: float) -> Iterator[str]:
         yield _row("skipped", f"{total('num_skipped'):,} rows without a text")
     if total("num_replaced"):
         yield _row("undecodable", f"{total('num_replaced'):,} places were replaced or ignored")
-    if made:
-        num_bytes = sum(store.notes.counts["num_bytes"] for store in made)
+    if new_stores:
+        num_bytes = sum(store.notes.counts["num_bytes"] for store in new_stores)
         yield _row("tokenize", f"{seconds:.2f} s, {num_bytes / 1e6 / seconds:.1f} MB/s")
     for store in stores[:_MAX_STORES_NAMED]:
         size = sum(file.num_bytes for file in store.notes.files)

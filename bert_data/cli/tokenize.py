@@ -115,11 +115,11 @@ def main(argv: Sequence[str]) -> None:
     """Flags to stores."""
     del argv  # entry.run refuses what is not a flag
     modes = {name: FLAGS[name].value for name in ("input_file", "merge", "verify")}
-    given = [f"--{name}" for name, value in modes.items() if value]
-    if len(given) != 1:
+    set_flags = [f"--{name}" for name, value in modes.items() if value]
+    if len(set_flags) != 1:
         raise ValueError(
             "one of --input_file, --merge and --verify is needed;"
-            f" {' and '.join(given) + ' are' if given else 'none is'} given"
+            f" {' and '.join(set_flags) + ' are' if set_flags else 'none is'} set"
         )
     if FLAGS.verify:
         logging.info("%s", _verify(FLAGS.verify))

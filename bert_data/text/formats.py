@@ -84,22 +84,22 @@ def find_format(paths: Sequence[str], name: str = AUTO) -> TextFormat:
     if name not in format_names():
         raise ValueError(f"input_format is {name!r}; one of {', '.join(format_names())} is allowed")
     if name != AUTO:
-        found = _FORMATS[name]
+        text_format = _FORMATS[name]
     else:
         first: dict[str, str] = {}
         for path in paths:
             first.setdefault(_format_of_ending(path), path)
         if len(first) > 1:
-            told = ", ".join(f"{path} is {kind}" for kind, path in first.items())
-            raise ValueError(f"the inputs are of several formats ({told}); one is allowed")
-        found = _FORMATS[next(iter(first), LINES.name)]
-    if not found.is_compressed:
+            formats = ", ".join(f"{path} is {kind}" for kind, path in first.items())
+            raise ValueError(f"the inputs are of several formats ({formats}); one is allowed")
+        text_format = _FORMATS[next(iter(first), LINES.name)]
+    if not text_format.is_compressed:
         compressed = [path for path in paths if path.endswith(COMPRESSIONS)]
         if compressed:
             raise ValueError(
-                f"{compressed[0]}: {found.name} files are compressed inside; decompress it first"
+                f"{compressed[0]}: {text_format.name} files are compressed inside; decompress it"
             )
-    return found
+    return text_format
 
 
 def find_plain_format(paths: Sequence[str], name: str = AUTO) -> TextFormat:
@@ -108,14 +108,14 @@ def find_plain_format(paths: Sequence[str], name: str = AUTO) -> TextFormat:
     Raises:
       ValueError: as `find_format`, or they are pages with tags.
     """
-    found = find_format(paths, name)
-    if found.is_markup:
+    text_format = find_format(paths, name)
+    if text_format.is_markup:
         raise ValueError(
-            f"{paths[0]}: {found.name} files hold pages with tags; make text of them first, with"
-            " the step extract of python -m bert_data.cli.curate (--input_format=lines takes the"
-            " tags for text)"
+            f"{paths[0]}: {text_format.name} files hold pages with tags; extract their text first"
+            " with the step extract of python -m bert_data.cli.curate (--input_format=lines treats"
+            " tags as text)"
         )
-    return found
+    return text_format
 
 
 def _format_of_ending(path: str) -> str:

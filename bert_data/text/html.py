@@ -182,5 +182,5 @@ _NO_PAGES = ("idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefi
 
 
 def _detect(data: bytes) -> str:
-    found = load_package("resiliparse.parse.encoding", "a page that does not name its encoding")
-    return _python_encoding(found.detect_encoding(data)) or "utf-8"
+    encoding = load_package("resiliparse.parse.encoding", "a page that does not name its encoding")
+    return _python_encoding(encoding.detect_encoding(data)) or "utf-8"

@@ -47,11 +47,11 @@ class LabelledTextConfig:
             )
         if len(self.text_columns) not in (1, 2):
             raise ValueError(f"text_columns is {self.text_columns!r}; one or two are allowed")
-        wanted = (*self.text_columns, self.label_column)
-        if len(set(wanted)) < len(wanted) or not all(wanted):
-            raise ValueError(f"the columns are {wanted!r}; they must differ")
+        columns = (*self.text_columns, self.label_column)
+        if len(set(columns)) < len(columns) or not all(columns):
+            raise ValueError(f"the columns are {columns!r}; they must differ")
         if self.column_names:
-            missing = [name for name in wanted if name not in self.column_names]
+            missing = [name for name in columns if name not in self.column_names]
             if missing:
                 raise ValueError(
                     f"column_names is {self.column_names!r}; {missing[0]!r} is missing"
@@ -171,10 +171,10 @@ def _read_table(
         for name in (*config.text_columns, config.label_column):
             if names.count(name) != 1:
                 there = "none" if name not in names else "more than one"
-                told = ", ".join(map(repr, names))
+                known = ", ".join(map(repr, names))
                 raise ValueError(
                     f"{path}:{line}: one column {name!r} is needed and there is {there}; the"
-                    f" columns are {told}"
+                    f" columns are {known}"
                 )
     texts = [names.index(name) for name in config.text_columns]
     label = names.index(config.label_column)

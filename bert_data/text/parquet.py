@@ -121,7 +121,7 @@ def _read_group(
 ) -> Iterator[DocumentBlock]:
     """The documents of a row group; the bytes of its column are shared among its rows."""
     metadata = file.metadata.row_group(group)
-    num_bytes, done, told = metadata.total_byte_size, 0, 0
+    num_bytes, done, reported = metadata.total_byte_size, 0, 0
     columns = None if config.keep_fields else [config.text_field]
     for batch in file.iter_batches(_ROWS_AT_A_TIME, [group], columns):
         before = rows_before + done
@@ -132,11 +132,11 @@ def _read_group(
             path=path,
             documents=documents,
             num_rows=batch.num_rows,
-            num_file_bytes=share - told,
+            num_file_bytes=share - reported,
             num_replaced=num_replaced,
             skipped=skipped,
         )
-        told = share
+        reported = share
 
 
 def _documents(

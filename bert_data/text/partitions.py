@@ -111,10 +111,10 @@ def _first_document(paths: Sequence[str], text_format: TextFormat, target: Cut) 
         return file, 0
     assert text_format.find_row is not None
     try:
-        found = text_format.find_row(paths[file], position)
+        row_start = text_format.find_row(paths[file], position)
     except CorruptDataError:  # the reader will report it
-        found = None
-    return (file + 1, 0) if found is None else (file, found)
+        row_start = None
+    return (file + 1, 0) if row_start is None else (file, row_start)
 
 
 def _behind_blank_line(paths: Sequence[str], start: Cut) -> Cut:

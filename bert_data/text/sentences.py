@@ -43,8 +43,8 @@ def split_sentences(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
     for line in text.replace("\r", "\n").split("\n"):
         start = 0
         while len(line) - start > _MAX_CHARACTERS:
-            found = segment(language, line[start : start + _MAX_CHARACTERS])
-            complete = found[:-1] or found  # the last one may continue
+            sentences_of_part = segment(language, line[start : start + _MAX_CHARACTERS])
+            complete = sentences_of_part[:-1] or sentences_of_part  # the last one may continue
             sentences += complete
             start += sum(map(len, complete))
         if start < len(line):

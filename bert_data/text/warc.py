@@ -139,10 +139,10 @@ def _records(path: str, stream: IO[bytes]) -> Iterator[_Record]:
 def _read(path: str, offset: int, record: "WarcRecord") -> _Record:
     """Reads a record's content whole, so that one that ends too early is noticed."""
     headers = {name.lower(): value for name, value in record.headers.items()}
-    told = headers.get("content-length", "").strip()
-    if not (told.isascii() and told.isdigit()):
+    content_length = headers.get("content-length", "").strip()
+    if not (content_length.isascii() and content_length.isdigit()):
         raise CorruptDataError(path, offset, "a WARC record has no Content-Length")
-    num_bytes = int(told)
+    num_bytes = int(content_length)
     if num_bytes > MAX_PAGE_BYTES or not _is_page_or_text(headers):
         num_read = record.consume() if num_bytes else 0
         content = None

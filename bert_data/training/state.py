@@ -114,10 +114,10 @@ def what_differs(before: str, now: str) -> str:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return f"before: {before}; now: {now}"
     names = [name for name in {**new, **old} if old.get(name) != new.get(name)]
-    told = [
-        f"{name} was {old.get(name, 'not told')} and is {new.get(name, 'not told')}"
+    differences = [
+        f"{name} was {old.get(name, 'not set')} and is {new.get(name, 'not set')}"
         for name in names[:_MOST_DIFFERENCES]
     ]
-    if len(names) > len(told):
-        told.append(f"{len(names) - len(told)} more")
-    return "; ".join(told)
+    if len(names) > len(differences):
+        differences.append(f"{len(names) - len(differences)} more")
+    return "; ".join(differences)

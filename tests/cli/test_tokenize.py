@@ -78,7 +78,7 @@ def test_bpe_with_curators_names(tokenize, tmp_path):
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        ((), "one of --input_file, --merge and --verify is needed; none is given"),
+        ((), "one of --input_file, --merge and --verify is needed; none is set"),
         (("--input_file=text.txt", "--verify=x"), "one of --input_file, --merge and --verify is"),
         (("--input_file=text.txt",), "--output_prefix is needed, and no --output_dir"),
         (("--input_file=text.txt", "--names=curator"), "--output_dir is needed, and no"),

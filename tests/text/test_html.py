@@ -96,7 +96,7 @@ def test_pages_that_are_too_long(tmp_path, monkeypatch):
 
 def test_tags_are_not_tokenized():
     assert find_format(["a.html"]).name == "html"
-    with pytest.raises(ValueError, match=r"^a\.html: html files hold pages with tags; make text"):
+    with pytest.raises(ValueError, match=r"^a\.html: html files hold pages with tags; extract"):
         find_plain_format(["a.html"])
     assert find_plain_format(["a.html"], "lines").name == "lines"
 

@@ -49,7 +49,7 @@ def test_the_values_that_differ_are_told() -> None:
     before = {"batch_size": 8, "seed": 1, "shard 0": "a: 3 records", "shard 1": "b: 4 records"}
     now = {"batch_size": 8, "seed": 2, "shard 0": "a: 3 records"}
     told = what_differs(json.dumps(before), json.dumps(now))
-    assert told == "seed was 1 and is 2; shard 1 was b: 4 records and is not told"
+    assert told == "seed was 1 and is 2; shard 1 was b: 4 records and is not set"
     other = {**before, "seed": 2, "batch_size": 9, "shard 0": "x", "shard 1": "y"}
     told = what_differs(json.dumps(before), json.dumps(other))
     assert told == (
