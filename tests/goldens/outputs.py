@@ -24,6 +24,12 @@ COMMANDS = (
     (CREATE, *_INSTANCES, "--output_file=words@2", "--do_whole_word_mask", "--random_seed=-9"),
     (CREATE, *_INSTANCES, "--output_file=padded", "--record_layout=reference"),
     (CREATE, *_INSTANCES, "--output_file=rows.parquet", "--output_format=parquet"),
+    (CREATE, *_INSTANCES, "--output_file=order@2", "--next_sentence=sop"),
+    (CREATE, *_INSTANCES, "--output_file=single@2", "--next_sentence=none"),
+    (CREATE, *_INSTANCES, "--output_file=order.parquet", "--output_format=parquet",
+     "--next_sentence=sop"),
+    (CREATE, *_INSTANCES, "--output_file=single.parquet", "--output_format=parquet",
+     "--next_sentence=none"),
     ("-m", "bert_data.cli.tokenize", *_READ, "--output_prefix=sentences", "--level=sentence"),
     ("-m", "bert_data.cli.tokenize", *_READ, "--output_prefix=store", "--level=document",
      "--append_eod", "--eod_token=[SEP]", "--dtype_rule=megatron"),
@@ -35,7 +41,13 @@ COMMANDS = (
 )  # fmt: skip
 """Each is run by Python in a folder that `write_inputs` has filled."""
 
-_PATTERNS = {"ragged": "ragged-*", "words": "words-*", "padded": "padded"}
+_PATTERNS = {
+    "ragged": "ragged-*",
+    "words": "words-*",
+    "padded": "padded",
+    "order": "order-*",
+    "single": "single-*",
+}
 _PLANNED = {"shuffle": True, "seed": 5, "num_epochs": 2, "batch_size": 16}
 _MASKING = {
     "batching": "pools",
@@ -51,6 +63,8 @@ ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "buckets": ("ragged", {**_PLANNED, "batching": "buckets", "num_buckets": 3}),
     "packed": ("words", {**_PLANNED, "batching": "packed"}),
     "dynamic masking": ("ragged", {**_PLANNED, **_MASKING}),
+    "sentence order": ("order", {**_PLANNED, "batching": "pools"}),
+    "single segments": ("single", {**_PLANNED, "batching": "packed"}),
     "whole words": ("words", {**_PLANNED, **_MASKING, "do_whole_word_mask": True}),
 }
 """Configurations of the reader, for one of the sets."""
