@@ -1,1 +1,12 @@
-"""MLM/NSP instances from a token store: the reference's random numbers, pairs and masks."""
+"""What is learned of a text: instances of masked words and two segments, and labelled texts.
+
+next_sentence.py   what is asked of two segments: the table of objectives
+definition.py, masking_definition.py   instances in plain Python, as google-research/bert has them
+making.py          token store -> rows of instances, by kernels: making_rows.py, and what it calls:
+                     sentences.py, pairing.py     segments
+                     masking.py                   the masking rule, for any stream of random numbers
+                     mersenne.py, shuffling.py    CPython's random numbers
+rows.py            an instance as a row of 32-bit words
+columns.py         rows -> columns of records
+labelled_texts.py, labels.py   labelled texts -> columns of records
+"""

@@ -129,9 +129,11 @@ class PretrainingModel(keras.Model):
         kwargs.setdefault("jit_compile", False)
         # Keras would scale the loss of a float16 model a second time.
         kwargs.setdefault("auto_scale_loss", not getattr(optimizer, "loss_scaling", False))
+        # Keras puts the name of the output before it where there are several.
+        name = "accuracy" if len(self.tasks) > 1 else f"{MASKED_LM}_accuracy"
         kwargs.setdefault(
             "weighted_metrics",
-            {task: [WeightedAccuracy(name="accuracy")] for task in self.tasks},
+            {task: [WeightedAccuracy(name=name)] for task in self.tasks},
         )
         super().compile(optimizer=optimizer, **kwargs)
 

@@ -105,3 +105,18 @@ def test_labels_that_are_missing_or_of_something_else_are_told(tmp_path: Path) -
         model.fit(data, verbose=0)
     with pytest.raises(ValueError, match="next_sentence is 'other'; one of nsp, sop, none"):
         pretraining_model(tiny_config(), next_sentence="other")
+
+
+@pytest.mark.parametrize("next_sentence", ["sop", "none"])
+def test_the_history_of_fit_has_the_tasks_names(next_sentence: str) -> None:
+    model = pretraining_model(tiny_config(), next_sentence=next_sentence)
+    model.compile(AdamWeightDecay(1e-2))
+    batch = random_batch()
+    labels = {"masked_lm": batch["masked_lm_ids"]}
+    weights = {"masked_lm": batch["masked_lm_weights"]}
+    if next_sentence == "sop":
+        labels["sentence_order"] = batch["next_sentence_labels"]
+        weights["sentence_order"] = np.ones(4, np.float32)
+    data = tf.data.Dataset.from_tensors((without_labels(batch), labels, weights))
+    history = model.fit(data, verbose=0).history
+    assert set(history) == {"loss", *(f"{task}_accuracy" for task in labels)}
