@@ -67,7 +67,7 @@ def features_of(batch: ColumnBatch, record: int) -> dict:
         if column.splits is not None:
             values = column.values[column.splits[record] : column.splits[record + 1]]
         else:
-            values = np.atleast_1d(column.values[record])
+            values = column.values[record : record + 1].reshape(-1)
         if field.is_implied:
             values = np.ones(len(values), field.dtype)
         padding = batch.kind.padded_to.get(field.axis, 0) - len(values)

@@ -46,7 +46,7 @@ def rows_of(batch: ColumnBatch) -> list[dict]:
         for field in batch.kind.stored:
             column = batch[field]
             if column.splits is None:
-                values = np.atleast_1d(column.values[number]).tolist()
+                values = column.values[number : number + 1].reshape(-1).tolist()
             else:
                 begin, end = column.splits[number : number + 2]
                 values = column.values[begin:end].tolist()
