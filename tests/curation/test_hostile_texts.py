@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from pyarrow import parquet
 
 from bert_data.curation.running.data_sets import DataSet
@@ -39,6 +40,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 def test_hostile_texts_are_kept_or_rejected_with_a_reason(tmp_path):
     rows = [
         {"id": name, "text": text, "url": f"http://{'a.' * 2000}com/{name}", "licence": "x" * 99}

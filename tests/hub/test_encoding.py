@@ -20,6 +20,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> EncoderObject:
     return load_encoder(Checkpoint(prefix), tiny_config(hidden_dropout_prob=0.3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 5, 10])
 def test_outputs_equal_the_forward_pass_in_numpy(encoder: EncoderObject, width: int) -> None:
     batch = random_batch(width=max(width, 4))

@@ -60,6 +60,7 @@ def test_a_classifier_of_texts_trains_and_is_saved(exported: Path, tmp_path: Pat
     np.testing.assert_array_equal(whole(tf.constant(TEXTS)), scores)
 
 
+@pytest.mark.slow
 def test_a_frozen_encoder_does_not_train_or_drop_out(exported: Path) -> None:
     model = classifier(exported, trainable=False)
     assert len(model.trainable_variables) == 2

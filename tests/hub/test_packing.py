@@ -62,6 +62,7 @@ def test_rows_of_any_batch(batch: list[tuple[list[int], ...]], width: int) -> No
         assert packed[name].numpy().tolist() == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(batch=batches, limit=st.integers(3, 20))
 def test_the_longest_row_gives_the_width(batch: list[tuple[list[int], ...]], limit: int) -> None:

@@ -79,6 +79,7 @@ def test_records_are_the_oracles_instances(corpus, config, name):
     assert_records(corpus, VOCABULARY, config, name)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(documents(LARGE_VOCABULARY), CONFIGS, LAYOUTS)
 def test_records_with_ids_of_more_than_16_bits(corpus, config, name):

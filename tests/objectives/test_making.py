@@ -87,6 +87,7 @@ def assert_equal_to_the_oracle(corpus, vocabulary, config, **options) -> None:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(documents(VOCABULARY), CONFIGS, st.sampled_from([1, 100, 1000, 2 << 20]))
 @example([[[5]]], InstanceConfig(max_seq_length=5), 1)
@@ -95,6 +96,7 @@ def test_instances_are_the_oracles(corpus, config, rows_bytes):
     assert_equal_to_the_oracle(corpus, VOCABULARY, config, rows_bytes=rows_bytes)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(documents(LARGE_VOCABULARY), CONFIGS)
 def test_instances_with_ids_of_more_than_16_bits(corpus, config):

@@ -179,6 +179,7 @@ def test_batches_equal_those_made_one_number_at_a_time(
         assert sorted(epoch) == list(range(1, 24))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODES)
 @pytest.mark.parametrize("num_hosts", [1, 2, 3, 8])
 def test_any_start_and_any_number_of_hosts(

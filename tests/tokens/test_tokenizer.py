@@ -52,6 +52,7 @@ def test_ids_of_any_text(tokenizers: dict[bool, FastTokenizer], text: str, lower
     assert tokenizers[lower].encode(text) == defined_ids(EVERY_LETTER, lower, text)
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(pieces=pieces_of_odd, samples=st.lists(odd_texts, max_size=5), lower=st.booleans())
 @example(pieces=[], samples=["a b", ""], lower=True)
@@ -63,6 +64,7 @@ def test_ids_with_any_vocabulary(pieces: list[str], samples: list[str], lower: b
         assert tokenizer.encode(text) == defined_ids(vocabulary, lower, text)
 
 
+@pytest.mark.slow
 def test_ids_beyond_16_bits() -> None:
     vocabulary = make_vocabulary([f"[unused{i}]" for i in range(70_000)] + ["a", "##b", "##c"])
     tokenizer = FastTokenizer(vocabulary)

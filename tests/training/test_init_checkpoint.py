@@ -61,6 +61,7 @@ def test_googles_own_training_goes_on(tmp_path: Path) -> None:
     np.testing.assert_array_equal(optimizer.momentums[0].numpy(), np.full((11, 8), 0.25))
 
 
+@pytest.mark.slow
 def test_tensorflow_1_reads_what_is_written_here(tmp_path: Path) -> None:
     model = pretraining_model(tiny_config())
     optimizer = AdamWeightDecay(0.1)

@@ -117,6 +117,7 @@ def test_other_ways_to_compute_give_nearly_the_same(tmp_path: Path, change: dict
     assert all_losses[0] == pytest.approx(all_losses[1], rel=0.1)
 
 
+@pytest.mark.slow
 def test_reports_say_what_was_read(tmp_path: Path) -> None:
     reports: list[TrainingReport] = []
     train(config(tmp_path), small(), batches_of(EXAMPLES, 8), observers=[reports.append])
@@ -168,11 +169,13 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
     train(config(tmp_path, num_train_steps=13), small(hidden_dropout_prob=0.1), batches)
 
 
+@pytest.mark.slow
 def test_data_that_end_are_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the data ended before num_train_steps"):
         train(config(tmp_path), small(), batches_of(EXAMPLES, 8, repeat=False))
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
     broken = {**EXAMPLES, "masked_lm_weights": EXAMPLES["masked_lm_weights"].copy()}
     broken["masked_lm_weights"][17] = np.nan  # in the third batch

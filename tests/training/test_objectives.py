@@ -39,6 +39,7 @@ def run(
     return model, reports[-1]
 
 
+@pytest.mark.slow
 def test_without_labels_the_masked_words_alone_are_learned(tmp_path: Path) -> None:
     batch = without_labels(random_batch())
     model, report = run(tmp_path, batch, "none")
@@ -54,6 +55,7 @@ def test_without_labels_the_masked_words_alone_are_learned(tmp_path: Path) -> No
     assert results["loss"] == pytest.approx(results["masked_lm_loss"], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_its_checkpoint_has_what_released_ones_have_and_goes_on(tmp_path: Path) -> None:
     batch = without_labels(random_batch())
     model, _ = run(tmp_path / "whole", batch, "none")
@@ -68,6 +70,7 @@ def test_its_checkpoint_has_what_released_ones_have_and_goes_on(tmp_path: Path) 
     assert (report.step, len(report.losses)) == (6, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("next_sentence", ["nsp", "sop"])
 def test_order_is_learned_as_the_next_sentence_is_under_its_own_name(
     tmp_path: Path, next_sentence: str

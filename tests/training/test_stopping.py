@@ -49,6 +49,7 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None
     assert later == {step: whole[step] for step in range(6, 13)}
 
 
+@pytest.mark.slow
 def test_a_signal_after_the_last_step_is_not_forgotten(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, num_steps=4, stop_at=4)

@@ -40,6 +40,7 @@ def test_numbers_of_places(text, spaced, number):
     assert Phrases(["bad word", "xx", "坏话", ""]).count(text, spaced=spaced) == number
 
 
+@pytest.mark.slow
 def test_a_text_of_nothing_else():
     """Time that grew with the square of the text would not end."""
     phrases = Phrases([f"bad word{number}" for number in range(100)] + ["bad bad"])

@@ -59,6 +59,7 @@ def variations(seed: int, num_texts: int = 6, num_copies: int = 6) -> list[str]:
 EVERY_PAIR = {"num_bands": 100, "rows_per_band": 1}
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.integers(0, 10**6), st.sampled_from([0.3, 0.6, 0.75, 0.9]), st.integers(1, 6))
 def test_clusters_are_those_of_exact_similarity(tmp_path_factory, seed, threshold, size):
@@ -152,6 +153,7 @@ def test_documents_without_words_are_no_duplicates(tmp_path):
     assert all(verdict.kept for verdict in verdicts[0][:5])
 
 
+@pytest.mark.slow
 def test_many_likes_cost_no_quadratic_work(tmp_path, monkeypatch):
     """10,000 equal documents, and 3,000 that differ in a word each, beside others."""
     text = [f"word{i}" for i in range(300)]

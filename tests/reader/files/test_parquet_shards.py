@@ -135,6 +135,7 @@ class TestBatches:
             assert_same_batch(batch, dense(rows, *widest(rows)))
         assert len(batches) == -(-count // batch_size)
 
+    @pytest.mark.slow
     def test_padded_rows_of_64_bits(self, tmp_path):
         """What a list of dictionaries becomes: padding has the segment -1."""
         rows = [row_of(instance, padded_to=12) for instance in INSTANCES]

@@ -68,6 +68,7 @@ def test_rows_in_order(pattern: str, small_vocabulary: Path) -> None:
     assert widths == longest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plan",
     [
@@ -88,6 +89,7 @@ def test_shuffled_and_cut_off(pattern: str, small_vocabulary: Path, plan: dict) 
     assert (widths == {16}) == ("widths" in plan)
 
 
+@pytest.mark.slow
 def test_starts_at_any_batch(pattern: str) -> None:
     plan = {"batching": "pools", "shuffle": True}
     whole = as_numpy(read_labelled_batches(config(pattern, plan=plan, num_epochs=2)))
@@ -99,6 +101,7 @@ def test_starts_at_any_batch(pattern: str) -> None:
         tf.nest.map_structure(np.testing.assert_array_equal, part, whole[start:])
 
 
+@pytest.mark.slow
 def test_hosts_share_the_rows_of_a_batch(pattern: str) -> None:
     alone = as_numpy(read_labelled_batches(config(pattern)))
     hosts = [
