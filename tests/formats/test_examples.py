@@ -16,6 +16,7 @@ COVERS = (
     "features",
     "formats/addresses",
     "formats/byte_blocks",
+    "formats/encoding",
     "formats/wire",
 )
 
