@@ -29,7 +29,7 @@ from bert_data.storage.hidden import hidden_path
 from bert_data.storage.names import OutputNames, expand_inputs, expand_outputs
 from bert_data.storage.outputs import OutputSet
 from bert_data.storage.paths import is_remote, naming
-from bert_data.storage.patterns import glob
+from bert_data.storage.patterns import escape, glob
 from bert_data.storage.reading import (
     MappedFile,
     Status,
@@ -54,6 +54,7 @@ __all__ = [
     "OutputSet",
     "RunLock",
     "Status",
+    "escape",
     "exists",
     "expand_inputs",
     "expand_outputs",

@@ -7,13 +7,14 @@ uint32 words in a spool              load_values("spool", dtype uint32)    uint3
 from typing import IO, TYPE_CHECKING, Any
 
 from bert_data.errors import CorruptDataError
+from bert_data.storage.paths import Path
 from bert_data.storage.reading import file_size, map_file
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 
-def save_array(target: str | IO[bytes], array: "NDArray[Any]") -> None:
+def save_array(target: Path | IO[bytes], array: "NDArray[Any]") -> None:
     """Writes an array as .npy.
 
     Args:
@@ -29,7 +30,7 @@ def save_array(target: str | IO[bytes], array: "NDArray[Any]") -> None:
     np.save(target, array, allow_pickle=False)
 
 
-def load_array(path: str) -> "NDArray[Any]":
+def load_array(path: Path) -> "NDArray[Any]":
     """Maps the array of a local .npy file, read-only.
 
     Raises:
@@ -48,7 +49,7 @@ def load_array(path: str) -> "NDArray[Any]":
     return np.asarray(array)
 
 
-def load_values(path: str, dtype: "DTypeLike") -> "NDArray[Any]":
+def load_values(path: Path, dtype: "DTypeLike") -> "NDArray[Any]":
     """Maps a local file of bare values, read-only.
 
     Args:

@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from typing import IO, cast
 
 from bert_data.storage.hidden import is_of_this_host, new_token, token_of, writing_path
-from bert_data.storage.paths import is_remote, naming, resolve
+from bert_data.storage.paths import Path, is_remote, naming, resolve
 
 _COPY_BYTES = 8 << 20
 _OBJECT_STORES = ("s3", "gcs", "abfs")
 
 
 @contextlib.contextmanager
-def open_whole(path: str) -> Iterator[IO[bytes]]:
+def open_whole(path: Path) -> Iterator[IO[bytes]]:
     """Opens a file for writing; it gets its name when the block is left without error.
 
     What has the name until then is replaced. A remote file is written here first, and uploaded.
@@ -51,16 +51,16 @@ def open_whole(path: str) -> Iterator[IO[bytes]]:
         raise
 
 
-def open_scratch(path: str, mode: str = "wb") -> IO[bytes]:
+def open_scratch(path: Path, mode: str = "wb", *, buffering: int = -1) -> IO[bytes]:
     """Opens a file in the run's own work folder, which may be seen half-written.
 
     Raises:
       OSError: it cannot be opened.
     """
-    return cast(IO[bytes], open(path, mode))
+    return cast(IO[bytes], open(path, mode, buffering))
 
 
-def write_bytes(path: str, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes) -> None:
     """Writes a file, which appears whole and replaces what has its name.
 
     Raises:
@@ -71,7 +71,7 @@ def write_bytes(path: str, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def open_folder(path: str) -> Iterator[str]:
+def open_folder(path: Path) -> Iterator[str]:
     """A new folder to write into; it gets its name when the block is left without error.
 
     If another process has given a folder this name meanwhile, that one stays: of what does not
@@ -122,7 +122,7 @@ def _try_lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def sync(path: str) -> None:
+def sync(path: Path) -> None:
     """Waits until a file, or a folder and all in it, is on the disk."""
     for folder, _, names in os.walk(path):
         for name in names:
@@ -132,12 +132,12 @@ def sync(path: str) -> None:
         _sync(path)
 
 
-def sync_folder(path: str) -> None:
+def sync_folder(path: Path) -> None:
     """Waits until the names in a folder are on the disk."""
     _sync(path)
 
 
-def _sync(path: str) -> None:
+def _sync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -145,7 +145,7 @@ def _sync(path: str) -> None:
         os.close(descriptor)
 
 
-def upload(path: str, uri: str) -> None:
+def upload(path: Path, uri: Path) -> None:
     """Copies a local file to a URI, where it appears when all of it is there.
 
     Raises:
@@ -167,7 +167,7 @@ def upload(path: str, uri: str) -> None:
         stream.close()
 
 
-def make_folder(path: str) -> None:
+def make_folder(path: Path) -> None:
     """Makes a folder and its parents, if they are not there; object stores have none.
 
     Raises:
@@ -182,7 +182,7 @@ def make_folder(path: str) -> None:
             system.create_dir(key)
 
 
-def remove(path: str) -> None:
+def remove(path: Path) -> None:
     """Removes a file, or a local folder and all in it, if it is there.
 
     Raises:

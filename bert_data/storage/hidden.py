@@ -12,6 +12,8 @@ import os
 import re
 import secrets
 
+from bert_data.storage.paths import Path
+
 _HOST = re.sub(r"[^A-Za-z0-9]", "-", os.uname().nodename)[:16] or "host"
 _TOKEN = re.compile(r"([A-Za-z0-9-]{1,16})-[0-9a-f]{16}")
 _WRITING = re.compile(rf"\..*\.(?P<token>{_TOKEN.pattern})\.writing", re.DOTALL)
@@ -44,7 +46,7 @@ def is_unfinished(name: str) -> bool:
     return _UNFINISHED.fullmatch(name) is not None
 
 
-def hidden_path(path: str, ending: str) -> str:
+def hidden_path(path: Path, ending: str) -> str:
     """`.NAME.ENDING` beside a file."""
     folder, name = os.path.split(path)
     return os.path.join(folder, f".{name}.{ending}")
@@ -55,7 +57,7 @@ def partial_path(path: str, token: str) -> str:
     return hidden_path(path, f"{token}.partial")
 
 
-def writing_path(path: str, token: str) -> str:
+def writing_path(path: Path, token: str) -> str:
     """The same for one by itself."""
     return hidden_path(path, f"{token}.writing")
 

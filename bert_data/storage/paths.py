@@ -10,6 +10,7 @@ A key is taken as it is written: %20 is three characters. Options of pyarrow's m
 import contextlib
 import errno
 import functools
+import os
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -24,18 +25,23 @@ _URI = re.compile(
 SCHEMES = ("file", "s3", "gs", "abfs", "abfss", "hdfs")
 
 
-def is_remote(path: str) -> bool:
+Path = str | os.PathLike[str]
+"""What functions take that are for local files, too; a URI is a string."""
+
+
+def is_remote(path: Path) -> bool:
     """Whether a path is a URI, `file://` included."""
-    return "://" in path
+    return "://" in os.fspath(path)
 
 
-def resolve(uri: str) -> tuple["fs.FileSystem", str]:
+def resolve(path: Path) -> tuple["fs.FileSystem", str]:
     """The file system of a URI, and the path in it.
 
     Raises:
       ValueError: the URI has no scheme that is known.
       OSError: the file system cannot be reached.
     """
+    uri = os.fspath(path)
     match = _URI.fullmatch(uri)
     if match is None or match["scheme"] not in SCHEMES:
         known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
@@ -64,11 +70,12 @@ def _file_system(root: str) -> tuple["fs.FileSystem", str]:
 
 
 @contextlib.contextmanager
-def naming(path: str) -> Iterator[None]:
+def naming(path: Path) -> Iterator[None]:
     """Gives an OSError that comes without a file's name (a full disk, say) the name of `path`.
 
     Those of a remote file have the name that the caller knows, not the store's.
     """
+    path = os.fspath(path)
     try:
         yield
     except OSError as error:

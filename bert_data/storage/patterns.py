@@ -55,6 +55,11 @@ def glob(pattern: str) -> list[str]:
     return sorted(found)
 
 
+def escape(path: str) -> str:
+    """The pattern that only `path` matches."""
+    return re.sub(r"([*?\[\\])", r"\\\1", path)
+
+
 def _names(folder: str) -> list[str]:
     try:
         return [name for name in list_folder(folder) if not is_unfinished(name)]

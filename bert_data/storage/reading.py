@@ -12,7 +12,7 @@ import os
 import stat
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from bert_data.storage.paths import is_remote, naming, resolve
+from bert_data.storage.paths import Path, is_remote, naming, resolve
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,7 @@ class Status:
     is_file: bool = True
 
 
-def read_status(path: str) -> Status | None:
+def read_status(path: Path) -> Status | None:
     """The status of what is there, of a link's target; None: there is nothing.
 
     Raises:
@@ -60,7 +60,7 @@ def read_status(path: str) -> Status | None:
     )
 
 
-def _remote_status(path: str) -> Status | None:
+def _remote_status(path: Path) -> Status | None:
     from pyarrow import fs
 
     with naming(path):
@@ -76,24 +76,24 @@ def _remote_status(path: str) -> Status | None:
     )
 
 
-def exists(path: str) -> bool:
+def exists(path: Path) -> bool:
     """Whether there is a file or a folder."""
     return read_status(path) is not None
 
 
-def is_file(path: str) -> bool:
+def is_file(path: Path) -> bool:
     """Whether there is a file, and no folder, pipe or device."""
     status = read_status(path)
     return status is not None and status.is_file
 
 
-def is_folder(path: str) -> bool:
+def is_folder(path: Path) -> bool:
     """Whether there is a folder."""
     status = read_status(path)
     return status is not None and status.is_folder
 
 
-def file_size(path: str) -> int:
+def file_size(path: Path) -> int:
     """The size of a file in bytes.
 
     Raises:
@@ -102,14 +102,14 @@ def file_size(path: str) -> int:
     return _status(path).num_bytes
 
 
-def _status(path: str) -> Status:
+def _status(path: Path) -> Status:
     status = read_status(path)
     if status is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     return status
 
 
-def modified_ns(path: str) -> int:
+def modified_ns(path: Path) -> int:
     """When a file was last changed, ns since 1970.
 
     Raises:
@@ -118,7 +118,7 @@ def modified_ns(path: str) -> int:
     return _status(path).modified_ns
 
 
-def folder_size(path: str) -> int:
+def folder_size(path: Path) -> int:
     """The bytes of all files in a local folder and the folders in it."""
     walk = os.walk(path)
     return sum(
@@ -126,7 +126,7 @@ def folder_size(path: str) -> int:
     )
 
 
-def list_folder(path: str) -> list[str]:
+def list_folder(path: Path) -> list[str]:
     """The names in a folder, sorted.
 
     Raises:
@@ -142,7 +142,7 @@ def list_folder(path: str) -> list[str]:
     return sorted(each.base_name for each in found)
 
 
-def open_input(path: str, *, buffering: int = -1) -> IO[bytes]:
+def open_input(path: Path, *, buffering: int = -1) -> IO[bytes]:
     """Opens a file for reading, at any place in it.
 
     Args:
@@ -160,7 +160,7 @@ def open_input(path: str, *, buffering: int = -1) -> IO[bytes]:
         return file if buffering == 0 else io.BufferedReader(file, _REMOTE_BUFFER_BYTES)
 
 
-def read_bytes(path: str) -> bytes:
+def read_bytes(path: Path) -> bytes:
     """All of a file.
 
     Raises:
@@ -187,7 +187,7 @@ class MappedFile:
             self._map.madvise(advice)
 
 
-def map_file(path: str) -> MappedFile:
+def map_file(path: Path) -> MappedFile:
     """Maps a local file.
 
     Raises:

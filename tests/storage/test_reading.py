@@ -5,9 +5,11 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from bert_data import storage
+from bert_data.errors import CorruptDataError
 from bert_data.storage.paths import resolve, split_root
 
 COVERS = ("storage/paths",)
@@ -86,3 +88,32 @@ def test_importing_is_cheap():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert not {"pyarrow", "numpy", "tensorflow", "numba"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("shape", [(3,), (0,), (2, 0), ()])
+def test_an_array_is_mapped(tmp_path, shape):
+    array = np.arange(np.prod(shape, dtype=int), dtype=np.int32).reshape(shape)
+    storage.save_array(tmp_path / "a.npy", array)
+    loaded = storage.load_array(tmp_path / "a.npy")
+    assert loaded.dtype == array.dtype and loaded.tolist() == array.tolist()
+    assert loaded.shape == shape and not loaded.flags.writeable
+    (tmp_path / "values").write_bytes(array.tobytes())
+    assert storage.load_values(tmp_path / "values", np.int32).tolist() == array.ravel().tolist()
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", b"more"])
+def test_an_array_that_is_not_whole(tmp_path, damage):
+    path = tmp_path / "a.npy"
+    storage.save_array(path, np.arange(3))
+    path.write_bytes(path.read_bytes() + damage if damage == b"more" else damage)
+    with pytest.raises(CorruptDataError):
+        storage.load_array(path)
+
+
+def test_a_pattern_of_one_path(tmp_path):
+    names = ["[a]*", "a", "\\?", "b"]
+    for name in names:
+        (tmp_path / name).touch()
+    for name in names:
+        pattern = storage.escape(f"{tmp_path}/{name}")
+        assert storage.glob(pattern) == [f"{tmp_path}/{name}"]

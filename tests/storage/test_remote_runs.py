@@ -77,3 +77,16 @@ def test_what_a_failed_run_leaves(checkout, folder):
     error = run(checkout, folder, "create_pretraining_data", flags, place=f"file://{folder}")
     assert f"file://{folder}/in/a.txt.gz: byte offset" in error
     assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--input_file=@in/b.txt --output_file=out", "/in/b.txt' is remote; copy it to a local"),
+        ("--input_file=in/b.txt --output_file=@out", "/out' is remote; write to a local folder"),
+    ],
+)
+def test_curate_refuses_uris(checkout, folder, flags, message):
+    flags += " --steps=length"
+    assert message in run(checkout, folder, "curate", flags, place=f"file://{folder}")
+    assert not (folder / "out").exists()

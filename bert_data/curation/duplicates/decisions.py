@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.rosters import Roster, id_of, merge_ids, open_ids
 from bert_data.curation.verdict import Measured, Verdict
+from bert_data.storage import load_array, save_array
 
 DUPLICATE_OF = "duplicate_of"
 """Name of what is told of a rejected document, beside the rule: the id of the kept one."""
@@ -40,9 +41,9 @@ def leave_decisions(
     numbers = np.full(len(roster), _NONE, np.int64)
     rejected = np.flatnonzero(kept != np.arange(len(roster)))
     numbers[roster.order[rejected]] = roster.order[kept[rejected]]
-    np.save(folder / "values.npy", by_number)
-    np.save(folder / "kept.npy", numbers)
-    np.save(folder / "first.npy", roster.first)
+    save_array(folder / "values.npy", by_number)
+    save_array(folder / "kept.npy", numbers)
+    save_array(folder / "first.npy", roster.first)
     merge_ids(paths, folder)
 
 
@@ -68,10 +69,10 @@ def judge_duplicates(
 
 def _read_decisions(folder: Path, shard: int) -> Iterator[tuple[float, str | None]]:
     """Yield, for each document of a shard, its value and the id of the document kept instead."""
-    first = np.load(folder / "first.npy")
+    first = load_array(folder / "first.npy")
     rows = slice(int(first[shard]), int(first[shard + 1]))
-    values = np.load(folder / "values.npy", mmap_mode="r")[rows].tolist()
-    kept = np.load(folder / "kept.npy", mmap_mode="r")[rows].tolist()
+    values = load_array(folder / "values.npy")[rows].tolist()
+    kept = load_array(folder / "kept.npy")[rows].tolist()
     ids = open_ids(folder)
     for value, number in zip(values, kept, strict=True):
         yield value, None if number == _NONE else id_of(ids, number)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bert_data.curation.duplicates.rosters import Roster
 from bert_data.curation.duplicates.sorted_runs import runs_of_equals
+from bert_data.storage import load_array, save_array
 
 _DIGESTS = "digests.npy"
 
@@ -29,7 +30,7 @@ def write_digests(path: Path, digests: bytes | bytearray) -> None:
       path: folder of the shard's observations; it exists.
       digests: of each document, by `digest_of`.
     """
-    np.save(path / _DIGESTS, np.frombuffer(digests, np.uint64).reshape(-1, 2))
+    save_array(path / _DIGESTS, np.frombuffer(digests, np.uint64).reshape(-1, 2))
 
 
 def groups_of_equals(paths: Sequence[Path], roster: Roster) -> Iterator[NDArray[np.int64]]:
@@ -44,7 +45,7 @@ def groups_of_equals(paths: Sequence[Path], roster: Roster) -> Iterator[NDArray[
     Yields:
       int64 [two or more], ranks of documents, increasing.
     """
-    digests = np.concatenate([np.load(path / _DIGESTS) for path in paths])[roster.order]
+    digests = np.concatenate([load_array(path / _DIGESTS) for path in paths])[roster.order]
     ranks = np.lexsort((digests[:, 0], digests[:, 1]))  # stable, so equal digests keep their order
     ordered = digests[ranks]
     for begin, end in runs_of_equals(ordered[:, 0], ordered[:, 1]).tolist():

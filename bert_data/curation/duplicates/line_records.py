@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.duplicates.ragged_files import map_values
 from bert_data.curation.duplicates.rosters import Roster
 from bert_data.curation.duplicates.sorted_runs import runs_of_equals
+from bert_data.storage import file_size, load_values, open_scratch
 
 RECORDS_AT_A_TIME = 1 << 22
 """About so many are looked at together: some 200 MB."""
@@ -51,7 +51,8 @@ def write_records(path: Path, hashes: NDArray[np.uint64], counts: NDArray[np.int
     records = np.empty(len(hashes), RECORD)
     records["hash"] = hashes[order]
     records["row"] = np.repeat(np.arange(len(counts)), counts)[order]
-    records.tofile(path)
+    with open_scratch(path) as file:
+        file.write(records.data)
 
 
 def decide_cuts(
@@ -69,9 +70,9 @@ def decide_cuts(
       The number of distinct duplicate lines.
     """
     for cut in cuts:
-        cut.write_bytes(b"")
+        open_scratch(cut).close()
     ranks = roster.ranks()
-    num_records = sum(path.stat().st_size // RECORD.itemsize for path in paths)
+    num_records = sum(file_size(path) // RECORD.itemsize for path in paths)
     num_ranges = num_records // RECORDS_AT_A_TIME + 1
     bounds = [(2**64 - 1) * k // num_ranges for k in range(num_ranges)] + [None]
     return sum(
@@ -91,7 +92,7 @@ def _decide_range(
     """Apply `decide_cuts` to a range of hashes; the end is exclusive, None stands for the last."""
     parts = []
     for path in paths:
-        records = map_values(path, RECORD)
+        records = load_values(path, RECORD)
         begin = np.searchsorted(records["hash"], np.uint64(hashes[0]))
         end = np.int64(len(records))
         if hashes[1] is not None:
@@ -107,7 +108,7 @@ def _decide_range(
             is_cut[order[begin + allowance.num_kept : end]] = True
             num_lines += 1
     for shard in np.unique(shards[is_cut]).tolist():
-        with open(cuts[shard], "ab") as file:
+        with open_scratch(cuts[shard], "ab") as file:
             file.write(records[is_cut & (shards == shard)].tobytes())
     return num_lines
 
@@ -115,6 +116,6 @@ def _decide_range(
 def read_cuts(path: Path) -> dict[int, set[int]]:
     """Return the hashes of the lines that each document of a shard loses, by its position."""
     lines: dict[int, set[int]] = {}
-    for line, row in map_values(path, RECORD).tolist():
+    for line, row in load_values(path, RECORD).tolist():
         lines.setdefault(row, set()).add(line)
     return lines

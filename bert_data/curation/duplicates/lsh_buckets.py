@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from bert_data.curation.duplicates.digests import groups_of_equals
 from bert_data.curation.duplicates.lsh_clusters import Sets
-from bert_data.curation.duplicates.ragged_files import map_values, open_ragged
+from bert_data.curation.duplicates.ragged_files import open_ragged
 from bert_data.curation.duplicates.rosters import Roster
 from bert_data.curation.duplicates.sorted_runs import runs_of_equals
 from bert_data.kernels import kernel
+from bert_data.storage import load_array, load_values, open_scratch
 
 
 def observed_sizes(roster: Roster, paths: Sequence[Path]) -> NDArray[np.int64]:
     """Return int64 [documents], by rank: the number of shingles of each."""
-    sizes = [np.diff(np.load(path / "sets" / "offsets.npy")) for path in paths]
+    sizes = [np.diff(load_array(path / "sets" / "offsets.npy")) for path in paths]
     return np.concatenate(sizes)[roster.order]
 
 
@@ -65,7 +66,7 @@ def find_buckets(
       band: its number.
       ranks: int64 [any], increasing: the documents to compare.
     """
-    keys = np.concatenate([np.load(path / "keys.npy", mmap_mode="r")[band] for path in paths])
+    keys = np.concatenate([load_array(path / "keys.npy")[band] for path in paths])
     keys = keys[roster.order[ranks]]
     places = np.argsort(keys, kind="stable")
     runs = runs_of_equals(keys[places])
@@ -82,7 +83,7 @@ def gather_sets(
     ranks = roster.ranks()
     starts, ends = np.zeros(len(roster), np.int64), np.zeros(len(roster), np.int64)
     size = 0
-    with open(path, "wb") as file:
+    with open_scratch(path) as file:
         for shard, each in enumerate(paths):
             sets = open_ragged(each / "sets", np.uint64)
             rank = ranks[roster.first[shard] : roster.first[shard + 1]]
@@ -91,4 +92,4 @@ def gather_sets(
                 file.write(shingles.data)
                 starts[rank[row]], ends[rank[row]] = size, size + len(shingles)
                 size += len(shingles)
-    return Sets(map_values(path, np.uint64), starts, ends)
+    return Sets(load_values(path, np.uint64), starts, ends)

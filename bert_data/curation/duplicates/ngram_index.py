@@ -18,6 +18,7 @@ from bert_data.curation.duplicates.minhash import make_shingles
 from bert_data.curation.duplicates.sorted_runs import runs_of_equals
 from bert_data.curation.hash_tables import NONE, fill_slots, look_up, make_slots
 from bert_data.curation.words import Words
+from bert_data.storage import load_array, read_bytes, save_array, write_bytes
 
 
 def ngrams_of(words: Words, size: int) -> NDArray[np.uint64]:
@@ -72,15 +73,15 @@ def write_index(folder: Path, ngrams: Iterable[tuple[str, NDArray[np.uint64]]]) 
     slots = make_slots(len(keys))
     slot_groups = np.full(len(slots), NONE, np.int32)
     fill_slots(keys, group, slots, slot_groups)
-    np.save(folder / "slots.npy", slots)
-    np.save(folder / "groups.npy", slot_groups)
+    save_array(folder / "slots.npy", slots)
+    save_array(folder / "groups.npy", slot_groups)
     names_of_groups = [[names[member] for member in members] for members in groups]
-    (folder / "files.json").write_text(json.dumps(names_of_groups), encoding="utf-8")
+    write_bytes(folder / "files.json", json.dumps(names_of_groups).encode())
 
 
 def open_index(folder: Path) -> NgramIndex:
     """Map the index in a folder."""
-    slots = np.load(folder / "slots.npy", mmap_mode="r")
-    groups = np.load(folder / "groups.npy", mmap_mode="r")
-    files = json.loads((folder / "files.json").read_text(encoding="utf-8"))
+    slots = load_array(folder / "slots.npy")
+    groups = load_array(folder / "groups.npy")
+    files = json.loads(read_bytes(folder / "files.json").decode())
     return NgramIndex(np.asarray(slots), np.asarray(groups), files)

@@ -8,7 +8,6 @@ The writer holds eight bytes a row in memory; the reader maps the file.
 """
 
 import dataclasses
-import os
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,8 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
 
 _BUFFER_BYTES = 1 << 20
 _COPIED_BYTES = 1 << 24  # at a time
@@ -49,11 +50,11 @@ class RaggedWriter:
     """Writes rows to a new folder."""
 
     def __init__(self, path: Path, dtype: DTypeLike) -> None:
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         self._path = path
         self._dtype = np.dtype(dtype)
         self._offsets = array("q", [0])
-        self._file = open(path / "values", "wb", _BUFFER_BYTES)  # noqa: SIM115 (closed by __exit__)
+        self._file = open_scratch(path / "values", buffering=_BUFFER_BYTES)
 
     def __enter__(self) -> Self:
         return self
@@ -61,7 +62,7 @@ class RaggedWriter:
     def __exit__(self, kind: object, *_: object) -> None:
         self._file.close()
         if kind is None:
-            np.save(self._path / "offsets.npy", np.frombuffer(self._offsets, np.int64))
+            save_array(self._path / "offsets.npy", np.frombuffer(self._offsets, np.int64))
 
     def append(self, row: np.ndarray) -> None:
         """Adds a row of the writer's type."""
@@ -78,16 +79,9 @@ class RaggedWriter:
         self._offsets.frombytes(moved.astype(np.int64).tobytes())
 
 
-def map_values(path: Path, dtype: DTypeLike) -> np.ndarray:
-    """A file's values, mapped; a file without any cannot be."""
-    if os.path.getsize(path) == 0:
-        return np.empty(0, dtype)
-    return np.asarray(np.memmap(path, dtype, mode="r"))
-
-
 def open_ragged(path: Path, dtype: DTypeLike) -> Ragged:
     """The rows that a writer left in a folder."""
-    return Ragged(map_values(path / "values", dtype), np.load(path / "offsets.npy"))
+    return Ragged(load_values(path / "values", dtype), load_array(path / "offsets.npy"))
 
 
 def merge_ragged(paths: Sequence[Path], path: Path, dtype: DTypeLike) -> None:

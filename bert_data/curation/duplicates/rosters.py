@@ -25,6 +25,7 @@ from bert_data.curation.duplicates.ragged_files import (
     merge_ragged,
     open_ragged,
 )
+from bert_data.storage import load_array, save_array
 
 _IDS = "ids"
 _SIZES = "sizes.npy"
@@ -46,8 +47,8 @@ class RosterWriter:
     def __exit__(self, kind: object, *rest: object) -> None:
         self._ids.__exit__(kind, *rest)
         if kind is None:
-            np.save(self._path / _SIZES, np.frombuffer(self._sizes, np.int64))
-            np.save(self._path / _ID_HASHES, np.frombuffer(self._id_hashes, np.uint64))
+            save_array(self._path / _SIZES, np.frombuffer(self._sizes, np.int64))
+            save_array(self._path / _ID_HASHES, np.frombuffer(self._id_hashes, np.uint64))
 
     def add(self, document: Document) -> None:
         """Adds the next document."""
@@ -118,11 +119,11 @@ def read_roster(paths: Sequence[Path], sources: Sequence[str], priority: Sequenc
       ValueError: `priority` names a data set that does not exist.
     """
     check_priority(priority, sources)
-    sizes = [np.load(path / _SIZES) for path in paths]
+    sizes = [load_array(path / _SIZES) for path in paths]
     first = np.concatenate([[0], np.cumsum([len(each) for each in sizes])]).astype(np.int64)
     places = {name: place for place, name in enumerate(dict.fromkeys((*priority, *sources)))}
     level = np.repeat(np.array([places[name] for name in sources], np.int32), np.diff(first))
-    hashes = [np.load(path / _ID_HASHES) for path in paths]
+    hashes = [load_array(path / _ID_HASHES) for path in paths]
     if not sizes:
         return Roster(first, np.empty(0, np.int64))
     order = np.lexsort((np.concatenate(hashes), -np.concatenate(sizes), level))

@@ -30,6 +30,7 @@ from bert_data.curation.quality.kneser_ney import (
 )
 from bert_data.curation.words import Words
 from bert_data.kernels import kernel
+from bert_data.storage import load_array, read_bytes, save_array, write_bytes
 
 _MIN_COUNT = 2  # words that were seen once train what follows unknown words
 
@@ -168,8 +169,8 @@ def train_model(
     )
     fill_table(estimates.ngrams, estimates.probabilities, estimates.weights, table)
     for name, values in {**table._asdict(), "word_slots": slots, "word_ids": ids}.items():
-        np.save(folder / f"{name}.npy", values)
-    (folder / "model.json").write_text(json.dumps({"order": config.order}), encoding="utf-8")
+        save_array(folder / f"{name}.npy", values)
+    write_bytes(folder / "model.json", json.dumps({"order": config.order}).encode())
     return len(hashes), len(estimates.ngrams)
 
 
@@ -177,10 +178,10 @@ def open_model(folder: Path) -> NgramModel:
     """Map the model that was left in a folder."""
 
     def load(name: str) -> np.ndarray:
-        return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
+        return load_array(folder / f"{name}.npy")
 
     return NgramModel(
-        order=json.loads((folder / "model.json").read_text(encoding="utf-8"))["order"],
+        order=json.loads(read_bytes(folder / "model.json").decode())["order"],
         word_slots=load("word_slots"),
         word_ids=load("word_ids"),
         table=Table(*map(load, Table._fields)),

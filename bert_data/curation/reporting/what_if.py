@@ -20,6 +20,7 @@ from bert_data.curation.running.ledger import OUTCOME_KEPT, SCHEMA
 from bert_data.curation.step import CorpusStep, steps_by_name
 from bert_data.curation.verdict import MAX, MIN
 from bert_data.errors import CorruptDataError
+from bert_data.storage import open_input
 
 _QUESTION = re.compile(r"(?:(?P<step>[\w#]+)\.)?(?P<rule>\w+)=(?P<value>[^=]+)")
 
@@ -114,7 +115,7 @@ def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepCha
 @contextlib.contextmanager
 def _opened(ledger: str) -> Iterator[parquet.ParquetFile]:
     try:
-        with open(ledger, "rb") as file, parquet.ParquetFile(file) as whole:
+        with open_input(ledger, buffering=0) as file, parquet.ParquetFile(file) as whole:
             if whole.schema_arrow.names != SCHEMA.names:
                 raise CorruptDataError(ledger, 0, "not a ledger of curation")
             yield whole

@@ -16,7 +16,7 @@ from typing import Any
 from bert_data.curation.document import Document
 from bert_data.curation.running.step_log import ReadLog
 from bert_data.errors import CorruptDataError
-from bert_data.storage import expand_inputs
+from bert_data.storage import expand_inputs, file_size, is_remote
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig
 from bert_data.text.documents import Document as TextDocument
 from bert_data.text.formats import find_format
@@ -99,8 +99,10 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Sha
             text_format = find_format(paths, data_set.text.input_format)
         except ValueError as error:
             raise ValueError(f"data set {data_set.name}: {error}") from None
+        for path in filter(is_remote, paths):
+            raise ValueError(f"input {path!r} is remote; copy it to a local folder first")
         parts = plan_shards(paths, text_format, target_bytes)
-        size = sum(map(os.path.getsize, paths)) // max(1, len(parts))
+        size = sum(map(file_size, paths)) // max(1, len(parts))
         folder = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
         shards += [
             Shard(len(shards) + i, number, tuple(part), size, folder)

@@ -6,16 +6,15 @@ Its fingerprint names the folder of the run's unfinished work.
 """
 
 import contextlib
-import glob
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import bert_data
 from bert_data.curation.running.data_sets import Shard
 from bert_data.curation.running.pipeline import Pipeline, describe_step
+from bert_data.storage import escape, exists, glob, is_file, is_remote, read_bytes, read_status
 
 
 def describe_work(pipeline: Pipeline, shards: Sequence[Shard], name: str) -> dict[str, Any]:
@@ -43,8 +42,9 @@ def describe_work(pipeline: Pipeline, shards: Sequence[Shard], name: str) -> dic
 
 
 def _identity(path: str) -> list[Any]:
-    status = os.stat(path)
-    return [os.path.abspath(path), status.st_size, status.st_mtime_ns, status.st_ino]
+    status = read_status(path)
+    numbers = [status.num_bytes, status.modified_ns, status.inode] if status else []
+    return [os.path.abspath(path), *numbers]
 
 
 def _files_named(value: Any) -> Iterator[str]:
@@ -58,15 +58,15 @@ def _files_named(value: Any) -> Iterator[str]:
     elif isinstance(value, str | os.PathLike) and value and "\0" not in str(value):
         for name in [str(value), *str(value).split(",")]:
             with contextlib.suppress(OSError):
-                found = glob.glob(name, recursive=True) if set(name) & set("*?[") else [name]
-                yield from filter(os.path.isfile, found)
+                if not is_remote(name):
+                    yield from filter(is_file, [name] if exists(name) else glob(name))
 
 
 def _digest_of_program() -> str:
     """Of the code that makes documents: what it left unfinished is not for other code to finish."""
-    package = Path(bert_data.__file__).parent
+    package = escape(os.path.dirname(bert_data.__file__))
     digest = hashlib.sha256()
-    for part in ("curation", "text"):
-        for path in sorted((package / part).rglob("*.py")):
-            digest.update(path.read_bytes())
+    for part in ("curation/*.py", "curation/*/*.py", "text/*.py"):
+        for path in glob(f"{package}/{part}"):
+            digest.update(read_bytes(path))
     return digest.hexdigest()

@@ -13,6 +13,7 @@ import contextlib
 import dataclasses
 import gzip
 import hashlib
+import io
 import itertools
 import json
 import os
@@ -28,7 +29,14 @@ from bert_data.curation.document import Document
 from bert_data.curation.running.field_kinds import Kinds, arrow_column, arrow_schema
 from bert_data.curation.running.pipeline import COMPRESSIONS, JSONL, LINES
 from bert_data.curation.running.spool import dump_fields, read_spool
-from bert_data.storage import expand_outputs
+from bert_data.storage import (
+    expand_outputs,
+    file_size,
+    is_remote,
+    open_input,
+    open_scratch,
+    read_bytes,
+)
 
 DOCUMENTS = "documents"
 """What a file is called until it has its name."""
@@ -95,8 +103,13 @@ def output_paths(specification: str) -> tuple[str, list[str]]:
 
     The endings by which files are read stay at the end: `a.jsonl.gz@2` is
     `a-00000-of-00002.jsonl.gz` and `a-00001-of-00002.jsonl.gz`.
+
+    Raises:
+      ValueError: the outputs are not local.
     """
     names = expand_outputs(specification)
+    for path in filter(is_remote, names.paths):
+        raise ValueError(f"output {path!r} is remote; write to a local folder and copy it there")
     paths = []
     for path in names.paths:
         match = _SHARDED_ENDING.fullmatch(path)
@@ -141,19 +154,19 @@ def write_file(writing: Writing, plan: FilePlan, folder: str) -> dict[str, Any]:
     size = _Size()
     path = os.path.join(folder, DOCUMENTS)
     documents = size.counted(_read(plan))
-    with open(path, "wb") as file:
+    with open_scratch(path) as file:
         if writing.output_format in (LINES, JSONL):
             encode = _lines if writing.output_format == LINES else _json_line
             _write_texts(file, plan.name, documents, encode)
         else:
             _write_parquet(file, documents, writing.kinds)
-    with open(path, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    with open_input(path) as file:
+        digest = hashlib.file_digest(cast(io.BufferedReader, file), "sha256").hexdigest()
     written = WrittenFile(
         name=plan.name,
         num_documents=size.num_documents,
         num_text_bytes=size.num_bytes,
-        num_bytes=os.path.getsize(path),
+        num_bytes=file_size(path),
         sha256=digest,
     )
     return dataclasses.asdict(written)
@@ -243,7 +256,7 @@ def _groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
 def earlier_files(summary: str) -> list[str]:
     """The files of an earlier set, by its summary; [] if there is none."""
     try:
-        data = json.loads(Path(summary).read_text(encoding="utf-8"))
+        data = json.loads(read_bytes(summary))
         names = [file["name"] for file in data["files"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []

@@ -19,6 +19,7 @@ from pyarrow import ipc, parquet
 
 from bert_data.curation.running.counts import is_number
 from bert_data.curation.verdict import Measured
+from bert_data.storage import open_input, open_scratch
 
 REJECTED, ALL = LEDGER_MODES = ("rejected", "all")
 """Of which documents there are rows."""
@@ -51,7 +52,7 @@ class LedgerWriter:
     def __init__(self, path: Path, source: str) -> None:
         self._source = source
         self._columns: list[list[Any]] = [[] for _ in SCHEMA.names]
-        self._file = path.open("wb")
+        self._file = open_scratch(path)
         options = ipc.IpcWriteOptions(compression="lz4")
         self._writer = ipc.new_stream(self._file, SCHEMA, options=options)
 
@@ -119,7 +120,7 @@ def join_ledgers(parts: Iterable[Path], path: str) -> int:
             waiting.clear()
 
         for part in parts:
-            with part.open("rb") as file, ipc.open_stream(file) as stream:
+            with open_input(part) as file, ipc.open_stream(file) as stream:
                 for batch in stream:
                     waiting.append(batch)
                     num_rows += batch.num_rows

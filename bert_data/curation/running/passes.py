@@ -33,6 +33,7 @@ from bert_data.curation.running.spool import (
 )
 from bert_data.curation.running.step_log import CountTokens, ReadLog, StepLog
 from bert_data.curation.step import CorpusStep, DocumentStep
+from bert_data.storage import make_folder
 from bert_data.text.sentences import check_language, split_sentences
 
 LEDGER = "ledger.arrow"
@@ -177,7 +178,7 @@ class _Run:
         following = next(documents, None)
         while following is not None or not spooled:
             path = Path(spooled_folder(os.fspath(self._path), len(spooled)))
-            path.mkdir()
+            make_folder(path)
             part = DocumentsOfShard(following, documents, self._max_spooled_bytes)
             with SpoolWriter(path / SPOOL) as spool:
                 self._observe(self._spooled(part, spool), path / OBSERVED)

@@ -23,7 +23,7 @@ from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import AUTO, Output
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.step import Step, make_step
-from bert_data.storage import expand_inputs
+from bert_data.storage import expand_inputs, read_bytes
 from bert_data.text.documents import TextConfig
 
 DEFAULT_NAME = "input"
@@ -55,8 +55,7 @@ def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None)
       ValueError: it is not YAML, or has something unknown in it; with the file's name.
       OSError: it cannot be read.
     """
-    with open(path, "rb") as file:
-        content = file.read()
+    content = read_bytes(path)
     try:
         data = yaml.load(content, Loader=_UniqueKeys)
         top = _mapping("the file", data, _TOP_KEYS)

@@ -23,7 +23,7 @@ import pyarrow
 from pyarrow import ipc
 
 from bert_data.curation.document import Document
-from bert_data.storage import remove
+from bert_data.storage import open_input, open_scratch, remove
 
 SPOOL, OBSERVED = "spool.arrow", "observed"
 """What is in the folder of a spooled shard: its documents, and what a `CorpusStep` observed."""
@@ -87,7 +87,7 @@ class SpoolWriter:
         self._texts: list[str] = []
         self._fields: list[str | None] = []
         self._num_characters = 0
-        self._file = path.open("wb")
+        self._file = open_scratch(path)
         options = ipc.IpcWriteOptions(compression="lz4")
         self._writer = ipc.new_stream(self._file, _SCHEMA, options=options)
 
@@ -125,7 +125,7 @@ def read_spool(
 ) -> Iterator[Document]:
     """Reads documents: those of numbers `start` to `end`, exclusive."""
     before = 0
-    with path.open("rb") as file, ipc.open_stream(file) as stream:
+    with open_input(path) as file, ipc.open_stream(file) as stream:
         for batch in stream:
             first = max(start - before, 0)
             last = batch.num_rows if end is None else min(end - before, batch.num_rows)

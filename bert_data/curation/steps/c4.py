@@ -23,6 +23,7 @@ from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.thresholds import check_thresholds, measure_rules
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
+from bert_data.storage import read_bytes, write_bytes
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language, split_sentences
 
 _CITATION = re.compile(r"\[\d*\]|\[edit\]|\[citation needed\]")
@@ -121,13 +122,13 @@ class C4(DocumentStep):
     def prepare(self, folder: Path) -> None:
         """Copies the list of bad words."""
         if self.bad_words:
-            (folder / _LIST_FILE).write_text("\n".join(_read_list(self.bad_words)), "utf-8")
+            write_bytes(folder / _LIST_FILE, "\n".join(_read_list(self.bad_words)).encode())
 
     def open(self, folder: Path) -> Callable[[Document], Verdict]:
         """Judges with the list of bad words."""
         if not self.bad_words:
             return self.judge
-        phrases = Phrases((folder / _LIST_FILE).read_text("utf-8").split("\n"))
+        phrases = Phrases(read_bytes(folder / _LIST_FILE).decode().split("\n"))
         return functools.partial(self._judge, phrases=phrases)
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
@@ -218,7 +219,7 @@ def _encodable(text: str) -> str:
 
 def _read_list(path: str) -> list[str]:
     try:
-        lines = Path(path).read_text("utf-8").splitlines()
+        lines = read_bytes(path).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"bad_words is {path!r}, which cannot be read: {error}") from None
     phrases = [line.strip() for line in lines if line.strip()]

@@ -14,6 +14,7 @@ from absl import logging
 from bert_data.curation.document import Document
 from bert_data.curation.step import CorpusStep, register
 from bert_data.curation.verdict import Measured, Verdict
+from bert_data.storage import make_folder, read_bytes, write_bytes
 
 _DOCUMENTS, _WORDS, _BYTES = _UNITS = ("documents", "words", "bytes")
 _TOLERANCE = 0.1
@@ -83,8 +84,8 @@ class Mix(CorpusStep):
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
         """Write the size of the shard."""
         size = sum(self._size(document) for document in documents)
-        path.mkdir()
-        (path / _SIZES).write_text(json.dumps(size), encoding="utf-8")
+        make_folder(path)
+        write_bytes(path / _SIZES, json.dumps(size).encode())
 
     def _size(self, document: Document) -> int:
         if self.unit == _DOCUMENTS:
@@ -99,7 +100,7 @@ class Mix(CorpusStep):
         """
         sizes: Counter[str] = Counter(dict.fromkeys(sources, 0))
         for path, source in zip(paths, sources, strict=True):
-            sizes[source] += json.loads((path / _SIZES).read_text(encoding="utf-8"))
+            sizes[source] += json.loads(read_bytes(path / _SIZES).decode())
         self.check_data_sets(list(sizes))
         if self.weights:
             for name, size in sizes.items():
@@ -112,13 +113,13 @@ class Mix(CorpusStep):
             epochs = {name: self.epochs.get(name, 1.0) for name in sizes}
         for name, each in epochs.items():
             logging.info("%s: data set %s is used for %.4g epochs", self.name, name, each)
-        (folder / "epochs.json").write_text(json.dumps(epochs), encoding="utf-8")
+        write_bytes(folder / "epochs.json", json.dumps(epochs).encode())
 
     def judge_shard(
         self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Say how often each document passes."""
-        epochs = json.loads((folder / "epochs.json").read_text(encoding="utf-8"))
+        epochs = json.loads(read_bytes(folder / "epochs.json").decode())
         for document in documents:
             rate = epochs[document.source]
             value = draw(self.seed, document)

@@ -46,6 +46,7 @@ from bert_data.curation.duplicates.union_find import find_roots
 from bert_data.curation.step import CorpusStep, register
 from bert_data.curation.thresholds import check_thresholds
 from bert_data.curation.verdict import Verdict
+from bert_data.storage import load_array, remove, save_array
 
 _MAX_BANDS = 100  # 8 bytes each: with all else, a document has less than 1,024 bytes in memory
 
@@ -127,7 +128,7 @@ class NearDuplicates(CorpusStep):
                 all_keys.append(keys)
                 digests += digest_of(shingles.data)
         by_band = np.array(all_keys, np.uint64).reshape(-1, self.num_bands).T
-        np.save(path / "keys.npy", np.ascontiguousarray(by_band))
+        save_array(path / "keys.npy", np.ascontiguousarray(by_band))
         write_digests(path, digests)
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
@@ -140,29 +141,30 @@ class NearDuplicates(CorpusStep):
         for band in range(self.num_bands):
             members, bounds = find_buckets(roster, paths, band, compared)
             needed[members] = True
-            np.savez(folder / f"band-{band}.npz", members=members, bounds=bounds)
+            save_array(folder / f"members-{band}.npy", members)
+            save_array(folder / f"bounds-{band}.npy", bounds)
         sets = gather_sets(roster, paths, needed, folder / "candidates")
         zeros = np.zeros(len(roster))
         clusters = Clusters(np.arange(len(roster)), zeros, zeros.copy())
         representatives = np.empty(NUM_REPRESENTATIVES, np.int64)
         num_compared = num_crowded = 0
         for band in range(self.num_bands):
-            with np.load(folder / f"band-{band}.npz") as buckets:
-                counts = join_buckets(
-                    buckets["members"],
-                    buckets["bounds"],
-                    sets,
-                    float(self.max_similarity),
-                    representatives,
-                    clusters,
-                )
+            buckets = [folder / f"{name}-{band}.npy" for name in ("members", "bounds")]
+            counts = join_buckets(
+                *(np.array(load_array(path)) for path in buckets),
+                sets,
+                float(self.max_similarity),
+                representatives,
+                clusters,
+            )
             num_compared, num_crowded = num_compared + counts[0], num_crowded + counts[1]
-            (folder / f"band-{band}.npz").unlink()
+            for path in buckets:
+                remove(path)
         find_roots(clusters.parents)
         similarity = np.empty(len(roster))
         measure_kept(sets, twins, float(self.max_similarity), clusters, similarity)
         leave_decisions(folder, roster, paths, clusters.parents[twins], similarity)
-        (folder / "candidates").unlink()
+        remove(folder / "candidates")
         self._report(num_compared, num_crowded)
 
     def _report(self, num_compared: int, num_crowded: int) -> None:

@@ -13,7 +13,7 @@ from bert_data.curation.quality.ngram_model import ModelConfig, open_model, trai
 from bert_data.curation.step import CorpusStep, register
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.words import Words, split_words
-from bert_data.storage import expand_inputs
+from bert_data.storage import expand_inputs, load_array, make_folder, save_array
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 
@@ -97,14 +97,14 @@ class Perplexity(CorpusStep):
         """Write each document's perplexity."""
         model = open_model(folder)
         values = array("d", (model.perplexity(document.words) for document in documents))
-        path.mkdir()
-        np.save(path / "perplexities.npy", np.array(values))
+        make_folder(path)
+        save_array(path / "perplexities.npy", np.array(values))
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
         """Leave all perplexities in order; takes 16 bytes of memory per document."""
-        values = np.concatenate([np.load(path / "perplexities.npy") for path in paths])
+        values = np.concatenate([load_array(path / "perplexities.npy") for path in paths])
         values.sort()
-        np.save(folder / "sorted.npy", values)
+        save_array(folder / "sorted.npy", values)
         if len(values):
             for percentile in (self.head_percentile, self.middle_percentile):
                 value = values[min(int(len(values) * percentile / 100), len(values) - 1)]
@@ -114,8 +114,8 @@ class Perplexity(CorpusStep):
         self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Reject documents above the greatest percentile, and mark all."""
-        ordered = np.load(folder / "sorted.npy", mmap_mode="r")
-        values = np.load(path / "perplexities.npy")
+        ordered = load_array(folder / "sorted.npy")
+        values = load_array(path / "perplexities.npy")
         percentiles = 100 * np.searchsorted(ordered, values, "left") / max(len(ordered), 1)
         judged = zip(documents, values.tolist(), percentiles.tolist(), strict=True)
         for document, value, percentile in judged:

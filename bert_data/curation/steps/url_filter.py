@@ -15,6 +15,7 @@ from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.curation.web.addresses import Address, parent_addresses, parent_hosts, parse_url
 from bert_data.curation.web.web_lists import find_entry, read_addresses, read_domains, write_hashes
+from bert_data.storage import list_folder, load_array
 
 _WORD = re.compile(r"[^\W_]+")
 _LISTED = "not listed"
@@ -83,7 +84,8 @@ class UrlFilter(DocumentStep):
 
     def open(self, folder: Path) -> Callable[[Document], Verdict]:
         """Map the hashes of the lists."""
-        lists = {path.stem: np.load(path, mmap_mode="r") for path in folder.glob("*_files.npy")}
+        names = [name for name in list_folder(folder) if name.endswith("_files.npy")]
+        lists = {name.removesuffix(".npy"): load_array(folder / name) for name in names}
         return functools.partial(self.judge_by, lists)
 
     def judge_by(self, lists: Lists, document: Document) -> Verdict:

@@ -21,6 +21,7 @@ from bert_data.curation.web.addresses import (
     parse_url,
 )
 from bert_data.packages import load_package
+from bert_data.storage import save_array
 from bert_data.text.lines import read_line_blocks
 
 
@@ -77,7 +78,7 @@ def _read_entries(files: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def write_hashes(path: Path, entries: Iterable[str]) -> None:
     """Write the hashes of entries: uint64, increasing, without repetition."""
-    np.save(path, np.unique(np.fromiter(map(_hash, entries), np.uint64)))
+    save_array(path, np.unique(np.fromiter(map(_hash, entries), np.uint64)))
 
 
 def find_entry(hashes: NDArray[np.uint64], candidates: Iterable[str]) -> str | None:
