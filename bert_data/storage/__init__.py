@@ -23,6 +23,7 @@ from bert_data.storage.changing import (
     open_whole,
     remove,
     remove_abandoned,
+    remove_folder,
     write_bytes,
 )
 from bert_data.storage.hidden import hidden_path
@@ -84,6 +85,7 @@ __all__ = [
     "refuse_inputs",
     "remove",
     "remove_abandoned",
+    "remove_folder",
     "remove_left_overs",
     "save_array",
     "write_bytes",

@@ -100,8 +100,19 @@ def open_folder(path: Path) -> Iterator[str]:
         os.close(descriptor)
 
 
+def remove_folder(path: str) -> None:
+    """Removes a local folder if it is there; killed amid this, a run leaves none of its name.
+
+    What it leaves is for `remove_abandoned`.
+    """
+    hidden = writing_path(path, new_token())
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(path, hidden)
+        remove(hidden)
+
+
 def remove_abandoned(folder: str) -> None:
-    """Removes what killed runs of this host have left of `open_whole` and `open_folder`."""
+    """Removes what killed runs of this host have left of what is made or removed here."""
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         token = token_of(name)
         if token is None or not is_of_this_host(token):

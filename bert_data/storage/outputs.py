@@ -20,7 +20,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Self
 
 from bert_data.storage.changing import remove, sync, sync_folder, upload
@@ -176,8 +175,7 @@ class OutputSet:
             `overwrite` is not set.
         """
         final = (*paths, *vouchers)
-        with ThreadPoolExecutor(_NUM_SYNCS) as pool:  # one that was never written is told now
-            list(pool.map(sync, map(self.partial, final)))
+        _sync_all([self.partial(path) for path in final])  # one that was never written is told now
         if self._is_remote:
             self._upload(final, vouchers)
             return
@@ -231,6 +229,13 @@ class OutputSet:
         for folder in reversed(self._made_folders):
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
+
+
+def _sync_all(paths: Sequence[str]) -> None:
+    from concurrent.futures import ThreadPoolExecutor  # at the end: no start waits for it
+
+    with ThreadPoolExecutor(_NUM_SYNCS) as pool:
+        list(pool.map(sync, paths))
 
 
 def _identities(*paths: str) -> list[Identity]:

@@ -25,6 +25,7 @@ from bert_data.storage import (
     read_bytes,
     remove,
     remove_abandoned,
+    remove_folder,
     write_bytes,
 )
 
@@ -102,6 +103,7 @@ def open_work_folder(
     root = os.path.join(parent, fingerprint)
     is_new = not is_folder(parent)
     make_folder(root)
+    remove_abandoned(parent)
     others = [name for name in list_folder(parent) if name != fingerprint] if is_own else []
     if others:
         logging.warning(
@@ -130,6 +132,9 @@ def _has_done_tasks(root: str) -> bool:
 
 def _remove_root(parent: str, root: str, *, with_parent: bool, if_empty: bool) -> None:
     """Removes a work folder, and its parent where that is the run's own, or new and empty."""
-    remove(parent if with_parent else root)
+    for name in list_folder(parent) if with_parent else [os.path.basename(root)]:
+        remove_folder(os.path.join(parent, name))
+    if with_parent:
+        remove(parent)
     if if_empty and is_folder(parent) and not list_folder(parent):
         remove(parent)

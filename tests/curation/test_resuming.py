@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.curation.running.pipeline import Output
+from bert_data.work import folder_tasks
 from tests.curation.fake_steps import Copies, Fails, Few, Unique, Without
 from tests.curation.running.test_run import contents, run, texts, web, write_rows  # noqa: F401
 
@@ -106,7 +107,8 @@ def test_only_unfinished_shards_are_done_again(tmp_path, web, num_workers, monke
     (work,) = (tmp_path / "out/.o.jsonl.curation").iterdir()
     states = {path: path.stat().st_mtime_ns for path in work.glob("pass-*/*/report.json")}
     assert len(states) >= 6
-    monkeypatch.setattr(shutil, "rmtree", keep_passes(shutil.rmtree))
+    for name in ("remove", "remove_folder"):
+        monkeypatch.setattr(folder_tasks, name, lambda path: None)
     done = run(tmp_path, steps, num_workers=num_workers)
     assert done.num_resumed == len(states)
     assert {path: path.stat().st_mtime_ns for path in states} == states
@@ -116,16 +118,6 @@ def test_only_unfinished_shards_are_done_again(tmp_path, web, num_workers, monke
     run(tmp_path, steps)
     again = contents(tmp_path / "out")
     assert {name: found[name] for name in again} == again
-
-
-def keep_passes(rmtree):
-    """Removes what is asked for but the passes of a work folder."""
-
-    def remove(path, *arguments, **options):
-        if not any(Path(path).glob("*/pass-0")):
-            rmtree(path, *arguments, **options)
-
-    return remove
 
 
 def test_a_killed_decision_is_made_anew(tmp_path, web):  # noqa: F811

@@ -1,5 +1,6 @@
 """One file or folder appears whole or not at all; what killed runs leave is found again."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -154,6 +155,27 @@ def test_an_upload_that_fails_leaves_no_object(tmp_path, monkeypatch):
         changing.upload(f"{tmp_path}/a", f"file://{tmp_path}/b")
     assert caught.value.filename == f"file://{tmp_path}/b"
     assert contents(tmp_path) == {"a": b"x" * 100}
+
+
+@pytest.mark.parametrize("dies", [True, False])
+def test_no_folder_is_half_removed(tmp_path, monkeypatch, dies):
+    from bert_data.storage import changing
+
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "a").touch()
+    with monkeypatch.context() as patch:
+        if dies:
+            patch.setattr(changing, "remove", die)
+        with contextlib.suppress(KeyboardInterrupt):
+            storage.remove_folder(f"{tmp_path}/f")
+    assert not (tmp_path / "f").exists()
+    assert len(contents(tmp_path)) == 2 * dies
+    storage.remove_abandoned(str(tmp_path))
+    storage.remove_folder(f"{tmp_path}/f")
+    assert contents(tmp_path) == {}
 
 
 def test_remove_takes_a_link_and_not_what_it_leads_to(tmp_path):
