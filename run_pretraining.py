@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from absl import flags, logging
 
 from bert_data.cli.entry import run
+from bert_data.objectives.next_sentence import NEXT_SENTENCE
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -144,7 +145,7 @@ flags.DEFINE_bool(
 flags.DEFINE_enum(
     "next_sentence",
     None,
-    ["nsp", "sop", "none"],
+    NEXT_SENTENCE,
     "What the records were made with, see create_pretraining_data.py; by default, what their"
     " manifest says, or nsp.",
 )
