@@ -45,7 +45,7 @@ class MaskingRule(NamedTuple):
       continues: bool[vocabulary size], whether an id's piece continues a word; empty where single
         tokens are masked.
       mask_id: id of [MASK].
-      cls_id, sep_id: ids of the tokens that are never predicted; who lists tokens leaves them out.
+      cls_id, sep_id: ids that are never predicted; the caller leaves them out of the tokens.
     """
 
     num_to_predict: NDArray[np.int32]

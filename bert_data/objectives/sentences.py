@@ -77,7 +77,9 @@ def sentences_reaching(
 def sentences_fitting(
     lengths: NDArray[np.int32], start: Scalar, front: Scalar, stop: Scalar, target: Scalar
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """Sentences from token `front` of `start` that fit into `target` tokens, or what fits of one.
+    """Takes sentences from token `front` of `start` on while they fit into `target` tokens.
+
+    Of a sentence that does not fit by itself, it takes what fits.
 
     Returns:
       (tokens, the sentence to go on with, its first token that is not used).

@@ -130,7 +130,7 @@ def _check_first(first: FirstRecord, shard: Shard, config: ReaderConfig) -> None
 
 
 def _check_stored(found: tuple[int, int], what: str, config: ReaderConfig) -> None:
-    """The same of what records are stored with; predictions that are made anew do not count."""
+    """Compares stored tokens and predictions; those that are drawn anew have their own limit."""
     check_lengths((found[0], 0) if config.dynamic_masking else found, what, config)
 
 
