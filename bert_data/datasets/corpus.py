@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from absl import logging
 
-from bert_data.storage import expand_inputs
+from bert_data.storage import exists, expand_inputs, file_size
 from bert_data.text.documents import AUTO, DOCUMENT, TextConfig
 from bert_data.text.formats import find_plain_format
 from bert_data.tokens.filling import TokenCounts, fill_store
@@ -50,7 +50,7 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
     entries = input_file.split(",")
     bases = {_prefix(entry) for entry in entries}
     is_store = all(
-        entry.endswith(_ENDINGS) or (not os.path.exists(entry) and os.path.exists(entry + ".idx"))
+        entry.endswith(_ENDINGS) or (not exists(entry) and exists(entry + ".idx"))
         for entry in entries
     )
     if text.input_format == STORE or (text.input_format == AUTO and is_store):
@@ -61,7 +61,7 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
             )
         prefix = bases.pop()
         for ending in _ENDINGS:
-            os.stat(prefix + ending)
+            file_size(prefix + ending)  # it is told now if there is none
         return CorpusFiles(paths=[prefix + ending for ending in _ENDINGS], prefix=prefix)
     paths = expand_inputs(input_file)
     find_plain_format(paths, text.input_format)

@@ -28,7 +28,7 @@ from bert_data.objectives.labelled_texts import (
 from bert_data.objectives.labels import LabelConfig, LabelNumbers, find_classes
 from bert_data.progress import progress
 from bert_data.schema.fields import LABELLED, labelled_records
-from bert_data.storage import expand_inputs, expand_outputs
+from bert_data.storage import expand_inputs, expand_outputs, file_size, is_file, open_scratch
 from bert_data.text.labelled import (
     LabelledText,
     LabelledTextConfig,
@@ -113,7 +113,7 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
     inputs = expand_inputs(config.input_file)
     for path in inputs:
         file_format(path, config.texts)
-        if config.labels.needs_look and not os.path.isfile(path):
+        if config.labels.needs_look and not is_file(path):
             raise ValueError(
                 f"{path} is no regular file and can be read once only; name the classes, or say"
                 " that labels are integers"
@@ -132,7 +132,7 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
         writer = TFRecordWriter(kind)
         path = os.path.join(record_set.outputs.work_dir, "records")
         with (
-            open(path, "w+b") as file,
+            open_scratch(path, "w+b") as file,
             open_threads(count_workers(config.num_workers)) as executor,
         ):
             spool = RecordSpool(file)
@@ -172,7 +172,7 @@ def _rows(
 def _look_for_classes(inputs: Sequence[str], config: LabelledDatasetConfig) -> tuple[str, ...]:
     if not config.labels.needs_look:
         return config.labels.classes
-    num_bytes = sum(map(os.path.getsize, inputs))
+    num_bytes = sum(map(file_size, inputs))
     with progress("look for classes", total=num_bytes, unit="B") as advance:
         return find_classes(_rows(inputs, config, advance), config.labels)
 
@@ -199,7 +199,7 @@ def _fill_spool(
         )
         return columns, writer.encode(columns.batch)
 
-    num_bytes = sum(map(os.path.getsize, inputs))
+    num_bytes = sum(map(file_size, inputs))
     with progress("encode records", total=num_bytes, unit="B") as advance:
         chunks = _cut(_rows(inputs, config, advance), numbers)
         for columns, encoded in executor.ordered_map(encode, chunks):

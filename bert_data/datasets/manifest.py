@@ -10,7 +10,6 @@ their own settings against it. Parquet files hold it themselves, too, without "f
 """
 
 import dataclasses
-import glob
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from bert_data.formats.registry import COMPRESSIONS, TFRECORD, find_format, form
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.objectives.next_sentence import NEXT_SENTENCE, NSP
 from bert_data.schema.fields import LABELLED, LAYOUTS
+from bert_data.storage import escape, glob, open_input, read_bytes
 
 MANIFEST_PREFIX = "manifest."
 FORMAT, SAMPLES_FORMAT = "bert_data records", "bert_data samples"
@@ -133,8 +133,7 @@ def read_manifest(path: str) -> Manifest:
       OSError: the file cannot be read.
       CorruptDataError: it is not a manifest of this format.
     """
-    with open(path, "rb") as file:
-        return parse_manifest(file.read(), path)
+    return parse_manifest(read_bytes(path), path)
 
 
 def parse_manifest(text: bytes, path: str) -> Manifest:
@@ -204,12 +203,12 @@ def find_manifest(shard: str) -> Manifest | None:
 
 def list_manifests(folder: str, formats: Sequence[str] = (FORMAT,)) -> list[str]:
     """The manifests of some formats in a folder, sorted by name."""
-    pattern = os.path.join(glob.escape(folder), f"{MANIFEST_PREFIX}*.json")
-    return [path for path in sorted(glob.glob(pattern)) if _is_of(path, formats)]
+    pattern = os.path.join(escape(folder), f"{MANIFEST_PREFIX}*.json")
+    return [path for path in glob(pattern) if _is_of(path, formats)]
 
 
 def _is_of(path: str, formats: Sequence[str]) -> bool:
-    with open(path, "rb") as file:
+    with open_input(path) as file:
         return is_manifest(file.read(_FORMAT_WITHIN_BYTES), formats)
 
 
@@ -221,8 +220,7 @@ def is_manifest(text: bytes, formats: Sequence[str] = (FORMAT,)) -> bool:
 def listed_shards(manifest: str) -> list[str]:
     """The paths of the shards that a manifest of records or samples lists; [] if it is damaged."""
     try:
-        with open(manifest, "rb") as file:
-            names = [str(each["name"]) for each in json.load(file)["files"]]
+        names = [str(each["name"]) for each in json.loads(read_bytes(manifest))["files"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []
     folder = os.path.dirname(manifest)

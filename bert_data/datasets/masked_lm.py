@@ -33,7 +33,7 @@ from bert_data.objectives.making import InstanceConfig, InstanceCounts, Instance
 from bert_data.objectives.next_sentence import LABELS, NSP
 from bert_data.objectives.rows import Instance, decode_row
 from bert_data.schema.fields import RAGGED, masked_lm_records
-from bert_data.storage import expand_outputs
+from bert_data.storage import expand_outputs, file_size, open_scratch
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.store import TokenStore
@@ -189,13 +189,13 @@ def _make(
     )
     start = _note(stages, "read tokens" if corpus.prefix else "tokenize", start, tokens.num_bytes)
     spool_path = os.path.join(record_set.outputs.work_dir, "instances")
-    with open(spool_path, "wb") as spool:
+    with open_scratch(spool_path) as spool:
         instances = make_instances(
             store, vocabulary, config.instances, spool, max_store_bytes=budget.max_store_bytes
         )
     first = instances.order[: config.num_examples]
     rows = read_rows(spool_path, instances.num_words, first)
-    start = _note(stages, "make instances", start, os.path.getsize(spool_path))
+    start = _note(stages, "make instances", start, file_size(spool_path))
     manifest = _manifest(config, tokenizer, vocabulary, tokens, instances.counts)
     files = _write(
         config, manifest, store, vocabulary, instances, spool_path, record_set, budget, num_open,

@@ -5,7 +5,6 @@
 Only the places of the records are in memory, their bytes are in a file.
 """
 
-import mmap
 from collections.abc import Iterator
 from typing import IO
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from bert_data.datasets.writing import Chunk
 from bert_data.formats.tfrecord import EncodedRecords
+from bert_data.storage import map_file
 
 _CHUNK_RECORDS = 1 << 12
 
@@ -53,16 +53,16 @@ class RecordSpool:
         self._file.flush()
         ends, num_tokens = np.concatenate(self._ends), np.concatenate(self._num_tokens)
         starts = np.concatenate([[0], ends[:-1]])
-        with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            for shard in range(num_shards):
-                chosen = np.arange(shard, ends.size, num_shards)
-                for first in range(0, chosen.size, _CHUNK_RECORDS):
-                    part = chosen[first : first + _CHUNK_RECORDS]
-                    places = zip(starts[part].tolist(), ends[part].tolist(), strict=True)
-                    records = b"".join([data[start:end] for start, end in places])
-                    encoded = EncodedRecords(
-                        data=memoryview(records),
-                        ends=np.cumsum(ends[part] - starts[part]),
-                        num_tokens=num_tokens[part],
-                    )
-                    yield Chunk(shard, part.size, encoded)
+        data = map_file(self._file.name).data.data
+        for shard in range(num_shards):
+            chosen = np.arange(shard, ends.size, num_shards)
+            for first in range(0, chosen.size, _CHUNK_RECORDS):
+                part = chosen[first : first + _CHUNK_RECORDS]
+                places = zip(starts[part].tolist(), ends[part].tolist(), strict=True)
+                records = b"".join([data[start:end] for start, end in places])
+                encoded = EncodedRecords(
+                    data=memoryview(records),
+                    ends=np.cumsum(ends[part] - starts[part]),
+                    num_tokens=num_tokens[part],
+                )
+                yield Chunk(shard, part.size, encoded)

@@ -10,7 +10,6 @@ to the file of its bucket of slots, and each bucket is then read by itself.
 
 import contextlib
 import dataclasses
-import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.datasets.writing import Chunk, Turn, take_turns
-from bert_data.storage import naming
+from bert_data.storage import load_values, naming, open_input, open_scratch, read_values, remove
 
 _MAX_BUCKETS = 768  # open files while rows are dealt out; buckets are larger rather than more
 _CHUNK_BYTES = 16 << 20
@@ -75,17 +74,17 @@ def read_slots(
     num_rows = rows_of_slots.size
     num_bytes = 4 * num_words * num_rows
     if num_bytes <= max_bytes:
-        rows = np.fromfile(path, np.uint32).reshape(num_rows, num_words)
-        os.remove(path)
+        rows = read_values(path, np.uint32).reshape(num_rows, num_words)
+        remove(path)
         yield SlotRun(start=0, rows=rows, order=rows_of_slots)
         return
     num_buckets = min(_MAX_BUCKETS, -(-num_bytes // max_bytes))
     bucket_size = -(-num_rows // num_buckets)
     paths = _deal_out(path, num_words, rows_of_slots, bucket_size)
-    os.remove(path)
+    remove(path)
     for number, bucket in enumerate(paths):
-        rows = np.fromfile(bucket, np.uint32).reshape(-1, num_words + 1)
-        os.remove(bucket)
+        rows = read_values(bucket, np.uint32).reshape(-1, num_words + 1)
+        remove(bucket)
         start = number * bucket_size
         order = np.empty(len(rows), np.uint32)
         order[rows[:, num_words] - start] = np.arange(len(rows), dtype=np.uint32)
@@ -102,12 +101,12 @@ def _deal_out(
     paths = [f"{path}.{number}" for number in range(-(-num_rows // bucket_size))]
     chunk_size = max(1, _CHUNK_BYTES // (4 * num_words))
     with contextlib.ExitStack() as stack:
-        spool = stack.enter_context(open(path, "rb"))
-        files = [stack.enter_context(open(bucket, "wb")) for bucket in paths]
+        spool = stack.enter_context(open_input(path))
+        files = [stack.enter_context(open_scratch(bucket)) for bucket in paths]
         for start in range(0, num_rows, chunk_size):
             slots = slots_of_rows[start : start + chunk_size]
             rows = np.empty((slots.size, num_words + 1), np.uint32)
-            rows[:, :num_words] = np.fromfile(spool, np.uint32, slots.size * num_words).reshape(
+            rows[:, :num_words] = read_values(spool, np.uint32, slots.size * num_words).reshape(
                 slots.size, num_words
             )
             rows[:, num_words] = slots
@@ -132,7 +131,7 @@ def read_rows(path: str, num_words: int, numbers: NDArray[np.uint32]) -> NDArray
     Returns:
       uint32[rows, num_words].
     """
-    spool = np.memmap(path, np.uint32, "r").reshape(-1, num_words)
+    spool = load_values(path, np.uint32).reshape(-1, num_words)
     return np.array(spool[numbers])
 
 

@@ -49,6 +49,22 @@ def load_array(path: Path) -> "NDArray[Any]":
     return np.asarray(array)
 
 
+def read_values(source: Path | IO[bytes], dtype: "DTypeLike", count: int = -1) -> "NDArray[Any]":
+    """Reads bare values into memory.
+
+    Args:
+      source: a local file's path; or a file that is open, from where it stands on.
+      dtype: of the values.
+      count: how many; -1: all that follow.
+
+    Raises:
+      OSError: the file cannot be read.
+    """
+    import numpy as np
+
+    return np.fromfile(source, dtype, count)
+
+
 def load_values(path: Path, dtype: "DTypeLike") -> "NDArray[Any]":
     """Maps a local file of bare values, read-only.
 

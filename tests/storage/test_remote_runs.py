@@ -27,7 +27,7 @@ def run(checkout: Path, folder: Path, program: str, flags: str, *, place: str) -
     is_script = program.startswith("create")
     command = [str(checkout / f"{program}.py")] if is_script else ["-m", f"bert_data.cli.{program}"]
     done = subprocess.run(
-        [sys.executable, *command, *flags.replace("@", f"{place}/").split()],
+        [sys.executable, *command, *(flags.replace("@", f"{place}/") if place else flags).split()],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(checkout), "TMPDIR": str(folder / "tmp")},
         capture_output=True,
@@ -77,6 +77,16 @@ def test_what_a_failed_run_leaves(checkout, folder):
     error = run(checkout, folder, "create_pretraining_data", flags, place=f"file://{folder}")
     assert f"file://{folder}/in/a.txt.gz: byte offset" in error
     assert contents(folder) == before
+
+
+def test_what_an_earlier_remote_set_has_more_goes(checkout, folder):
+    (folder / "tmp").mkdir()
+    flags = "--input_file=@in/b.txt --vocab_file=@in/vocab.txt --overwrite --output_file=@out/t@"
+    for count in ("3", "2"):
+        given = flags[:-1].replace("@", f"file://{folder}/") + f"@{count}"
+        assert not run(checkout, folder, "create_pretraining_data", given, place="")
+    names = [name for name in contents(folder / "out") if not name.endswith("json")]
+    assert names and all("of-00002" in name for name in names)
 
 
 @pytest.mark.parametrize(
