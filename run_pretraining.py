@@ -101,9 +101,8 @@ flags.DEFINE_enum(
     " a restart goes on at once; plain: any; pools: those of about the same length, so that there"
     " is next to no padding; buckets: those of one of a few widths, for XLA and TPUs; packed:"
     " several in a row, which do not see each other, so that a row has about --max_seq_length"
-    " tokens. auto: buckets with --jit_compile and on TPUs, else pools; for Parquet, compressed and"
-    " remote files, stream. For a plan, Parquet files are unpacked into the folder for temporary"
-    " files (TMPDIR), to several times their size.",
+    " tokens. auto: buckets with --jit_compile and on TPUs, else pools; for compressed and remote"
+    " files, and for Parquet of which a plan would have to keep more than 1 GB in memory, stream.",
 )
 flags.DEFINE_integer(
     "pool_batches", 64, "With pools: number of batches whose sequences are sorted together."
@@ -286,7 +285,7 @@ def batching(patterns: str) -> str:
 
     if FLAGS.batching != "auto":
         return FLAGS.batching
-    if not can_be_planned(patterns, unpacking=FLAGS.dynamic_masking):
+    if not can_be_planned(patterns, at_any_cost=FLAGS.dynamic_masking):
         return "stream"
     return "buckets" if has_static_shapes() else "pools"
 

@@ -7,6 +7,7 @@ What it makes is in the same order as without it, and so is the error that ends 
 """
 
 import contextlib
+import os
 import queue
 import threading
 from collections.abc import Generator, Iterator
@@ -43,10 +44,13 @@ def work_ahead(items: Iterator[T], max_ahead: int) -> Generator[T]:
             error = raised
         put(None, error)
 
+    process = os.getpid()
     thread = threading.Thread(target=work, name="work_ahead", daemon=True)
     thread.start()
     try:
         while True:
+            if os.getpid() != process:
+                raise RuntimeError("the process was forked in mid-iteration; iterate anew there")
             item, error = made.get()
             if isinstance(error, StopIteration):
                 return
@@ -55,4 +59,5 @@ def work_ahead(items: Iterator[T], max_ahead: int) -> Generator[T]:
             yield item
     finally:
         is_over.set()
-        thread.join()
+        if os.getpid() == process:
+            thread.join()

@@ -39,8 +39,8 @@ class ReaderConfig:
         have fewer rows. Where hosts do not divide a batch evenly, or a damaged record is left out,
         rows are empty; all planned batches have "next_sentence_weights", 0 there and 1 elsewhere.
         Compressed or remote shards cannot be read so: "stream" takes the place of "plain", "pools"
-        and, with given widths, "buckets", with a warning. Parquet shards are unpacked for it into
-        the folder for temporary files first, to several times their size.
+        and, with given widths, "buckets", with a warning. Of Parquet, up to 1 GB of row
+        groups is kept in memory; sets that are larger are read again and again.
       pool_batches: batches of a pool, >= 1.
       num_buckets: widths of "buckets" with width="batch", chosen for least padding, >= 1.
       max_tokens_per_batch: instead of batch_size, most tokens of a planned batch, padding included.

@@ -5,11 +5,12 @@
 
 Memory that is new to a process is mapped page by page at the first touch, which takes longer than
 all that the reader does with it. An array goes back when neither it nor a view of it is left, also
-one that TensorFlow holds.
+one that TensorFlow holds. A forked process has memory of its own, and begins with none kept.
 """
 
 import collections
 import mmap
+import os
 import weakref
 
 import numpy as np
@@ -34,7 +35,7 @@ class _Kept:
             block = self._blocks[size].pop()
             self._num_bytes -= size
         except IndexError:
-            block = mmap.mmap(-1, size)
+            block = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         # Views of `whole` refer to it and not to the block, so it lives as long as any of them.
         whole = np.frombuffer(block, np.uint8)
 
@@ -47,8 +48,14 @@ class _Kept:
         self._references[id(block)] = weakref.ref(whole, give_back)
         return whole[:num_bytes]
 
+    def forget(self) -> None:
+        """Lets go of what waits."""
+        self._blocks.clear()
+        self._num_bytes = 0
+
 
 _kept = _Kept()
+os.register_at_fork(after_in_child=_kept.forget)
 
 
 def new_bytes(num_bytes: int) -> NDArray[np.uint8]:

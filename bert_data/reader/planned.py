@@ -17,9 +17,10 @@ from bert_data.objectives.next_sentence import NONE
 from bert_data.reader.ahead import work_ahead
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.examples.decode import Rows, decode_records
+from bert_data.reader.files.both_formats import RecordSource, records_of_shards
 from bert_data.reader.files.checks import Limits, check_lengths, check_shards
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.gathering import Gathered, MappedShards
+from bert_data.reader.files.gathering import Gathered
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import (
     PACKED,
@@ -98,7 +99,7 @@ class PlannedSource:
         self.config = config
         self.limits: Limits = check_shards(shards, config)
         self._parts = parts
-        self._records = MappedShards(
+        self._records: RecordSource = records_of_shards(
             shards, in_order=not config.shuffle, skip_corrupt=config.skip_corrupt
         )
         lengths = self._records.num_tokens

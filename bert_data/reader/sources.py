@@ -12,6 +12,7 @@ from absl import logging
 
 from bert_data.reader.config import STREAM, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.files.indexes import why_not_addressable
+from bert_data.reader.files.row_groups import is_kept
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.planned import PlannedSource
 from bert_data.reader.planning.config import BUCKETS, PACKED
@@ -54,21 +55,22 @@ def make_source(
     return PlannedSource(config, shards, Parts(context.num_replicas_in_sync, first, replicas))
 
 
-def can_be_planned(input_patterns: str | Sequence[str], *, unpacking: bool = False) -> bool:
+def can_be_planned(input_patterns: str | Sequence[str], *, at_any_cost: bool = False) -> bool:
     """Whether batches of the shards that patterns name can be planned.
 
     Args:
       input_patterns: as of `ReaderConfig`.
-      unpacking: whether Parquet may be unpacked for it, see `bert_data.reader.files.unpacking`.
+      at_any_cost: whether Parquet counts whose row groups cannot all be kept in memory, and will be
+        read again and again.
 
     Raises:
       ValueError, OSError, CorruptDataError: see `find_shards`.
     """
     config = ReaderConfig(input_patterns=input_patterns, batch_size=1)
     shards = find_shards(config)
-    if not unpacking and any(shard.is_parquet for shard in shards):
+    if _not_addressable(shards) is not None:
         return False
-    return _not_addressable(shards) is None
+    return at_any_cost or is_kept([shard for shard in shards if shard.is_parquet])
 
 
 def as_stream(config: ReaderConfig, shards: Sequence[Shard]) -> ReaderConfig | None:

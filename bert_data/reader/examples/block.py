@@ -1,11 +1,13 @@
-"""Records in memory: bytes of many Examples in one array, and where in it everything stands.
+"""Records in memory: the bytes of many in one array, and where in it everything stands.
 
-    data    ..[Example 0]....[Example 1]......          uint8
-    starts     ^              ^
-    sizes      |---------|    |---------|          a shuffled block is the
-                                                        same data with other starts
+    data    ..[record 0]....[record 1]......           uint8
+    starts     ^             ^
+    sizes      |--------|    |--------|           a shuffled block is the
+                                                  same data with other starts
 
-Nothing is decoded until a batch is made, so ordering records moves numbers, not records.
+A record's numbers are those of an Example, packed as varints, or words of four bytes, as rows of
+Parquet give them. Nothing is decoded until a batch is made, so ordering records moves numbers, not
+records.
 """
 
 from collections.abc import Sequence
@@ -23,11 +25,10 @@ class RecordBlock(NamedTuple):
 
     Attributes:
       data: uint8[bytes].
-      starts: int64[records], where in `data` each Example begins.
-      sizes: int32[records], bytes of each Example.
+      starts: int64[records], where in `data` each begins.
+      sizes: int32[records], bytes of each.
       spans: int32[records, 7, 2], begin and end of each feature's numbers, relative to the start,
-        in the order of `example.FEATURES`. Numbers that are not packed in one part
-        are told by ~begin (which is negative): then it is the list's message, of several fields.
+        in the order of `example.FEATURES`. `number_lists.py` says what the other forms mean.
       lengths: int32[records, 2], tokens and predictions without padding.
     """
 
@@ -47,6 +48,17 @@ class RecordBlock(NamedTuple):
         return RecordBlock(
             self.data, self.starts[which], self.sizes[which], self.spans[which], self.lengths[which]
         )
+
+
+def no_records(count: int, num_features: int) -> RecordBlock:
+    """Records that stand for nothing: none has a number."""
+    return RecordBlock(
+        np.empty(0, np.uint8),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int32),
+        np.zeros((count, num_features, 2), np.int32),
+        np.zeros((count, 2), np.int32),
+    )
 
 
 @kernel

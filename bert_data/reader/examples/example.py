@@ -224,7 +224,6 @@ def read_example(
     data: NDArray[np.uint8],
     start: Scalar,
     end: Scalar,
-    is_ragged: bool,
     needs_label: bool,
     spans: NDArray[np.int32],
     counts: NDArray[np.int64],
@@ -235,12 +234,12 @@ def read_example(
     Args:
       data: uint8[bytes].
       start, end: range of the Example.
-      is_ragged: whether its lengths are those of its lists, or else the mask and the weights tell.
       needs_label: whether a record without next_sentence_labels is damaged.
       spans: int32[7, 2], filled, see `RecordBlock`.
       counts: int64[8], filled: numbers of each feature, padding included; negative where it is
         absent or malformed.
-      lengths: int32[2], filled: tokens and predictions, without padding.
+      lengths: int32[2], filled: tokens and predictions, without padding: those of its lists if it
+        is ragged, that is, has row splits; else mask and weights tell.
 
     Returns:
       Its status.
@@ -273,7 +272,7 @@ def read_example(
         if counts[name] != (1 if name == NEXT else counts[like]):
             return UNEVEN + 8 * name
     lengths[0], lengths[1] = counts[IDS], counts[POSITIONS]
-    if not is_ragged:
+    if counts[SPLITS] < 0:
         lengths[0] = _last_nonzero(data, start, spans[MASK, 0], spans[MASK, 1], False)
         lengths[1] = _last_nonzero(data, start, spans[WEIGHTS, 0], spans[WEIGHTS, 1], True)
     return OK
@@ -287,5 +286,5 @@ def look_at_example(data: NDArray[np.uint8], start: int, end: int) -> NDArray[np
     """
     counts = np.empty(NUM_NAMES, np.int64)
     spans, lengths = np.zeros((len(FEATURES), 2), np.int32), np.zeros(2, np.int32)
-    read_example(data, start, end, True, False, spans, counts, lengths)
+    read_example(data, start, end, False, spans, counts, lengths)
     return counts

@@ -1,8 +1,13 @@
-"""Packed lists of numbers in, one for each record, int32 at given places out.
+"""Lists of numbers in, one for each record, int32 at given places out.
 
     places 0 4, stops 3 8, lists (7 8) (9 9 9)   ->   7 8 0 0 9 9 9 0        up to the end, 8
 
-Source of the format: see `bert_data.reader.examples.wire`.
+A span says where a record's list is, relative to the record's start, and in which form:
+
+    (begin, end)     packed: varints, or floats of four bytes
+    (~begin, end)    a protocol buffer's list in several parts, see `bert_data.reader.examples.wire`
+    (begin, ~end)    words of four bytes
+    (ONES, count)    that many ones, which stand nowhere
 """
 
 import numpy as np
@@ -29,7 +34,32 @@ from bert_data.reader.examples.wire import (
     read_varint,
 )
 
+ONES = -(2**31)
 _MAX_INT32 = np.uint64(0x7FFFFFFF)
+_ONE = np.int32(np.float32(1).view(np.int32))
+
+
+@inner
+def _put_words(
+    data: NDArray[np.uint8],
+    start: Scalar,
+    begin: Scalar,
+    end: Scalar,
+    one: np.int32,
+    out: NDArray[np.int32],
+    at: Scalar,
+    stop: Scalar,
+) -> Scalar:
+    """Words, or ones, of a span into out[at:stop]; returns where they end."""
+    if begin == ONES:
+        last = min(stop, at + end)
+        for k in range(at, last):
+            out[k] = one
+        return last
+    count = min((np.int64(~end) - begin) >> 2, stop - at)
+    for k in range(count):
+        out[at + k] = load_int32(data, start + begin + 4 * k)
+    return at + count
 
 
 @inner
@@ -118,7 +148,7 @@ def put_integers(
 
     Args:
       data, starts: of the records.
-      spans: int32[records, 2], of the feature, see `RecordBlock`.
+      spans: int32[records, 2], of the feature.
       places, stops: int64[records], ascending: where in `out` the numbers of each record begin, and
         where they end at the latest.
       out: int32[any], filled; zeros where no numbers come. Those that are negative or above
@@ -130,7 +160,10 @@ def put_integers(
             out[k] = 0
         at, stop = places[record], stops[record]
         begin, end = starts[record] + spans[record, 0], starts[record] + spans[record, 1]
-        if spans[record, 0] >= 0:
+        if spans[record, 1] < 0 or spans[record, 0] == ONES:
+            first, last = np.int64(spans[record, 0]), np.int64(spans[record, 1])
+            at = _put_words(data, starts[record], first, last, np.int32(1), out, at, stop)
+        elif spans[record, 0] >= 0:
             at = _put_packed_varints(data, begin, end, out, at, stop)
         else:
             begin = starts[record] + ~spans[record, 0]
@@ -155,7 +188,10 @@ def put_floats(
             out[k] = 0
         at, stop = places[record], stops[record]
         begin, end = starts[record] + spans[record, 0], starts[record] + spans[record, 1]
-        if spans[record, 0] >= 0:
+        if spans[record, 1] < 0 or spans[record, 0] == ONES:
+            first, last = np.int64(spans[record, 0]), np.int64(spans[record, 1])
+            at = _put_words(data, starts[record], first, last, _ONE, out, at, stop)
+        elif spans[record, 0] >= 0:
             count = min((end - begin) >> 2, stop - at)
             for k in range(count):
                 out[at + k] = load_int32(data, begin + 4 * k)

@@ -44,6 +44,20 @@ _HINTS = {FEATURES[NEXT]: "; next_sentence='none' reads records without it"}
 _BAD_LENGTH = "the checksum of a record's length does not match"
 
 
+class Frames(NamedTuple):
+    """Frames that follow each other.
+
+    Attributes:
+      block: their records, damaged ones too.
+      statuses: int32[records], OK or what is wrong.
+      offsets: int64[records], where in the (uncompressed) file each frame begins.
+    """
+
+    block: RecordBlock
+    statuses: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+
 class FirstRecord(NamedTuple):
     """What the first whole record of a shard tells.
 
@@ -75,7 +89,7 @@ def look_at_first(shard: Shard, *, skip_corrupt: bool) -> FirstRecord | None:
 
 
 def read_blocks(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
-    """Yields the records of a shard, in order.
+    """Reads the records of a shard, in order.
 
     Args:
       shard: to read.
@@ -85,33 +99,41 @@ def read_blocks(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
       ValueError: a Parquet file has other columns than instances have.
       CorruptDataError: damage, unless it is counted.
     """
-    asks = shard.next_sentence
-    if not shard.is_parquet:
-        yield from _read_frames(shard, damage)
-    elif not storage.is_remote(shard.path):
-        yield from read_row_blocks(shard.path, shard.path, shard.num_records, damage, asks)
-    else:
-        with storage.open_input(shard.path) as file:
-            yield from read_row_blocks(file, shard.path, shard.num_records, damage, asks)
+    if shard.is_parquet:
+        return read_row_blocks(shard.path, shard.num_records, damage, shard.next_sentence)
+    return _read_frames(shard, damage)
 
 
 def _read_frames(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
-    """The records of a TFRecord file."""
+    """The records of a TFRecord file that are whole."""
+    with contextlib.closing(walk_frames(shard, damage)) as walk:
+        for frames in walk:
+            is_whole = frames.statuses == OK
+            yield frames.block if is_whole.all() else frames.block.take(np.flatnonzero(is_whole))
+
+
+def walk_frames(shard: Shard, damage: Damage) -> Generator[Frames]:
+    """Walks through all frames of a TFRecord file, as far as there are any.
+
+    Args:
+      shard: a TFRecord file, compressed or not.
+      damage: takes what is found damaged: raises it, or counts it.
+
+    Raises:
+      CorruptDataError: damage, unless it is counted.
+    """
     stream = _Stream(shard)
-    is_ragged: bool | None = None
     with contextlib.closing(stream):
         while stream.fill():
             while True:
-                if is_ragged is None:
-                    is_ragged = looks_ragged(stream.data, stream.at)
-                scan = scan_records(
-                    stream.data,
-                    stream.at,
-                    is_ragged=bool(is_ragged),
-                    needs_label=shard.needs_label,
-                )
+                scan = scan_records(stream.data, stream.at, needs_label=shard.needs_label)
                 if scan.block.num_records:
-                    yield _keep_good(scan, shard, stream, damage)
+                    offsets = scan.block.starts + (stream.offset - stream.at - HEADER_BYTES)
+                    for i in np.flatnonzero(scan.statuses).tolist():
+                        reason = reason_of(int(scan.statuses[i]))
+                        place = int(offsets[i]), reason, stream.record + i
+                        damage.found(CorruptDataError(shard.path, *place), 1)
+                    yield Frames(scan.block, scan.statuses, offsets)
                 stream.advance(scan)
                 if scan.is_length_bad:
                     _lose_rest(shard, stream, damage, _BAD_LENGTH)
@@ -188,28 +210,6 @@ class _Stream:
     def close(self) -> None:
         self._file.close()
         self._raw.close()
-
-
-def looks_ragged(data: NDArray[np.uint8], start: int = 0) -> bool | None:
-    """The layout by the first record from `start` on that is whole; None where there is none."""
-    scan = scan_records(data, start, is_ragged=True, needs_label=False)
-    for begin, size, status in zip(scan.block.starts, scan.block.sizes, scan.statuses, strict=True):
-        if status != BAD_DATA:
-            counts = look_at_example(data, int(begin), int(begin + size))
-            return bool(counts[SPLITS] >= 0)
-    return None
-
-
-def _keep_good(scan: Scan, shard: Shard, stream: _Stream, damage: Damage) -> RecordBlock:
-    """The block without damaged records, each of which is told."""
-    bad = np.flatnonzero(scan.statuses)
-    if not bad.size:
-        return scan.block
-    for i in bad.tolist():
-        offset = stream.offset + int(scan.block.starts[i]) - HEADER_BYTES - stream.at
-        reason = reason_of(int(scan.statuses[i]))
-        damage.found(CorruptDataError(shard.path, offset, reason, stream.record + i), 1)
-    return scan.block.take(np.flatnonzero(scan.statuses == OK))
 
 
 def reason_of(status: int) -> str:

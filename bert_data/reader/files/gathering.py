@@ -1,42 +1,35 @@
-"""Numbers of records in, the records out: copied from mapped shards, checked, and looked at.
+"""Numbers of records in, the records out: read from their shards, checked, and looked at.
 
     records 7 -1 0   ->   RecordBlock of [record 7] [nothing] [record 0],   OK  OK  OK
 
 Records are numbered through all shards, in the order of the shards. -1 stands for an empty row.
 """
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import INDEX_DTYPE
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.example import (
-    BAD_DATA,
-    FEATURES,
-    NUM_NAMES,
-    OK,
-    SPLITS,
-    read_example,
-)
-from bert_data.reader.examples.vectors import VECTOR_BYTES
-from bert_data.reader.examples.wire import WORD_BYTES, load_word, load_word_at
+from bert_data.reader.examples.example import BAD_DATA, FEATURES, NUM_NAMES, OK, read_example
+from bert_data.reader.examples.wire import load_word
 from bert_data.reader.files.blocks import reason_of
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.indexes import read_indexes
-from bert_data.reader.files.mapping import map_files
+from bert_data.reader.files.places import Places, Ranges
+from bert_data.reader.files.positioned import PREAD, read_range
 from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES, LENGTH_BYTES, is_checked
 from bert_data.reader.files.shards import Shard
-from bert_data.reader.files.unpacking import unpack
 from bert_data.reader.memory import new_bytes
+from bert_data.storage.descriptors import OpenFiles
 
-BAD_LENGTH, OTHER_SIZE, OTHER_TOKENS = 5, 6, 7  # besides the statuses of `read_example`
-_ROW_BYTES = INDEX_DTYPE.itemsize
-_LOW = np.uint64(0xFFFFFFFF)
+# Besides the statuses of `read_example`.
+BAD_LENGTH, OTHER_SIZE, OTHER_TOKENS, CUT, FAILED = 5, 6, 7, 13, 14
+_MEMORY_SHARE = 2  # files that are read in random order may fill one half of the memory
 
 
 class Gathered(NamedTuple):
@@ -51,53 +44,16 @@ class Gathered(NamedTuple):
     is_there: NDArray[np.bool_]
 
 
-@kernel
-def _find_frames(
-    records: NDArray[np.integer],
-    firsts: NDArray[np.int64],
-    index_addresses: NDArray[np.int64],
-    data_addresses: NDArray[np.int64],
-    frames: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    num_tokens: NDArray[np.int64],
-) -> Scalar:
-    """Where the index says that records are: addresses, bytes with frame, tokens.
-
-    Returns:
-      Bytes of all of them.
-    """
-    total = np.int64(0)
-    for i in range(records.size):
-        record = np.int64(records[i])
-        frames[i], sizes[i], num_tokens[i] = 0, 0, 0
-        if record < 0:
-            continue
-        shard, end = 0, firsts.size - 1
-        while end - shard > 1:
-            middle = (shard + end) >> 1
-            if firsts[middle] <= record:
-                shard = middle
-            else:
-                end = middle
-        row = index_addresses[shard] + _ROW_BYTES * (record - firsts[shard])
-        offset = np.int64(load_word_at(row))
-        sizes[i] = np.int64(load_word_at(row + _ROW_BYTES)) - offset
-        num_tokens[i] = np.int64(load_word_at(row + _ROW_BYTES - WORD_BYTES) >> np.uint64(32))
-        frames[i] = data_addresses[shard] + offset
-        total += sizes[i]
-    return total
-
-
 @inner
-def _copy(address: Scalar, size: Scalar, out: NDArray[np.uint64], at: Scalar) -> None:
-    """Copies whole words, the last of which ends with the range's last byte or before the first."""
-    num_words = size >> 3
-    for k in range(num_words):
-        out[at + k] = load_word_at(address + WORD_BYTES * k)
-    left = size & 7
-    if left:
-        last = load_word_at(address + size - WORD_BYTES)
-        out[at + num_words] = last >> np.uint64(8 * (WORD_BYTES - left))
+def _check_frame(data: NDArray[np.uint8], frame: Scalar, size: Scalar) -> Scalar:
+    """The status of the frame data[frame : frame + size]."""
+    if not is_checked(data, frame, frame + LENGTH_BYTES):
+        return BAD_LENGTH
+    if load_word(data, frame) != np.uint64(size - FRAME_BYTES):
+        return OTHER_SIZE
+    if not is_checked(data, frame + HEADER_BYTES, frame + size - 4):
+        return BAD_DATA
+    return OK
 
 
 @inner
@@ -111,77 +67,94 @@ def _look(
     counts: NDArray[np.int64],
     lengths: NDArray[np.int32],
 ) -> Scalar:
-    """The status of the record whose frame is data[frame : frame + size]."""
-    if not is_checked(data, frame, frame + LENGTH_BYTES):
-        return BAD_LENGTH
-    if load_word(data, frame) != np.uint64(size - FRAME_BYTES):
-        return OTHER_SIZE
+    """The status of the Example in the frame data[frame : frame + size]."""
     start, end = frame + HEADER_BYTES, frame + size - 4
-    if not is_checked(data, start, end):
-        return BAD_DATA
-    status = read_example(data, start, end, True, needs_label, spans, counts, lengths)
-    if status == OK and counts[SPLITS] < 0:  # a padded record
-        status = read_example(data, start, end, False, needs_label, spans, counts, lengths)
+    status = read_example(data, start, end, needs_label, spans, counts, lengths)
     if status == OK and lengths[0] != num_tokens:
         return OTHER_TOKENS
     return status
 
 
+@inner
+def _run_of(ranges: Ranges, first: Scalar) -> tuple[Scalar, Scalar]:
+    """The end of the ranges that follow `first` in its file without a gap, and their bytes."""
+    end, size = first + 1, ranges.sizes[first]
+    while (
+        end < ranges.sizes.size
+        and ranges.shards[end] == ranges.shards[first]
+        and ranges.offsets[end] == ranges.offsets[first] + size
+    ):
+        size += ranges.sizes[end]
+        end += 1
+    return end, size
+
+
 @kernel
-def _gather(
-    frames: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    num_tokens: NDArray[np.int64],
-    words: NDArray[np.uint64],
-    data: NDArray[np.uint8],
+def _read(
+    function: Scalar,
+    files: NDArray[np.int64],
+    ranges: Ranges,
+    records: NDArray[np.integer],
+    num_tokens: NDArray[np.unsignedinteger],
+    looks: bool,
     needs_label: bool,
     counts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    example_sizes: NDArray[np.int32],
+    data: NDArray[np.uint8],
     spans: NDArray[np.int32],
     lengths: NDArray[np.int32],
     statuses: NDArray[np.int32],
 ) -> Scalar:
-    """Copies and checks; `words` are the bytes of `data`. Returns how many records are not OK."""
-    at, num_bad = np.int64(0), 0
-    for i in range(frames.size):
-        statuses[i], starts[i], example_sizes[i] = OK, 0, 0
-        if sizes[i]:
-            _copy(frames[i], sizes[i], words, at >> 3)
-            starts[i], example_sizes[i] = at + HEADER_BYTES, sizes[i] - FRAME_BYTES
-            statuses[i] = _look(
-                data, at, sizes[i], num_tokens[i], needs_label, spans[i], counts, lengths[i]
-            )
-            at += (sizes[i] + WORD_BYTES - 1) & ~np.int64(WORD_BYTES - 1)
-        if statuses[i] != OK:
-            num_bad += 1
-        if statuses[i] != OK or not sizes[i]:
-            lengths[i, 0] = lengths[i, 1] = 0
-            for name in range(spans.shape[1]):
-                spans[i, name, 0] = spans[i, name, 1] = 0
+    """Reads records of the files that are open, checks them, and looks at their Examples.
+
+    A record is checked as soon as it is read, while it is in the caches.
+
+    Args:
+      function: PREAD.
+      files: int64[shards], descriptors; -1 where the file is not open: its records are left out.
+      ranges, records, num_tokens: of all records that are asked for; tokens of every record.
+      looks: whether to look at the Examples; needs_label: see `read_example`.
+      counts: int64[NUM_NAMES], room.
+      data: uint8[ranges.num_bytes], filled.
+      spans, lengths: int32[records, ...], filled where there is something to look at.
+      statuses: int32[records], filled.
+
+    Returns:
+      How many of these records are not OK.
+    """
+    first, num_bad = np.int64(0), np.int64(0)
+    while first < ranges.sizes.size:
+        end, size = _run_of(ranges, first)
+        file = files[ranges.shards[first]]
+        if file >= 0 and size:
+            at = ranges.places[first]
+            left, is_failed = read_range(function, file, data, at, size, ranges.offsets[first])
+            for i in range(first, end):
+                left -= ranges.sizes[i]
+                if not ranges.sizes[i]:
+                    continue
+                if left < 0:
+                    statuses[i] = FAILED if is_failed else CUT
+                else:
+                    statuses[i] = _check_frame(data, ranges.places[i], ranges.sizes[i])
+                if looks and statuses[i] == OK:
+                    statuses[i] = _look(
+                        data, ranges.places[i], ranges.sizes[i], num_tokens[records[i]],
+                        needs_label, spans[i], counts, lengths[i],
+                    )  # fmt: skip
+                num_bad += np.int64(statuses[i] != OK)
+        first = end
     return num_bad
 
 
-def _map_shards(
-    shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool
-) -> list[NDArray[np.uint8]]:
-    """The bytes of TFRecord files, and of what Parquet files are unpacked to."""
-    files = iter(map_files([s.path for s in shards if not s.is_parquet], in_order=in_order))
-    return [
-        unpack(shard, skip_corrupt=skip_corrupt).data if shard.is_parquet else next(files)
-        for shard in shards
-    ]
-
-
-class MappedShards:
-    """The records of addressable shards, by their numbers.
+class ShardRecords:
+    """The records of TFRecord shards, by their numbers.
 
     Attributes:
       num_tokens: uint[records], tokens of each, by the indexes.
     """
 
     def __init__(self, shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool) -> None:
-        """Maps shards and indexes.
+        """Reads the indexes; of the shards nothing.
 
         Args:
           shards: local and not compressed.
@@ -191,20 +164,26 @@ class MappedShards:
         Raises:
           CorruptDataError: see `read_index`.
         """
-        self._shards = shards
-        self._indexes = read_indexes(shards, skip_corrupt=skip_corrupt)
-        self._maps = _map_shards(shards, in_order=in_order, skip_corrupt=skip_corrupt)
-        counts = [index.size - 1 for index in self._indexes]
-        self._firsts = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-        tokens = [index["num_tokens"][:-1] for index in self._indexes]
+        indexes = read_indexes(shards, skip_corrupt=skip_corrupt)
+        self._places = Places([index["offset"] for index in indexes])
+        tokens = [index["num_tokens"][:-1] for index in indexes]
         longest = max((int(part.max()) for part in tokens if part.size), default=0)
         kind = np.uint16 if longest < 1 << 16 else np.uint32
-        self.num_tokens: NDArray[np.unsignedinteger] = np.empty(self._firsts[-1], kind)
-        np.concatenate(tokens, out=self.num_tokens, casting="unsafe")
-        self._addresses = tuple(
-            np.array([array.__array_interface__["data"][0] for array in arrays], np.int64)
-            for arrays in (self._indexes, self._maps)
+        self.num_tokens: NDArray[np.unsignedinteger] = np.concatenate(
+            [np.zeros(0, kind), *tokens], dtype=kind, casting="unsafe"
         )
+        self._needs_label = any(shard.needs_label for shard in shards)
+        self._files = OpenFiles([shard.path for shard in shards])
+        self._advise(sum(shard.num_bytes for shard in shards), in_order=in_order)
+
+    def _advise(self, num_bytes: int, *, in_order: bool) -> None:
+        """Has files that are read in random order fetched by large reads, if memory holds them."""
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if in_order or num_bytes > memory // _MEMORY_SHARE or not hasattr(os, "posix_fadvise"):
+            return
+        for number in range(len(self._files.paths)):
+            with self._files.some([number]) as descriptors:
+                os.posix_fadvise(descriptors[number], 0, 0, os.POSIX_FADV_WILLNEED)
 
     def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
         """Reads records.
@@ -214,44 +193,91 @@ class MappedShards:
           damage: takes what is found damaged: raises it, or counts it.
 
         Raises:
+          OSError: a file cannot be read.
           CorruptDataError: damage, unless it is counted.
         """
         count = records.size
-        frames, sizes, num_tokens = np.empty((3, count), np.int64)
-        total = _find_frames(records, self._firsts, *self._addresses, frames, sizes, num_tokens)
-        # Room for whole words, and for what is loaded behind the last one.
-        data = new_bytes((total + WORD_BYTES * count + VECTOR_BYTES) & ~(WORD_BYTES - 1))
-        starts, example_sizes = np.empty(count, np.int64), np.empty(count, np.int32)
         spans, lengths = (
             np.empty((count, len(FEATURES), 2), np.int32),
             np.empty((count, 2), np.int32),
         )
-        statuses = np.empty(count, np.int32)
-        num_bad = _gather(
-            frames, sizes, num_tokens, data.view(np.uint64), data,
-            any(shard.needs_label for shard in self._shards), np.empty(NUM_NAMES, np.int64), starts,
-            example_sizes, spans, lengths, statuses,
-        )  # fmt: skip
-        if num_bad:
-            for i in np.flatnonzero(statuses).tolist():
-                damage.found(self._error(int(records[i]), int(statuses[i])), 1)
-        block = RecordBlock(data, starts, example_sizes, spans, lengths)
-        return Gathered(block, (records >= 0) & (statuses == OK))
+        ranges, data, statuses = self._read(records, spans, lengths, damage, looks=True)
+        is_there = (records >= 0) & (statuses == OK)
+        starts = ranges.places + HEADER_BYTES
+        sizes = (ranges.sizes - FRAME_BYTES).astype(np.int32)
+        if not is_there.all():
+            for part in (starts, sizes, spans, lengths):
+                part[~is_there] = 0
+        return Gathered(RecordBlock(data, starts, sizes, spans, lengths), is_there)
 
-    def _error(self, record: int, status: int) -> CorruptDataError:
-        number = int(np.searchsorted(self._firsts, record, side="right")) - 1
-        local = record - int(self._firsts[number])
-        offset, end = self._indexes[number]["offset"][local : local + 2].tolist()
-        if status == BAD_LENGTH:
-            reason = "the checksum of a record's length does not match"
-        elif status == OTHER_SIZE:
-            begin = self._maps[number][offset : offset + LENGTH_BYTES].tobytes()
-            size = int.from_bytes(begin, "little")
-            told = f"its index tells of {end - offset - FRAME_BYTES}"
-            reason = f"a record has {size} bytes; {told}"
-        elif status == OTHER_TOKENS:
-            told = f"its index tells of {self.num_tokens[record]}"
-            reason = f"a record has another number of tokens; {told}"
-        else:
-            reason = reason_of(status)
-        return CorruptDataError(self._shards[number].path, offset, reason, local)
+    def read(self, numbers: ArrayLike) -> list[bytes]:
+        """The bytes of records, without their frames.
+
+        Args:
+          numbers: integers [any], in [0, num_tokens.size).
+
+        Raises:
+          OSError: a file cannot be read.
+          CorruptDataError: a record's frame or checksum is damaged.
+        """
+        records = np.asarray(numbers, np.int64)
+        room = np.empty((0, len(FEATURES), 2), np.int32), np.empty((0, 2), np.int32)
+        ranges, data, _ = self._read(records, *room, Damage(skip=False), looks=False)
+        begins, ends = ranges.places + HEADER_BYTES, ranges.places + ranges.sizes - 4
+        spans = zip(begins.tolist(), ends.tolist(), strict=True)
+        return [data[begin:end].tobytes() for begin, end in spans]
+
+    def _read(
+        self,
+        records: NDArray[np.integer],
+        spans: NDArray[np.int32],
+        lengths: NDArray[np.int32],
+        damage: Damage,
+        *,
+        looks: bool,
+    ) -> tuple[Ranges, NDArray[np.uint8], NDArray[np.int32]]:
+        """The bytes of records, where they are, and int32[records], their statuses."""
+        ranges = self._places.find(records)
+        data = new_bytes(ranges.num_bytes)
+        statuses = np.zeros(records.size, np.int32)
+        counts, num_bad = np.empty(NUM_NAMES, np.int64), 0
+        left = np.flatnonzero(np.bincount(ranges.shards[ranges.sizes > 0])).tolist()
+        while left:
+            files = np.full(len(self._files.paths), -1, np.int64)
+            with self._files.some(left) as descriptors:
+                files[list(descriptors)] = list(descriptors.values())
+                num_bad += _read(
+                    PREAD, files, ranges, records, self.num_tokens, looks, self._needs_label,
+                    counts, data, spans, lengths, statuses,
+                )  # fmt: skip
+                for i in np.flatnonzero(statuses == FAILED).tolist():
+                    descriptor = descriptors[int(ranges.shards[i])]
+                    os.pread(descriptor, int(ranges.sizes[i]), int(ranges.offsets[i]))  # raises
+                    raise OSError(f"cannot read {self._files.paths[int(ranges.shards[i])]}")
+            left = [number for number in left if number not in descriptors]
+        if num_bad:
+            self._tell(records, ranges, data, statuses, damage)
+        return ranges, data, statuses
+
+    def _tell(
+        self,
+        records: NDArray[np.integer],
+        ranges: Ranges,
+        data: NDArray[np.uint8],
+        statuses: NDArray[np.int32],
+        damage: Damage,
+    ) -> None:
+        for i in np.flatnonzero(statuses).tolist():
+            shard, local = self._places.shard_of(int(records[i]))
+            begin, size = int(ranges.places[i]), int(ranges.sizes[i])
+            stored = int.from_bytes(data[begin : begin + LENGTH_BYTES].tobytes(), "little")
+            indexed = f"its index tells of {self.num_tokens[records[i]]}"
+            status = int(statuses[i])
+            reason = {
+                BAD_LENGTH: "the checksum of a record's length does not match",
+                OTHER_SIZE: f"a record has {stored} bytes; its index says {size - FRAME_BYTES}",
+                OTHER_TOKENS: f"a record has another number of tokens; {indexed}",
+                CUT: "the file ends inside a record; it has become shorter since it was opened",
+            }.get(status) or reason_of(status)
+            path, offset = self._files.paths[shard], int(ranges.offsets[i])
+            damage.found(CorruptDataError(path, offset, reason, local), 1)

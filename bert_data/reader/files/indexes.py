@@ -2,8 +2,7 @@
 
     data/index.train-00000.npy  ->  (0, 71) (1043, 128) (2231, 9) ... (98432, 0)
 
-Shards that have no index, such as those of Google's program, are scanned once in a process, Parquet
-is unpacked.
+Shards that have no index, such as those of Google's program, are scanned once in a process.
 """
 
 import functools
@@ -17,12 +16,11 @@ from numpy.typing import NDArray
 from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import INDEX_DTYPE, index_path
-from bert_data.reader.files.blocks import BLOCK_BYTES, looks_ragged, read_blocks, reason_of
+from bert_data.objectives.next_sentence import NONE
+from bert_data.reader.files.blocks import walk_frames
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.mapping import map_file
-from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES, scan_records
+from bert_data.reader.files.scan import FRAME_BYTES
 from bert_data.reader.files.shards import Shard
-from bert_data.reader.files.unpacking import unpack
 
 _KEPT_SCANS = 4096
 
@@ -36,11 +34,7 @@ def why_not_addressable(shard: Shard) -> str | None:
 
 def read_indexes(shards: Sequence[Shard], *, skip_corrupt: bool) -> list[NDArray[np.void]]:
     """The indexes of addressable shards, see `read_index`; says which ones must be scanned."""
-    missing = [
-        shard
-        for shard in shards
-        if not shard.is_parquet and not os.path.exists(index_path(shard.path))
-    ]
+    missing = [shard for shard in shards if not os.path.exists(index_path(shard.path))]
     if missing:
         logging.info(
             "%d of %d shard(s) have no index (%s); they are scanned, and the index kept in memory",
@@ -50,7 +44,7 @@ def read_indexes(shards: Sequence[Shard], *, skip_corrupt: bool) -> list[NDArray
 
 
 def read_index(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
-    """The index of an addressable shard: its own, what a scan finds, or of Parquet, unpacking.
+    """The index of an addressable shard: its own, or what a scan finds.
 
     Args:
       shard: to read.
@@ -58,13 +52,11 @@ def read_index(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
 
     Returns:
       INDEX_DTYPE[records + 1], each with the record's offset in bytes and its tokens; the last has
-      the offset where the records end. Those of an index file are memory-mapped.
+      the offset where the records end.
 
     Raises:
       CorruptDataError: the index contradicts the shard, or there is none and the shard is damaged.
     """
-    if shard.is_parquet:
-        return unpack(shard, skip_corrupt=skip_corrupt).records
     name = index_path(shard.path)
     if not os.path.exists(name):
         return _scan(shard, skip_corrupt=skip_corrupt)
@@ -79,7 +71,7 @@ def read_index(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
 
 def _load(name: str, shard: Shard) -> NDArray[np.void]:
     try:
-        index = np.load(name, mmap_mode="r")
+        index = np.load(name)
     except (ValueError, EOFError) as error:
         raise CorruptDataError(name, 0, f"is no index of records ({error})") from error
     if index.dtype != INDEX_DTYPE or index.ndim != 1 or not index.size:
@@ -107,33 +99,14 @@ def _scan(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
 def _scan_once(path: str, num_bytes: int, changed: int, skip_corrupt: bool) -> NDArray[np.void]:
     """The index of a shard as it was when it was changed last."""
     del changed
-    data = map_file(path)
+    shard = Shard(path=path, num_bytes=num_bytes, is_gzip=False, next_sentence=NONE)
     damage = Damage(skip=skip_corrupt)
-    parts: list[NDArray[np.void]] = []
-    at = record = 0
-    window, is_ragged = BLOCK_BYTES, None
-    while at < num_bytes:
-        block = data[at : at + window]
-        if is_ragged is None:
-            is_ragged = looks_ragged(block)
-        scan = scan_records(block, 0, is_ragged=bool(is_ragged), needs_label=False)
-        part = np.zeros(scan.block.num_records, INDEX_DTYPE)
-        part["offset"] = at + scan.block.starts - HEADER_BYTES
-        part["num_tokens"] = np.where(scan.statuses, 0, scan.block.lengths[:, 0])
-        for i in np.flatnonzero(scan.statuses).tolist():
-            reason = reason_of(int(scan.statuses[i]))
-            error = CorruptDataError(path, int(part["offset"][i]), reason, record + i)
-            damage.found(error, 0)  # it is counted when it is read
+    parts, end = [], 0
+    for frames in walk_frames(shard, damage):
+        part = np.zeros(frames.offsets.size, INDEX_DTYPE)
+        part["offset"] = frames.offsets
+        part["num_tokens"] = np.where(frames.statuses, 0, frames.block.lengths[:, 0])
         parts.append(part)
-        at, record = at + scan.end, record + part.size
-        is_cut = not part.size and at + window >= num_bytes
-        if scan.is_length_bad or is_cut:
-            # The reader of streams finds the same place, and says what is wrong there.
-            for _ in read_blocks(Shard(path=path, num_bytes=num_bytes, is_gzip=False), damage):
-                pass
-            damage.tell()
-            break
-        if not part.size:
-            window *= 2
-    parts.append(np.array([(at, 0)], INDEX_DTYPE))
-    return np.concatenate(parts)
+        end = int(frames.offsets[-1] + frames.block.sizes[-1]) + FRAME_BYTES
+    damage.tell()
+    return np.concatenate([*parts, np.array([(end, 0)], INDEX_DTYPE)])

@@ -1,7 +1,7 @@
-"""Rows of a Parquet file in, records out, as a TFRecord file would hold them.
+"""Columns of Parquet's rows in, records out.
 
     tokens [101 7592 102]   segment_ids [0 0 1]   masked_positions [1]   ...
-      ->  a RecordBlock of Examples, without row splits, and which rows are damaged
+      ->  a RecordBlock of words, and which rows are damaged
 
 Everything behind this is the same for both formats: shuffling, batching, decoding. Values pass from
 Arrow's arrays into the block by one kernel. Padding behind a row's tokens, told by the segment -1,
@@ -14,19 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data import features
-from bert_data.formats.byte_blocks import BLOCK_BYTES
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.example import FEATURES, NUM_NAMES, OK, read_example
-from bert_data.reader.memory import new_bytes
-from bert_data.records.examples import put_example
-from bert_data.records.layout import (
-    RecordLayout,
-    RecordScratch,
-    max_record_bytes,
-    record_scratch,
-    unpadded_layout,
+from bert_data.reader.examples.example import (
+    FEATURES,
+    IDS,
+    LABELS,
+    MASK,
+    NEXT,
+    OK,
+    POSITIONS,
+    SEGMENTS,
+    WEIGHTS,
 )
+from bert_data.reader.examples.number_lists import ONES
+from bert_data.reader.memory import new_bytes
 
 if TYPE_CHECKING:
     import pyarrow
@@ -45,7 +47,8 @@ REASONS = {
 }
 """What is wrong with a row, by its status."""
 
-_BYTES_OF_TOKEN, _BYTES_OF_PREDICTION = 5 + 1 + 1, 5 + 5 + 4  # in an Example
+
+_WORD_BYTES = 4
 
 
 class RowColumns(NamedTuple):
@@ -93,66 +96,90 @@ def columns_of(batch: "pyarrow.RecordBatch") -> RowColumns:
 
 
 @inner
-def _read_row(
-    columns: RowColumns, row: Scalar, scratch: RecordScratch
-) -> tuple[Scalar, Scalar, Scalar, Scalar]:
-    """Reads a row into the scratch: (status, tokens, first of B, predictions)."""
+def _check_row(columns: RowColumns, row: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Looks at a row: (status, tokens, predictions)."""
     begin, end = np.int64(columns.token_splits[row]), np.int64(columns.token_splits[row + 1])
     first, last = np.int64(columns.segment_splits[row]), np.int64(columns.segment_splits[row + 1])
     if last - first != end - begin:
-        return BAD_SEGMENTS, 0, 0, 0
+        return BAD_SEGMENTS, 0, 0
     while last > first and columns.segments[last - 1] == -1:
         last -= 1
-    length, b_start = last - first, np.int64(0)
-    while b_start < length and columns.segments[first + b_start] == 0:
-        b_start += 1
-    for k in range(b_start, length):
-        if columns.segments[first + k] != 1:
-            return BAD_SEGMENTS, 0, 0, 0
+    before = np.int8(0)
+    for k in range(first, last):
+        segment = columns.segments[k]
+        if segment < before or segment > 1:
+            return BAD_SEGMENTS, 0, 0
+        before = segment
     least = np.int32(0)
-    for k in range(length):
-        token = columns.tokens[begin + k]
-        scratch.tokens[k] = token
-        least = min(least, token)
+    for k in range(begin, begin + last - first):
+        least = min(least, columns.tokens[k])
     if least < 0:
-        return BAD_TOKENS, 0, 0, 0
+        return BAD_TOKENS, 0, 0
     at, label_at = np.int64(columns.position_splits[row]), np.int64(columns.label_splits[row])
     predictions = columns.position_splits[row + 1] - at
     if columns.label_splits[row + 1] - label_at != predictions:
-        return BAD_PREDICTIONS, 0, 0, 0
-    before = np.int32(-1)
+        return BAD_PREDICTIONS, 0, 0
+    previous = np.int32(-1)
     for k in range(predictions):
-        position, label = columns.positions[at + k], columns.labels[label_at + k]
-        if position <= before or label < 0:
-            return BAD_PREDICTIONS, 0, 0, 0
-        scratch.positions[k], scratch.labels[k] = position, label
-        before = position
-    return OK, length, b_start, predictions
+        position = columns.positions[at + k]
+        if position <= previous or columns.labels[label_at + k] < 0:
+            return BAD_PREDICTIONS, 0, 0
+        previous = position
+    return OK, last - first, predictions
+
+
+@inner
+def _put(
+    values: NDArray[np.integer],
+    first: Scalar,
+    count: Scalar,
+    words: NDArray[np.int32],
+    start: Scalar,
+    at: Scalar,
+    span: NDArray[np.int32],
+) -> Scalar:
+    """Puts values[first : first + count] into words[at:], of a record that begins at `start`."""
+    for k in range(count):
+        words[at + k] = values[first + k]
+    span[0], span[1] = _WORD_BYTES * (at - start), ~(_WORD_BYTES * (at - start + count))
+    return at + count
 
 
 @kernel
-def _write_examples(
+def _lay_out_rows(
     columns: RowColumns,
-    layout: RecordLayout,
-    scratch: RecordScratch,
-    counts: NDArray[np.int64],
-    data: NDArray[np.uint8],
+    words: NDArray[np.int32],
     starts: NDArray[np.int64],
     sizes: NDArray[np.int32],
     spans: NDArray[np.int32],
     lengths: NDArray[np.int32],
     statuses: NDArray[np.int32],
 ) -> None:
-    """Writes the Example of each row, and where everything stands in it, see `RecordBlock`."""
+    """Writes the words of each row, and where everything stands in them, see `RecordBlock`."""
     at = np.int64(0)
     for row in range(statuses.size):
-        status, length, b_start, predictions = _read_row(columns, row, scratch)
-        starts[row], statuses[row] = at, status
+        status, length, predictions = _check_row(columns, row)
+        start, span = at, spans[row]
+        starts[row], statuses[row] = _WORD_BYTES * start, status
+        lengths[row, 0], lengths[row, 1] = length, predictions
         if status == OK:
-            is_random = np.int64(columns.is_random[row])
-            at = put_example(data, at, layout, scratch, length, b_start, 0, predictions, is_random)
-            read_example(data, starts[row], at, True, False, spans[row], counts, lengths[row])
-        sizes[row] = at - starts[row]
+            first = np.int64(columns.token_splits[row])
+            at = _put(columns.tokens, first, length, words, start, at, span[IDS])
+            first = np.int64(columns.segment_splits[row])
+            at = _put(columns.segments, first, length, words, start, at, span[SEGMENTS])
+            first = np.int64(columns.position_splits[row])
+            at = _put(columns.positions, first, predictions, words, start, at, span[POSITIONS])
+            first = np.int64(columns.label_splits[row])
+            at = _put(columns.labels, first, predictions, words, start, at, span[LABELS])
+            words[at] = np.int32(columns.is_random[row])
+            span[NEXT, 0], span[NEXT, 1] = (
+                _WORD_BYTES * (at - start),
+                ~(_WORD_BYTES * (at - start + 1)),
+            )
+            at += 1
+            span[MASK, 0], span[MASK, 1] = ONES, length
+            span[WEIGHTS, 0], span[WEIGHTS, 1] = ONES, predictions
+        sizes[row] = _WORD_BYTES * (at - start)
 
 
 def records_of(columns: RowColumns) -> tuple[RecordBlock, NDArray[np.int32]]:
@@ -162,23 +189,33 @@ def records_of(columns: RowColumns) -> tuple[RecordBlock, NDArray[np.int32]]:
       columns: of at least one row.
 
     Returns:
-      The records, a damaged row's without a byte; and int32[rows], OK or one of `REASONS`.
+      The records, a damaged row's without a number; and int32[rows], OK or one of `REASONS`.
     """
     num_rows = columns.is_random.size
-    tokens, predictions = np.diff(columns.token_splits), np.diff(columns.position_splits)
-    num_bytes = (
-        num_rows * max_record_bytes(0, 0)
-        + _BYTES_OF_TOKEN * int(tokens.sum())
-        + _BYTES_OF_PREDICTION * int(predictions.sum())
-    )
-    data = new_bytes(num_bytes + BLOCK_BYTES)  # whole blocks are read of it
+    splits = columns.token_splits, columns.position_splits
+    num_tokens, num_predictions = (int(part[-1]) - int(part[0]) for part in splits)
+    words = new_bytes(_WORD_BYTES * (2 * (num_tokens + num_predictions) + num_rows)).view(np.int32)
     starts, sizes = np.empty(num_rows, np.int64), np.empty(num_rows, np.int32)
-    spans = np.empty((num_rows, len(FEATURES), 2), np.int32)
+    spans = np.zeros((num_rows, len(FEATURES), 2), np.int32)
     lengths = np.empty((num_rows, 2), np.int32)
     statuses = np.empty(num_rows, np.int32)
-    longest = int(max(tokens.max(), predictions.max()))
-    _write_examples(
-        columns, unpadded_layout(), record_scratch(longest), np.empty(NUM_NAMES, np.int64),
-        data, starts, sizes, spans, lengths, statuses,
-    )  # fmt: skip
-    return RecordBlock(data, starts, sizes, spans, lengths), statuses
+    _lay_out_rows(columns, words, starts, sizes, spans, lengths, statuses)
+    return RecordBlock(words.view(np.uint8), starts, sizes, spans, lengths), statuses
+
+
+@kernel
+def _count_tokens(
+    splits: NDArray[np.int32], segments: NDArray[np.int8], num_tokens: NDArray[np.uint32]
+) -> None:
+    for row in range(num_tokens.size):
+        last = splits[row + 1]
+        while last > splits[row] and segments[last - 1] == -1:
+            last -= 1
+        num_tokens[row] = last - splits[row]
+
+
+def tokens_of_rows(splits: NDArray[np.int32], segments: NDArray[np.int8]) -> NDArray[np.uint32]:
+    """uint32[rows], tokens of each row without padding, by its segments."""
+    num_tokens = np.empty(splits.size - 1, np.uint32)
+    _count_tokens(splits, segments, num_tokens)
+    return num_tokens

@@ -8,16 +8,18 @@ row group; a file whose end, where Parquet keeps its table of contents, is damag
 
 import contextlib
 from collections.abc import Generator, Iterator
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bert_data import storage
 from bert_data.datasets.manifest import Manifest, is_manifest, parse_manifest
 from bert_data.errors import CorruptDataError
 from bert_data.formats.parquet import METADATA_KEY, parquet_schema
 from bert_data.objectives.next_sentence import LABELS
-from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.example import OK
+from bert_data.reader.examples.block import RecordBlock, no_records
+from bert_data.reader.examples.example import FEATURES, OK
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.parquet_rows import REASONS, columns_of, records_of
 from bert_data.schema.fields import RAGGED, masked_lm_records
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 MAGIC = b"PAR1"
 
 _BLOCK_BYTES = 1 << 19  # of a row group's pages; records are about twice as large
+LOST = 4  # beside `REASONS`
 _LEAST_ROWS, _MOST_ROWS = 64, 8192
 _BUFFER_BYTES = 1 << 18  # of a column that are read at once
 
@@ -40,27 +43,49 @@ class Inside(NamedTuple):
     num_rows: int
 
 
+class GroupRows(NamedTuple):
+    """Some rows of a row group, one behind the other.
+
+    Attributes:
+      block: a record a row, without a number where the row is damaged.
+      statuses: int32[rows], OK, one of `REASONS`, or LOST.
+      reason: why rows are LOST.
+    """
+
+    block: RecordBlock
+    statuses: NDArray[np.int32]
+    reason: str = ""
+
+    def tell(self, damage: Damage, path: str, offset: int, first: int) -> None:
+        """Tells of the damaged rows, `first` being the number of the first row."""
+        bad = np.flatnonzero(self.statuses).tolist()
+        if bad and self.statuses[bad[0]] == LOST:
+            damage.found(CorruptDataError(path, offset, self.reason, first), len(bad))
+            return
+        for row in bad:
+            reason = REASONS[int(self.statuses[row])]
+            damage.found(CorruptDataError(path, offset, reason, first + row), 1)
+
+
 @contextlib.contextmanager
-def _open(source: str | IO[bytes]) -> Iterator["pyarrow.parquet.ParquetFile"]:
-    """Opens a local file by its name, or takes a remote one that is open."""
+def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
+    """Opens a file that is local or a URI."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    with contextlib.ExitStack() as stack:
-        file = source if not isinstance(source, str) else stack.enter_context(pa.OSFile(source))
-        # In parts, so that a row group is not in memory as a whole, and read, not mapped: a file
-        # that is cut while it is mapped ends the process.
-        yield stack.enter_context(
-            parquet.ParquetFile(
-                file,
-                page_checksum_verification=True,
-                pre_buffer=False,
-                buffer_size=_BUFFER_BYTES,
-            )
-        )
+    opened = storage.open_input(path) if storage.is_remote(path) else pa.OSFile(path)
+    # In parts, so that a row group is not in memory as a whole, and read, not mapped: a file
+    # that is cut while it is mapped ends the process.
+    with (
+        opened,
+        parquet.ParquetFile(
+            opened, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER_BYTES
+        ) as file,
+    ):
+        yield file
 
 
-def _is_damage(error: BaseException) -> bool:
+def is_damage(error: BaseException) -> bool:
     """Whether an error of pyarrow is about the bytes, and not about reading them."""
     import pyarrow as pa
 
@@ -69,40 +94,31 @@ def _is_damage(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno is None
 
 
-def look_inside(source: str | IO[bytes], path: str) -> Inside | None:
+def look_inside(path: str) -> Inside | None:
     """What a file tells of itself; None where it is damaged.
-
-    Args:
-      source: the name of a local file, or an open remote one.
-      path: its name, for errors.
 
     Raises:
       OSError: it cannot be read.
       CorruptDataError: its manifest is of another version, or damaged.
     """
     try:
-        with _open(source) as file:
+        with open_parquet(path) as file:
             text = (file.schema_arrow.metadata or {}).get(METADATA_KEY.encode(), b"")
             num_rows = file.metadata.num_rows
     except Exception as error:
-        if _is_damage(error):
+        if is_damage(error):
             return None
         raise
     return Inside(parse_manifest(text, path) if is_manifest(text) else None, num_rows)
 
 
 def read_row_blocks(
-    source: str | IO[bytes],
-    path: str,
-    num_records: int | None,
-    damage: Damage,
-    next_sentence: str,
+    path: str, num_records: int | None, damage: Damage, next_sentence: str
 ) -> Generator[RecordBlock]:
     """Yields the records of a file, in order.
 
     Args:
-      source: the name of a local file, or an open remote one.
-      path: its name, for errors.
+      path: of the file.
       num_records: that it must hold; None for any.
       damage: takes what is found damaged: raises it, or counts it.
       next_sentence: what the records ask about two segments.
@@ -114,30 +130,39 @@ def read_row_blocks(
     """
     record = 0
     try:
-        with _open(source) as file:
-            wanted = parquet_schema(
-                masked_lm_records(RAGGED, sentence_field=LABELS[next_sentence]).in_parquet()
-            )
-            _check_columns(file.schema_arrow, wanted, path)
+        with open_parquet(path) as file:
+            wanted = schema_of_records(next_sentence)
+            check_columns(file.schema_arrow, wanted, path)
             for group in range(file.num_row_groups):
-                yield from _read_group(file, wanted, group, path, record, damage)
+                offset, first = offset_of_group(file, group), record
+                for rows in read_group(file, wanted, group):
+                    rows.tell(damage, path, offset, first)
+                    first += rows.statuses.size
+                    yield rows.block.take(np.flatnonzero(rows.statuses == OK))
                 record += file.metadata.row_group(group).num_rows
     except Exception as error:
-        if not _is_damage(error):
+        if not is_damage(error):
             raise
         lost = 1 if num_records is None else max(1, num_records - record)
-        damage.found(CorruptDataError(path, 0, _told(error)), lost)
+        damage.found(CorruptDataError(path, 0, what_is_wrong(error)), lost)
         return
     if num_records is not None and record != num_records:
         reason = f"holds {record} rows; its manifest or its end tells of {num_records}"
         damage.found(CorruptDataError(path, 0, reason), max(1, num_records - record))
 
 
-def _told(error: BaseException) -> str:
+def what_is_wrong(error: BaseException) -> str:
+    """Damage in words."""
     return f"no Parquet that can be read ({' '.join(str(error).split())})"
 
 
-def _check_columns(schema: "pyarrow.Schema", wanted: "pyarrow.Schema", path: str) -> None:
+def schema_of_records(next_sentence: str) -> "pyarrow.Schema":
+    """The columns of masked LM records."""
+    kind = masked_lm_records(RAGGED, sentence_field=LABELS[next_sentence])
+    return parquet_schema(kind.in_parquet())
+
+
+def check_columns(schema: "pyarrow.Schema", wanted: "pyarrow.Schema", path: str) -> None:
     """Refuses a file of something else.
 
     Raises:
@@ -161,50 +186,41 @@ def _check_columns(schema: "pyarrow.Schema", wanted: "pyarrow.Schema", path: str
             raise ValueError(f"{path}: column {field.name!r} is of type {found}, not {field.type}")
 
 
-def _read_group(
-    file: "pyarrow.parquet.ParquetFile",
-    schema: "pyarrow.Schema",
-    group: int,
-    path: str,
-    first: int,
-    damage: Damage,
-) -> Iterator[RecordBlock]:
-    """The records of a row group, of which `first` is the number of the first one."""
+def offset_of_group(file: "pyarrow.parquet.ParquetFile", group: int) -> int:
+    """Where in the file a row group begins."""
+    column = file.metadata.row_group(group).column(0)
+    return int(column.file_offset or column.data_page_offset)
+
+
+def read_group(
+    file: "pyarrow.parquet.ParquetFile", schema: "pyarrow.Schema", group: int
+) -> Iterator[GroupRows]:
+    """Yields the rows of a row group, in order, as many as the file's end says."""
     metadata = file.metadata.row_group(group)
-    if not metadata.num_rows:
+    left = metadata.num_rows
+    if not left:
         return
-    num_rows = _BLOCK_BYTES * metadata.num_rows // max(1, metadata.total_byte_size)
+    num_rows = _BLOCK_BYTES * left // max(1, metadata.total_byte_size)
     batches = file.iter_batches(
         batch_size=min(max(num_rows, _LEAST_ROWS), _MOST_ROWS),
         row_groups=[group],
         columns=schema.names,
         use_threads=False,
     )
-    done = 0
-    offset = int(metadata.column(0).file_offset or metadata.column(0).data_page_offset)
-    while True:
-        try:
-            batch = next(batches, None)
-            columns = None if batch is None else columns_of(_cast(batch, schema))
-        except Exception as error:
-            if not _is_damage(error):
-                raise
-            damage.found(
-                CorruptDataError(path, offset, _told(error), first + done),
-                metadata.num_rows - done,
-            )
-            return
-        if columns is None:
-            break
-        block, statuses = records_of(columns)
-        for row in np.flatnonzero(statuses).tolist():
-            reason = REASONS[int(statuses[row])]
-            damage.found(CorruptDataError(path, offset, reason, first + done + row), 1)
-        done += statuses.size
-        yield block if not statuses.any() else block.take(np.flatnonzero(statuses == OK))
-    if done != metadata.num_rows:
-        reason = f"a row group has {done} rows; the file's end tells of {metadata.num_rows}"
-        damage.found(CorruptDataError(path, offset, reason), max(1, metadata.num_rows - done))
+    reason = ""
+    try:
+        for batch in batches:
+            rows = GroupRows(*records_of(columns_of(_cast(batch, schema))))
+            left -= rows.statuses.size
+            yield rows
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        reason = what_is_wrong(error)
+    if left:
+        reason = reason or f"a row group ends {left} rows before the file's end tells"
+        lost = np.full(left, LOST, np.int32)
+        yield GroupRows(no_records(left, len(FEATURES)), lost, reason)
 
 
 def _cast(batch: Any, schema: "pyarrow.Schema") -> "pyarrow.RecordBatch":

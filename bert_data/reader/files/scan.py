@@ -40,7 +40,6 @@ def is_checked(data: NDArray[np.uint8], start: Scalar, end: Scalar) -> bool:
 def _scan(
     data: NDArray[np.uint8],
     at: Scalar,
-    is_ragged: bool,
     needs_label: bool,
     counts: NDArray[np.int64],
     starts: NDArray[np.int64],
@@ -66,7 +65,7 @@ def _scan(
             statuses[count] = BAD_DATA
         else:
             statuses[count] = read_example(
-                data, start, end, is_ragged, needs_label, spans[count], counts, lengths[count]
+                data, start, end, needs_label, spans[count], counts, lengths[count]
             )
         at = end + 4
         count += 1
@@ -89,15 +88,12 @@ class Scan(NamedTuple):
     is_length_bad: bool
 
 
-def scan_records(
-    data: NDArray[np.uint8], start: int, *, is_ragged: bool, needs_label: bool = True
-) -> Scan:
+def scan_records(data: NDArray[np.uint8], start: int, *, needs_label: bool = True) -> Scan:
     """Reads frames from `start` on, as many as are there; of small ones, perhaps not all.
 
     Args:
       data: uint8[bytes] of a TFRecord file.
       start: where in it a frame begins.
-      is_ragged: whether the records are ragged; else input_mask and weights tell their lengths.
       needs_label: whether a record without next_sentence_labels is damaged.
     """
     room = (data.size - start) // _USUAL_BYTES + _MORE_RECORDS
@@ -105,7 +101,7 @@ def scan_records(
     spans, lengths = np.empty((room, len(FEATURES), 2), np.int32), np.empty((room, 2), np.int32)
     statuses, counts = np.empty(room, np.int32), np.empty(NUM_NAMES, np.int64)
     count, end, is_length_bad = _scan(
-        data, start, is_ragged, needs_label, counts, starts, sizes, spans, lengths, statuses
+        data, start, needs_label, counts, starts, sizes, spans, lengths, statuses
     )
     block = RecordBlock(data, starts, sizes, spans, lengths).take(slice(0, count))
     return Scan(block, statuses[:count], end, is_length_bad)

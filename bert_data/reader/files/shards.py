@@ -141,11 +141,7 @@ def _is_frame(head: bytes) -> bool:
 
 def _look_inside(shard: Shard) -> Shard:
     """Adds what a Parquet file tells about itself; nothing where it is damaged."""
-    if storage.is_remote(shard.path):
-        with storage.open_input(shard.path) as file:
-            inside = look_inside(file, shard.path)
-    else:
-        inside = look_inside(shard.path, shard.path)
+    inside = look_inside(shard.path)
     if inside is None:
         return shard
     return dataclasses.replace(shard, manifest=inside.manifest, num_records=inside.num_rows)
@@ -172,7 +168,7 @@ def _compare_beside(shard: Shard, manifests: dict[str, Manifest]) -> Shard:
     if shard.is_parquet or not os.path.exists(index_name):
         return shard
     try:
-        index = np.load(index_name, mmap_mode="r")
+        index = np.load(index_name)
         end = int(index["offset"][-1])
     except (ValueError, IndexError, EOFError) as error:
         raise CorruptDataError(index_name, 0, f"is no index of records ({error})") from error

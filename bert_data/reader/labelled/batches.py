@@ -10,6 +10,7 @@ the records are then gathered, parsed with `tf.io.RaggedFeature` and packed, a b
 
 import dataclasses
 import itertools
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,9 +20,11 @@ import tensorflow as tf
 from bert_data import features
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
+from bert_data.formats.index import index_path
 from bert_data.reader.config import ReaderConfig
+from bert_data.reader.files.gathering import ShardRecords
+from bert_data.reader.files.indexes import why_not_addressable
 from bert_data.reader.files.shards import Shard, find_shards
-from bert_data.reader.labelled.mapped_records import MappedRecords
 from bert_data.reader.labelled.ragged import RaggedSpec, ragged_feature
 from bert_data.reader.labelled.segments import num_special_tokens, pack_segments
 from bert_data.reader.planning import EMPTY, Plan, PlanConfig, make_plan
@@ -106,8 +109,9 @@ class LabelledSource:
         self.vocab_size = manifest.vocab_size
         self.vocabulary_and_classes = manifest.vocab_sha256, self.classes
         self.special_ids = {"cls_id": int(flags["cls_id"]), "sep_id": int(flags["sep_id"])}
-        self.records = MappedRecords(shards)
-        lengths = self.records.num_tokens + np.uint32(num_special_tokens(self.num_texts))
+        self.records = ShardRecords(shards, in_order=not config.plan.shuffle, skip_corrupt=False)
+        lengths = self.records.num_tokens.astype(np.uint32)
+        lengths += np.uint32(num_special_tokens(self.num_texts))
         if config.plan.max_seq_length is not None:
             least = num_special_tokens(self.num_texts)
             if config.plan.max_seq_length < least:
@@ -219,12 +223,17 @@ def _check(shards: Sequence[Shard], config: LabelledReaderConfig) -> Manifest:
     """Compares shards, manifests and configuration; returns what the shards have in common."""
     manifests = []
     for shard in shards:
+        why_not = why_not_addressable(shard)
+        if why_not is not None:
+            raise ValueError(f"{shard.path} {why_not}; local, uncompressed files are needed")
         if shard.manifest is None or shard.manifest.record_layout != features.LABELLED:
             kind = "is in no manifest" if shard.manifest is None else "holds no labelled texts"
             raise ValueError(f"{shard.path} {kind}; records of labelled texts are needed")
         if shard.expected_bytes not in (None, shard.num_bytes):
             reason = f"has {shard.num_bytes} bytes; its manifest tells of {shard.expected_bytes}"
             raise CorruptDataError(shard.path, shard.num_bytes, reason)
+        if not os.path.exists(index_path(shard.path)):
+            raise ValueError(f"{shard.path} has no index; there should be {index_path(shard.path)}")
         manifests.append((shard.path, shard.manifest))
     path, first = manifests[0]
     for other_path, other in manifests[1:]:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from bert_data.errors import CorruptDataError
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.gathering import MappedShards
-from bert_data.reader.files.mapping import map_file
+from bert_data.reader.files.gathering import ShardRecords
 from bert_data.reader.files.shards import find_shards
 from tests.reader.making import (
     example_of,
@@ -30,21 +29,21 @@ LAYOUTS = ("ragged", "reference", "ragged", "reference")
 
 
 @pytest.fixture(scope="module")
-def shards(tmp_path_factory: pytest.TempPathFactory) -> MappedShards:
+def shards(tmp_path_factory: pytest.TempPathFactory) -> ShardRecords:
     """Shards of both layouts, one of them empty."""
     folder, first = tmp_path_factory.mktemp("shards"), 0
     for number, (size, layout) in enumerate(zip(SIZES, LAYOUTS, strict=True)):
         write_shard(folder / f"part-{number}", INSTANCES[first : first + size], layout)
         first += size
     config = ReaderConfig(input_patterns=f"{folder}/part-*", batch_size=1)
-    return MappedShards(find_shards(config), in_order=False, skip_corrupt=False)
+    return ShardRecords(find_shards(config), in_order=False, skip_corrupt=False)
 
 
 @given(
     st.lists(st.integers(-1, sum(SIZES) - 1), max_size=40), st.sampled_from((np.int32, np.int64))
 )
 def test_gathered_records_are_those_asked_for(
-    shards: MappedShards, numbers: list[int], kind: type
+    shards: ShardRecords, numbers: list[int], kind: type
 ) -> None:
     layouts = [layout for size, layout in zip(SIZES, LAYOUTS, strict=True) for _ in range(size)]
     block, is_there = shards.gather(np.array(numbers, kind), Damage(skip=False))
@@ -60,14 +59,14 @@ def test_gathered_records_are_those_asked_for(
         assert block.lengths[i].tolist() == [len(instance.tokens), len(instance.positions)]
 
 
-def test_the_indexes_tell_the_tokens(shards: MappedShards) -> None:
+def test_the_indexes_tell_the_tokens(shards: ShardRecords) -> None:
     assert shards.num_tokens.tolist() == [len(instance.tokens) for instance in INSTANCES]
 
 
 def test_what_is_no_record_is_told_or_left_out(tmp_path: Path) -> None:
     path = write_examples(tmp_path / "train", [example_of(i, "ragged") for i in INSTANCES])
     config = ReaderConfig(input_patterns=str(path), batch_size=1)
-    shards = MappedShards(find_shards(config), in_order=False, skip_corrupt=False)
+    shards = ShardRecords(find_shards(config), in_order=False, skip_corrupt=False)
     data, offset = bytearray(path.read_bytes()), frame_offsets(path)[5]
     data[offset + 40] ^= 8
     with path.open("r+b") as file:  # as the mapped file sees it
@@ -80,11 +79,3 @@ def test_what_is_no_record_is_told_or_left_out(tmp_path: Path) -> None:
     assert is_there.tolist() == [True, False, True]
     assert block.lengths[1].tolist() == [0, 0]
     assert damage.num_records == 1
-
-
-def test_a_mapped_file_is_its_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"")
-    assert map_file(str(path)).tolist() == []
-    path.write_bytes(b"\x01\x02")
-    assert map_file(str(path)).tolist() == [1, 2]

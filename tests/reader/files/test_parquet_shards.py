@@ -6,7 +6,6 @@ import json
 import logging
 import random
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from bert_data.reader import (
     limits_of_manifests,
 )
 from bert_data.reader.files import parquet_shards as library
-from bert_data.reader.files import unpacking
+from bert_data.reader.files import row_groups
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.shards import find_shards
@@ -41,7 +40,6 @@ from tests.reader.making import (
     first_tokens,
     make_instances,
     widest,
-    write_examples,
     write_shard,
 )
 from tests.reader.parquet_making import SCHEMA, row_of, write_instances, write_rows
@@ -145,22 +143,6 @@ class TestBatches:
         (batch,) = iterate_batches(config_of(path, 23))
         assert_same_batch(batch, whole)
 
-    def test_a_record_is_the_example_of_its_row(self, pair):
-        """Byte for byte what TFRecord files hold, but for the row splits."""
-        (shard, *_) = find_shards(config_of(pair["parquet"] / "t-*"))
-        found = [
-            bytes(block.data[start : start + size])
-            for block in read_blocks(shard, Damage(skip=False))
-            for start, size in zip(block.starts.tolist(), block.sizes.tolist(), strict=True)
-        ]
-        path = write_examples(pair["parquet"].parent / "examples", found)
-        again, theirs = (
-            list(iterate_batches(config_of(each)))
-            for each in (path, pair["tfrecord"] / "t-00000-of-00004")
-        )
-        for batch, expected in zip(again, theirs, strict=True):
-            assert_same_batch(batch, {name: np.asarray(v) for name, v in expected.items()})
-
     def test_remote_files_are_read(self, pair):
         path = pair["parquet"] / "t-00000-of-00004"
         assert rows_of(config_of(f"file://{path}")) == rows_of(config_of(path))
@@ -237,7 +219,7 @@ class TestManifests:
 
 @pytest.mark.slow
 class TestPlans:
-    """Parquet is unpacked for them; the batches are those of TFRecord files, to the bit."""
+    """The batches are those of TFRecord files, to the bit."""
 
     @pytest.mark.parametrize(
         "changes",
@@ -265,16 +247,24 @@ class TestPlans:
         for batch, expected in zip(ours, theirs, strict=True):
             assert_same_batch(batch, {name: np.asarray(v) for name, v in expected.items()})
 
-    def test_that_they_are_unpacked_is_said(self, pair, caplog, tmp_path, monkeypatch):
-        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-        path = Path(shutil.copy(pair["parquet"] / "t-00000-of-00004", tmp_path / "t"))
-        with caplog.at_level(logging.INFO, logger="absl"):
-            config = config_of(path, batching="pools")
-            list(iterate_batches(config))
-        assert [m for m in caplog.messages if f"t is unpacked into {tmp_path}, to plan" in m]
-        assert list(tmp_path.iterdir()) == [path]
-        monkeypatch.setattr(unpacking, "read_row_blocks", None)  # it is not read again
-        assert make_source(config).num_batches
+    def test_row_groups_are_read_again_where_they_are_not_kept(self, pair, monkeypatch, caplog):
+        config = config_of(pair["parquet"] / "t-*", batching="pools", shuffle=True, seed=3)
+        expected = rows_of(config)
+        monkeypatch.setattr(row_groups, "MAX_KEPT_BYTES", 1)
+        row_groups._kept.forget()
+        assert rows_of(config) == expected
+        assert len(row_groups._kept._groups) == 1
+        assert any("read again and again" in message for message in caplog.messages)
+
+    def test_both_formats_make_one_plan(self, pair):
+        folders = pair["tfrecord"], pair["parquet"]
+        both = ",".join(str(folder / "t-0000[01]*") for folder in folders)
+        for batching in ("pools", "stream"):
+            config = config_of(both, batching=batching, shuffle=True, seed=3, batch_size=5)
+            halves = [
+                rows_of(config_of(folder / "t-0000[01]*", batching=batching)) for folder in folders
+            ]
+            assert sorted(rows_of(config)) == sorted(halves[0] + halves[1])
 
     def test_damage_is_told_or_left_out(self, pair, tmp_path, caplog):
         path = Path(shutil.copy(pair["parquet"] / "t-00000-of-00004", tmp_path / "t"))
@@ -284,17 +274,20 @@ class TestPlans:
         path.write_bytes(data)
         config = config_of(path, batching="pools")
         with pytest.raises(CorruptDataError, match="CRC"):
-            make_source(config)
+            rows_of(config)
         with caplog.at_level(logging.WARNING, logger="absl"):
             found = rows_of(dataclasses.replace(config, skip_corrupt=True))
-        assert len(found) == metadata.num_rows - metadata.row_group(1).num_rows
+        whole = [row for row in found if row]  # the others are empty
+        assert len(whole) == metadata.num_rows - metadata.row_group(1).num_rows
         assert any("left out" in message for message in caplog.messages)
 
-    def test_they_are_planned_when_asked_to(self, pair):
+    def test_they_are_planned_where_they_can_be_kept(self, pair, monkeypatch):
         pattern = str(pair["parquet"] / "t-*")
+        assert can_be_planned(pattern)
+        assert not can_be_planned(f"file://{pattern}", at_any_cost=True)
+        monkeypatch.setattr(row_groups, "MAX_KEPT_BYTES", 1)
         assert not can_be_planned(pattern)
-        assert can_be_planned(pattern, unpacking=True)
-        assert not can_be_planned(f"file://{pattern}", unpacking=True)
+        assert can_be_planned(pattern, at_any_cost=True)
         told = describe_order(config_of(pattern, batching="pools"))
         assert told["batching"] == "pools"
 

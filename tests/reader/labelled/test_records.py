@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.records.tfrecords import split_records
 
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
-from bert_data.reader import ReaderConfig
-from bert_data.reader.files.shards import find_shards
-from bert_data.reader.labelled.mapped_records import MappedRecords
-from tests.formats.tfrecords import split_records
+from bert_data.reader.files.gathering import ShardRecords
+from bert_data.reader.labelled.batches import LabelledReaderConfig, LabelledSource
+from bert_data.reader.planning import PlanConfig
 from tests.reader.labelled_making import NUM_RECORDS, write_labelled
 
 
@@ -19,8 +19,10 @@ def pattern(tmp_path: Path, small_vocabulary: Path) -> str:
     return write_labelled(tmp_path, small_vocabulary)
 
 
-def mapped(pattern: str) -> MappedRecords:
-    return MappedRecords(find_shards(ReaderConfig(input_patterns=pattern, batch_size=1)))
+def records_of(pattern: str) -> ShardRecords:
+    return LabelledSource(
+        LabelledReaderConfig(input_patterns=pattern, plan=PlanConfig(batch_size=1))
+    ).records
 
 
 def first_shard(pattern: str) -> Path:
@@ -30,7 +32,7 @@ def first_shard(pattern: str) -> Path:
 def test_records_in_any_order(pattern: str) -> None:
     shards = sorted(Path(pattern).parent.glob("t-*"))
     expected = [record for path in shards for _, record in split_records(path.read_bytes())]
-    records = mapped(pattern)
+    records = records_of(pattern)
     assert records.num_tokens.size == len(expected) == NUM_RECORDS
     order = np.random.default_rng(0).permutation(NUM_RECORDS)
     assert records.read(order) == [expected[number] for number in order]
@@ -46,7 +48,7 @@ def test_damage_is_told_with_its_place(pattern: str, at: int, offset: int | None
     path.write_bytes(data)
     record = 0 if offset == 0 else len(offsets) - 1
     with pytest.raises(CorruptDataError) as caught:
-        mapped(pattern).read([NUM_RECORDS - 1, record])
+        records_of(pattern).read([NUM_RECORDS - 1, record])
     assert (caught.value.path, caught.value.record) == (str(path), record)
     assert caught.value.offset == offsets[record]
 
@@ -58,18 +60,18 @@ def test_an_index_must_fit(pattern: str) -> None:
     for wrong in (whole[:-1], whole["num_tokens"], whole[::-1], whole[:0]):
         np.save(index, wrong)
         with pytest.raises(CorruptDataError):
-            mapped(pattern)
+            records_of(pattern)
     index.write_bytes(b"no array")
     with pytest.raises(CorruptDataError, match="is no index"):
-        mapped(pattern)
+        records_of(pattern)
     index.unlink()
     with pytest.raises(ValueError, match=r"has no index; there should be .*index\.t-00000"):
-        mapped(pattern)
+        records_of(pattern)
 
 
 def test_shards_must_be_plain(tmp_path: Path) -> None:
     import gzip
 
     (tmp_path / "a").write_bytes(gzip.compress(b"x" * 100))
-    with pytest.raises(ValueError, match="a is compressed; records are taken from local, plain"):
-        mapped(str(tmp_path / "a"))
+    with pytest.raises(ValueError, match="a is compressed; local, uncompressed files are needed"):
+        records_of(str(tmp_path / "a"))

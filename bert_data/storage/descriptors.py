@@ -1,0 +1,161 @@
+"""Many local files read at any place, of which no more are open at a time than limits allow.
+
+    files = OpenFiles(paths)
+    with files.some([0, 7, 3]) as descriptors:    {0: 12, 7: 15}: number 3 comes with the next call
+        os.pread(descriptors[7], num_bytes, offset)
+
+All `OpenFiles` of a process share its descriptors: those that were not used for longest are closed
+first, and those of an object that is gone at once. Reading, unlike a memory map, tells of a file
+that has become shorter by giving fewer bytes; a map ends the process.
+"""
+
+import collections
+import contextlib
+import errno
+import itertools
+import os
+import resource
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+
+_SHARE = 2  # of the descriptors that a process may have; the others are not ours
+_MOST = 4096
+
+_Key = tuple[int, int]
+
+
+class _Pool:
+    """The descriptors that are open, by owner and number; the first was used longest ago."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: collections.OrderedDict[_Key, int] = collections.OrderedDict()
+        self._users: collections.Counter[_Key] = collections.Counter()
+        self._gone: collections.deque[int] = collections.deque()
+
+    def take(self, paths: dict[_Key, str]) -> dict[_Key, int]:
+        """Opens as many files as it can, at least one; those that are open already first."""
+        limit = _limit()
+        with self._locked():
+            taken = {key: self._open[key] for key in paths if key in self._open}
+            for key in taken:
+                self._open.move_to_end(key)
+            self._users.update(taken.keys())
+            try:
+                for key in [key for key in paths if key not in taken]:
+                    if len(self._open) >= limit and not self._close_one() and taken:
+                        break
+                    descriptor = self._open_file(paths[key])
+                    if descriptor is None and taken:
+                        break
+                    if descriptor is None:
+                        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), paths[key])
+                    self._open[key] = taken[key] = descriptor
+                    self._users[key] += 1
+            except BaseException:
+                self._users.subtract(taken.keys())
+                raise
+            return taken
+
+    def _open_file(self, path: str) -> int | None:
+        """Opens a file; None where the process has no descriptor left for it."""
+        while True:
+            try:
+                return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE):
+                    raise
+                if not self._close_one():
+                    return None
+
+    def _close_one(self) -> bool:
+        """Closes what nobody uses and was not used for longest."""
+        for key, descriptor in self._open.items():
+            if not self._users[key]:
+                del self._open[key]
+                os.close(descriptor)
+                return True
+        return False
+
+    def release(self, keys: Sequence[_Key]) -> None:
+        """Says that `take`'s descriptors are not used any more."""
+        with self._locked():
+            for key in keys:
+                self._users[key] -= 1
+                if not self._users[key]:
+                    del self._users[key]
+
+    def close(self, owner: int) -> None:
+        """Closes what an object had open that is gone.
+
+        It may be the garbage collector that calls, even on a thread that holds the lock: who holds
+        it closes the files then, when done.
+        """
+        self._gone.append(owner)
+        self._close_gone()
+
+    def _close_gone(self) -> None:
+        while self._gone and self._lock.acquire(blocking=False):
+            try:
+                while self._gone:
+                    owner = self._gone.popleft()
+                    for key in [key for key in self._open if key[0] == owner]:
+                        os.close(self._open.pop(key))
+            finally:
+                self._lock.release()
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self._lock:
+            yield
+        self._close_gone()
+
+    def forget(self) -> None:
+        """In a forked child: closes its copies; whoever used them is in the parent."""
+        self._lock = threading.Lock()
+        self._users.clear()
+        while self._open:
+            os.close(self._open.popitem()[1])
+
+
+def _limit() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST if soft == resource.RLIM_INFINITY else max(1, min(_MOST, soft // _SHARE))
+
+
+_pool = _Pool()
+_owners = itertools.count()
+os.register_at_fork(after_in_child=_pool.forget)
+
+
+class OpenFiles:
+    """Local files, by their numbers.
+
+    Attributes:
+      paths: of the files.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = tuple(paths)
+        self._owner = next(_owners)
+        weakref.finalize(self, _pool.close, self._owner).atexit = False
+
+    @contextlib.contextmanager
+    def some(self, numbers: Sequence[int]) -> Iterator[dict[int, int]]:
+        """Opens some of the files, at least one; who wants all asks again for the others.
+
+        Args:
+          numbers: of the files, at least one.
+
+        Returns:
+          Descriptors by number, to be read by `os.pread` inside the context.
+
+        Raises:
+          OSError: a file cannot be opened.
+        """
+        taken = _pool.take({(self._owner, number): self.paths[number] for number in numbers})
+        try:
+            yield {number: descriptor for (_, number), descriptor in taken.items()}
+        finally:
+            _pool.release(list(taken))

@@ -1,0 +1,90 @@
+"""Files that are open: no more than limits allow, none of what is gone, none in use is closed."""
+
+import gc
+import os
+import resource
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_data.storage import descriptors
+from bert_data.storage.descriptors import OpenFiles
+
+NUM_FILES = 40
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("files")
+    for number in range(NUM_FILES):
+        (folder / str(number)).write_bytes(b"%d" % number)
+    return [str(folder / str(number)) for number in range(NUM_FILES)]
+
+
+def num_open() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def read_all(files: OpenFiles, numbers: list[int]) -> dict[int, bytes]:
+    found: dict[int, bytes] = {}
+    left = numbers
+    while left:
+        with files.some(left) as opened:
+            assert opened and opened.keys() <= set(left)
+            found |= {number: os.pread(opened[number], 10, 0) for number in opened}
+        left = [number for number in left if number not in opened]
+    return found
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    limit=st.integers(1, NUM_FILES),
+    asked=st.lists(st.sets(st.integers(0, NUM_FILES - 1), min_size=1), min_size=1, max_size=5),
+)
+def test_all_are_read_whatever_the_limit(paths: list[str], limit: int, asked: list) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(descriptors, "_limit", lambda: limit)
+        files, before = OpenFiles(paths), num_open()
+        for numbers in asked:
+            expected = {number: b"%d" % number for number in numbers}
+            assert read_all(files, sorted(numbers)) == expected
+            assert num_open() - before <= limit
+        del files
+        gc.collect()
+        assert num_open() == before
+
+
+def test_what_is_in_use_stays_open(paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(descriptors, "_limit", lambda: 2)
+    one, two = OpenFiles(paths), OpenFiles(paths)
+    with one.some([3, 4]) as opened:
+        assert sorted(opened) == [3, 4]
+        assert read_all(two, list(range(10))) == {number: b"%d" % number for number in range(10)}
+        assert [os.pread(opened[number], 10, 0) for number in (3, 4)] == [b"3", b"4"]
+
+
+def test_where_others_have_all_descriptors(paths: list[str]) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files, others = OpenFiles(paths), []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (num_open() + 20, limits[1]))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            while True:
+                others.append(os.open(paths[0], os.O_RDONLY))
+        with pytest.raises(OSError, match="Too many open files"):
+            read_all(files, [1])
+        os.close(others.pop())
+        assert len(read_all(files, list(range(NUM_FILES)))) == NUM_FILES
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for descriptor in others:
+            os.close(descriptor)
+
+
+def test_a_file_that_is_not_there(paths: list[str], tmp_path: Path) -> None:
+    files = OpenFiles([paths[0], str(tmp_path / "nothing")])
+    with pytest.raises(FileNotFoundError), files.some([0, 1]):
+        pass
+    assert read_all(files, [0]) == {0: b"0"}
