@@ -63,8 +63,8 @@ class ReaderConfig:
       drop_remainder: whether a last batch of fewer rows is left out.
       num_hosts, host_index: this host reads its part of the records, disjoint from the others'. Of
         a stream, whole shards when the hosts can share them evenly (or within an eighth), else
-        every num_hosts-th record; of each planned batch, its part of the rows, as many and as wide
-        as the others'.
+        every num_hosts-th record; of each planned batch, its part of the rows, and all features
+        have the shapes of the others'; max_predictions_per_seq must be known for that.
       feature_names: "google", or "tfhub" (input_word_ids, input_mask, input_type_ids).
       form: "features": one dict. "supervised": (features, labels). "fit": (features, labels, sample
         weights) of the outputs "masked_lm" and "next_sentence", for `model.fit`.

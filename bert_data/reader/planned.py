@@ -36,7 +36,7 @@ from bert_data.reader.layout import (
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.config import BUCKETS
 from bert_data.reader.planning.config import PACKED as PACKED_ROWS
-from bert_data.reader.planning.rows import Parts, PlannedRows, planned_rows
+from bert_data.reader.planning.rows import Parts, PlannedRows, most_of_rows, planned_rows
 from bert_data.reader.remasking import mask_anew, masks_key
 from bert_data.reader.streamed import GROUP_WORDS, check_values
 from bert_data.tokens.tokenizer_file import read_vocabulary
@@ -112,6 +112,26 @@ class PlannedSource:
         if self.next_sentence == NONE:
             self.layout = without_labels(self.layout)
         self._rule = self._masking_rule() if config.dynamic_masking else None
+        self._most_predictions = self._bound_predictions(shards) if parts.num_parts > 1 else None
+
+    def _bound_predictions(self, shards: Sequence[Shard]) -> NDArray[np.int32]:
+        """int32[longest record + 1], most predictions of a record of each length.
+
+        Raises:
+          ValueError: nothing tells.
+        """
+        lengths = np.arange(int(self._records.num_tokens.max(initial=0)) + 1)
+        if self._rule is not None:
+            return self._rule.most_predictions(lengths)
+        most = self.limits.max_predictions_per_seq
+        if most is None:
+            told = "max_predictions_per_seq is None"
+            raise ValueError(f"{told}; must be given where several hosts or replicas share batches")
+        flags = [shard.manifest.flags if shard.manifest else {} for shard in shards]
+        if all("masked_lm_prob" in each for each in flags):
+            share = max(each["masked_lm_prob"] for each in flags)
+            return np.minimum(most, np.maximum(1, np.rint(lengths * share))).astype(np.int32)
+        return np.minimum(most, lengths).astype(np.int32)
 
     def _masking_rule(self) -> MaskingRule:
         config, most = self.config, self.limits.max_predictions_per_seq
@@ -177,7 +197,9 @@ class PlannedSource:
             while start < epoch.num_batches:
                 end = min(start + most, int(ends[start]))
                 rows = planned_rows(epoch, start, end, self._parts)
-                yield self._decode(number, rows, self._records.gather(rows.records, damage))
+                of_all = self._most_of_rows(epoch, start, end)
+                records = self._records.gather(rows.records, damage)
+                yield self._decode(number, rows, records, of_all)
                 start, most = end, 2 * most
             damage.tell()
             start = 0
@@ -190,12 +212,25 @@ class PlannedSource:
         ends = np.searchsorted(words, first_words + GROUP_WORDS, side="right")
         return np.maximum(ends, np.arange(1, words.size + 1))
 
-    def _decode(self, epoch: int, rows: PlannedRows, records: Gathered) -> BatchGroup:
+    def _most_of_rows(self, epoch: EpochPlan, start: int, end: int) -> NDArray[np.int64] | None:
+        """Predictions and instances of the rows of batches, so that all parts are as wide.
+
+        None where there is one part, whose own rows tell.
+        """
+        if self._most_predictions is None:
+            return None
+        lengths = self._records.num_tokens
+        most = most_of_rows(epoch, start, end, lengths, self._most_predictions)
+        return most.repeat(self._parts.num_here, axis=0)
+
+    def _decode(
+        self, epoch: int, rows: PlannedRows, records: Gathered, of_all: NDArray[np.int64] | None
+    ) -> BatchGroup:
         block, rule = records.block, self._rule
         lengths = block.lengths.copy() if rule is not None else block.lengths
         if rule is not None:
             lengths[:, 1] = rule.most_predictions(lengths[:, 0])
-        table, num_words = make_table(self._shapes(rows, lengths), self.layout)
+        table, num_words = make_table(self._shapes(rows, lengths, of_all), self.layout)
         words = new_buffer(num_words)
         to_fill = Rows(records.is_there, rows.row_splits, rows.batch_splits)
         told = decode_records(block._replace(lengths=lengths), to_fill, self.layout, table, words)
@@ -206,20 +241,29 @@ class PlannedSource:
             check_values(*told, self.config)
         return BatchGroup(words, table)
 
-    def _shapes(self, rows: PlannedRows, lengths: NDArray[np.int32]) -> NDArray[np.int64]:
+    def _shapes(
+        self, rows: PlannedRows, lengths: NDArray[np.int32], of_all: NDArray[np.int64] | None
+    ) -> NDArray[np.int64]:
         """int64[batches, 4], see `Shape`."""
         check_lengths((0, int(lengths[:, 1].max())), self._a_record, self.limits)
+        if self._most_predictions is not None:
+            over = lengths[:, 1] > self._most_predictions[lengths[:, 0]]
+            if over.any():
+                told = f"{self._a_record} {lengths[over, 1].max()} predictions"
+                raise ValueError(f"{told}; its manifest's masked_lm_prob allows fewer")
         first_rows = rows.batch_splits[:-1]
         shapes = np.ones((first_rows.size, 4), np.int64)
         shapes[:, 0] = np.diff(rows.batch_splits)
         shapes[:, 1] = rows.widths
         of_rows = np.add.reduceat(lengths[:, 1], rows.row_splits[:-1])
-        shapes[:, 2] = np.maximum(np.maximum.reduceat(of_rows, first_rows), 1)
+        most = np.maximum.reduceat(of_rows, first_rows) if of_all is None else of_all[:, 0]
+        shapes[:, 2] = np.maximum(most, 1)
         _, _, predictions, instances = self.static_shape
         if predictions is not None:
             shapes[:, 2] = predictions
         if is_packed(self.layout):
-            shapes[:, 3] = np.maximum.reduceat(np.diff(rows.row_splits), first_rows)
+            most = np.maximum.reduceat(np.diff(rows.row_splits), first_rows)
+            shapes[:, 3] = most if of_all is None else of_all[:, 1]
             if instances is not None:
                 shapes[:, 3] = instances
                 unit = max(1, self.limits.max_predictions_per_seq or 1)

@@ -188,6 +188,8 @@ def test_any_start_and_any_number_of_hosts(
     """Every batch from every start, and the hosts' rows together, are those of one host."""
     changes = {**MODES[name], "num_epochs": 3, "seed": 5}
     config = config_of(patterns["ragged"], **changes)
+    if num_hosts > 1:
+        config = dataclasses.replace(config, max_predictions_per_seq=MAX_PREDICTIONS)
     hosts = [
         list(batches_of(dataclasses.replace(config, num_hosts=num_hosts, host_index=host)))
         for host in range(num_hosts)
@@ -196,7 +198,8 @@ def test_any_start_and_any_number_of_hosts(
     assert not left
     found = []
     for parts in zip(*hosts, strict=True):
-        assert len({part["input_ids"].shape for part in parts}) == 1
+        shapes = [{name: array.shape for name, array in part.items()} for part in parts]
+        assert all(shape == shapes[0] for shape in shapes)
         rows = [row for part in parts for row in rows_of(part)]
         found.append([instance.tokens[0] for row in rows for instance in row])
     epochs = [
@@ -506,3 +509,17 @@ def test_the_description_tells_what_a_plan_depends_on(patterns: dict[str, str]) 
     config = dataclasses.replace(config, batching="buckets")
     assert differs(num_buckets=3)
     assert differs(width=(5, 9))
+
+
+@pytest.mark.parametrize("batching", ["pools", "packed"])
+def test_parts_of_batches_need_to_know_the_predictions(tmp_path: Path, batching: str) -> None:
+    """Other hosts' records are not read, so their predictions must follow from their lengths."""
+    pattern = write_shards(tmp_path, 2, INSTANCES)
+    config = ReaderConfig(
+        input_patterns=pattern, batch_size=4, batching=batching, max_seq_length=MAX_TOKENS,
+        num_hosts=2,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="max_predictions_per_seq is None; must be given where"):
+        make_source(config)
+    known = dataclasses.replace(config, max_predictions_per_seq=MAX_PREDICTIONS)
+    assert make_source(known).num_batches

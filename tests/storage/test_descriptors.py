@@ -46,6 +46,8 @@ def read_all(files: OpenFiles, numbers: list[int]) -> dict[int, bytes]:
 def test_all_are_read_whatever_the_limit(paths: list[str], limit: int, asked: list) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(descriptors, "_limit", lambda: limit)
+        patch.setattr(descriptors, "_pool", descriptors._Pool())  # other tests' is left alone
+        gc.collect()
         files, before = OpenFiles(paths), num_open()
         for numbers in asked:
             expected = {number: b"%d" % number for number in numbers}
@@ -58,6 +60,7 @@ def test_all_are_read_whatever_the_limit(paths: list[str], limit: int, asked: li
 
 def test_what_is_in_use_stays_open(paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(descriptors, "_limit", lambda: 2)
+    monkeypatch.setattr(descriptors, "_pool", descriptors._Pool())
     one, two = OpenFiles(paths), OpenFiles(paths)
     with one.some([3, 4]) as opened:
         assert sorted(opened) == [3, 4]

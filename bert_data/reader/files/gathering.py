@@ -275,7 +275,7 @@ class ShardRecords:
             status = int(statuses[i])
             reason = {
                 BAD_LENGTH: "the checksum of a record's length does not match",
-                OTHER_SIZE: f"a record has {stored} bytes; its index says {size - FRAME_BYTES}",
+                OTHER_SIZE: f"a record has {stored} bytes; its index tells of {size - FRAME_BYTES}",
                 OTHER_TOKENS: f"a record has another number of tokens; {indexed}",
                 CUT: "the file ends inside a record; it has become shorter since it was opened",
             }.get(status) or reason_of(status)

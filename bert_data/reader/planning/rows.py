@@ -69,3 +69,32 @@ def _rows_of_parts(epoch: EpochPlan, start: int, end: int, parts: Parts) -> Plan
         np.cumsum([0, *(batch.num_rows for batch in batches)]),
         np.array([batch.width for batch in batches]),
     )
+
+
+def most_of_rows(
+    epoch: EpochPlan,
+    start: int,
+    end: int,
+    num_tokens: NDArray[np.integer],
+    most_of_length: NDArray[np.integer],
+) -> NDArray[np.int64]:
+    """What the rows of batches `start` to `end` hold at most, on whichever host.
+
+    Args:
+      epoch: the plan.
+      start, end: of the batches.
+      num_tokens: int[records of the set], tokens of each.
+      most_of_length: int[longest record + 1], predictions of a record of each length at most.
+
+    Returns:
+      int64[batches, 2], predictions and records of a row at most.
+    """
+    splits = epoch.batch_splits[start : end + 1]
+    rows = np.arange(splits[0], splits[-1] + 1)
+    row_splits = rows if epoch.row_splits is None else epoch.row_splits[rows]
+    lengths = num_tokens[epoch.records[row_splits[0] : row_splits[-1]]]
+    of_records = most_of_length[lengths].astype(np.int64)
+    of_rows = np.add.reduceat(of_records, row_splits[:-1] - row_splits[0])
+    first_rows = splits[:-1] - splits[0]
+    most = of_rows, np.diff(row_splits)
+    return np.stack([np.maximum.reduceat(part, first_rows) for part in most], axis=1)

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.records.tfrecords import split_records
 
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
 from bert_data.reader.files.gathering import ShardRecords
 from bert_data.reader.labelled.batches import LabelledReaderConfig, LabelledSource
 from bert_data.reader.planning import PlanConfig
+from tests.formats.tfrecords import split_records
 from tests.reader.labelled_making import NUM_RECORDS, write_labelled
 
 
