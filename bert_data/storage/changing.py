@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from typing import IO, cast
 
@@ -31,6 +30,8 @@ def open_whole(path: Path) -> Iterator[IO[bytes]]:
       OSError: it cannot be written.
     """
     if is_remote(path):
+        import tempfile  # not at the top: it costs each start 10 ms, and few runs need it
+
         with tempfile.NamedTemporaryFile() as file:
             yield file
             file.flush()

@@ -18,7 +18,6 @@ import contextlib
 import errno
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Self
 
@@ -119,7 +118,7 @@ class OutputSet:
     def _make_places(self) -> str:
         """Makes folders, and takes the lock of a local set; returns where the work folder goes."""
         folders = {os.path.dirname(path) for path in (*self._paths, self._lock_path)}
-        beside = tempfile.gettempdir() if self._is_remote else os.path.dirname(self._lock_path)
+        beside = _temporary_folder() if self._is_remote else os.path.dirname(self._lock_path)
         parent = os.path.abspath(self._work_parent or beside)
         local = () if self._is_remote else map(os.path.abspath, folders)
         for folder in sorted({*local, parent}):
@@ -229,6 +228,12 @@ class OutputSet:
         for folder in reversed(self._made_folders):
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
+
+
+def _temporary_folder() -> str:
+    import tempfile  # not at the top: it costs each start 10 ms, and few runs need it
+
+    return tempfile.gettempdir()
 
 
 def _sync_all(paths: Sequence[str]) -> None:
