@@ -23,6 +23,9 @@ import os
 import random
 from collections.abc import Iterable, Sequence
 
+if __name__ == "__main__":  # before NumPy is loaded, whose products nothing here needs
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from absl import flags, logging
 
 from bert_data.cli import dataset_flags, entry, text_flags
@@ -141,7 +144,6 @@ def _do_whole_word_mask() -> bool:
 
 def main(_: Sequence[str]) -> None:
     """Turns the flags into a configuration and runs the stages."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's products, which nothing here needs
     from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
     from bert_data.datasets.summary import describe_example, summarize
     from bert_data.objectives.making import InstanceConfig

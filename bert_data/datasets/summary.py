@@ -1,18 +1,21 @@
 """What a run says when it is done, and examples of what it made, for people."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from bert_data.datasets.labelled import LabelledDataset
-from bert_data.datasets.masked_lm import Dataset
 from bert_data.formats.registry import PARQUET
-from bert_data.objectives.making import InstanceCounts
 from bert_data.objectives.next_sentence import NONE, NSP, TASKS
-from bert_data.objectives.rows import Instance
+
+if TYPE_CHECKING:  # a command that sums up one kind of set does not load what makes the others
+    from bert_data.datasets.labelled import LabelledDataset
+    from bert_data.datasets.masked_lm import Dataset
+    from bert_data.objectives.making import InstanceCounts
+    from bert_data.objectives.rows import Instance
 
 _MAX_NAMED = 10
 
 
-def describe_example(instance: Instance, dataset: Dataset) -> str:
+def describe_example(instance: "Instance", dataset: "Dataset") -> str:
     """An instance as lines: its tokens, what its segments are, and what is to be predicted.
 
     Example:
@@ -37,12 +40,12 @@ def describe_example(instance: Instance, dataset: Dataset) -> str:
     return "\n  ".join(lines)
 
 
-def summarize(dataset: Dataset) -> str:
+def summarize(dataset: "Dataset") -> str:
     """The lines of the summary."""
     return "\n".join(_lines(dataset))
 
 
-def _lines(dataset: Dataset) -> Iterator[str]:
+def _lines(dataset: "Dataset") -> Iterator[str]:
     tokens, made, manifest = dataset.tokens, dataset.instances, dataset.manifest
     room = made.num_instances * manifest.max_seq_length
     predicted = made.num_masked + made.num_kept + made.num_replaced
@@ -79,7 +82,7 @@ def _lines(dataset: Dataset) -> Iterator[str]:
     yield from _files(dataset)
 
 
-def _segments_row(made: InstanceCounts, next_sentence: str) -> str:
+def _segments_row(made: "InstanceCounts", next_sentence: str) -> str:
     random = f"{_percent(made.num_random_next, made.num_instances)} random"
     if next_sentence == NONE:
         return _row("next sentence", "none, one segment each")
@@ -89,12 +92,12 @@ def _segments_row(made: InstanceCounts, next_sentence: str) -> str:
     return _row("sentence order", f"{swapped}, {random} after lone sentences")
 
 
-def summarize_labelled(dataset: LabelledDataset) -> str:
+def summarize_labelled(dataset: "LabelledDataset") -> str:
     """The lines of the summary."""
     return "\n".join(_labelled_lines(dataset))
 
 
-def _labelled_lines(dataset: LabelledDataset) -> Iterator[str]:
+def _labelled_lines(dataset: "LabelledDataset") -> Iterator[str]:
     manifest = dataset.manifest
     counts, labels = manifest.counts["text"], manifest.counts["labels"]
     num_texts, num_tokens = counts["num_texts"], counts["num_tokens"]
@@ -120,7 +123,7 @@ def _labelled_lines(dataset: LabelledDataset) -> Iterator[str]:
     yield from _files(dataset)
 
 
-def _files(dataset: Dataset | LabelledDataset) -> Iterator[str]:
+def _files(dataset: "Dataset | LabelledDataset") -> Iterator[str]:
     files = dataset.manifest.files
     for path, file in list(zip(dataset.paths, files, strict=True))[:_MAX_NAMED]:
         yield _row("wrote", f"{path}  {file.num_records:,} records, {file.num_bytes:,} bytes")

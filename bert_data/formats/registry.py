@@ -8,12 +8,14 @@ A format is one file beside this one, and a line at the end of this one.
 import dataclasses
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from bert_data.formats.summed_file import ManifestFile
-from bert_data.schema.columns import ColumnBatch
 from bert_data.schema.fields import LAYOUTS, RAGGED, RecordKind
-from bert_data.storage import OutputSet
+
+if TYPE_CHECKING:  # commands load this module for the names of formats, before they do anything
+    from bert_data.formats.summed_file import ManifestFile
+    from bert_data.schema.columns import ColumnBatch
+    from bert_data.storage import OutputSet
 
 TFRECORD, PARQUET = "tfrecord", "parquet"
 NONE, GZIP = COMPRESSIONS = ("none", "gzip")
@@ -42,7 +44,7 @@ class Shard(Protocol):
     def add(self, encoded: Any, /) -> None:
         """Adds what `ShardWriter.encode` made, in the order of the records."""
 
-    def finish(self) -> ManifestFile:
+    def finish(self) -> "ManifestFile":
         """Ends the file; returns what the manifest says of it."""
 
 
@@ -55,11 +57,11 @@ class ShardWriter(Protocol):
 
     kind: RecordKind
 
-    def encode(self, batch: ColumnBatch, /) -> Any:
+    def encode(self, batch: "ColumnBatch", /) -> Any:
         """Encodes a batch of columns; many threads call it at a time."""
 
     def open_shard(
-        self, outputs: OutputSet, path: str, num_records: int
+        self, outputs: "OutputSet", path: str, num_records: int
     ) -> AbstractContextManager[Shard]:
         """Begins a shard that will have so many records."""
 
