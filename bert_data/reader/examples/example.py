@@ -8,7 +8,6 @@ Nothing is decoded here. Source of the format: see `bert_data.reader.examples.wi
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data import features
 from bert_data.kernels import Scalar, kernel
 from bert_data.reader.examples.wire import (
     FIELD_1,
@@ -23,19 +22,20 @@ from bert_data.reader.examples.wire import (
     load_word,
     next_field,
 )
+from bert_data.schema import fields
 
 FEATURES = (
-    features.INPUT_IDS,
-    features.INPUT_MASK,
-    features.SEGMENT_IDS,
-    features.MASKED_LM_POSITIONS,
-    features.MASKED_LM_IDS,
-    features.MASKED_LM_WEIGHTS,
-    features.NEXT_SENTENCE_LABELS,
+    fields.INPUT_IDS.name,
+    fields.INPUT_MASK.name,
+    fields.SEGMENT_IDS.name,
+    fields.MASKED_LM_POSITIONS.name,
+    fields.MASKED_LM_IDS.name,
+    fields.MASKED_LM_WEIGHTS.name,
+    fields.NEXT_SENTENCE_LABELS.name,
 )
 IDS, MASK, SEGMENTS, POSITIONS, LABELS, WEIGHTS, NEXT = range(7)
 SPLITS = 7  # tells ragged records; not read
-_NAMES = (*FEATURES, features.INPUT_IDS_SPLITS)
+_NAMES = (*FEATURES, fields.INPUT_IDS_SPLITS.name)
 NUM_NAMES = len(_NAMES)
 
 OK, BAD_DATA, NO_EXAMPLE, MISSING, UNEVEN = range(5)  # MISSING and UNEVEN: + 8 * feature

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data import features
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import (
@@ -29,20 +28,21 @@ from bert_data.reader.examples.example import (
 )
 from bert_data.reader.examples.number_lists import ONES
 from bert_data.reader.memory import new_bytes
+from bert_data.schema import fields
 
 if TYPE_CHECKING:
     import pyarrow
 
 BAD_TOKENS, BAD_SEGMENTS, BAD_PREDICTIONS = 1, 2, 3
 REASONS = {
-    BAD_TOKENS: f"a row's {features.TOKENS} hold a negative number",
+    BAD_TOKENS: f"a row's {fields.INPUT_IDS.column} hold a negative number",
     BAD_SEGMENTS: (
-        f"a row's {features.SEGMENT_IDS} are not 0s, then 1s, then -1s, one for each of"
-        f" {features.TOKENS}"
+        f"a row's {fields.SEGMENT_IDS.name} are not 0s, then 1s, then -1s, one for each of"
+        f" {fields.INPUT_IDS.column}"
     ),
     BAD_PREDICTIONS: (
-        f"a row's {features.MASKED_POSITIONS} do not ascend from 0 or more, each with one of"
-        f" {features.MASKED_LABELS}, 0 or more"
+        f"a row's {fields.MASKED_LM_POSITIONS.column} do not ascend from 0 or more, each with one"
+        f" of {fields.MASKED_LM_IDS.column}, 0 or more"
     ),
 }
 """What is wrong with a row, by its status."""

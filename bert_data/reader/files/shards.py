@@ -15,9 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 from absl import logging
 
-from bert_data import features, storage
+from bert_data import storage
 from bert_data.datasets.manifest import Manifest, find_manifest, is_sidecar
 from bert_data.errors import CorruptDataError
+from bert_data.formats import registry
 from bert_data.formats.crc32c import masked_crc32c
 from bert_data.formats.index import index_path
 from bert_data.objectives.next_sentence import NONE, NSP
@@ -159,7 +160,7 @@ def _compare_beside(shard: Shard, manifests: dict[str, Manifest]) -> Shard:
         file = next(file for file in manifest.files if file.name == name)
         return dataclasses.replace(
             shard,
-            is_parquet=manifest.output_format == features.PARQUET,
+            is_parquet=manifest.output_format == registry.PARQUET,
             manifest=manifest,
             num_records=file.num_records,
             expected_bytes=file.num_bytes,

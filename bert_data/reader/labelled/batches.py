@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bert_data import features
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
@@ -29,6 +28,7 @@ from bert_data.reader.labelled.ragged import RaggedSpec, ragged_feature
 from bert_data.reader.labelled.segments import num_special_tokens, pack_segments
 from bert_data.reader.planning import EMPTY, Plan, PlanConfig, make_plan
 from bert_data.reader.tensors import finish, generate
+from bert_data.schema import fields
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 FORMS = ("fit", "features", "ragged")
@@ -170,11 +170,11 @@ class LabelledSource:
         default = 0 if self.config.plan.num_hosts > 1 else None  # of rows without a record
         number = tf.io.FixedLenFeature([], tf.int64, default)
         spec = RaggedSpec(dtype=tf.int64, ragged_rank=self.ragged_rank)
-        wanted: dict[str, Any] = {features.LABEL: number}
-        for text in features.TEXTS[: self.num_texts]:
-            tokens = features.tokens_name(text)
+        wanted: dict[str, Any] = {fields.LABEL.name: number}
+        for text in fields.TEXTS[: self.num_texts]:
+            tokens = fields.tokens_name(text)
             wanted[text] = tf.io.FixedLenFeature([], tf.string, None if default is None else "")
-            wanted[features.num_tokens_name(text)] = number
+            wanted[fields.num_tokens_name(text)] = number
             wanted[tokens] = ragged_feature(tokens, spec)
         return tf.io.parse_example(records, wanted)
 
@@ -184,14 +184,14 @@ class LabelledSource:
         weight = tf.cast(tf.strings.length(records) > 0, tf.float32)
         if self.config.form == "ragged":
             return {**parsed, LABEL_WEIGHT: weight}
-        names = map(features.tokens_name, features.TEXTS[: self.num_texts])
+        names = map(fields.tokens_name, fields.TEXTS[: self.num_texts])
         packed = pack_segments([parsed[name] for name in names], width, **self.special_ids)
         if self.config.plan.num_hosts > 1:  # a row without a record is all padding
             there = tf.cast(weight, tf.int32)[:, tf.newaxis]
             packed = {name: values * there for name, values in packed.items()}
-        label = parsed[features.LABEL]
+        label = parsed[fields.LABEL.name]
         if self.config.form == "features":
-            return {**packed, features.LABEL: label, LABEL_WEIGHT: weight}
+            return {**packed, fields.LABEL.name: label, LABEL_WEIGHT: weight}
         return packed, label, weight
 
 
@@ -226,7 +226,7 @@ def _check(shards: Sequence[Shard], config: LabelledReaderConfig) -> Manifest:
         why_not = why_not_addressable(shard)
         if why_not is not None:
             raise ValueError(f"{shard.path} {why_not}; local, uncompressed files are needed")
-        if shard.manifest is None or shard.manifest.record_layout != features.LABELLED:
+        if shard.manifest is None or shard.manifest.record_layout != fields.LABELLED:
             kind = "is in no manifest" if shard.manifest is None else "holds no labelled texts"
             raise ValueError(f"{shard.path} {kind}; records of labelled texts are needed")
         if shard.expected_bytes not in (None, shard.num_bytes):

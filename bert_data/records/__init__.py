@@ -1,1 +1,0 @@
-"""Examples made of rows of Parquet, for the reader."""
