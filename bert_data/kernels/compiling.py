@@ -1,92 +1,110 @@
-"""From a kernel's Python to machine code, by numba. The only module that imports it.
+"""From a kernel's Python to machine code, by numba's C callbacks and LLVM.
 
-numba is imported inside the functions: a process whose machine code is on disk does without.
+    kernel(values, total)  --numba-->  void entry(int64 *words, int64 *results)  --LLVM-->  code
+
+numba is asked for what it documents: a C callback, the name of its symbol and its LLVM code. The
+callback loads the kernel's arguments from words (`arguments.py`) and stores what the kernel returns
+as words too. This module and `words.py` import numba, so they are imported only to compile.
 """
 
 import threading
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import llvmlite.binding as llvm
+import numba
 from absl import logging
+from numba.extending import intrinsic
 
-from bert_data.kernels.machine_code import MachineCode
+from bert_data.kernels.declaring import Declared
+from bert_data.kernels.machine_code import MachineCode, make_target
 from bert_data.kernels.stamps import global_names
+from bert_data.kernels.words import make_load, make_store
 
-if TYPE_CHECKING:
-    from bert_data.kernels.declaring import Declared
-
-# numba counts references to arrays, atomically, wherever one is passed on or a part of it is named.
-# Kernels hold none that their callers do not hold, and run up to four times as fast without counts.
-_SETTINGS = {
-    "nogil": True,
-    "error_model": "numpy",
-    "boundscheck": False,
-    "_nrt": False,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+_SETTINGS = {"error_model": "numpy", "boundscheck": False}
+_NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# What code names to raise an exception or to free an array: nothing that a kernel ever does.
+_UNREACHABLE = ("numba_", "NRT_")
 
 _lock = threading.RLock()
 _has_said = False
 
 
-def compile_kernel(declared: "Declared", arguments: tuple[Any, ...]) -> MachineCode:
+def compile_kernel(declared: Declared, arguments: tuple[Any, ...]) -> MachineCode:
     """Compiles a kernel for arguments of these types.
 
     Raises:
       TypeError: it returns anything but numbers, tuples of numbers, and None.
       numba.core.errors.NumbaError: it cannot be compiled.
     """
-    import numba
-
     global _has_said
     with _lock:
         if not _has_said:
             logging.info("compiling, first run only (the machine code is kept for the next runs)")
             _has_said = True
-        dispatcher = _compilable(declared)
-        signature = tuple(map(numba.typeof, arguments))
-        dispatcher.compile(signature)
-        compiled = dispatcher.overloads[signature]
-        result, is_tuple = _result_format(compiled.signature.return_type)
+        results: list[tuple[str, bool]] = []
+        entry = _make_entry(declared, tuple(map(numba.typeof, arguments)), results)
+        pointer = numba.types.voidptr
+        callback = numba.cfunc(numba.void(pointer, pointer), **_SETTINGS)(entry)
+        module = llvm.parse_assembly(callback.inspect_llvm())
+        declarations = (function.name for function in module.functions if function.is_declaration)
+        letters, is_tuple = results[-1]
         return MachineCode(
-            object_code=compiled.library._get_compiled_object(),
-            symbol=compiled.fndesc.llvm_func_name,
-            result=result,
+            object_code=make_target().emit_object(module),
+            symbol=callback.native_name,
+            unreachable=tuple(name for name in declarations if name.startswith(_UNREACHABLE)),
+            result=letters,
             is_tuple=is_tuple,
         )
 
 
-def _compilable(declared: "Declared") -> Any:
-    """What numba knows a declared function by; its callees are replaced by what numba knows."""
-    import numba
-    from numba.extending import intrinsic
+def _make_entry(
+    declared: Declared, types: tuple[Any, ...], results: list[tuple[str, bool]]
+) -> FunctionType:
+    """The callback: (address of the arguments' words, address of the results' words) -> nothing.
 
+    The kernel becomes part of it, so that LLVM optimizes both once, and `*arguments` does not go
+    with that: hence the source.
+
+    Args:
+      declared: the kernel.
+      types: numba's types of its arguments.
+      results: see `make_store`.
+    """
+    scope: dict[str, Any] = {
+        "load": make_load(types),
+        "store": make_store(results),
+        "kernel": numba.njit(inline="always", **_SETTINGS)(make_twin(declared)),
+    }
+    arguments = ", ".join(f"loaded[{at}]" for at in range(len(types)))
+    source = f"""
+def entry(words, result):
+    loaded = load(words)
+    store(result, kernel({arguments}))
+"""
+    exec(source, scope)
+    entry = scope["entry"]
+    assert isinstance(entry, FunctionType)
+    return entry
+
+
+def make_twin(declared: Declared) -> FunctionType:
+    """The function as written, with what numba knows its callees by in their place."""
+    function = declared.py_func
+    scope = dict(function.__globals__)
+    for name in global_names(function.__code__):
+        if isinstance(scope.get(name), Declared):
+            scope[name] = _compilable(scope[name])
+    twin = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+    twin.__module__, twin.__qualname__ = function.__module__, function.__qualname__
+    return twin
+
+
+def _compilable(declared: Declared) -> Any:
+    """What numba knows a declared function by."""
     if declared.numba_object is None:
-        function = declared.py_func
         if declared.is_intrinsic:
-            declared.numba_object = intrinsic(function)
+            declared.numba_object = intrinsic(declared.py_func)
         else:
-            scope = dict(function.__globals__)
-            for name in global_names(function.__code__):
-                if hasattr(scope.get(name), "numba_object"):
-                    scope[name] = _compilable(scope[name])
-            twin = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
-            twin.__module__, twin.__qualname__ = function.__module__, function.__qualname__
-            declared.numba_object = numba.njit(**_SETTINGS)(twin)
+            declared.numba_object = numba.njit(**_SETTINGS, **_NO_WRAPPERS)(make_twin(declared))
     return declared.numba_object
-
-
-def _result_format(result: Any) -> tuple[str, bool]:
-    """What a kernel returns, see `MachineCode`."""
-    from numba.np.numpy_support import as_dtype
-    from numba.types import BaseAnonymousTuple, Boolean, Float, Integer, NoneType
-
-    if isinstance(result, NoneType):
-        return "", False
-    is_tuple = isinstance(result, BaseAnonymousTuple)
-    members = list(result) if is_tuple else [result]
-    for member in members:
-        if not isinstance(member, Integer | Float | Boolean):
-            raise TypeError(f"a kernel returns numbers and truth values, not {result}")
-    return "".join(as_dtype(member).char for member in members), is_tuple

@@ -1,20 +1,27 @@
 """Machine code on disk: `__pycache__/pairing.make_rows-STAMP-TYPES.kernel`.
 
-A file appears by rename, whole. The first machine code of a changed kernel removes what its earlier
-source left.
+    sha256 of the name and all that follows, 32 bytes | machine code, see `MachineCode.to_bytes`
+
+Machine code runs, so nothing is loaded but what only this user, or root, can have written: the file
+and its folder belong to one of them, and no other user may write to them. A damaged file, and one
+under the name of another, is compiled again. A file appears by rename, whole. The first machine
+code of a changed kernel removes what its earlier source left.
 """
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 
 from absl import logging
 
+from bert_data import storage
 from bert_data.kernels.machine_code import MachineCode, processor
 
 CACHE_DIR_VARIABLE = "BERT_DATA_CACHE_DIR"
 _ENDING = ".kernel"
 _DIGITS = 16
+_ROOT = 0
 
 
 class Shelf:
@@ -49,24 +56,32 @@ class Shelf:
         yield os.path.join(cache, "bert_data", own)
 
     def find(self, types: str) -> MachineCode | None:
-        """The machine code for arguments of these types, if it is there and undamaged."""
+        """The machine code for arguments of these types, if it is there, whole and trusted."""
         name = self._file_name(types)
         for folder in self._folders():
             try:
+                _refuse_strangers(os.stat(folder), folder)
                 with open(os.path.join(folder, name), "rb") as file:
-                    return MachineCode.from_bytes(file.read())
-            except (OSError, ValueError):
+                    _refuse_strangers(os.fstat(file.fileno()), file.name)
+                    content = file.read()
+            except OSError:
                 continue
+            if content[:_DIGEST_BYTES] == _digest(name, content[_DIGEST_BYTES:]):
+                return MachineCode.from_bytes(content[_DIGEST_BYTES:])
         return None
 
     def keep(self, types: str, code: MachineCode) -> None:
         """Keeps machine code, if there is a place; without one the next run compiles again."""
         name = self._file_name(types)
+        content = code.to_bytes()
         problem: OSError | None = None
         for folder in self._folders():
             try:
-                os.makedirs(folder, exist_ok=True)
-                _write_whole(os.path.join(folder, name), code.to_bytes())
+                os.makedirs(folder, mode=0o755, exist_ok=True)
+                _refuse_strangers(os.stat(folder), folder)
+                with storage.open_whole(os.path.join(folder, name)) as file:
+                    os.fchmod(file.fileno(), 0o644)
+                    file.write(_digest(name, content) + content)
                 self._remove_outdated(folder)
                 return
             except OSError as error:
@@ -74,19 +89,23 @@ class Shelf:
         logging.warning("compiled kernels cannot be kept: %s", problem)
 
     def _remove_outdated(self, folder: str) -> None:
+        storage.remove_abandoned(folder)
         for name in os.listdir(folder):
             is_own = name.startswith(f"{self._name}-") and name.endswith(_ENDING)
             if is_own and not name.startswith(f"{self._name}-{self._stamp}-"):
-                os.unlink(os.path.join(folder, name))
+                storage.remove(os.path.join(folder, name))
 
 
-def _write_whole(path: str, content: bytes) -> None:
-    hidden = f"{path}.{os.getpid()}"
-    try:
-        with open(hidden, "xb") as file:
-            file.write(content)
-        os.replace(hidden, path)
-    except OSError:
-        if os.path.exists(hidden):
-            os.unlink(hidden)
-        raise
+def _digest(name: str, content: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\n" + content).digest()
+
+
+_DIGEST_BYTES = len(_digest("", b""))
+
+
+def _refuse_strangers(status: os.stat_result, path: str) -> None:
+    """Raises a PermissionError where somebody else may have written, or may write."""
+    if status.st_uid not in (os.geteuid(), _ROOT):
+        raise PermissionError(f"{path} belongs to another user")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(f"other users may write to {path}")

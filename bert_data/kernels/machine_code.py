@@ -10,29 +10,32 @@ import dataclasses
 import functools
 import itertools
 import json
+import os
 import struct
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
+from absl import logging
 
 _JIT_NAMES = itertools.count()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MachineCode:
-    """A compiled kernel.
+    """A compiled kernel: void symbol(const int64 *arguments, int64 *results).
 
     Attributes:
       object_code: an object file's bytes, for this processor.
       symbol: of the function in it.
-      result: what it returns: letters of `struct`, one a number; "" for None.
+      unreachable: functions that it names and never calls, unless a kernel raises an exception.
+      result: what it returns: letters of `struct`, a word each; "" for None.
       is_tuple: whether it returns a tuple of them.
     """
 
     object_code: bytes
     symbol: str
+    unreachable: tuple[str, ...]
     result: str
     is_tuple: bool
 
@@ -40,39 +43,44 @@ class MachineCode:
         """One line of JSON, then the object code."""
         head = {
             "symbol": self.symbol,
+            "unreachable": self.unreachable,
             "result": self.result,
             "is_tuple": self.is_tuple,
-            "crc32": zlib.crc32(self.object_code),
         }
         return json.dumps(head).encode() + b"\n" + self.object_code
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "MachineCode":
-        """Reads what `to_bytes` wrote.
-
-        Raises:
-          ValueError: it is damaged.
-        """
+        """Reads what `to_bytes` wrote, whole: nothing here notices damage."""
         line, _, object_code = content.partition(b"\n")
         head = json.loads(line)
-        if not isinstance(head, dict) or head.pop("crc32", None) != zlib.crc32(object_code):
-            raise ValueError("damaged machine code")
+        head["unreachable"] = tuple(head["unreachable"])
         return cls(object_code=object_code, **head)
+
+
+def make_target() -> Any:
+    """LLVM's code generator for this processor."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        jit=True,
+    )
 
 
 @functools.cache
 def _jit() -> Any:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-    return llvm.create_lljit_compiler(machine)
+    return llvm.create_lljit_compiler(make_target())
 
 
 @functools.cache
 def processor() -> str:
-    """The processor and its extensions, which machine code is made for."""
+    """The processor, its extensions and the LLVM that machine code is made for and by."""
     features = llvm.get_host_cpu_features().flatten()
-    return f"{llvm.get_default_triple()} {llvm.get_host_cpu_name()} {features}"
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return f"{llvm.get_default_triple()} {llvm.get_host_cpu_name()} {features} LLVM {version}"
 
 
 class NativeFunction:
@@ -81,24 +89,28 @@ class NativeFunction:
     It stays until the process ends: a thread may be inside it while Python shuts down.
     """
 
-    def __init__(self, code: MachineCode, argument_types: Sequence[Any]) -> None:
+    def __init__(self, code: MachineCode, name: str, letters: str) -> None:
         """Links the code.
 
         Args:
           code: of the kernel.
-          argument_types: C types of the numbers it takes, see `arguments.c_types`.
+          name: of the kernel, for the message where it raises an exception and so ends the process.
+          letters: of `struct`, for the numbers it takes, see `arguments.letters`.
 
         Raises:
           RuntimeError: LLVM cannot link it.
         """
+        self._stop = ctypes.CFUNCTYPE(None)(functools.partial(_stop, name))
+        address = ctypes.cast(self._stop, ctypes.c_void_p).value
         builder = llvm.JITLibraryBuilder().add_object_img(code.object_code).add_current_process()
+        for symbol in code.unreachable:
+            builder.import_symbol(symbol, address)
         builder.export_symbol(code.symbol)
         library = builder.link(_jit(), f"kernel-{next(_JIT_NAMES)}")
-        # int f(result*, exception**, ...): numba's core/callconv.py, CPUCallConv.
-        pointers = [ctypes.c_void_p, ctypes.c_void_p]
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *argument_types)
+        prototype = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)
         self._function = prototype(library[code.symbol])
         library.detach()
+        self._pack = struct.Struct(letters).pack
         self._result = struct.Struct(code.result)
         self._is_tuple = code.is_tuple
 
@@ -109,14 +121,17 @@ class NativeFunction:
           numbers: see `arguments.flatten`; the arrays must live until it returns.
 
         Raises:
-          RuntimeError: the kernel raised an exception, which kernels must not.
+          struct.error: a number is too large for its word.
         """
         result = ctypes.create_string_buffer(self._result.size)
-        exception = ctypes.c_void_p()
-        status = self._function(ctypes.addressof(result), ctypes.addressof(exception), *numbers)
-        if status != 0:
-            raise RuntimeError(f"a kernel ended with status {status}")
+        self._function(self._pack(*numbers), result)
         values = self._result.unpack(result)
         if self._is_tuple:
             return values
         return values[0] if values else None
+
+
+def _stop(name: str) -> None:
+    """Ends the process: what a kernel wrote before it raised an exception cannot be taken back."""
+    logging.error("the kernel %s raised an exception, which kernels must not do", name)
+    os.abort()

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+# Of a larger or strided array numba compiles the address, which is another in the next process.
+_MAX_ARRAY_BYTES = 1_000_000
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
 
 
@@ -21,8 +23,10 @@ def _file_digest(path: str) -> bytes:
 
 @functools.cache
 def _compiler_digest() -> bytes:
-    """Digest of the version of numba, found without importing it, and of the settings here."""
-    digest = hashlib.sha256(_file_digest(os.path.join(os.path.dirname(__file__), "compiling.py")))
+    """Digest of this package and of the version of numba, found without importing it."""
+    here = os.path.dirname(__file__)
+    sources = [os.path.join(here, name) for name in sorted(os.listdir(here))]
+    digest = hashlib.sha256(b"".join(map(_file_digest, filter(os.path.isfile, sources))))
     spec = importlib.util.find_spec("numba")
     if spec is not None and spec.origin is not None:
         digest.update(_file_digest(os.path.join(os.path.dirname(spec.origin), "_version.py")))
@@ -40,8 +44,11 @@ def global_names(code: CodeType) -> Iterator[str]:
 def make_stamp(function: Callable[..., Any]) -> str:
     """Hex digest of all that a function's machine code depends on, but for the processor.
 
-    That is the settings and the version of the compiler, the source file, the stamps of what it
+    That is what compiles it, here and in numba, the source file, the stamps of what it
     calls (in `stamp`), and the constants that it reads.
+
+    Raises:
+      ValueError: a constant is an array of more than 1 MB, or with gaps.
     """
     digest = hashlib.sha256(_compiler_digest())
     digest.update(_file_digest(function.__code__.co_filename))
@@ -53,5 +60,7 @@ def make_stamp(function: Callable[..., Any]) -> str:
         elif isinstance(value, _CONSTANTS):
             digest.update(f"{name}={value!r}".encode())
         elif isinstance(value, np.ndarray):
+            if value.nbytes > _MAX_ARRAY_BYTES or not value.flags.forc:
+                raise ValueError(f"{name} is too large, or has gaps: pass it as an argument")
             digest.update(f"{name}={value.dtype!r}{value.shape}".encode() + value.tobytes())
     return digest.hexdigest()

@@ -1,5 +1,6 @@
 """Arguments and results: machine code sees what was given, for every type a kernel takes."""
 
+import struct
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.kernels import kernel
-from bert_data.kernels.arguments import c_types, flatten, type_of
+from bert_data.kernels.arguments import flatten, letters, type_of
 
 
 class Pair(NamedTuple):
@@ -148,11 +149,32 @@ def test_types_tell_apart_what_needs_other_machine_code():
     assert len({repr(type_of(value)) for value in values}) == len(values)
 
 
-def test_every_number_has_its_c_type():
-    arguments = (np.zeros((2, 3), np.int8), Pair(np.zeros(4), 2.0), 7)
+def test_every_number_is_a_word():
+    arguments = (np.zeros((2, 3), np.int8), Pair(np.zeros(4), 2.0), 7, np.uint8(1))
     numbers: list[object] = []
     flatten(arguments, numbers)
-    assert len(numbers) == len(c_types(arguments)) == 9 + 7 + 1 + 1
-    assert numbers[2:4] == [6, 1]
-    assert numbers[5:9] == [2, 3, 3, 1]
-    assert numbers[-2:] == [2.0, 7]
+    words = struct.unpack("<9Q", struct.pack(letters(arguments), *numbers)[8:80])
+    assert words == (6, 1, 2, 3, 3, 1, arguments[1].values.ctypes.data, 4, 8)
+    assert letters(arguments) == "q" * 7 + "q" * 5 + "dqQ"
+    assert numbers[-3:] == [2.0, 7, 1]
+
+
+def test_fields_in_another_order_are_another_type():
+    class Reordered(NamedTuple):
+        factor: float
+        values: np.ndarray
+
+    Reordered.__qualname__, Reordered.__module__ = Pair.__qualname__, Pair.__module__
+    assert repr(type_of(Pair(1.0, 1.0))) != repr(type_of(Reordered(1.0, 1.0)))
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
+def test_a_number_that_fits_no_word_is_refused(value):
+    with pytest.raises(struct.error):
+        echo_int(value)
+
+
+def test_arrays_at_odd_addresses():
+    values = np.frombuffer(bytes(range(21)), np.int32, 5, offset=1)
+    assert not values.flags.aligned
+    assert sum_of(values) == int(values.sum())

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.kernels import kernel
+from bert_data.kernels import inner, kernel
 
 COVERS = (
     "kernels/compiling",
@@ -57,17 +58,24 @@ app.run(main)
 """
 
 
-@kernel
-def add_to(values, number):
-    for i in range(values.size):
-        values[i] += number
-
+REFUSING = """
+from bert_data.kernels import kernel
 
 @kernel
 def refuse(number):
     if number:
         raise ValueError
     return number
+
+print(refuse(0), flush=True)
+print(refuse(1), flush=True)
+"""
+
+
+@kernel
+def add_to(values, number):
+    for i in range(values.size):
+        values[i] += number
 
 
 class Program:
@@ -160,6 +168,15 @@ def test_damaged_machine_code_is_made_anew(program):
 
 
 @pytest.mark.process
+def test_programs_that_compile_at_the_same_time(program):
+    program.write()
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        runs = [pool.submit(program.run) for _ in range(3)]
+        assert {run.result()[0] for run in runs} == {"4 4.0"}
+    assert program.run() == ("4 4.0", False, 0)
+
+
+@pytest.mark.process
 def test_without_a_place_to_keep_it_the_result_is_the_same(program):
     program.write()
     (program.folder / "cache").write_text("a file where a folder should be")
@@ -174,9 +191,47 @@ def test_a_kernel_says_what_it_does_not_take():
         add_to(np.zeros(1), "text")
 
 
-def test_a_kernel_that_raises_is_told_and_not_taken_for_a_result():
-    with pytest.raises(RuntimeError, match="ended with status"):
-        refuse(1)
+LARGE, WITH_GAPS = np.zeros(200_000), np.zeros(8)[::2]
+
+
+@inner
+def twice(number):
+    return 2 * number
+
+
+@inner
+def applied(function, number):
+    return function(number)
+
+
+@kernel
+def applied_to(number):
+    return applied(twice, number)
+
+
+def test_kernels_are_arguments_of_kernels():
+    assert applied_to(3) == 6
+
+
+def test_a_constant_array_whose_address_would_be_kept_is_refused():
+    with pytest.raises(ValueError, match="LARGE is too large, or has gaps"):
+        kernel(lambda at: LARGE[at])
+    with pytest.raises(ValueError, match="WITH_GAPS is too large, or has gaps"):
+        kernel(lambda at: WITH_GAPS[at])
+
+
+@pytest.mark.process
+def test_a_kernel_that_raises_ends_the_process_and_is_not_taken_for_a_result(tmp_path, checkout):
+    (tmp_path / "refusing.py").write_text(REFUSING)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "refusing.py")],
+        env=os.environ | {"PYTHONPATH": str(checkout), "BERT_DATA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == -signal.SIGABRT
+    assert done.stdout == "0\n"
+    assert "the kernel refuse raised an exception, which kernels must not do" in done.stderr
 
 
 def test_threads_run_one_kernel_at_the_same_time():

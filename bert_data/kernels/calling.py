@@ -1,0 +1,70 @@
+"""`@kernel`: from a call in Python to machine code, and back."""
+
+import struct
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from bert_data.kernels.arguments import flatten, letters, type_of
+from bert_data.kernels.declaring import Declared
+
+
+class Kernel(Declared):
+    """A function that is called from Python and runs as machine code."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._num_arguments = function.__code__.co_argcount
+        self._natives: dict[Hashable, Any] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Runs the kernel.
+
+        Raises:
+          TypeError: an argument is no array, number or tuple of them, or there are too many or few.
+          struct.error: a number does not fit in 64 bits.
+        """
+        if len(arguments) != self._num_arguments:
+            name, count = self.__name__, len(arguments)
+            raise TypeError(f"{name} takes {self._num_arguments} arguments, {count} were given")
+        numbers: list[Any] = []
+        flatten(arguments, numbers)
+        types = tuple(map(type_of, arguments))
+        native = self._natives.get(types)
+        if native is None:
+            native = self._load(types, arguments, numbers)
+        return native(numbers)
+
+    def _load(self, types: Hashable, arguments: tuple[Any, ...], numbers: list[Any]) -> Any:
+        from bert_data.kernels.keeping import Shelf
+        from bert_data.kernels.machine_code import NativeFunction
+
+        # numba takes a whole number of more than 63 bits for an unsigned one: refuse it here.
+        struct.pack(letters(arguments), *numbers)
+        with self._lock:
+            if types in self._natives:
+                return self._natives[types]
+            shelf = Shelf(self.py_func.__code__.co_filename, self.__name__, self.stamp)
+            code = shelf.find(repr(types))
+            if code is None:
+                from bert_data.kernels.compiling import compile_kernel
+
+                code = compile_kernel(self, arguments)
+                shelf.keep(repr(types), code)
+            self._natives[types] = NativeFunction(code, self.__name__, letters(arguments))
+            return self._natives[types]
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compiles a function at its first call: no GIL, no bounds checks, C's division, kept on disk.
+
+    Args:
+      function: takes NumPy arrays, numbers, and tuples of them; writes into the arrays and returns
+        a number or truth value, a tuple of them, or nothing. It makes no array and raises nothing.
+        The kernels that it calls and the constants that it reads must be defined before it.
+
+    Returns:
+      A callable like the function; positional arguments only.
+    """
+    return Kernel(function)
