@@ -36,7 +36,7 @@ from bert_data.reader.layout import (
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.config import BUCKETS
 from bert_data.reader.planning.config import PACKED as PACKED_ROWS
-from bert_data.reader.planning.rows import Parts, PlannedRows, most_of_rows, planned_rows
+from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows
 from bert_data.reader.remasking import mask_anew, masks_key
 from bert_data.reader.streamed import GROUP_WORDS, check_values
 from bert_data.tokens.tokenizer_file import read_vocabulary

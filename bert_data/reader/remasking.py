@@ -34,7 +34,7 @@ from bert_data.reader.examples.number_lists import put_integers
 from bert_data.reader.layout import BEGIN, COLUMNS, ENTRY_COLUMNS, ROWS, SIZE
 from bert_data.reader.order.splitmix import draw_below, draw_unit, key_of, next_bits
 
-_MASKS = 3  # what a key is for, besides those of `bert_data.reader.planning.shuffling`
+_MASKS = 3  # what a key is for, besides those of `bert_data.reader.order.splitmix`
 _ONE = np.int32(np.float32(1).view(np.int32))
 
 

@@ -16,7 +16,7 @@ from bert_data.reader.files.row_groups import is_kept
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.planned import PlannedSource
 from bert_data.reader.planning.config import BUCKETS, PACKED
-from bert_data.reader.planning.rows import Parts
+from bert_data.reader.planning.epoch import Parts
 from bert_data.reader.streamed import BatchSource
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from typing import Any
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from bert_data.reader.arrays import iterate_arrays
+from bert_data.reader.arrays import form_batch, iterate_arrays
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.forms import form_batch
 from bert_data.reader.layout import (
     ALIGNMENT_BYTES,
     ENTRY_COLUMNS,
@@ -67,7 +66,13 @@ def iterate_batches(config: ReaderConfig) -> Iterator[Any]:
     Raises:
       ValueError, OSError, CorruptDataError: see `read_batches`.
     """
-    return (tf.nest.map_structure(_take_over, batch) for batch in iterate_arrays(config))
+    return map(_tensors_of, iterate_arrays(config))
+
+
+def _tensors_of(batch: Any) -> Any:
+    if isinstance(batch, dict):
+        return {name: _take_over(array) for name, array in batch.items()}
+    return tuple(map(_tensors_of, batch)) if isinstance(batch, tuple) else _take_over(batch)
 
 
 def _take_over(array: NDArray[Any]) -> tf.Tensor:
@@ -75,7 +80,8 @@ def _take_over(array: NDArray[Any]) -> tf.Tensor:
 
     Where TensorFlow's kernels would end the process over the alignment, it is copied.
     """
-    if not array.size or array.ctypes.data % ALIGNMENT_BYTES:
+    address, _ = array.__array_interface__["data"]  # array.ctypes takes three times as long
+    if not array.size or address % ALIGNMENT_BYTES:
         return tf.constant(array)
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 

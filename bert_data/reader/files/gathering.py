@@ -20,8 +20,7 @@ from bert_data.reader.examples.wire import load_word
 from bert_data.reader.files.blocks import reason_of
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.indexes import read_indexes
-from bert_data.reader.files.places import Places, Ranges
-from bert_data.reader.files.positioned import PREAD, read_range
+from bert_data.reader.files.places import PREAD, Places, Ranges, read_range
 from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES, LENGTH_BYTES, is_checked
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.memory import new_bytes

@@ -7,11 +7,16 @@ The generator is SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorando
 generators", OOPSLA 2014): the n-th output is a bijective mix of key + n * 0x9E3779B97F4A7C15. It is
 written here in whole numbers of 64 bits, so it gives the same in every process, on every machine
 and under every version of NumPy, whose own streams may change (NEP 19).
+
+Shuffling is Fisher and Yates', as Durstenfeld wrote it (CACM 7, 1964): every order is as likely as
+any other, over all items at once. A draw does not depend on memory, so the processor fetches many
+items at once, also those outside its caches.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bert_data.kernels import Scalar, inner
+from bert_data.kernels import Scalar, inner, kernel
 
 _GAMMA = 0x9E3779B97F4A7C15
 _MULTIPLIER_1 = 0xBF58476D1CE4E5B9
@@ -82,3 +87,34 @@ def draw_unit(key: np.uint64) -> tuple[np.uint64, float]:
     """(The key to go on with, a float64 in [0, 1) of 53 random bits)."""
     key, bits = next_bits(key)
     return key, np.float64(bits >> np.uint64(11)) * _UNIT
+
+
+ORDER, BATCHES, TEMPLATE = range(3)  # what a key is for: key_of(seed, epoch, ORDER)
+
+
+@inner
+def shuffle_range(
+    key: np.uint64, items: NDArray[np.int32], begin: Scalar, end: Scalar
+) -> np.uint64:
+    """Shuffles items[begin:end], fewer than 2**32; returns the key to go on with."""
+    for i in range(end - 1, begin, -1):
+        key, j = draw_below(key, i + 1 - begin)
+        j += begin
+        item = items[i]
+        items[i] = items[j]
+        items[j] = item
+    return key
+
+
+@kernel
+def shuffle_parts(key: np.uint64, items: NDArray[np.int32], splits: NDArray[np.int64]) -> None:
+    """Shuffles items[splits[p] : splits[p + 1]] for each part p, one after the other."""
+    for part in range(splits.size - 1):
+        key = shuffle_range(key, items, splits[part], splits[part + 1])
+
+
+def shuffled(num_items: int, key: np.uint64) -> NDArray[np.int32]:
+    """The numbers 0 ... num_items - 1 in an order drawn from the key; int32[num_items]."""
+    items = np.arange(num_items, dtype=np.int32)
+    shuffle_parts(key, items, np.array([0, num_items]))
+    return items

@@ -10,8 +10,7 @@ into the next wider one, so that all batches but the last have all their rows.
 import numpy as np
 
 from bert_data.reader.planning.config import PlanConfig
-from bert_data.reader.planning.groups import group_records
-from bert_data.reader.planning.lengths import Lengths
+from bert_data.reader.planning.lengths import Lengths, group_records
 from bert_data.reader.planning.slots import BatchesOfSlots, Slots
 from bert_data.reader.planning.widths import allowed_widths
 

@@ -1,8 +1,12 @@
-"""The lengths that a plan is made from, checked, and how many records have each.
+"""The lengths that a plan is made from, checked, and records grouped by them.
 
-    lengths 3 5 3  ->  histogram 0 0 0 2 0 1
+    lengths 5 9 5 9 5                       histogram 0 0 0 0 0 3 0 0 0 2
+    grouped by length                       records 0 2 4 | 1 3     splits 0 3 5
+    an epoch's order of them                        4 0 2 | 3 1
 
-Nothing is planned from lengths that do not fit the model.
+Nothing is planned from lengths that do not fit the model. Batches are planned once, in numbers of
+places in the groups' order; as the groups are the same in every epoch, so are the widths and
+numbers of the batches, whichever records the places hold.
 """
 
 from typing import NamedTuple
@@ -11,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bert_data.kernels import kernel
+from bert_data.reader.order.splitmix import shuffle_parts
 
 MAX_RECORDS = 2**31 - 1
 MAX_LENGTH = 2**24  # of a record; a histogram has an entry for each length
@@ -73,3 +78,53 @@ def check_planned_lengths(lengths: ArrayLike, max_seq_length: int | None) -> Len
     histogram[1] += histogram[0]
     histogram[0] = 0
     return Lengths(given, histogram)
+
+
+class Groups(NamedTuple):
+    """Records by group.
+
+    Attributes:
+      records: int32[records], group after group, ascending in each.
+      splits: int64[groups + 1], where each begins.
+    """
+
+    records: NDArray[np.int32]
+    splits: NDArray[np.int64]
+
+    def shuffled(self, key: np.uint64) -> NDArray[np.int32]:
+        """The records of each group in an order drawn from the key; int32[records]."""
+        records = self.records.copy()
+        shuffle_parts(key, records, self.splits)
+        return records
+
+
+@kernel
+def _group(
+    lengths: NDArray[np.unsignedinteger],
+    group_of_length: NDArray[np.int32],
+    at: NDArray[np.int64],
+    records: NDArray[np.int32],
+) -> None:
+    for record in range(lengths.size):
+        group = group_of_length[lengths[record]]
+        records[at[group]] = record
+        at[group] += 1
+
+
+def group_records(lengths: Lengths, group_of_length: NDArray[np.int32]) -> Groups:
+    """Groups records by their lengths.
+
+    Args:
+      lengths: of the records.
+      group_of_length: int32[max_seq_length + 1], of each length, >= 0; [0] and [1] are the same.
+    """
+    counts = np.bincount(group_of_length, weights=lengths.histogram).astype(np.int64)
+    splits = np.concatenate(([0], np.cumsum(counts)))
+    records = np.empty(lengths.num_records, np.int32)
+    _group(lengths.of_record, group_of_length, splits[:-1].copy(), records)
+    return Groups(records, splits)
+
+
+def group_by_length(lengths: Lengths) -> Groups:
+    """A group for each length from 0 to max_seq_length; records of no tokens are in that of one."""
+    return group_records(lengths, np.maximum(np.arange(lengths.histogram.size, dtype=np.int32), 1))

@@ -1,7 +1,7 @@
 """Batches that are cut once, in places of an order; each epoch fills the places with other records.
 
     places          0 1 | 2 3 4 | 5 6 7     batches of widths 9, 6, 6
-    epoch's order   4 0   2 7 1   5 3 6     records mixed within groups (see `groups`)
+    epoch's order   4 0   2 7 1   5 3 6     records mixed within groups (see `lengths`)
     batches mixed   2 7 1 | 4 0 | 5 3 6
 
 A batch that is not full stays the last one.
@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import kernel
-from bert_data.reader.order.splitmix import key_of
+from bert_data.reader.order.splitmix import BATCHES, ORDER, key_of, shuffled
 from bert_data.reader.planning.config import PlanConfig
 from bert_data.reader.planning.epoch import EpochPlan
-from bert_data.reader.planning.groups import Groups
-from bert_data.reader.planning.shuffling import BATCHES, ORDER, shuffled
+from bert_data.reader.planning.lengths import Groups
 
 
 class Slots(NamedTuple):

@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.reader.order.splitmix import key_of
+from bert_data.reader.order.splitmix import TEMPLATE, key_of, shuffled
 from bert_data.reader.planning.config import PLAIN, PlanConfig
-from bert_data.reader.planning.groups import group_by_length
-from bert_data.reader.planning.lengths import Lengths
-from bert_data.reader.planning.shuffling import TEMPLATE, shuffled
+from bert_data.reader.planning.lengths import Lengths, group_by_length
 from bert_data.reader.planning.slots import BatchesOfSlots, Slots
 from bert_data.reader.planning.widths import allowed_widths, next_widths
 

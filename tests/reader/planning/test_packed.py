@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.reader.planning import PlanConfig, make_plan
-from bert_data.reader.planning.packing import pack
+from bert_data.reader.planning.packed import pack
 from tests.reader.planning.batches_of_epoch import rows_of
 
 LENGTHS = st.lists(st.integers(0, 30), min_size=1, max_size=300)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.reader.planning.packing import pack
+from bert_data.reader.planning.packed import pack
 
 SMALL = st.lists(st.integers(1, 10), min_size=1, max_size=8)
 
