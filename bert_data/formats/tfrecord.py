@@ -74,12 +74,16 @@ class TFRecordWriter:
         )
 
     def _take_buffer(self, size: int) -> NDArray[np.uint8]:
-        """Memory that is free again, or new memory where that is too small or there is none."""
+        """Memory that is free again, or new memory where that is too small or there is none.
+
+        Batches differ a little in size, so there is room for larger ones: pages that nobody writes
+        cost nothing, and new ones cost more than the records that go into them.
+        """
         with contextlib.suppress(queue.Empty):
             buffer = self._buffers.get_nowait()
             if buffer.size >= size:
                 return buffer
-        return np.empty(size, np.uint8)
+        return np.empty(1 << size.bit_length(), np.uint8)
 
     @contextlib.contextmanager
     def open_shard(
