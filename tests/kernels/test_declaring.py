@@ -13,10 +13,11 @@ import pytest
 from bert_data.kernels import inner, kernel
 
 COVERS = (
+    "kernels/calling",
     "kernels/compiling",
-    "kernels/keeping",
     "kernels/machine_code",
     "kernels/stamps",
+    "kernels/words",
 )
 
 

@@ -11,10 +11,7 @@ from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches, read
 from bert_data.reader.layout import ALIGNMENT_BYTES
 from tests.reader.making import MAX_TOKENS, make_instances, write_shards
 
-COVERS = (
-    "reader/forms",
-    "reader/sources",
-)
+COVERS = ("reader/sources",)
 
 
 WITHOUT_TENSORFLOW = """

@@ -39,9 +39,6 @@ from tests.reader.making import (
     write_shards,
 )
 
-COVERS = ("reader/planning/rows",)
-
-
 INSTANCES = make_instances(23)
 BY_NUMBER = {instance.tokens[0]: instance for instance in INSTANCES}
 IN_ORDER = [instance for shard in range(5) for instance in INSTANCES[shard::5]]

@@ -20,7 +20,7 @@ from tests.reader.making import (
     write_shard,
 )
 
-COVERS = ("reader/files/mapping",)
+COVERS = ("reader/files/places",)
 
 
 SIZES = (3, 0, 1, 12)

@@ -45,11 +45,9 @@ from tests.reader.making import (
 from tests.reader.parquet_making import SCHEMA, row_of, write_instances, write_rows
 
 COVERS = (
+    "reader/files/both_formats",
     "reader/files/parquet_rows",
-    "reader/files/unpacking",
-    "records/examples",
-    "records/layout",
-    "records/protobuf",
+    "reader/files/row_groups",
 )
 
 
