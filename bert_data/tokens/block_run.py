@@ -1,9 +1,9 @@
 """One pass over a block of bytes: the kernel, and Python for what the kernel cannot do.
 
 data --blocks.tokenize_lines--> ids, lengths, breaks     until the kernel stops at
-a code point that is new           entries.EntryTable fills in its page
-a chunk that tables cannot express the definition tokenizes it
-a line with bytes that are no UTF-8  Python's codec decodes it, or the run ends in an error
+  a new code point                   entries.EntryTable fills in its page
+  a chunk that tables cannot express the definition tokenizes it
+  a line that is not UTF-8           Python's codec decodes it, or the run ends in an error
 """
 
 import re
@@ -27,7 +27,7 @@ class BlockRun:
     """One pass of the kernel over a block; Python helps where it stops.
 
     Attributes:
-      ids, lengths, breaks: of the tokens so far, as large as they can ever get.
+      ids, lengths, breaks: of the tokens so far, of the largest size possible.
       state: int64, the kernel's counters; `blocks` names them.
       num_replaced: undecodable sequences that were replaced or ignored.
     """
@@ -48,7 +48,7 @@ class BlockRun:
         self.data = np.frombuffer(data, np.uint8)
         self.data.flags.writeable = False  # one type for the kernel, so that it is compiled once
         size = len(self.data)
-        # What is not written to takes no memory, so these may be as large as they can ever get.
+        # Pages that are never written take no memory, so these have the largest size possible.
         num_lines = size + 1 if by_lines else 0
         self.ids: NDArray[Any] = np.empty(size + blocks.IDS_A_HIT_WRITES, tokenizer.id_dtype)
         self.lengths = np.empty(num_lines, np.int32)
@@ -57,7 +57,7 @@ class BlockRun:
         self.state = np.zeros(blocks.STATE_SIZE, np.int64)
 
     def finish(self) -> None:
-        """Tokenizes the whole block.
+        """Tokenize the whole block.
 
         Raises:
           UndecodableLineError: a line is not UTF-8 and encoding_errors is "strict".
@@ -90,7 +90,7 @@ class BlockRun:
         )
 
     def _tokenize_chunk(self) -> None:
-        """Tokenizes the chunk at the state's position by the definition."""
+        """Tokenize the chunk at the state's position by the definition."""
         start = int(self.state[blocks.POSITION])
         space = _ASCII_SPACE.search(self.view, start)
         end = space.start() if space else len(self.view)
@@ -102,7 +102,7 @@ class BlockRun:
             self._append_ids(self.tokenizer.encode_by_definition(text), end)
 
     def _tokenize_line(self) -> None:
-        """Tokenizes the state's line anew, without carriage returns and what is not UTF-8."""
+        """Tokenize the state's line again, without carriage returns and undecodable bytes."""
         state = self.state
         start = int(state[blocks.LINE_START])
         feed = _LINE_FEED.search(self.view, start)
@@ -130,11 +130,11 @@ class BlockRun:
         state[blocks.LINE_START] = state[blocks.POSITION]
 
     def _append_ids(self, ids: list[int], position: int) -> None:
-        """Appends ids that Python found, and goes on at a position."""
+        """Append ids that Python computed, and continue at a position."""
         first = int(self.state[blocks.NUM_IDS])
         end = first + len(ids)
         room = end + len(self.data) - position + blocks.IDS_A_HIT_WRITES
-        if room > len(self.ids):  # more ids than bytes: the kernel counts on one id a byte
+        if room > len(self.ids):  # more ids than bytes: the kernel counts on one id per byte
             self.ids = np.resize(self.ids, room)
         self.ids[first:end] = ids
         self.state[blocks.NUM_IDS] = end

@@ -3,12 +3,12 @@ r"""The kernel that turns a block of lines into ids and sentence lengths, rememb
     b"The cat.\n\n The end\n"  ->  ids [the cat . the end], lengths [3 2], breaks [1]
 
 Text repeats itself: most chunks (see `chunks`) have been seen before. Those of up to 16 bytes and
-four ids are kept in a table with one place for each hash value, where a newcomer drives out what
-was there. The bytes, padded with zeros, and the ids with their number fill 32 bytes:
+four ids are kept in a table with one place for each hash value, where a new chunk replaces the one
+before. The bytes, padded with zeros, and the ids with their number fill 32 bytes:
 
     cache[place] = bytes 0-7 | bytes 8-15 | number (4 bits), id, id (30 bits each) | id, id
 
-The bytes are compared in full, eight at a time, so a hash value in common does no harm.
+All bytes are compared, eight at a time, so equal hash values do no harm.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ from bert_data.tokens.chunks import (
 )
 from bert_data.tokens.wordpiece import PieceTrie
 
-# What `tokenize_lines` keeps in its int64 state: where it stands between two calls.
+# What `tokenize_lines` keeps in its int64 state between two calls.
 POSITION = 0  # of the next byte to read
 LINE_START = 1  # of the line that this byte belongs to
 LINE_IDS = 2  # number of ids before that line
@@ -37,7 +37,7 @@ NUM_LINES = 6  # lines that have ended
 TROUBLE = 7  # the code point, or the position, that the status is about
 STATE_SIZE = 8
 
-IDS_A_HIT_WRITES = 4  # room that must be free behind the last id
+IDS_A_HIT_WRITES = 4  # ids that must still fit after the last one
 CACHE_WIDTH = 4
 
 _LF = 0x0A
@@ -58,7 +58,7 @@ _MASK_30 = (1 << 30) - 1
 
 @inner
 def _eight_bytes(data: NDArray[np.uint8], position: int) -> np.uint64:
-    """Eight bytes as one little-endian number; the compiler makes one load of it."""
+    """Return eight bytes as one little-endian number; the compiler makes this a single load."""
     value = np.uint64(data[position])
     value |= np.uint64(data[position + 1]) << np.uint64(8)
     value |= np.uint64(data[position + 2]) << np.uint64(16)
@@ -72,18 +72,18 @@ def _eight_bytes(data: NDArray[np.uint8], position: int) -> np.uint64:
 
 @inner
 def _first_blank(eight: np.uint64) -> np.uint64:
-    """Of eight bytes, the bit 8 * k where byte k is the first <= 0x20; 0 if there is none."""
-    # (x - 0x21) & ~x has its top bit set for bytes below 0x21; a borrow can reach those above the
-    # first such byte only.
+    """Return the bit 8 * k if byte k of eight is the first <= 0x20; 0 if there is none."""
+    # (x - 0x21) & ~x has its top bit set for bytes below 0x21; a borrow can only reach bytes above
+    # the first such byte.
     tops = (eight - _BLANKS) & ~eight & _TOPS
     return (tops & (~tops + _ONE)) >> _SEVEN
 
 
 @inner
 def _short_chunk(data: NDArray[np.uint8], position: int) -> tuple[int, np.uint64, np.uint64]:
-    """(number of bytes, bytes 0-7, bytes 8-15) of a chunk; (0, _, _) if it has more than 16.
+    """Return (number of bytes, bytes 0-7, bytes 8-15) of a chunk; (0, _, _) if it has more than 16.
 
-    Also 0 at the last 16 bytes of the data, and where a control character stands in the chunk.
+    Also 0 at the last 16 bytes of the data, and for a chunk with a control character.
     """
     if position + _MAX_CACHED_BYTES >= len(data):
         return 0, _ZERO, _ZERO
@@ -118,7 +118,7 @@ def _remember(
     first: int,
     num: int,
 ) -> None:
-    """Writes the chunk and its ids[first:first + num] to its place, if they are few enough."""
+    """Write the chunk and its ids[first:first + num] to its place, if they are few enough."""
     if num > 4:
         return
     value = num
@@ -174,16 +174,16 @@ def tokenize_lines(
     breaks: NDArray[np.int64],
     state: NDArray[np.int64],
 ) -> int:
-    """Tokenizes from state[POSITION] to the end of the data, or to what the kernel cannot do.
+    """Tokenize from state[POSITION] to the end of the data, or to what the kernel cannot do.
 
     Args:
       data: uint8 [n], UTF-8, to be checked here.
-      by_lines: whether lines end at \\n and count; otherwise \\n and \\r are spaces like others.
+      by_lines: whether lines end at \\n and count; otherwise \\n and \\r are ordinary spaces.
       table: int64 [0x110000], the entry of each code point.
       trie: the `PieceTrie`.
       unk_id: id of a word without pieces.
       cache: uint64 [a power of two, CACHE_WIDTH], zeros at first, for one thread at a time.
-      word: int32 [letters of the longest word that is looked up], room to work in.
+      word: int32 [letters of the longest word that is looked up], scratch space.
       ids: int32 or uint16 [>= n + IDS_A_HIT_WRITES], filled from state[NUM_IDS] on.
       lengths: int32 [>= lines], number of ids of each line that has any.
       breaks: int64 [>= lines], number of sentences before each blank line.
@@ -191,7 +191,7 @@ def tokenize_lines(
 
     Returns:
       DONE, or the status of a chunk (see `append_chunk`) with state[TROUBLE] set. The state is then
-      that before the chunk.
+      as it was before the chunk.
     """
     size = len(data)
     mask = np.uint64(len(cache) - 1)
@@ -230,7 +230,7 @@ def tokenize_lines(
         num_ids = total
     state[POSITION] = position
     state[NUM_IDS] = num_ids
-    # The last line may lack its end. If it is a carriage return alone, it is no line at all.
+    # The last line may lack its end. A carriage return alone is not a line.
     rest = size - state[LINE_START]
     if status == DONE and by_lines and (rest > 1 or (rest == 1 and data[size - 1] != _CR)):
         _end_line(data, size, table, num_ids, state, lengths, breaks)

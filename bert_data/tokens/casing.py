@@ -1,4 +1,4 @@
-"""Whether released checkpoints were trained on lower-cased text, by the names of their folders."""
+"""Which released checkpoints were trained on lower-cased text, by the names of their folders."""
 
 import re
 
@@ -20,7 +20,7 @@ _CASED_MODELS = frozenset(
 
 
 def validate_case_matches_checkpoint(do_lower_case: bool, init_checkpoint: str | None) -> None:
-    """Checks that the casing fits a released model, as far as its path tells.
+    """Check that the casing fits a released model, which is recognized by its path.
 
     Args:
       do_lower_case: whether the tokenizer will lower-case its input.

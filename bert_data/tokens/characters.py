@@ -1,8 +1,8 @@
-"""The classes of characters that BERT's basic tokenizer tells apart.
+r"""The character classes that BERT's basic tokenizer distinguishes.
 
     "a" "é" "Σ" "か" "5"   letters: none of the predicates holds
-    " " "\\t" "\\u3000"      is_whitespace        "東" "\\uf900"   is_ideograph
-    "\\x07" "\\u200b"        is_control           "," "$" "。"     is_punctuation
+    " " "\t" "\u3000"      is_whitespace        "東" "\uf900"   is_ideograph
+    "\x07" "\u200b"        is_control           "," "$" "。"     is_punctuation
 
 The answers depend on the Unicode version of the interpreter's `unicodedata`.
 """
@@ -13,7 +13,7 @@ import unicodedata
 def is_ideograph(char: str) -> bool:
     """Whether the character is in a block of CJK Unified (or Compatibility) Ideographs.
 
-    Hangul, Hiragana and Katakana are not: these scripts are treated like alphabets.
+    Hangul, Hiragana and Katakana are not ideographs: BERT treats these scripts like alphabets.
     """
     return char >= "\u3400" and (
         "\u3400" <= char <= "\u4dbf"
@@ -28,7 +28,7 @@ def is_ideograph(char: str) -> bool:
 
 
 def is_whitespace(char: str) -> bool:
-    """Whether the character is a space of any width, a tab or a line end."""
+    """Whether the character is a space of any width, a tab or a line ending."""
     return char in " \t\n\r" or unicodedata.category(char) == "Zs"
 
 
@@ -43,7 +43,7 @@ def is_deleted(char: str) -> bool:
 
 
 def is_punctuation(char: str) -> bool:
-    """Whether the character is in a category P*, or is an ASCII symbol.
+    """Whether the character is in one of the categories P*, or is an ASCII symbol.
 
     Unicode calls "$", "+", "<", "^", "`", "|" and "~" symbols; BERT splits words at them too.
     """

@@ -1,13 +1,13 @@
-"""The kernel that turns one chunk of UTF-8 into ids: what stands between ASCII whitespace.
+"""The kernel that turns a chunk of UTF-8, the text between ASCII whitespace, into ids.
 
     b"na\\xc3\\xafve," --code points' entries--> word "naive", word "," --trie--> ids
 
 No chunk depends on its neighbours. The kernel looks up each code point in a table of entries that
 say what to do (see `codepoints`), collects the letters of a word and hands them to the trie. It
-stops where it cannot go on alone: at a code point whose entry is not filled in yet, at a byte that
-is not UTF-8, and at what the table cannot express.
+stops where it needs help: at a code point whose entry is not filled in yet, at a byte that is not
+UTF-8, and at what the table cannot express.
 
-An entry is an int64, 0 while it is not known:
+An entry is an int64, 0 until it is filled in:
 
     bits 0-3 action | 4 is_space | 5 is_cased | 6 is_ignorable | 7-24, 25-42, 43-60 up to 3 symbols
 """
@@ -25,7 +25,7 @@ from bert_data.tokens.wordpiece import SYMBOL_BITS, PieceTrie, append_pieces
 DONE = 0
 UNKNOWN_CODE_POINT = 1  # fill in its entry and call again
 UNUSUAL_CHUNK = 2  # let the definition tokenize it
-BAD_LINE = 3  # not UTF-8, or a carriage return amid the line: repair the line
+BAD_LINE = 3  # not UTF-8, or a carriage return inside the line: repair the line
 
 ACTION_MASK = 15
 IS_SPACE = 1 << 4
@@ -45,7 +45,7 @@ _MARK = int(Action.MARK)
 
 @inner
 def decode(data: NDArray[np.uint8], position: int) -> tuple[int, int]:
-    """The code point at a byte of UTF-8 and the position after it; (-1, _) if it is not valid."""
+    """Return the code point at a byte of UTF-8 and the position after it; (-1, _) if invalid."""
     end = len(data)
     first = data[position]
     if first < 0x80:
@@ -80,10 +80,10 @@ def is_ascii_space(byte: int) -> bool:
 def _ends_word(
     data: NDArray[np.uint8], start: int, sigma: int, after: int, table: NDArray[np.int64]
 ) -> int:
-    """Whether the capital sigma of data[sigma:after] is written as a final one when lower-cased.
+    """Whether the capital sigma of data[sigma:after] becomes a final sigma when lower-cased.
 
-    It is if a cased letter stands before it in the chunk from `start` and none after it, where
-    ignorable characters are looked past (Unicode, section 3.13, Final_Sigma).
+    It does if a cased letter precedes it in the chunk from `start` and none follows it, with
+    ignorable characters skipped (Unicode, section 3.13, Final_Sigma).
 
     Returns:
       0 or 1, or minus the code point whose entry must be filled in first.
@@ -123,16 +123,16 @@ def append_chunk(
     ids: NDArray[Any],
     num_ids: int,
 ) -> tuple[int, int, int]:
-    """Appends the ids of the chunk that begins at data[start] to ids[:num_ids].
+    """Append the ids of the chunk that begins at data[start] to ids[:num_ids].
 
     Args:
       data: uint8, UTF-8.
-      start: position of a byte that is no ASCII whitespace.
+      start: position of a byte that is not ASCII whitespace.
       table: int64 [0x110000], the entry of each code point.
       trie: the `PieceTrie`.
       unk_id: id of a word without pieces.
-      word: int32 [letters of the longest word that is looked up], room to work in.
-      ids: where to write: one id a byte is enough.
+      word: int32 [letters of the longest word that is looked up], scratch space.
+      ids: where to write: one id per byte is enough.
       num_ids: where to begin.
 
     Returns:

@@ -1,13 +1,13 @@
-r"""What BERT's basic tokenizer makes of one code point: asked of this Python's Unicode tables.
+r"""How BERT's basic tokenizer treats one code point, by this Python's Unicode tables.
 
-A code point is treated the same wherever it stands, with two exceptions, which the actions SIGMA
-and MARK leave to the kernel that sees the neighbours. Lower-cased:
+A code point is treated the same everywhere, with two exceptions: the actions SIGMA and MARK leave
+the decision to the kernel, which sees the neighbours. Lower-cased:
 
     "É"           -> LETTERS "e"                   "\xad" (soft hyphen)    -> DELETE
     "각"          -> LETTERS, three jamo           "\u2028"                -> SPACE
     "東"          -> IDEOGRAPH "東"                "\u037e" (Greek "?")    -> PUNCTUATION ";"
     "Σ"           -> SIGMA, "σ" or "ς" at the end  "\u0301" (accent)       -> DELETE
-    "\ua9c0"      -> MARK, NFD may put it behind its neighbour
+    "\ua9c0"      -> MARK, NFD may put it after its neighbour
 
 Nothing here is a list of characters: the answers come from the definition, `str` and `unicodedata`
 of the running interpreter, so they are right for its version of Unicode.
@@ -20,22 +20,22 @@ from typing import NamedTuple
 from bert_data.tokens.characters import is_deleted, is_ideograph, is_punctuation, is_whitespace
 from bert_data.tokens.definition import strip_accents
 
-MAX_LETTERS = 3  # more is UNUSUAL; in Unicode 14 to 17 nothing becomes more than a Hangul syllable
+MAX_LETTERS = 3  # more is UNUSUAL; in Unicode 14 to 17 nothing is longer than a Hangul syllable
 CAPITAL_SIGMA = "Σ"
 SMALL_SIGMA = "σ"
 FINAL_SIGMA = "ς"
 
 
 class Action(enum.IntEnum):
-    """What to do at a code point. 0 is none of them: a table's mark for "not asked yet"."""
+    """What to do at a code point; 0 is left for entries of a table that are not filled in yet."""
 
     LETTERS = 1  # append the letters to the word
-    DELETE = 2  # nothing, as if it were not there
-    SPACE = 3  # end the word; the choice of a sigma does not look beyond
+    DELETE = 2  # skip it
+    SPACE = 3  # end the word; the search around a sigma stops
     IDEOGRAPH = 4  # a space, its letter, a space
-    PUNCTUATION = 5  # end the word; its letter is a word; a sigma looks beyond
-    SIGMA = 6  # append a letter that depends on what stands around
-    MARK = 7  # append the letters, unless another MARK stands before: NFD may swap them
+    PUNCTUATION = 5  # end the word; its letter is a word; the search around a sigma continues
+    SIGMA = 6  # append a letter that depends on its neighbours
+    MARK = 7  # append the letters, unless a MARK precedes: NFD may swap the two
     UNUSUAL = 8  # none of these: leave the text around it to the definition
 
 
@@ -44,10 +44,10 @@ class CodePoint(NamedTuple):
 
     Attributes:
       action: what to do.
-      letters: what it becomes (SIGMA: one of these); none for DELETE, SPACE and UNUSUAL.
-      is_space: whether `str.isspace` holds; a line of nothing else is blank.
-      is_cased: whether a sigma's choice stops here and finds a cased letter.
-      is_ignorable: whether a sigma's choice looks past it.
+      letters: what it becomes (SIGMA: one of these); empty for DELETE, SPACE and UNUSUAL.
+      is_space: whether `str.isspace` holds; a line of only such characters is blank.
+      is_cased: whether the search around a sigma stops here, at a cased letter.
+      is_ignorable: whether the search around a sigma skips it.
     """
 
     action: Action
@@ -58,7 +58,7 @@ class CodePoint(NamedTuple):
 
 
 def describe(char: str, *, do_lower_case: bool) -> CodePoint:
-    """Says how a code point is tokenized.
+    """Return how a code point is tokenized.
 
     Args:
       char: one character.
@@ -79,8 +79,8 @@ def describe(char: str, *, do_lower_case: bool) -> CodePoint:
         letters = ""
     if action == Action.SIGMA:
         letters = SMALL_SIGMA + FINAL_SIGMA
-    # Unicode, section 3.13, Final_Sigma: a cased letter stands before and none after it, looking
-    # past case-ignorable characters. `str` tells the two properties by applying the rule.
+    # Unicode, section 3.13, Final_Sigma: a cased letter precedes it and none follows, case-
+    # ignorable characters skipped. Applying the rule through `str` shows the two properties.
     is_cased = is_ignorable = False
     if f"A{char}{CAPITAL_SIGMA}".lower()[-1] == FINAL_SIGMA:
         is_cased = f"{char}{CAPITAL_SIGMA}".lower()[-1] == FINAL_SIGMA
@@ -89,7 +89,7 @@ def describe(char: str, *, do_lower_case: bool) -> CodePoint:
 
 
 def _action(char: str, letters: str, has_marks: bool) -> Action:
-    """Returns the action of a character that is neither deleted by the cleaning nor a space.
+    """Return the action of a character that is neither deleted by cleaning nor a space.
 
     Args:
       char: the character.
@@ -116,9 +116,9 @@ def _action(char: str, letters: str, has_marks: bool) -> Action:
 
 
 def are_plain_ideographs(text: str, *, do_lower_case: bool) -> bool:
-    """Whether `describe` makes of each character an IDEOGRAPH with itself as its letter.
+    """Whether `describe` calls each character an IDEOGRAPH whose letter is itself.
 
-    There are 80,000 of them; this answers for many at once.
+    There are 80,000 ideographs; this checks many at once.
     """
     if not all(map(is_ideograph, text)):
         return False

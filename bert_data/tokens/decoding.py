@@ -1,4 +1,4 @@
-"""Ids back to words.
+"""Ids to tokens, and tokens to words.
 
 [2 7 8 3]  --tokens_of-->  [CLS] un ##able [SEP]  --join_pieces-->  [CLS] unable [SEP]
 """
@@ -10,7 +10,7 @@ from bert_data.tokens.vocabulary_file import CONTINUATION
 
 
 def tokens_of(tokens: Sequence[str], ids: Iterable[int]) -> list[str]:
-    """Returns the tokens of ids.
+    """Return the tokens of ids.
 
     Args:
       tokens: the token of each id.
@@ -29,7 +29,7 @@ def tokens_of(tokens: Sequence[str], ids: Iterable[int]) -> list[str]:
 
 
 def join_pieces(tokens: Iterable[str], *, skip_special_tokens: bool) -> list[str]:
-    """Joins pieces that begin with "##" to the one before; special tokens are words of their own.
+    """Join each piece that begins with "##" to the piece before it; special tokens are words.
 
     Args:
       tokens: pieces of words, and special tokens; a continuation that follows no piece stays as

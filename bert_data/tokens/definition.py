@@ -3,7 +3,7 @@
     "Unaffable, naïve 東京!"
       --BasicTokenizer-->      unaffable , naive 東 京 !
       --WordpieceTokenizer-->  una ##ffa ##ble , naive 東 京 !
-      --convert_tokens_to_ids-->  one number a token: its line in the vocabulary file
+      --convert_tokens_to_ids-->  one number per token: its line in the vocabulary file
 
 The interface is that of google-research/bert's `tokenization`, methods that subclasses override
 included, and the tokens are the same for every text. `tokenizer.FastTokenizer` gives the same ids
@@ -20,7 +20,7 @@ from bert_data.tokens.vocabulary_file import CONTINUATION, load_vocab
 
 
 def convert_to_unicode(text: str | bytes) -> str:
-    """Returns the text as a str; bytes are UTF-8, and invalid ones are left out.
+    """Return the text as a str; bytes are UTF-8, and invalid ones are left out.
 
     Raises:
       ValueError: the text is neither str nor bytes.
@@ -33,7 +33,7 @@ def convert_to_unicode(text: str | bytes) -> str:
 
 
 def printable_text(text: str | bytes) -> str:
-    """Returns the text as print and logging take it, which in Python 3 is a str.
+    """Return the text as print and logging expect it: in Python 3, a str.
 
     Raises:
       ValueError: the text is neither str nor bytes.
@@ -42,7 +42,7 @@ def printable_text(text: str | bytes) -> str:
 
 
 def convert_by_vocab(vocab: Mapping[Any, Any], items: Iterable[Any]) -> list[Any]:
-    """Looks up every item.
+    """Look up every item.
 
     Raises:
       KeyError: an item is not in the vocabulary.
@@ -51,22 +51,22 @@ def convert_by_vocab(vocab: Mapping[Any, Any], items: Iterable[Any]) -> list[Any
 
 
 def convert_tokens_to_ids(vocab: Mapping[str, int], tokens: Iterable[str]) -> list[int]:
-    """Returns the ids of tokens; `vocab` maps token to id."""
+    """Return the ids of tokens; `vocab` maps token to id."""
     return convert_by_vocab(vocab, tokens)
 
 
 def convert_ids_to_tokens(inv_vocab: Mapping[int, str], ids: Iterable[int]) -> list[str]:
-    """Returns the tokens of ids; `inv_vocab` maps id to token."""
+    """Return the tokens of ids; `inv_vocab` maps id to token."""
     return convert_by_vocab(inv_vocab, ids)
 
 
 def whitespace_tokenize(text: str) -> list[str]:
-    """Splits at runs of whitespace, as `str.isspace` defines it; no piece is empty."""
+    """Split at runs of whitespace, as `str.isspace` defines it, into non-empty parts."""
     return text.split()
 
 
 def strip_accents(text: str) -> str:
-    """Decomposes each character (NFD) and drops the nonspacing marks."""
+    """Decompose each character (NFD) and drops the nonspacing marks."""
     decomposed = unicodedata.normalize("NFD", text)
     return "".join(char for char in decomposed if unicodedata.category(char) != "Mn")
 
@@ -88,7 +88,7 @@ class FullTokenizer:
         self.wordpiece_tokenizer = WordpieceTokenizer(vocab=self.vocab)
 
     def tokenize(self, text: str | bytes) -> list[str]:
-        """Returns the word pieces of a text."""
+        """Return the word pieces of a text."""
         return [
             piece
             for word in self.basic_tokenizer.tokenize(text)
@@ -96,23 +96,23 @@ class FullTokenizer:
         ]
 
     def convert_tokens_to_ids(self, tokens: Iterable[str]) -> list[int]:
-        """Returns the ids of tokens that `tokenize` gave."""
+        """Return the ids of tokens from `tokenize`."""
         return convert_by_vocab(self.vocab, tokens)
 
     def convert_ids_to_tokens(self, ids: Iterable[int]) -> list[str]:
-        """Returns the tokens that have these ids."""
+        """Return the tokens that have these ids."""
         return convert_by_vocab(self.inv_vocab, ids)
 
 
 class BasicTokenizer:
     """Text to words: cleans, sets ideographs apart, lower-cases, splits at punctuation.
 
-    The methods with an underscore are the steps, under the reference's names: a subclass may
-    override any of them.
+    The methods with an underscore are the steps, named as in the reference: a subclass may override
+    any of them.
     """
 
     def __init__(self, do_lower_case: bool = True) -> None:
-        """Sets the casing.
+        """Set the casing.
 
         Args:
           do_lower_case: lower-case the text and drop the accents.
@@ -120,7 +120,7 @@ class BasicTokenizer:
         self.do_lower_case = do_lower_case
 
     def tokenize(self, text: str | bytes) -> list[str]:
-        """Returns the words of a text; each punctuation mark and each ideograph is a word."""
+        """Return the words of a text; each punctuation mark and each ideograph is a word."""
         text = self._tokenize_chinese_chars(self._clean_text(convert_to_unicode(text)))
         words: list[str] = []
         for word in whitespace_tokenize(text):
@@ -129,17 +129,17 @@ class BasicTokenizer:
                 # decomposed text can lower-case differently than a composed one.
                 word = self._run_strip_accents(word.lower())
             words += self._run_split_on_punc(word)
-        # Joined and split once more: a character may decompose into one with a space.
+        # Joined and split again, as a character may decompose into several with a space.
         return whitespace_tokenize(" ".join(words))
 
     def _clean_text(self, text: str) -> str:
-        """Deletes invisible characters and turns every whitespace character into a space."""
+        """Delete invisible characters and turns every whitespace character into a space."""
         return "".join(
             " " if is_whitespace(char) else char for char in text if not is_deleted(char)
         )
 
     def _tokenize_chinese_chars(self, text: str) -> str:
-        """Puts a space on either side of every ideograph."""
+        """Put a space on either side of every ideograph."""
         return "".join(f" {char} " if self._is_chinese_char(ord(char)) else char for char in text)
 
     def _is_chinese_char(self, cp: int) -> bool:
@@ -147,11 +147,11 @@ class BasicTokenizer:
         return is_ideograph(chr(cp))
 
     def _run_strip_accents(self, text: str) -> str:
-        """Drops the accents of a word."""
+        """Drop the accents of a word."""
         return strip_accents(text)
 
     def _run_split_on_punc(self, text: str) -> list[str]:
-        """Returns the punctuation marks of a word, each alone, and what is between them."""
+        """Return the punctuation marks of a word, each by itself, and the text between them."""
         parts: list[str] = []
         start = 0
         for position, char in enumerate(text):
@@ -163,7 +163,7 @@ class BasicTokenizer:
 
 
 class WordpieceTokenizer:
-    """A word to the longest pieces that the vocabulary has, from left to right."""
+    """Splits words into the longest pieces that the vocabulary has, from left to right."""
 
     def __init__(
         self,
@@ -171,22 +171,22 @@ class WordpieceTokenizer:
         unk_token: str = "[UNK]",
         max_input_chars_per_word: int = 200,
     ) -> None:
-        """Keeps the vocabulary.
+        """Keep the vocabulary.
 
         Args:
           vocab: its keys are the pieces; one that continues a word begins with "##".
-          unk_token: replaces a word that the pieces cannot make up.
-          max_input_chars_per_word: a longer word is unknown without trying.
+          unk_token: replaces a word that has no pieces.
+          max_input_chars_per_word: a longer word becomes `unk_token`.
         """
         self.vocab = vocab
         self.unk_token = unk_token
         self.max_input_chars_per_word = max_input_chars_per_word
 
     def tokenize(self, text: str | bytes) -> list[str]:
-        """Returns the pieces of each word of a text that `BasicTokenizer` has split.
+        """Return the pieces of each word of a text that `BasicTokenizer` has split.
 
         With the pieces un, ##aff, ##able: "unaffable" -> ["un", "##aff", "##able"]; a word with a
-        part that no piece covers is the one token "[UNK]".
+        part that no piece covers becomes the one token "[UNK]".
         """
         pieces: list[str] = []
         for word in whitespace_tokenize(convert_to_unicode(text)):
@@ -194,7 +194,7 @@ class WordpieceTokenizer:
         return pieces
 
     def _pieces_of(self, word: Sequence[str]) -> list[str] | None:
-        """Returns the pieces of one word, or None if it is unknown."""
+        """Return the pieces of one word, or None if it is unknown."""
         if len(word) > self.max_input_chars_per_word:
             return None
         pieces: list[str] = []

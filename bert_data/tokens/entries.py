@@ -1,10 +1,10 @@
-"""The table of what to do at each code point, filled in where a text comes to it.
+"""The table of what to do at each code point, filled in as texts need it.
 
-    entries[ord("É")]  0 until it is asked for, then LETTERS with the symbol of "e"
+    entries[ord("É")]  0 until a text has it, then LETTERS with the symbol of "e"
 
-The kernels look up the code points of a text here; `chunks` says how an entry is laid out. Filling
-goes by pages and asks `codepoints`, so that neither start-up nor memory pays for scripts that do
-not occur.
+The kernels look up the code points of a text here; `chunks` describes the layout of an entry.
+`codepoints` fills the table page by page, so that scripts that do not occur cost neither time nor
+memory.
 """
 
 import threading
@@ -31,7 +31,7 @@ class EntryTable:
     """
 
     def __init__(self, symbols: Mapping[str, int], do_lower_case: bool) -> None:
-        """Makes an empty table.
+        """Create an empty table.
 
         Args:
           symbols: character -> symbol, from `wordpiece.number_characters`.
@@ -45,7 +45,7 @@ class EntryTable:
         self._filling = threading.Lock()
 
     def fill_page(self, code: int) -> None:
-        """Fills in the page that a code point is on, unless that has been done."""
+        """Fill in the page of a code point, unless it is filled already."""
         with self._filling:
             if self.entries[code]:
                 return

@@ -1,10 +1,10 @@
-"""The stage from text to a token store: files in, PREFIX.bin and PREFIX.idx out.
+"""Tokenizes text files into a token store: PREFIX.bin and PREFIX.idx.
 
-    lines:      blocks of lines     --> FastTokenizer (one a worker) --in order--> StoreWriter
+    lines:      blocks of lines     --> FastTokenizer (any threads)  --in order--> StoreWriter
     documents:  blocks of documents --> either tokenizer (likewise)  --in order--> StoreWriter
 
-Of lines, blank ones end documents, the ends of files do not, as in google-research/bert; the fast
-tokenizer takes them without a Python object a line.
+In files of lines, blank lines end documents and the ends of files do not, as in
+google-research/bert; the fast tokenizer reads them without making a Python object per line.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.work import Executor, open_threads
 
-_NUM_SKIPPED_TOLD = 3
+_NUM_SKIPPED_LOGGED = 3
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ class _Tokenized:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FilledStore:
-    """A store that was written: what it was made from, and its two files."""
+    """A finished store: what it was made from, and its two files."""
 
     counts: TokenCounts
     files: tuple[FileSummary, FileSummary]
@@ -95,20 +95,21 @@ def fill_store(
     dtype: np.dtype | None = None,
     executor: Executor | None = None,
 ) -> FilledStore:
-    """Tokenizes files into a token store.
+    """Tokenize files into a token store.
 
     Args:
-      files: read in this order; a document of lines may go on in the next file.
+      files: read in this order; a document of lines may continue in the next file.
       tokenizer: used by all workers at the same time.
       prefix: of the store.
       text: how the files are read.
-      shape: of the sequences. Of lines, there are no empty documents, whatever it says.
+      shape: of the sequences. Files of lines have no empty documents, whatever this says.
       dtype: of the ids; None: `token_dtype` of the vocabulary's size.
-      executor: tokenizes blocks of text; None: this thread. The store does not depend on it.
+      executor: tokenizes blocks of text; None: this thread. The store is the same with any
+        executor.
 
     Raises:
       ValueError: a line is not UTF-8 or a row has no text (and the configuration is strict), an id
-        does not fit the dtype, or there is no token at all.
+        does not fit the dtype, or the text has no token.
       OSError, CorruptDataError: a file cannot be read.
     """
     text, shape, spans = text or TextConfig(), shape or StoreShape(), as_spans(files)
@@ -131,7 +132,7 @@ def fill_store(
             num_lines += block.num_lines
             num_unknown += tokens.num_unknown
             num_replaced += block.num_replaced
-            for sentence in block.skipped[: max(0, _NUM_SKIPPED_TOLD - num_skipped)]:
+            for sentence in block.skipped[: max(0, _NUM_SKIPPED_LOGGED - num_skipped)]:
                 logging.warning("skipped: %s", sentence)
             num_skipped += len(block.skipped)
             advance(block.num_file_bytes)
@@ -156,12 +157,12 @@ def fill_store(
 def _describe_text(spans: Sequence[Span]) -> str:
     first = spans[0].path
     if any(span.start or span.end is not None for span in spans):
-        return f"a partition of the text, which begins in {first!r}; fewer --partitions will do"
+        return f"a partition of the text, which begins in {first!r}; use fewer --partitions"
     return f"the text of {len(spans)} file(s), {first!r} the first"
 
 
 def _num_bytes(spans: Sequence[Span], text_format: TextFormat) -> int:
-    """Bytes of the files as they are on disk; 0 where that is not known of a part."""
+    """Return the files' bytes on disk; 0 if the size of a part is unknown."""
     num_bytes = 0
     for span in spans:
         size = file_size(span.path)
@@ -238,7 +239,7 @@ def _tokenize_lines(
             line = count_lines_before(spans[file]) + lines_in_file + tokens.line + 1
             raise ValueError(
                 f"{block.path}:{line}: not UTF-8 ({tokens.reason}); "
-                "--encoding_errors=replace or ignore reads it all the same"
+                "--encoding_errors=replace or ignore reads it anyway"
             )
         lines_in_file += tokens.num_lines
         yield _Tokenized(
@@ -254,7 +255,7 @@ def _tokenize_lines(
 def _try_tokenizing_lines(
     tokenizer: FastTokenizer, encoding_errors: str, block: LineBlock
 ) -> tuple[LineBlock, TokenBlock | UndecodableLineError]:
-    """A line that is not UTF-8 is a result, for only those before it tell its number."""
+    """Return the tokens of a block or its error, as only earlier blocks tell the line's number."""
     try:
         return block, tokenizer.tokenize_block(block.data, encoding_errors=encoding_errors)
     except UndecodableLineError as error:

@@ -19,7 +19,7 @@ NO_ID = -1
 
 
 class LibraryTokenizer:
-    """Text to ids, without special tokens around it and without truncation.
+    """Converts text to ids, without special tokens and without truncation.
 
     One object serves any number of threads at a time.
 
@@ -27,7 +27,7 @@ class LibraryTokenizer:
       path: the file it was read from.
       sha256: hex digest of the file's bytes.
       has_continuations: whether tokens that begin with "##" continue a word.
-      ids: token -> id, of all tokens, added ones too.
+      ids: token -> id, of all tokens, including added ones.
       num_ids: number of tokens.
       id_limit: all ids are below it; there may be gaps.
       unk_id: id of the unknown token, or `NO_ID`.
@@ -42,7 +42,7 @@ class LibraryTokenizer:
         unk_token: str | None = None,
         has_continuations: bool = False,
     ) -> None:
-        """Takes a tokenizer of the library, whose truncation and padding are switched off."""
+        """Wrap a tokenizer of the library, and switch off its truncation and padding."""
         self.do_lower_case = self.max_word_letters = None  # the file has its own rules
         self.path = path
         self.sha256 = sha256
@@ -56,14 +56,14 @@ class LibraryTokenizer:
         self.unk_id = self.ids.get(unk_token or "", NO_ID)
 
     def tokenize_sequences(self, texts: Sequence[str], ends: Sequence[int]) -> TokenBlock:
-        """Tokenizes texts, each by itself.
+        """Tokenize texts, each by itself.
 
         Args:
-          texts: that UTF-8 can encode.
-          ends: ascending, how many of the texts stand before the end of each document.
+          texts: strings that UTF-8 can encode.
+          ends: ascending, how many texts precede the end of each document.
 
         Returns:
-          The tokens; texts without any leave no sentence.
+          The tokens; a text without tokens is not a sentence.
         """
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         of_texts = [encoding.ids for encoding in encodings]

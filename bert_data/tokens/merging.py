@@ -1,9 +1,9 @@
-"""Token stores in, one store of all their documents out.
+"""Merges token stores into one store of all their documents.
 
     A: [1 2] [3]   B: [4]   -->   [1 2] [3] [4]
 
-The stores are joined in their order; ids are copied, offsets and bounds shifted. Stores of the
-partitions of a text, merged, are the store of the whole text, byte for byte.
+The stores are joined in their order; ids are copied, offsets and bounds shifted. Merging the stores
+of a text's partitions gives the store of the whole text, byte for byte.
 """
 
 import dataclasses
@@ -38,26 +38,27 @@ Piece = tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]
 def merge_stores(
     prefixes: Sequence[str], output_prefix: str, *, overwrite: bool = False
 ) -> StoreNotes | None:
-    """Joins stores.
+    """Merge stores.
 
     Args:
-      prefixes: of the stores, in the order in which they are joined.
-      output_prefix: of the store that is made.
-      overwrite: whether it may replace one.
+      prefixes: of the stores, in the order of their documents in the result.
+      output_prefix: of the merged store.
+      overwrite: whether to replace an existing store.
 
     Returns:
-      Its notes; None where a store has none.
+      Its notes; None if one of the stores has none.
 
     Raises:
-      ValueError: there are not two stores, one is given twice, or they are of different kinds.
+      ValueError: there are fewer than two stores, one of them twice, or they are of different
+        kinds.
       OSError, CorruptDataError: a file cannot be read or written.
     """
     if len(prefixes) < 2:
-        raise ValueError(f"{len(prefixes)} token store is given; two or more can be merged")
+        raise ValueError(f"{len(prefixes)} token store cannot be merged; name two or more")
     places = [real_path(prefix) for prefix in prefixes]
     for number, place in enumerate(places):
         if place in places[:number]:
-            raise ValueError(f"{prefixes[number]} is twice among the stores to merge")
+            raise ValueError(f"{prefixes[number]} appears twice among the stores to merge")
     if real_path(output_prefix) in places:
         raise ValueError(f"output_prefix {output_prefix!r} is one of the stores to merge")
     stores = [open_store(prefix) for prefix in prefixes]
@@ -89,7 +90,7 @@ def merge_stores(
             outputs.take_in(path, f"{prefix}.{ending}")
         known = [each for each in notes if each is not None]
         if len(known) < len(notes):
-            logging.warning("%s: without notes of what made it, as stores have none", output_prefix)
+            logging.warning("%s: has no notes, as one of the stores has none", output_prefix)
             outputs.commit(paths[:1], paths[1:])
             return None
         assert writer.files is not None
@@ -110,7 +111,7 @@ def _check_kinds(
     kinds = []
     for prefix, store, noted in zip(prefixes, stores, notes, strict=True):
         if store.modes is not None:
-            raise ValueError(f"{prefix}: a multimodal token store; those cannot be merged")
+            raise ValueError(f"{prefix}: multimodal token stores cannot be merged")
         if not store.ids.size:
             raise ValueError(f"{prefix}: the token store has no token")
         kind = {"dtype": store.ids.dtype.name}
@@ -128,7 +129,7 @@ def _check_kinds(
 
 
 def _pieces(store: TokenStore) -> Iterator[Piece]:
-    """A store in parts, as `StoreWriter.add` takes them; ids in parts of whole sequences."""
+    """Yield a store in parts of whole sequences, as arguments of `StoreWriter.add`."""
     size, documents = store.ids.itemsize, store.documents[1:]
     start, done = 0, 0
     while start < store.lengths.size:
@@ -144,7 +145,7 @@ def _pieces(store: TokenStore) -> Iterator[Piece]:
 
 
 def _merge_notes(notes: Sequence[StoreNotes]) -> StoreNotes:
-    """Settings that differ are null; parts of an input that follow each other are one."""
+    """Merge notes: settings that differ are null, and consecutive parts of an input become one."""
     settings = {
         name: value if all(each.settings.get(name) == value for each in notes) else None
         for name, value in notes[0].settings.items()

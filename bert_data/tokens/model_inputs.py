@@ -1,8 +1,8 @@
-"""Ids of texts, or of pairs of texts, as the features that BERT takes.
+"""The features that BERT takes, from the ids of texts or of pairs of texts.
 
 [7 8] and [9]  -->  input_ids   [101 7 8 102 9 102]
-input_mask  [  1 1 1   1 1   1]
-segment_ids [  0 0 0   0 1   1]
+                    input_mask  [  1 1 1   1 1   1]
+                    segment_ids [  0 0 0   0 1   1]
 """
 
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ from bert_data.tokens.vocabulary import Vocabulary
 def pack_inputs(
     vocabulary: Vocabulary, of_texts: Sequence[list[int]], of_pairs: Sequence[list[int]] | None
 ) -> dict[str, list[list[int]]]:
-    """Puts the special tokens around the ids of each text.
+    """Add the special tokens to the ids of each text.
 
     Args:
       vocabulary: has the ids of [CLS] and [SEP].
       of_texts: ids of each text.
-      of_pairs: ids of each second text; None where there are none.
+      of_pairs: ids of each second text; None if there are no pairs.
 
     Raises:
-      ValueError: there are not as many pairs as texts.
+      ValueError: the number of second texts is not the number of texts.
     """
     if of_pairs is not None and len(of_pairs) != len(of_texts):
         raise ValueError(f"there are {len(of_texts)} texts and {len(of_pairs)} pairs")

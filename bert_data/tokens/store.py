@@ -4,8 +4,8 @@
     PREFIX.idx   header | lengths int32[S] | byte offsets int64[S] | documents int64[D + 1]
 
 It is Megatron-LM's indexed dataset (see `store_format`): document d is the sequences documents[d]
-to documents[d + 1] - 1, which are sentences, or a document each. Memory-mapped: opening one costs
-little, and any sequence is one look-up away.
+to documents[d + 1] - 1, which are sentences, or one whole document. The files are memory-mapped:
+opening a store is cheap, and any sequence is found by one look-up.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ _CHECKED = 1 << 20  # sequences or documents at a time
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TokenStore:
-    """A store that is open; arrays are views of the files.
+    """An open store; its arrays are views of the files.
 
     Attributes:
       ids: [tokens], uint16 or int32, >= 0.
@@ -45,14 +45,14 @@ class TokenStore:
 
     @property
     def num_documents(self) -> int:
-        """Documents in the store."""
+        """Number of documents."""
         return self.documents.size - 1
 
     def release_memory(self, max_bytes: int) -> None:
-        """Lets go of the files' pages if there are more than `max_bytes` of them.
+        """Release the files' memory if they are larger than `max_bytes`.
 
-        They are read again when needed, from then on one by one: what follows is taken to be
-        access here and there.
+        Pages are read again when needed, from then on one by one: further access is assumed to be
+        random.
         """
         if sum(each.data.size for each in self._maps) > max_bytes:
             for each in self._maps:
@@ -61,11 +61,11 @@ class TokenStore:
 
 
 def open_store(prefix: str) -> TokenStore:
-    """Opens PREFIX.bin and PREFIX.idx and checks their sizes and bounds against each other.
+    """Open PREFIX.bin and PREFIX.idx and checks their sizes and bounds against each other.
 
     Raises:
       OSError: one of the files cannot be read.
-      CorruptDataError: one of them is not what its header or the other file says.
+      CorruptDataError: one of them contradicts its header or the other file.
     """
     path = prefix + ".idx"
     index = map_file(path)
@@ -102,7 +102,7 @@ def open_store(prefix: str) -> TokenStore:
 
 
 def _check_bounds(store: TokenStore, prefix: str, num_bytes: int) -> None:
-    """Checks all that kernels rely on, for they do not check bounds themselves."""
+    """Check all that kernels rely on, as they do not check bounds themselves."""
     end = _check_sequences(store, prefix + ".idx")
     if num_bytes != end:
         reason = f"has {num_bytes} bytes; the index says {end}"
@@ -121,7 +121,7 @@ def _check_bounds(store: TokenStore, prefix: str, num_bytes: int) -> None:
 
 
 def _check_sequences(store: TokenStore, path: str) -> int:
-    """Checks that sequences lie end to end; returns the bytes that they take."""
+    """Check that sequences lie end to end; return how many bytes they take."""
     end = 0
     for start in range(0, store.lengths.size, _CHECKED):
         lengths = store.lengths[start : start + _CHECKED]

@@ -2,7 +2,7 @@
 
     PREFIX.bin   ids of sequence 0 | ids of sequence 1 | ...                      little-endian
     PREFIX.idx   header | lengths int32[S] | byte offsets int64[S] | documents int64[D + 1]
-                 | modes int8[S], of multimodal stores only; nothing but the size tells
+                 | modes int8[S], in multimodal stores only; only the size shows it
 
 A sequence is a document or a sentence; document d is the sequences documents[d] to
 documents[d + 1] - 1.
@@ -21,25 +21,25 @@ HEADER = struct.Struct("<9sQBQQ")  # magic, version, dtype code, S, D + 1
 DTYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
 CODES = {np.dtype(name): code for code, name in DTYPES.items()}
 MAX_LENGTH = 2**31 - 1
-"""Of a sequence, in tokens: lengths are int32."""
+"""The most tokens of a sequence, as lengths are int32."""
 
 CURATOR, MEGATRON = DTYPE_RULES = ("curator", "megatron")
 DROP = "drop"
 EMPTY_DOCUMENTS = (MEGATRON, CURATOR, DROP)
-"""What documents without tokens become: a boundary that is repeated and no sequence; a sequence of
-length 0, or of one end-of-document token; nothing at all, as in google-research/bert."""
+"""What a document without tokens becomes: a repeated boundary and no sequence; a sequence of length
+0, or of one end-of-document token; nothing at all, as in google-research/bert."""
 
 _UINT16_BELOW = {CURATOR: (1 << 16) + 1, MEGATRON: 65500}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StoreShape:
-    """What is a sequence and what stands between documents.
+    """What a sequence is, and how documents end.
 
     Attributes:
       level: one of `LEVELS`.
-      eod_id: of the token at the end of each document, or None; at sentence level it is the last
-        one of the last sentence.
+      eod_id: of the token at the end of each document, or None; at sentence level it ends the last
+        sentence.
       empty_documents: one of `EMPTY_DOCUMENTS`.
     """
 
@@ -56,7 +56,7 @@ class StoreShape:
 
     @property
     def is_plain(self) -> bool:
-        """Whether sequences are what comes in: sentences as they are."""
+        """Whether sequences are the sentences, unchanged."""
         return (self.level, self.eod_id) == (SENTENCE, None) and self.empty_documents != CURATOR
 
     @property
@@ -66,12 +66,12 @@ class StoreShape:
 
 
 def token_dtype(vocab_size: int, rule: str = CURATOR) -> np.dtype:
-    """The dtype of ids.
+    """Return the dtype of ids.
 
     Args:
-      vocab_size: number of tokens, added ones too.
+      vocab_size: number of tokens, including added ones.
       rule: "curator": uint16 for up to 65,536 tokens (NeMo Curator), "megatron": for fewer than
-        65,500 (Megatron-LM's preprocess_data); else int32.
+        65,500 (Megatron-LM's preprocess_data); otherwise int32.
     """
     if rule not in DTYPE_RULES:
         raise ValueError(f"dtype_rule is {rule!r}; one of {', '.join(DTYPE_RULES)} is allowed")

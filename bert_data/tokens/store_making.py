@@ -1,10 +1,10 @@
-"""Text in, token stores out: one of all the text, or one of each partition.
+"""Tokenizes text into token stores: one for the whole text, or one for each partition.
 
     a.jsonl --plan_partitions--> [Span ...] [Span ...]
     each    --fill_store-->      PREFIX-00000-of-00002.bin, .idx, .store.json      by rename
 
-Partitions are tasks: a store that is whole and was made from the same text with the same settings
-is left as it is, so that a run that was killed goes on where it was.
+Partitions are tasks: a complete store made from the same text with the same settings is kept, so
+that a run that was killed resumes where it stopped.
 """
 
 import dataclasses
@@ -52,24 +52,26 @@ _EDGE_BYTES = 1 << 16
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StoreConfig:
-    """What token stores are made from, and how.
+    """Configuration of `make_stores`.
 
     Attributes:
       input_file: comma-separated patterns, see `bert_data.storage`.
-      output_prefix: of the store; of partitions, PREFIX-00000-of-0000N.
+      output_prefix: of the store; with partitions, PREFIX-00000-of-0000N.
       vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`.
       text: how the input is read.
       level: what a sequence is; "document" or "sentence".
-      append_eod: whether a token stands at the end of each document.
-      eod_token: which one; None: the one that the vocabulary has, see `find_eod`.
+      append_eod: whether to append a token to each document.
+      eod_token: which one; None: the usual one of the vocabulary, see `find_eod`.
       dtype_rule: see `token_dtype`.
-      empty_documents: "megatron" or "curator", see `EMPTY_DOCUMENTS`. Of lines there are none.
-      num_partitions: stores, >= 1.
-      num_workers: >= 1. The files do not depend on it, nor on the next one.
-      num_processes: >= 1. Of so many partitions at a time each is made in a process of its own, by
-        its part of the workers, which are threads. More than one need a program whose main module
-        can be imported (`if __name__ == "__main__"`).
-      overwrite: whether stores that exist are replaced.
+      empty_documents: "megatron" or "curator", see `EMPTY_DOCUMENTS`. Files of lines have no empty
+        documents.
+      num_partitions: number of stores, >= 1.
+      num_workers: >= 1, threads in all. The files do not depend on this setting, nor on the next
+        one.
+      num_processes: >= 1. So many partitions are made at a time, each in its own process with its
+        share of the threads. More than one process needs a program whose main module can be
+        imported (`if __name__ == "__main__"`).
+      overwrite: whether to replace existing stores.
     """
 
     input_file: str
@@ -91,11 +93,11 @@ class StoreConfig:
     def __post_init__(self) -> None:
         token_dtype(1, self.dtype_rule)
         if self.empty_documents == DROP:
-            raise ValueError("empty_documents is 'drop'; one of megatron, curator is allowed")
+            raise ValueError("empty_documents is 'drop'; it must be megatron or curator")
         StoreShape(level=self.level, empty_documents=self.empty_documents)
         for field in ("num_partitions", "num_workers", "num_processes"):
             if getattr(self, field) < 1:
-                raise ValueError(f"{field} is {getattr(self, field)}; 1 or more is allowed")
+                raise ValueError(f"{field} is {getattr(self, field)}; it must be 1 or more")
         if os.path.basename(self.output_prefix) in ("", ".", ".."):
             raise ValueError(
                 f"output_prefix is {self.output_prefix!r}; it must end with the name of a store"
@@ -104,10 +106,10 @@ class StoreConfig:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MadeStore:
-    """A store that is there: the prefix of its files, and its notes.
+    """A complete store: the prefix of its files, and its notes.
 
     Attributes:
-      is_new: whether this run has made it.
+      is_new: whether this run made it.
     """
 
     prefix: str
@@ -116,11 +118,11 @@ class MadeStore:
 
 
 def make_stores(config: StoreConfig) -> list[MadeStore]:
-    """Makes the stores of all partitions; each appears when it is whole.
+    """Make the stores of all partitions; each appears once it is complete.
 
     Raises:
-      ValueError: a setting or the text cannot serve; stores of partitions before it are whole.
-      OSError: a file cannot be read or written, or exists and is of other text or settings.
+      ValueError: a setting or the text cannot be used; stores of earlier partitions are complete.
+      OSError: a file cannot be read or written, or exists and was made from other text or settings.
       CorruptDataError: an input is damaged.
     """
     paths = expand_inputs(config.input_file)
@@ -159,23 +161,23 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
             prefix = prefixes[len(stores)]
             stores.append(MadeStore(prefix=prefix, notes=notes, is_new=is_new))
             if is_new and len(prefixes) > 1:
-                logging.info("%s: whole, %d of %d", prefix, len(stores), len(prefixes))
+                logging.info("%s: complete, %d of %d", prefix, len(stores), len(prefixes))
     return stores
 
 
 def partition_prefixes(prefix: str, num_partitions: int) -> Sequence[str]:
-    """The prefixes of the stores of all partitions."""
+    """Return the prefixes of the stores of all partitions."""
     if num_partitions == 1:
         return (prefix,)
     return expand_outputs(f"{prefix}@{num_partitions}").paths
 
 
 def curator_prefix(folder: str, source_files: Sequence[str], task_id: str) -> str:
-    """The prefix that NeMo Curator's MegatronTokenizerWriter gives a store.
+    """Return the prefix that NeMo Curator's MegatronTokenizerWriter gives a store.
 
     Args:
-      folder: that it is in.
-      source_files: names of the files that the text is from, in any order.
+      folder: of the store.
+      source_files: names of the text's files, in any order.
       task_id: of the writer's task.
     """
     key = f"{'|'.join(sorted(source_files))}|{task_id}"
@@ -191,11 +193,11 @@ class _Partition:
 
     @property
     def paths(self) -> list[str]:
-        """The files of the store, in the order in which they get their names."""
+        """The files of the store, in the order in which they appear."""
         return store_paths(self.prefix)
 
     def inputs(self) -> list[dict[str, Any]]:
-        """The files that are read, as notes say it."""
+        """Return the input files as the notes describe them."""
         return [
             {
                 "name": os.path.basename(span.path),
@@ -212,7 +214,7 @@ class _Partition:
 class _MakeStore:
     """The task that makes the store of a partition; its report is the store's notes.
 
-    The notes hold all that the store depends on, and so they are its fingerprint.
+    The notes hold all that the store depends on, so they are its fingerprint.
     """
 
     tokenizer: Tokenizer
@@ -260,10 +262,10 @@ class _MakeStore:
         return notes
 
     def find(self, partition: _Partition) -> StoreNotes | None:
-        """The notes of a store that is there and whole; None if there is nothing.
+        """Return the notes of an existing, complete store; None if there is no store.
 
         Raises:
-          FileExistsError: there is something else under its names.
+          FileExistsError: its paths hold something else.
         """
         remove_left_overs(partition.prefix)
         if self.overwrite or not any(map(exists, partition.paths)):
@@ -271,15 +273,15 @@ class _MakeStore:
         try:
             notes = read_notes(partition.prefix)
             if notes is None:
-                reason = "is there without notes of what made it"
+                reason = "has no notes of what made it"
             else:
                 check_files(partition.prefix, notes)
                 reason = self._difference(notes, partition)
         except (FileNotFoundError, CorruptDataError) as error:
-            reason = f"is not whole ({error})"
+            reason = f"is damaged ({error})"
         if reason:
             raise FileExistsError(
-                f"{partition.prefix}: a token store {reason}; --overwrite replaces it"
+                f"{partition.prefix}: the existing token store {reason}; --overwrite replaces it"
             )
         return notes
 
@@ -299,7 +301,7 @@ class _MakeStore:
         }
 
     def _difference(self, notes: StoreNotes, partition: _Partition) -> str:
-        """What tells the store with these notes from the one to make, or ""."""
+        """Return how the store with these notes differs from the one to make, or ""."""
         before, now = notes.made_from, self._made_from(partition)
         if before["vocabulary"] != now["vocabulary"]:
             return "was made with another vocabulary"
@@ -314,7 +316,7 @@ class _MakeStore:
 
 
 def _edges_crc32(path: str) -> int | None:
-    """CRC-32 of the first and last bytes of a file, which tells most others; None of a pipe."""
+    """Return the CRC-32 of the first and last bytes of a file, a quick check; None for a pipe."""
     if not is_file(path):
         return None
     with open_input(path) as file:

@@ -4,7 +4,8 @@
      "settings": {"level": "sentence", ...}, "inputs": [{"name": "a.txt", "num_bytes": 70}],
      "counts": {"num_documents": 3, ...}, "files": {"bin": {"num_bytes": 64, "crc32": 7}, ...}}
 
-Stores of other programs have none. The same text and flags give the same notes on every machine.
+Stores of other programs have no notes. The same text and flags give the same notes on every
+machine.
 """
 
 import dataclasses
@@ -25,15 +26,15 @@ ENDINGS = ("bin", "idx")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StoreNotes:
-    """What is known of a store.
+    """How a store was made.
 
     Attributes:
       vocab_size, vocab_sha256: of the vocabulary or the tokenizer.json.
       settings: level, eod_id, empty_documents, dtype, id_limit (above all ids), and how the text
         was read.
-      inputs: of each file its name (without folders), size in bytes, CRC-32 of the first and last
-        bytes, and what was read of it.
-      counts: fields of `TokenCounts`.
+      inputs: for each file its name (without folders), its size in bytes, the CRC-32 of its first
+        and last bytes, and the part that was read.
+      counts: the fields of `TokenCounts`.
       files: of PREFIX.bin and PREFIX.idx.
     """
 
@@ -54,7 +55,7 @@ class StoreNotes:
         }
 
     def to_json(self) -> str:
-        """The notes as the text of their file."""
+        """Return the notes as the text of their file."""
         files = dict(zip(ENDINGS, map(dataclasses.asdict, self.files), strict=True))
         data = {
             "format": FORMAT,
@@ -68,21 +69,21 @@ class StoreNotes:
 
 
 def notes_path(prefix: str) -> str:
-    """Where the notes of a store are."""
+    """Return the path of a store's notes."""
     return prefix + ".store.json"
 
 
 def store_paths(prefix: str) -> list[str]:
-    """The files of a store, its notes last; a store may be without."""
+    """Return the files of a store, its notes last; the notes are optional."""
     return [*(f"{prefix}.{ending}" for ending in ENDINGS), notes_path(prefix)]
 
 
 def read_notes(prefix: str) -> StoreNotes | None:
-    """The notes of a store, or None if there are none.
+    """Return the notes of a store, or None if there are none.
 
     Raises:
       OSError: the file cannot be read.
-      CorruptDataError: it is not one of notes.
+      CorruptDataError: it does not hold notes.
     """
     path = notes_path(prefix)
     try:
@@ -106,15 +107,15 @@ def read_notes(prefix: str) -> StoreNotes | None:
 
 
 def check_files(prefix: str, notes: StoreNotes) -> None:
-    """Compares the sizes of a store's files with its notes.
+    """Compare the sizes of a store's files with its notes.
 
     Raises:
       OSError: a file cannot be found.
-      CorruptDataError: one is of another size.
+      CorruptDataError: one has another size.
     """
     for ending, expected in zip(ENDINGS, notes.files, strict=True):
         path = f"{prefix}.{ending}"
         size = file_size(path)
         if size != expected.num_bytes:
-            reason = f"has {size} bytes; {os.path.basename(notes_path(prefix))} beside it says"
+            reason = f"has {size} bytes; {os.path.basename(notes_path(prefix))} says"
             raise CorruptDataError(path, size, f"{reason} {expected.num_bytes}")

@@ -4,7 +4,7 @@
         writer.add(ids=[7 8 9], lengths=[1 2], breaks=[2])      two sentences, and a document's end
         -> one sequence 7 8 9 0
 
-The sequence that may go on is known by its length alone: its ids are in the file already.
+Of a sequence that may continue only the length is kept: its ids are in the file already.
 """
 
 import dataclasses
@@ -37,10 +37,10 @@ class StoreWriter:
     """Writes a store in bounded memory, block by block."""
 
     def __init__(self, prefix: str, dtype: np.dtype, shape: StoreShape | None = None) -> None:
-        """Describes a store; nothing is written yet.
+        """Describe a store; nothing is written yet.
 
         Args:
-          prefix: path without `.bin` and `.idx`. Two further files exist while it writes.
+          prefix: path without `.bin` and `.idx`. Two more files exist while it writes.
           dtype: of the ids.
           shape: of the sequences; None: `StoreShape()`.
 
@@ -53,12 +53,12 @@ class StoreWriter:
         if self.shape.eod_id is not None:
             fitting_ids(np.array([self.shape.eod_id]), self._dtype)
         self.num_tokens = 0
-        self.num_sentences = 0  # sequences that are whole
+        self.num_sentences = 0  # complete sequences
         self.num_documents = 0
         self.num_empty = 0
         self.files: tuple[FileSummary, FileSummary] | None = None  # .bin and .idx, when done
         self._document_start = 0
-        self._open_length = -1  # of the sequence that may go on; -1: there is none
+        self._open_length = -1  # of the sequence that may continue; -1: there is none
 
     def __enter__(self) -> Self:
         self._ids = _SummedFile(self._prefix + ".bin")
@@ -70,15 +70,16 @@ class StoreWriter:
     def add(
         self, ids: NDArray[np.integer], lengths: NDArray[np.int32], breaks: NDArray[np.int64]
     ) -> None:
-        """Adds sentences, and ends documents between them.
+        """Add sentences, and end documents between them.
 
         Args:
           ids: of all the sentences, end to end, in the store's dtype.
           lengths: int32[sentences], tokens in each, >= 1.
-          breaks: int64[ends], ascending: how many of the sentences are before a document's end.
+          breaks: int64[ends], ascending: how many of the sentences precede the end of each
+            document.
 
         Raises:
-          ValueError: a document has too many tokens for a sequence.
+          ValueError: a document has too many tokens for one sequence.
         """
         assert ids.dtype == self._dtype and lengths.dtype == np.int32
         if not self.shape.is_plain:
@@ -93,10 +94,10 @@ class StoreWriter:
     def _shaped(
         self, ids: NDArray[Any], lengths: NDArray[np.int32], breaks: NDArray[np.int64]
     ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
-        """Ids to write, lengths of the sequences that are whole with them, and documents' ends.
+        """Return the ids to write, the lengths of the sequences they complete, and documents' ends.
 
         The sequence that was open is sentence 0 here, without ids; the last one stays open if no
-        document ends behind it.
+        document ends after it.
         """
         shape, opened = self.shape, int(self._open_length >= 0)
         before = max(0, self._open_length)
@@ -129,12 +130,12 @@ class StoreWriter:
             self._open_length = int(rest[-1]) if rest.size else -1
         if max(self._open_length, whole.max(initial=0)) > MAX_LENGTH:
             raise ValueError(
-                f"a document has more than {MAX_LENGTH:,} tokens, the most of a token store"
+                f"a document has more than {MAX_LENGTH:,} tokens, the limit of a token store"
             )
         return ids, whole.astype(np.int32), ends
 
     def _end_documents(self, ends: NDArray[np.int64]) -> None:
-        """Notes documents' ends: int64[ends], ascending, in sequences of the store."""
+        """Record documents' ends: int64[ends], ascending, in sequences of the store."""
         if self.shape.empty_documents == DROP:
             ends = np.unique(ends)
             ends = ends[ends > self._document_start]
@@ -184,14 +185,14 @@ class StoreWriter:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FileSummary:
-    """What a file has: bytes, and their CRC-32."""
+    """The size of a file in bytes, and their CRC-32."""
 
     num_bytes: int
     crc32: int
 
 
 class _SummedFile:
-    """A file that is written from its start to its end."""
+    """A file that sums up what is written to it, from its start to its end."""
 
     def __init__(self, path: str) -> None:
         self.file = open_scratch(path)
@@ -209,12 +210,12 @@ class _SummedFile:
 def sequence_offsets(
     lengths: NDArray[np.int32], item_bytes: int, start: int
 ) -> tuple[NDArray[np.int64], int]:
-    """Where sequences begin that stand end to end, in bytes, and where the last one ends.
+    """Return the byte offsets of sequences that lie end to end, and where the last one ends.
 
     Args:
       lengths: int32[sequences], in tokens.
       item_bytes: of a token.
-      start: where the first one begins.
+      start: offset of the first one.
     """
     ends = np.cumsum(lengths, dtype=np.int64) * item_bytes + start
     offsets = np.concatenate([[start], ends[:-1]]).astype("<i8")
@@ -222,24 +223,24 @@ def sequence_offsets(
 
 
 def fitting_ids(ids: NDArray[Any], dtype: np.dtype) -> NDArray[Any]:
-    """Ids in a dtype.
+    """Convert ids to a dtype.
 
     Raises:
-      ValueError: one of them does not fit it.
+      ValueError: an id does not fit.
     """
     if ids.dtype != dtype and ids.size:
         limits = np.iinfo(dtype)
         for extreme in (int(ids.min()), int(ids.max())):
             if not limits.min <= extreme <= limits.max:
                 raise ValueError(
-                    f"token id {extreme} does not fit {dtype.name}, which the size of the"
-                    " vocabulary stands for"
+                    f"token id {extreme} does not fit {dtype.name}, the dtype that the size of the"
+                    " vocabulary selects"
                 )
     return ids.astype(dtype, copy=False)
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """The bytes of a file from its start, some megabytes at a time."""
+    """Yield the bytes of a file from its start, some megabytes at a time."""
     file.seek(0)
     while piece := file.read(_COPY_BYTES):
         yield piece

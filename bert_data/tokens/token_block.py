@@ -1,7 +1,7 @@
-"""What a tokenizer makes of a block of lines, and the error where a line is not text.
+r"""The tokens of a block of lines, and the error for a line that is not UTF-8.
 
-b"The cat sat.\\n\\nThe end\\n"  ->  ids [1996 4937 2938 1012 1996 2203]
-sentence_lengths [4 2]    breaks [1]
+b"The cat sat.\n\nThe end\n"  ->  ids [1996 4937 2938 1012 1996 2203]
+                                  sentence_lengths [4 2]    breaks [1]
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ class UndecodableLineError(ValueError):
 
     Attributes:
       line: its number in the block, from 0.
-      reason: what Python's codec says of it.
+      reason: the message of Python's codec.
     """
 
     def __init__(self, line: int, reason: str) -> None:
@@ -34,9 +34,9 @@ class TokenBlock:
 
     Attributes:
       ids: int32 [tokens], or uint16 when the vocabulary has at most 65536 ids.
-      sentence_lengths: int32 [sentences], tokens of each line that has any.
+      sentence_lengths: int32 [sentences], tokens of each line that has tokens.
       breaks: int64 [blank lines], the number of this block's sentences before each blank line.
-      num_lines: lines of the block, of all kinds.
+      num_lines: lines of the block, including blank ones.
       num_unknown: how many of the ids are [UNK].
       num_replaced: undecodable sequences that were replaced or ignored.
     """

@@ -1,4 +1,4 @@
-"""Many texts in one block: their ids, and which are of which text.
+"""Many texts in one block: their ids, and which ids belong to which text.
 
 ["The cat", "", "sat."]  ->  ids [1996 4937 2938 1012], splits [0 2 2 4]
 """
@@ -13,24 +13,24 @@ from numpy.typing import NDArray
 from bert_data.tokens.token_block import TokenBlock
 
 _LINE_ENDS = re.compile(r"[\r\n]")
-# A block has no lengths of lines without tokens; with a token behind each text every line has one.
+# A block omits lines without tokens; a token after each text makes sure that every line has one.
 _MARK = " .\n"
 
 
 class BlockTokenizer(Protocol):
-    """What tokenizes lines."""
+    """A tokenizer of lines."""
 
     def tokenize_block(self, data: bytes, /) -> TokenBlock:
-        """Returns the tokens of lines."""
+        """Return the tokens of lines."""
 
 
 def tokenize_texts(
     tokenizer: BlockTokenizer, texts: Sequence[str]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Tokenizes texts, each by itself; a line end inside one is a space.
+    """Tokenize texts separately; a line ending inside one is a space.
 
     Args:
-      tokenizer: any number of threads may use it at a time.
+      tokenizer: must allow calls from several threads at a time.
       texts: one may be empty or have no token.
 
     Returns:

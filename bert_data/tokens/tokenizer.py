@@ -8,7 +8,7 @@
     tokenizer.tokenize_block(b"The cat sat.\\n\\nThe end\\n")
       -> ids [1996 4937 2938 1012 1996 2203], sentence_lengths [4 2], breaks [1]
 
-Kernels do the work (`blocks`, `chunks`, `wordpiece`); `block_run` helps them with what they cannot.
+Kernels do the work (`blocks`, `chunks`, `wordpiece`); `block_run` does what they cannot.
 """
 
 import contextlib
@@ -37,9 +37,9 @@ _CACHE_PLACES = 1 << 16  # 2 MB a thread; more would gain little
 
 
 class FastTokenizer:
-    """Text to ids as `definition.FullTokenizer` gives them.
+    """Converts text to the same ids as `definition.FullTokenizer`.
 
-    One object serves any number of threads at a time, and can be pickled.
+    Any number of threads may use one object at a time; it can be pickled.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class FastTokenizer:
         do_lower_case: bool = True,
         max_word_letters: int = MAX_LETTERS_OF_WORD,
     ) -> None:
-        """Prepares the tables.
+        """Prepare the tables.
 
         Args:
           vocabulary: the pieces.
           do_lower_case: lower-case the text and drop the accents.
-          max_word_letters: >= 1, a longer word is unknown; other programs than Google's have 100.
+          max_word_letters: >= 1, a longer word is unknown; programs other than Google's use 100.
         """
         self.vocabulary = vocabulary
         self.do_lower_case = do_lower_case
@@ -92,11 +92,11 @@ class FastTokenizer:
         return self.vocabulary.sha256
 
     def tokenize_block(self, data: Any, *, encoding_errors: str = "strict") -> TokenBlock:
-        """Tokenizes whole lines; each is a sentence, a blank one ends a document.
+        """Tokenize whole lines; each is a sentence, and a blank line ends a document.
 
         Args:
-          data: bytes-like, lines of UTF-8 that end at "\\n"; the last one's end may be missing.
-            Every "\\r" is dropped, wherever it stands.
+          data: bytes-like, lines of UTF-8 that end at "\\n"; the last "\\n" may be missing. Every
+            "\\r" is dropped.
           encoding_errors: "strict", "replace" or "ignore", as for `bytes.decode`.
 
         Raises:
@@ -116,7 +116,7 @@ class FastTokenizer:
         )
 
     def encode(self, text: str | bytes) -> list[int]:
-        """Returns the ids of one text, without special tokens; line ends are spaces like others.
+        """Return the ids of one text, without special tokens; line endings are ordinary spaces.
 
         Args:
           text: bytes are UTF-8, and invalid ones are left out.
@@ -134,13 +134,13 @@ class FastTokenizer:
         return run.ids[: run.state[blocks.NUM_IDS]].tolist()
 
     def encode_batch(self, texts: Iterable[str | bytes]) -> list[list[int]]:
-        """Returns what `encode` gives for each text; ten times faster where they are short.
+        """Return the result of `encode` for each text; ten times faster for short texts.
 
         Raises:
           ValueError: `texts` is a single text, or one of them is neither str nor bytes.
         """
         if isinstance(texts, str | bytes):
-            raise ValueError("texts is a single text; encode takes that")
+            raise ValueError("texts is a single text; use encode")
         decoded = list(map(convert_to_unicode, texts))
         try:
             ids, splits = tokenize_texts(self, decoded)
@@ -150,9 +150,9 @@ class FastTokenizer:
         return [flat[start:end] for start, end in itertools.pairwise(splits.tolist())]
 
     def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> str:
-        """Returns the words of ids, with a space between any two.
+        """Return the words of ids, separated by spaces.
 
-        What tokenizing drops, such as case and the spaces around punctuation, does not come back.
+        What tokenizing drops, such as case and the spaces around punctuation, is lost.
 
         Args:
           ids: in [0, vocabulary size).
@@ -165,18 +165,20 @@ class FastTokenizer:
         return " ".join(join_pieces(tokens, skip_special_tokens=skip_special_tokens))
 
     def __call__(self, text: Texts, text_pair: Any = None) -> dict[str, list[Any]]:
-        """Returns the features that BERT takes: [CLS] text [SEP], or [CLS] text [SEP] pair [SEP].
+        """Return the features that BERT takes: [CLS] text [SEP], or [CLS] text [SEP] pair [SEP].
 
         Args:
-          text: one text, or any number of them.
+          text: one text, or an iterable of texts.
           text_pair: the second text, or one for each of the first.
 
         Returns:
           input_ids, input_mask (1 for each id) and segment_ids (1 for the pair and its [SEP]),
-          neither padded nor truncated: each a list of numbers or, for many texts, a list of those.
+          neither padded nor truncated: each a list of numbers or, for many texts, a list of such
+          lists.
 
         Raises:
-          ValueError: there are not as many pairs as texts, or one is neither str nor bytes.
+          ValueError: the number of pairs is not the number of texts, or one is neither str nor
+            bytes.
         """
         if isinstance(text, str | bytes):
             rows = self([text], None if text_pair is None else [text_pair])
@@ -185,14 +187,14 @@ class FastTokenizer:
         return pack_inputs(self.vocabulary, self.encode_batch(text), of_pairs)
 
     def encode_by_definition(self, text: str) -> list[int]:
-        """Returns the ids of one text in the slow and sure way."""
+        """Return the ids of one text by the definition, which is slow."""
         ids = self.vocabulary.ids
         words = self._basic.tokenize(text)
         return [ids[piece] for word in words for piece in self._wordpiece.tokenize(word)]
 
     @contextlib.contextmanager
     def borrowed_cache(self) -> Iterator[NDArray[np.uint64]]:
-        """Lends a cache of chunks that no other thread uses meanwhile."""
+        """Lend a cache of chunks that no other thread uses meanwhile."""
         try:
             cache = self._caches.pop()
         except IndexError:

@@ -1,12 +1,12 @@
-"""A vocabulary or a tokenizer.json in, a tokenizer out.
+"""Loads a tokenizer from a vocabulary or a tokenizer.json.
 
     vocab.txt                                            -> FastTokenizer
     tokenizer.json of WordPiece with BERT's rules        -> FastTokenizer
     any other: BPE, Unigram, WordPiece with other rules  -> LibraryTokenizer
 
-BERT's rules are those of tokenization.py. The library differs from them in some rare characters
-(the final sigma, what Unicode has newly assigned), and takes a special token that is spelled in the
-text for the token itself; the fast tokenizer takes it for text.
+BERT's rules are those of tokenization.py. The library differs from them for some rare characters
+(the final sigma, new ones in Unicode), and turns "[SEP]" in a text into the special token; the fast
+tokenizer treats it as text.
 """
 
 import hashlib
@@ -34,38 +34,38 @@ Tokenizer = FastTokenizer | LibraryTokenizer
 def load_tokenizer(
     vocab_file: str | None, tokenizer_file: str | None = None, *, do_lower_case: bool = True
 ) -> Tokenizer:
-    """Makes a tokenizer of one of the two files.
+    """Load a tokenizer from one of the two files.
 
     Args:
-      vocab_file: WordPiece vocabulary, one token a line; or None.
+      vocab_file: WordPiece vocabulary, one token per line; or None.
       tokenizer_file: a tokenizer.json of the `tokenizers` library; or None.
       do_lower_case: with a vocab_file: lower-case the text and drop the accents.
 
     Raises:
       OSError: the file cannot be read.
-      ValueError: both or none are given, or the file cannot serve.
+      ValueError: both files or neither is set, or the file cannot be used.
     """
     if (vocab_file is None) == (tokenizer_file is None):
-        given = "both are" if vocab_file else "none is"
-        raise ValueError(f"one of --vocab_file and --tokenizer_file is needed; {given} given")
+        set_flags = "both are" if vocab_file else "neither is"
+        raise ValueError(f"set one of --vocab_file and --tokenizer_file; {set_flags} set")
     if tokenizer_file is None:
         assert vocab_file is not None
         return FastTokenizer(load_vocabulary(vocab_file), do_lower_case)
     content = read_bytes(tokenizer_file)
     definition = parse_definition(tokenizer_file, content)
-    kind = definition["model"].get("type") or "a model without a name"
+    kind = definition["model"].get("type") or "an unnamed model"
     reason = difference_from_bert(definition)
     if not reason:
-        logging.info("%s: WordPiece with BERT's rules, for the fast tokenizer", tokenizer_file)
+        logging.info("%s: WordPiece with BERT's rules; using the fast tokenizer", tokenizer_file)
         return _fast_tokenizer(tokenizer_file, definition)
-    logging.info("%s: %s (%s), for the tokenizers library", tokenizer_file, kind, reason)
+    logging.info("%s: %s (%s); using the tokenizers library", tokenizer_file, kind, reason)
     return _library_tokenizer(tokenizer_file, content, definition)
 
 
 def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
-    """The vocabulary of a tokenizer, for instances to be made with.
+    """Return the vocabulary of a tokenizer, for making instances.
 
-    Without "##" no piece tells that it continues a word: then each is a word of its own.
+    Without "##" nothing marks pieces that continue a word: then each piece is a word.
 
     Raises:
       ValueError: one of [UNK], [CLS], [SEP], [MASK] is not among its tokens.
@@ -77,7 +77,7 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     if missing:
         raise ValueError(
             f"{tokenizer.path} has no token {', '.join(missing)}; [UNK], [CLS], [SEP] and [MASK]"
-            " are needed for instances of BERT"
+            " are needed to make instances"
         )
     tokens = [""] * (max(ids.values()) + 1)
     for token, number in ids.items():
@@ -87,14 +87,14 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
 
 
 def read_vocabulary(path: str) -> Vocabulary:
-    """The vocabulary of a file of either kind.
+    """Read the vocabulary of a file of either kind.
 
     Args:
-      path: of a vocabulary, one token a line, or a tokenizer.json.
+      path: of a vocabulary, one token per line, or a tokenizer.json.
 
     Raises:
       OSError: the file cannot be read.
-      ValueError: it cannot serve for instances.
+      ValueError: it cannot be used to make instances.
     """
     is_definition = find_definition(path, read_bytes(path)) is not None
     return vocabulary_of(load_tokenizer(None, path)) if is_definition else load_vocabulary(path)
@@ -113,20 +113,19 @@ def _fast_tokenizer(path: str, definition: dict[str, Any]) -> FastTokenizer:
 
 
 def _library_tokenizer(path: str, content: bytes, definition: dict[str, Any]) -> LibraryTokenizer:
-    # Our own threads share the work; the library would start as many for each of them.
+    # Our own threads share the work; the library would start threads for each of them.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     import tokenizers
 
     model = definition["model"]
     if model.get("dropout"):
         raise ValueError(
-            f"{path} has dropout {model['dropout']}, which gives other tokens each time; set it to"
-            " null"
+            f"{path} has dropout {model['dropout']}, which makes tokens random; set it to null"
         )
     try:
         tokenizer = tokenizers.Tokenizer.from_str(content.decode())
-    except Exception as error:  # the library raises nothing more special
-        raise ValueError(f"{path} is no tokenizer.json that can be read: {error}") from None
+    except Exception as error:  # the library raises nothing more specific
+        raise ValueError(f"{path} is not a readable tokenizer.json: {error}") from None
     unk_token = model.get("unk_token")
     if isinstance(model["vocab"], list) and model.get("unk_id") is not None:
         unk_token = tokenizer.id_to_token(model["unk_id"])

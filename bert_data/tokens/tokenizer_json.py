@@ -1,4 +1,4 @@
-"""What a tokenizer.json says: whether it is WordPiece with BERT's rules, and which tokens it has.
+"""What a tokenizer.json defines: whether it is WordPiece with BERT's rules, and its tokens.
 
 {"model": {"type": "WordPiece", "vocab": {"[PAD]": 0, ...}}, "normalizer": ...}
   -> difference_from_bert: "", or why not      tokens_by_id: ["[PAD]", ...]
@@ -15,28 +15,28 @@ from bert_data.tokens.vocabulary_file import CONTINUATION
 
 
 def parse_definition(path: str, content: bytes) -> dict[str, Any]:
-    """The content of a tokenizer.json.
+    """Parse the content of a tokenizer.json.
 
     Raises:
-      ValueError: it is none.
+      ValueError: it is not a tokenizer.json.
     """
     try:
         definition = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is no tokenizer.json: not JSON ({error})") from None
+        raise ValueError(f"{path} is not a tokenizer.json: it is not JSON ({error})") from None
     model = definition.get("model") if isinstance(definition, dict) else None
     if not isinstance(model, dict) or not isinstance(model.get("vocab"), dict | list):
-        raise ValueError(f"{path} is no tokenizer.json: it has no model with a vocab")
+        raise ValueError(f"{path} is not a tokenizer.json: it has no model with a vocab")
     return definition
 
 
 def difference_from_bert(definition: dict[str, Any]) -> str:
-    """Why a definition is not WordPiece with BERT's rules; "" if it is."""
+    """Return why a definition is not WordPiece with BERT's rules, or "" if it is."""
     model = definition["model"]
     if model.get("type") != "WordPiece":
         return "not WordPiece"
     if model.get("continuing_subword_prefix") != CONTINUATION or model.get("unk_token") != "[UNK]":
-        return "other marks than ## and [UNK]"
+        return "marks other than ## and [UNK]"
     letters = model.get("max_input_chars_per_word")
     if not isinstance(letters, int) or letters < 1:
         return "no max_input_chars_per_word"
@@ -47,9 +47,9 @@ def difference_from_bert(definition: dict[str, Any]) -> str:
         or not (normalizer.get("clean_text") and normalizer.get("handle_chinese_chars"))
         or normalizer.get("strip_accents") not in (None, lower)
     ):
-        return "another normalizer than BERT's"
+        return "a normalizer other than BERT's"
     if (definition.get("pre_tokenizer") or {}).get("type") != "BertPreTokenizer":
-        return "another pre_tokenizer than BERT's"
+        return "a pre_tokenizer other than BERT's"
     ids = model["vocab"]
     if not isinstance(ids, dict) or sorted(ids.values()) != list(range(len(ids))):
         return "ids with gaps"
@@ -64,21 +64,21 @@ def difference_from_bert(definition: dict[str, Any]) -> str:
 
 
 def tokens_by_id(definition: dict[str, Any]) -> list[str]:
-    """The tokens of a definition of BERT's rules."""
+    """Return the tokens of a definition with BERT's rules, in the order of their ids."""
     ids = definition["model"]["vocab"]
     return sorted(ids, key=lambda token: ids[token])
 
 
 def digest_of_lines(tokens: Iterable[str]) -> str:
-    """The sha256 of the vocabulary file that has these tokens, one a line."""
+    """Return the sha256 of the vocabulary file that has these tokens, one per line."""
     return hashlib.sha256("".join(f"{token}\n" for token in tokens).encode()).hexdigest()
 
 
 def vocabulary_sha256(path: str) -> str:
-    """The digest by which manifests know a vocabulary.
+    """Return the digest by which manifests identify a vocabulary.
 
-    It is that of the file's bytes; of a tokenizer.json with BERT's rules, that of the vocabulary
-    file which means the same.
+    It is the digest of the file's bytes or, for a tokenizer.json with BERT's rules, that of the
+    equivalent vocabulary file.
 
     Args:
       path: of a vocabulary, or a tokenizer.json.
@@ -94,7 +94,7 @@ def vocabulary_sha256(path: str) -> str:
 
 
 def find_definition(path: str, content: bytes) -> dict[str, Any] | None:
-    """What a file defines if it is a tokenizer.json; None if it is a vocabulary."""
+    """Return what a file defines if it is a tokenizer.json; None if it is a vocabulary."""
     if content.lstrip()[:1] != b"{":
         return None
     try:

@@ -1,4 +1,4 @@
-"""Reads all of a token store, and says what is wrong or what it holds.
+"""Reads a whole token store, and reports what is wrong with it or what it holds.
 
 PREFIX.bin, PREFIX.idx --open_store--> sizes and bounds --every id--> in the vocabulary
 PREFIX.store.json      --CRC-32 of both files, counts-->              as they were written
@@ -20,14 +20,14 @@ _READ_BYTES = 4 << 20
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VerifiedStore:
-    """What a sound store holds.
+    """The content of an intact store.
 
     Attributes:
       num_documents, num_sequences, num_tokens: counts.
-      num_empty: documents without a sequence or with empty ones alone.
+      num_empty: documents without a sequence or with empty ones only.
       dtype: of the ids.
       max_id: the largest one.
-      notes: what made it, or None if that is not noted: then ids and bounds were checked, but no
+      notes: of what made it, or None if there are none: then ids and bounds were checked, but no
         checksum.
     """
 
@@ -41,11 +41,11 @@ class VerifiedStore:
 
 
 def verify_store(prefix: str) -> VerifiedStore:
-    """Reads all of a store.
+    """Read and check a whole store.
 
     Raises:
       OSError: a file cannot be read.
-      CorruptDataError: one is damaged; with its name and what is wrong.
+      CorruptDataError: a file is damaged; the error says what is wrong.
     """
     store = open_store(prefix)
     notes = read_notes(prefix)
@@ -60,10 +60,10 @@ def verify_store(prefix: str) -> VerifiedStore:
                     crc32 = zlib.crc32(data, crc32)
                     advance(len(data))
             if notes is not None and crc32 != notes.files[number].crc32:
-                raise CorruptDataError(path, 0, "its CRC-32 is not the one that was noted")
+                raise CorruptDataError(path, 0, "its CRC-32 is not the one in its notes")
     max_id = _check_ids(store, prefix + ".bin", notes)
     tokens = np.concatenate([[0], np.cumsum(store.lengths, dtype=np.int64)])[store.documents]
-    found = VerifiedStore(
+    verified = VerifiedStore(
         num_documents=store.num_documents,
         num_sequences=store.lengths.size,
         num_tokens=store.ids.size,
@@ -73,12 +73,12 @@ def verify_store(prefix: str) -> VerifiedStore:
         notes=notes,
     )
     if notes is not None:
-        _check_counts(prefix, found, notes)
-    return found
+        _check_counts(prefix, verified, notes)
+    return verified
 
 
 def _check_ids(store: TokenStore, path: str, notes: StoreNotes | None) -> int:
-    """Checks that ids are of the vocabulary, as far as it is known; returns the largest."""
+    """Check that ids are in the vocabulary, if its size is known; return the largest."""
     limit = np.iinfo(np.int64).max if notes is None else notes.settings["id_limit"]
     largest = 0
     for start in range(0, store.ids.size, _READ_BYTES):
@@ -94,12 +94,12 @@ def _check_ids(store: TokenStore, path: str, notes: StoreNotes | None) -> int:
     return largest
 
 
-def _check_counts(prefix: str, found: VerifiedStore, notes: StoreNotes) -> None:
+def _check_counts(prefix: str, verified: VerifiedStore, notes: StoreNotes) -> None:
     noted = notes.counts
     for name, number in (
-        ("num_documents", found.num_documents),
-        ("num_sentences", found.num_sequences),
-        ("num_tokens", found.num_tokens),
+        ("num_documents", verified.num_documents),
+        ("num_sentences", verified.num_sequences),
+        ("num_tokens", verified.num_tokens),
     ):
         if noted[name] != number:
             reason = f"holds {name} {number}; its notes say {noted[name]}"

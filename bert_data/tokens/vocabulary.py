@@ -1,11 +1,11 @@
-r"""A vocabulary file, checked, with all that the stages need to know of it.
+r"""A checked vocabulary, with all that the stages need to know about it.
 
     [PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nwalk\n##ing\n
       -> ids {"[PAD]": 0, ..., "walk": 5, "##ing": 6}, size 7, unk_id 1, ..., mask_id 4
          continuation [F F F F F F T], word_ids [0 1 2 3 4 5 6], sha256 of the bytes
 
 `vocabulary_file` defines what a token is and which id it has. This module refuses a file that
-cannot serve, and warns, with line numbers, of one that can but looks like a mistake.
+cannot be used, and warns, with line numbers, of one that looks like a mistake.
 """
 
 import dataclasses
@@ -23,12 +23,12 @@ from bert_data.tokens.vocabulary_file import CONTINUATION, stripped_lines
 PADDING = "[PAD]"
 
 REQUIRED = ("[UNK]", "[CLS]", "[SEP]", "[MASK]")
-"""Tokens without which no instances can be made."""
+"""Tokens that instances need."""
 
 SPECIAL = (PADDING, *REQUIRED)
-"""Tokens that no text has."""
+"""Tokens that do not come from text."""
 
-_NUM_TOLD = 5
+_NUM_LINES_NAMED = 5
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -38,14 +38,14 @@ class Vocabulary:
     Attributes:
       path: the file it was read from.
       sha256: hex digest of the file's bytes.
-      tokens: the token of each id, in the file's order; a token may stand there twice.
-      ids: token -> id. The keys are in the order of their first lines, the id of a token that
-        stands twice is that of its last line.
-      word_ids: int32 [len(ids)], the id of each key of `ids` in order. It is the identity unless
-        the file has duplicates: drawing a random word draws a position here, not an id.
+      tokens: the token of each id, in the file's order; a token may occur twice.
+      ids: token -> id. The keys are in the order of their first lines; the id of a token that
+        occurs twice is that of its last line.
+      word_ids: int32 [len(ids)], the id of each key of `ids`, in order: 0, 1, ... unless the file
+        has duplicates. Drawing a random word draws a position in this array, not an id.
       continuation: bool [size], whether the token of that id begins with "##".
       unk_id: id of [UNK]; likewise cls_id, sep_id, mask_id.
-      pad_id: id of [PAD], 0 where the vocabulary has none. (Records are padded with 0 always.)
+      pad_id: id of [PAD], or 0 if the vocabulary has none. (Records are always padded with 0.)
     """
 
     path: str
@@ -62,7 +62,7 @@ class Vocabulary:
 
     @property
     def size(self) -> int:
-        """Number of ids: of the file's lines."""
+        """Number of ids, which is the number of lines."""
         return len(self.tokens)
 
     def __repr__(self) -> str:
@@ -70,14 +70,14 @@ class Vocabulary:
 
 
 def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
-    """Reads and checks a vocabulary file.
+    """Read and checks a vocabulary file.
 
     Args:
-      path: a local path, or one with a scheme (gs://...) that TensorFlow opens.
+      path: a local path, or a URI.
 
     Returns:
-      The vocabulary. Empty lines, duplicates and a [PAD] that is missing or not first are a warning
-      in the log.
+      The vocabulary. Empty lines, duplicates and a [PAD] that is missing or not first are logged as
+      a warning.
 
     Raises:
       OSError: the file cannot be read.
@@ -90,12 +90,12 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
     missing = [token for token in REQUIRED if token not in ids]
     if missing:
         is_json = content.lstrip().startswith(b"{")
-        hint = " (a tokenizer.json goes to --tokenizer_file)" if is_json else ""
+        hint = " (for a tokenizer.json, use --tokenizer_file)" if is_json else ""
         raise ValueError(
             f"vocabulary {path} has no {', '.join(missing)} in its {len(tokens)} "
-            f"{'line' if len(tokens) == 1 else 'lines'}; a line for each is needed{hint}"
+            f"{'line' if len(tokens) == 1 else 'lines'}; each needs a line{hint}"
         )
-    _tell_oddities(path, tokens, ids)
+    _warn_of_oddities(path, tokens, ids)
     continuation = [token.startswith(CONTINUATION) for token in tokens]
     return make_vocabulary(path, hashlib.sha256(content).hexdigest(), tokens, ids, continuation)
 
@@ -107,7 +107,7 @@ def make_vocabulary(
     ids: dict[str, int],
     continuation: Sequence[bool],
 ) -> Vocabulary:
-    """Puts a vocabulary together that has all of `REQUIRED`; see `Vocabulary` for the arguments."""
+    """Return a vocabulary with all of `REQUIRED`; see `Vocabulary` for the arguments."""
     return Vocabulary(
         path=path,
         sha256=sha256,
@@ -124,10 +124,10 @@ def make_vocabulary(
 
 
 def _split_checked(path: str, content: bytes) -> list[str]:
-    """Returns the token of each line, or raises ValueError when this is no vocabulary."""
+    """Return the token of each line, or raise ValueError if this is not a vocabulary."""
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
-        raise ValueError(f"vocabulary {path} is not text: there is a NUL byte in line {line}")
+        raise ValueError(f"vocabulary {path} is not text: line {line} has a NUL byte")
     try:
         tokens = stripped_lines(content)
     except UnicodeDecodeError as error:
@@ -140,8 +140,8 @@ def _split_checked(path: str, content: bytes) -> list[str]:
     return tokens
 
 
-def _tell_oddities(path: str, tokens: Sequence[str], ids: dict[str, int]) -> None:
-    """Warns of what works, but is most likely a mistake of whoever made the file."""
+def _warn_of_oddities(path: str, tokens: Sequence[str], ids: dict[str, int]) -> None:
+    """Warn of what works, but is most likely a mistake in the file."""
     oddities = []
     empty = [number for number, token in enumerate(tokens) if not token]
     if empty:
@@ -149,7 +149,9 @@ def _tell_oddities(path: str, tokens: Sequence[str], ids: dict[str, int]) -> Non
     if len(ids) < len(tokens):
         doubled = [n for n, token in enumerate(tokens) if token and ids[token] != n]
         if doubled:
-            oddities.append(f"{_lines(doubled)} repeated further down, where the id is taken from")
+            oddities.append(
+                f"{_lines(doubled)} repeated further down, and the last line gives the id"
+            )
     if ids.get(PADDING) != 0:
         place = f"on line {ids[PADDING] + 1}" if PADDING in ids else "missing"
         oddities.append(f"{PADDING} is {place}, while records are padded with id 0 (line 1)")
@@ -158,9 +160,9 @@ def _tell_oddities(path: str, tokens: Sequence[str], ids: dict[str, int]) -> Non
 
 
 def _lines(numbers: Sequence[int]) -> str:
-    """Returns "line 3 is" or "lines 3, 5, 8 are", counted from 1."""
+    """Return "line 3 is" or "lines 3, 5, 8 are", counted from 1."""
     if len(numbers) == 1:
         return f"line {numbers[0] + 1} is"
-    told = ", ".join(str(number + 1) for number in numbers[:_NUM_TOLD])
-    more = len(numbers) - _NUM_TOLD
-    return f"lines {told}{f' and {more} more' if more > 0 else ''} are"
+    named = ", ".join(str(number + 1) for number in numbers[:_NUM_LINES_NAMED])
+    more = len(numbers) - _NUM_LINES_NAMED
+    return f"lines {named}{f' and {more} more' if more > 0 else ''} are"

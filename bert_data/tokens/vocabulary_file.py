@@ -2,8 +2,8 @@ r"""The tokens in the lines of a vocabulary file, as google-research/bert reads 
 
     b"[PAD]\n[UNK]\nwalk\n##ing\n"  -->  {"[PAD]": 0, "[UNK]": 1, "walk": 2, "##ing": 3}
 
-Lines end at "\n" only, every "\r" is dropped, and so is white space around a token. A token that
-occurs twice has the id of its last line, and the place of its first in the order of the dict.
+Lines end only at "\n"; every "\r" and all white space around a token are dropped. A token that
+occurs twice has the id of its last line, and the position of its first in the order of the dict.
 """
 
 import os
@@ -15,7 +15,7 @@ CONTINUATION = "##"
 
 
 def load_vocab(vocab_file: str | os.PathLike[str]) -> dict[str, int]:
-    """Reads a vocabulary: one token a line, whose id is the number of the line, from 0.
+    """Read a vocabulary: one token per line, whose id is the number of the line, from 0.
 
     Args:
       vocab_file: a local path, or a URI.
@@ -32,7 +32,7 @@ def load_vocab(vocab_file: str | os.PathLike[str]) -> dict[str, int]:
 
 
 def stripped_lines(content: bytes) -> list[str]:
-    """Returns the lines of a file's bytes, without the white space around each.
+    """Return the lines of a file's bytes, without the white space around each.
 
     Raises:
       UnicodeDecodeError: the bytes are not UTF-8.

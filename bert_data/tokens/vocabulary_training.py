@@ -1,14 +1,14 @@
-"""A WordPiece vocabulary from text.
+"""Trains a WordPiece vocabulary on text.
 
     "low lower lowest ..."  -->  [PAD] [UNK] [CLS] [SEP] [MASK] e l o ... ##e ##o ... low ##er ...
 
-Words are split as BERT's basic tokenizer does; then, from single characters on, the two neighbours
-that stand together most often become one piece, until the vocabulary is full (Sennrich et al. 2016,
-"Neural Machine Translation of Rare Words with Subword Units", with WordPiece's "##").
+Text is split into words as by BERT's basic tokenizer; then, starting from single characters, the
+two pieces that most often are neighbours become one piece, until the vocabulary is full (Sennrich
+et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", with WordPiece's "##").
 
-The `tokenizers` library merges. Left alone it numbers the single characters in the order of a hash
-table, which decides between pairs of equal count: another vocabulary in each run. Here the
-characters are found first and numbered in order, so that the same text gives the same bytes.
+The `tokenizers` library merges. By default it numbers the single characters in the order of a hash
+table, and that order decides between pairs of equal count: each run gives another vocabulary. Here
+the characters are found first and numbered in order, so that the same text gives the same bytes.
 """
 
 import collections
@@ -33,15 +33,16 @@ SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VocabularyTrainingConfig:
-    """What a vocabulary is made from.
+    """Configuration of `train_vocabulary`.
 
     Attributes:
-      input_files: text of any format.
+      input_files: texts of any format.
       text: how they are read.
       vocab_size: entries, the five special tokens and single characters included; > 5.
-      do_lower_case: lower the text and drop its accents, as the tokenizer will with the same flag.
-      min_frequency: pieces that are put together must come at least so often; >= 1.
-      max_characters: so many different characters, the most frequent ones, are kept; >= 1. A word
+      do_lower_case: lower-case the text and drop its accents, as the tokenizer does with the same
+        flag.
+      min_frequency: how often a merged piece must occur; >= 1.
+      max_characters: how many different characters are kept, the most frequent ones; >= 1. A word
         with any other character will be [UNK].
     """
 
@@ -73,8 +74,8 @@ class TrainedVocabulary:
       tokens: the pieces by id: special tokens, characters, "##" characters, then by merge.
       num_lines: lines of text that were read, or texts of formats that have rows.
       num_skipped: rows without a text that were left out.
-      num_characters: different characters in the text, spaces left out, after lowering.
-      num_characters_kept: of them, those that are in the vocabulary.
+      num_characters: different characters in the text, without spaces, after lower-casing.
+      num_characters_kept: those that are in the vocabulary.
     """
 
     tokens: tuple[str, ...]
@@ -85,9 +86,9 @@ class TrainedVocabulary:
 
 
 def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
-    """Makes a vocabulary; the same text and configuration give the same one on every machine.
+    """Train a vocabulary; the same text and configuration give the same one on every machine.
 
-    It may be smaller than `vocab_size` where the text holds too few frequent pieces.
+    It is smaller than `vocab_size` if the text has too few frequent pieces.
 
     Raises:
       ValueError: bytes that are not UTF-8 (with `encoding_errors="strict"`), a text without words,
@@ -100,19 +101,23 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
     skipped: list[str] = []
     counts, num_lines = _count_characters(config, normalizer, skipped)
     if not counts:
-        raise ValueError(f"no words in {', '.join(config.input_files[:3])}: nothing to train on")
+        raise ValueError(
+            f"no words in {', '.join(config.input_files[:3])}: there is nothing to train on"
+        )
     kept = sorted(counts, key=lambda character: (-counts[character], character))
     kept = kept[: config.max_characters]
 
-    # The first training, for no more than the characters, tells which of them continue a word.
-    found = _train(config, normalizer, fixed=list(SPECIAL_TOKENS), characters=kept, size=0)
-    characters = sorted(set(found) - set(SPECIAL_TOKENS), key=lambda token: (len(token) > 1, token))
+    # The first training, of characters only, shows which of them continue a word.
+    initial = _train(config, normalizer, fixed=list(SPECIAL_TOKENS), characters=kept, size=0)
+    characters = sorted(
+        set(initial) - set(SPECIAL_TOKENS), key=lambda token: (len(token) > 1, token)
+    )
     fixed = [*SPECIAL_TOKENS, *characters]
     if len(fixed) > config.vocab_size:
         raise ValueError(
             f"vocab_size is {config.vocab_size}, but the special tokens and the text's {len(kept)}"
-            f" characters (as such and with ##) take {len(fixed)}; a larger vocab_size or a smaller"
-            " max_characters is needed"
+            f" characters (with and without ##) take {len(fixed)}; use a larger vocab_size or a"
+            " smaller max_characters"
         )
     tokens = _train(config, normalizer, fixed=fixed, characters=kept, size=config.vocab_size)
     return TrainedVocabulary(
@@ -125,11 +130,11 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
 
 
 def tokenizer_json(tokens: Sequence[str], *, do_lower_case: bool) -> str:
-    """A vocabulary as a tokenizer.json of the `tokenizers` library, with BERT's rules.
+    """Return a vocabulary as a tokenizer.json of the `tokenizers` library, with BERT's rules.
 
     Args:
       tokens: by id; all of `SPECIAL_TOKENS` are among them.
-      do_lower_case: whether the text is lowered and loses its accents.
+      do_lower_case: whether the text is lower-cased and loses its accents.
     """
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
@@ -156,7 +161,7 @@ def _count_characters(
     normalizer: "tokenizers.normalizers.Normalizer",
     skipped: list[str],
 ) -> tuple[collections.Counter[str], int]:
-    """Returns how often each character comes, spaces left out, and the number of lines."""
+    """Return how often each character occurs, without spaces, and the number of lines."""
     counts: collections.Counter[str] = collections.Counter()
     num_lines = 0
     with progress("characters", total=0, unit="line") as advance:
@@ -170,11 +175,11 @@ def _count_characters(
 
 
 def _lines(config: VocabularyTrainingConfig, skipped: list[str] | None = None) -> Iterator[str]:
-    """Yields the lines of all files, or their texts in formats that have rows.
+    """Yield the lines of all files, or their texts in formats that have rows.
 
     Args:
       config: names the files.
-      skipped: takes what is told of rows that are left out.
+      skipped: extended by the reasons why rows were skipped.
     """
     text, spans = config.text, as_spans(config.input_files)
     read_lines = find_plain_format(config.input_files, text.input_format).read_lines
@@ -195,7 +200,7 @@ def _lines(config: VocabularyTrainingConfig, skipped: list[str] | None = None) -
             line = num_lines + block.data.count(b"\n", 0, error.start) + 1
             raise ValueError(
                 f"{block.path}:{line}: not UTF-8 ({error.reason});"
-                " --encoding_errors=replace or ignore goes on"
+                " --encoding_errors=replace or ignore reads it anyway"
             ) from None
         num_lines += len(lines)
         yield from lines
@@ -209,15 +214,15 @@ def _train(
     characters: list[str],
     size: int,
 ) -> dict[str, int]:
-    """Returns the tokens with their ids, in the order of the ids: `fixed` first.
+    """Return the tokens with their ids, in the order of the ids: `fixed` first.
 
     Args:
-      config: of the whole.
-      normalizer: what is done to the text before it is split at spaces and punctuation.
-      fixed: tokens with the first ids. As the library decides ties by id, the result is the same
-        in every run if all characters, with ## and without, are here.
-      characters: the others are left out of the words.
-      size: of the vocabulary; it will be larger if it has no room for the characters.
+      config: of the training.
+      normalizer: applied to the text before it is split at spaces and punctuation.
+      fixed: tokens with the first ids. As the library breaks ties by id, the result is the same in
+        every run if all characters, with and without ##, are here.
+      characters: the characters to keep.
+      size: of the vocabulary; it will be larger if the characters do not fit.
     """
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 

@@ -1,4 +1,4 @@
-"""Sentences in, their tokens out as one ragged array of words and pieces.
+"""Tokenizes sentences into one ragged array of words and pieces.
 
     "he played", "", "so"  ->  ids                [2002 2209 2098 2061]     played = play ##ed
                                sentences of words [0 2 2 3]
@@ -19,7 +19,7 @@ from bert_data.tokens.tokenizer import FastTokenizer
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class TokenizedSentences:
-    """Tokens of sentences, one behind the other.
+    """Tokens of sentences, end to end.
 
     Attributes:
       ids: int64[tokens].
@@ -33,11 +33,11 @@ class TokenizedSentences:
 
 
 def tokenize_sentences(tokenizer: FastTokenizer, sentences: Sequence[str]) -> TokenizedSentences:
-    """Tokenizes sentences, each by itself; an end of a line inside one is a space.
+    """Tokenize sentences separately; a line ending inside one is a space.
 
     Args:
-      tokenizer: any number of threads may use it at a time.
-      sentences: texts that UTF-8 can encode; one may be empty or have no token.
+      tokenizer: several threads may use it at a time.
+      sentences: texts that UTF-8 can encode; one may be empty or have no tokens.
     """
     ids, splits = tokenize_texts(tokenizer, sentences)
     begins_word = ~tokenizer.vocabulary.continuation[ids]

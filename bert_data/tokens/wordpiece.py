@@ -1,11 +1,11 @@
-"""The pieces of a vocabulary as a trie, and words into pieces: longest piece first.
+"""The pieces of a vocabulary as a trie, and words split into pieces: longest piece first.
 
     "un" 5, "##aff" 6, "##able" 7, and the word  u n a f f a b l e  ->  5 6 7
 
-A letter is a symbol: UNKNOWN, or a number from 2 for each character that the vocabulary has. A word
-is an array of symbols. The trie is a hash table whose slots are its nodes: the slot of a node is
-found by hashing its parent node and the symbol between them, so that going down a word is
-arithmetic and the memory is only looked at to confirm. First symbols need no slot:
+A letter is a symbol: UNKNOWN, or a number from 2 for each character of the vocabulary. A word is an
+array of symbols. The trie is a hash table whose slots are its nodes: hashing a parent node and a
+symbol gives the slot of the child, so that following a word is arithmetic, and memory is read only
+to confirm. First symbols need no slot:
 
     node s                         a word's first letter is the symbol s
     node num_symbols + s           a letter s that continues a word ("##s")
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bert_data.kernels import inner, kernel
 from bert_data.tokens.vocabulary_file import CONTINUATION
 
-UNKNOWN = 1  # the symbol of every character that no piece has; 0 stands for no symbol
+UNKNOWN = 1  # the symbol of every character that no piece has; 0 is not a symbol
 SYMBOL_BITS = 18
 MAX_LETTERS_OF_WORD = 200  # a longer word is unknown, in google-research/bert
 
@@ -32,8 +32,9 @@ class PieceTrie(NamedTuple):
     """The pieces of a vocabulary.
 
     Attributes:
-      keys: int64 [a power of two], of each slot its parent node << SYMBOL_BITS | symbol, 0 if free.
-      piece_ids: int32 [2 * num_symbols + len(keys)], of each node the id of the piece that ends
+      keys: int64 [a power of two], for each slot its parent node << SYMBOL_BITS | symbol, 0 if
+        free.
+      piece_ids: int32 [2 * num_symbols + len(keys)], for each node the id of the piece that ends
         there, or -1.
       num_symbols: symbols are < num_symbols.
     """
@@ -44,7 +45,7 @@ class PieceTrie(NamedTuple):
 
 
 def number_characters(ids: Mapping[str, int]) -> dict[str, int]:
-    """Gives every character of the vocabulary's tokens a symbol, from UNKNOWN + 1.
+    """Assign a symbol to every character of the vocabulary's tokens, from UNKNOWN + 1.
 
     Raises:
       ValueError: there are more characters than symbols.
@@ -59,7 +60,7 @@ def number_characters(ids: Mapping[str, int]) -> dict[str, int]:
 
 
 def build_trie(ids: Mapping[str, int], symbols: Mapping[str, int]) -> PieceTrie:
-    """Puts the tokens of a vocabulary into a trie.
+    """Build the trie of a vocabulary's tokens.
 
     Args:
       ids: token -> id. A token that begins with "##" continues a word, without the "##".
@@ -69,7 +70,7 @@ def build_trie(ids: Mapping[str, int], symbols: Mapping[str, int]) -> PieceTrie:
     letters = np.frombuffer("".join(ids).encode("utf-32-le"), np.uint32)
     symbol_of = np.zeros(max(map(ord, symbols), default=0) + 1, np.int32)
     symbol_of[[ord(char) for char in symbols]] = list(symbols.values())
-    num_slots = 1 << (len(letters) + 1).bit_length()  # tokens share nodes: a third gets filled
+    num_slots = 1 << (len(letters) + 1).bit_length()  # as tokens share nodes, a third gets filled
     trie = PieceTrie(
         keys=np.zeros(num_slots, np.int64),
         piece_ids=np.full(2 * num_symbols + num_slots, -1, np.int32),
@@ -87,7 +88,7 @@ def build_trie(ids: Mapping[str, int], symbols: Mapping[str, int]) -> PieceTrie:
 
 @inner
 def _find_slot(keys: NDArray[np.int64], node: int, symbol: int) -> int:
-    """The slot of the child of a node: it has the child's key, or is free."""
+    """Return the slot of a node's child: it has the child's key, or is free."""
     key = node << SYMBOL_BITS | symbol
     mask = len(keys) - 1
     slot = (key * _MULTIPLIER >> 32) & mask
@@ -104,7 +105,7 @@ def _insert(
     ids: NDArray[np.int32],
     trie: PieceTrie,
 ) -> None:
-    """Inserts tokens: their symbols in one array, and for each its length, kind and id."""
+    """Insert tokens: all their symbols in one array, and the length, kind and id of each."""
     start = 0
     for token in range(len(lengths)):
         end = start + lengths[token]
@@ -132,11 +133,11 @@ def append_pieces(
     ids: NDArray[Any],
     num_ids: int,
 ) -> int:
-    """Appends the ids of a word's pieces to ids[:num_ids]; returns the new num_ids.
+    """Append the ids of a word's pieces to ids[:num_ids]; return the new num_ids.
 
     Args:
-      word: int32, the word's symbols in word[:num_letters]; if there are more letters than it has
-        room for, the word is unknown.
+      word: int32, the word's symbols in word[:num_letters]; if the letters do not fit, the word is
+        unknown.
       num_letters: > 0.
       trie: the pieces.
       unk_id: id of a word that has no pieces.

@@ -59,12 +59,12 @@ def test_what_cannot_be_merged(tmp_path, small_text, small_vocabulary):
     make_stores(dataclasses.replace(base, output_prefix=c, append_eod=True, eod_token="ba"))
     a = base.output_prefix
     for prefixes, sentence in (
-        ([a], "1 token store is given; two or more can be merged"),
-        ([a, b, a], "a is twice among the stores to merge"),
+        ([a], "1 token store cannot be merged; name two or more"),
+        ([a, b, a], "a appears twice among the stores to merge"),
         ([a, b], "are token stores of different kinds: level document and sentence"),
         ([a, c], "different kinds: end of documents None and 7"),
         ([a, str(golden / "doc50_int32")], "different kinds: dtype uint16 and int32"),
-        ([str(golden / "mm10_int32"), a], "a multimodal token store"),
+        ([str(golden / "mm10_int32"), a], "multimodal token stores cannot be merged"),
         ([a, str(golden / "empty_uint16")], "the token store has no token"),
     ):
         with pytest.raises(ValueError, match=sentence):

@@ -44,7 +44,7 @@ def test_many():
     ("text", "text_pair", "sentence"),
     [
         (["a", "b"], ["a"], "there are 2 texts and 1 pairs"),
-        (["a"], "a", "texts is a single text; encode takes that"),
+        (["a"], "a", "texts is a single text; use encode"),
         ("a", ["a"], "Unsupported string type: <class 'list'>"),
         (["a", None], None, "Unsupported string type: <class 'NoneType'>"),
     ],

@@ -223,12 +223,12 @@ class TestEndOfDocuments:
     def test_none_is_a_warning(self, config, caplog):
         (store,) = make_stores(dataclasses.replace(config, append_eod=True))
         assert store.notes.settings["eod_id"] is None
-        assert "--append_eod is off" in caplog.text
+        assert "--append_eod has no effect" in caplog.text
 
     def test_mistakes(self, config):
         for changes, sentence in (
             ({"append_eod": True, "eod_token": "<x>"}, "--eod_token=<x> is not among the "),
-            ({"eod_token": "ba"}, "--eod_token=ba is given without --append_eod"),
+            ({"eod_token": "ba"}, "--eod_token=ba needs --append_eod"),
         ):
             with pytest.raises(ValueError, match=f"^{sentence}"):
                 make_stores(dataclasses.replace(config, **changes))
@@ -293,10 +293,10 @@ class TestWhatIsThere:
         make_stores(config)
         path = Path(config.output_prefix + ".bin")
         path.write_bytes(path.read_bytes()[:-2])
-        with pytest.raises(FileExistsError, match=r"is not whole \(.*s\.bin: .*beside it says"):
+        with pytest.raises(FileExistsError, match=r"is damaged \(.*s\.bin: .*store\.json says"):
             make_stores(config)
         Path(config.output_prefix + ".store.json").unlink()
-        with pytest.raises(FileExistsError, match="is there without notes of what made it"):
+        with pytest.raises(FileExistsError, match="has no notes of what made it"):
             make_stores(config)
 
 
@@ -342,10 +342,10 @@ def test_curators_names(tmp_path):
     ("changes", "sentence"),
     [
         ({"dtype_rule": "x"}, "dtype_rule is 'x'; one of curator, megatron is allowed"),
-        ({"empty_documents": "drop"}, "empty_documents is 'drop'; one of megatron, curator"),
+        ({"empty_documents": "drop"}, "empty_documents is 'drop'; it must be megatron or curator"),
         ({"level": "x"}, "level is 'x'; one of document, sentence is allowed"),
-        ({"num_partitions": 0}, "num_partitions is 0; 1 or more is allowed"),
-        ({"num_workers": 0}, "num_workers is 0; 1 or more is allowed"),
+        ({"num_partitions": 0}, "num_partitions is 0; it must be 1 or more"),
+        ({"num_workers": 0}, "num_workers is 0; it must be 1 or more"),
         ({"output_prefix": "a/"}, "output_prefix is 'a/'; it must end with the name of a store"),
     ],
 )

@@ -27,7 +27,7 @@ def test_each_text_has_the_ids_of_the_definition(batch, lower):
 
 def test_a_single_text_is_no_batch():
     for text in ("ab", b"ab"):
-        with pytest.raises(ValueError, match="texts is a single text; encode takes that"):
+        with pytest.raises(ValueError, match="texts is a single text; use encode"):
             TOKENIZERS[True].encode_batch(text)
 
 

@@ -27,7 +27,7 @@ def test_berts_rules_go_to_the_fast_tokenizer(tmp_path, caplog):
     with caplog.at_level(logging.INFO, logger="absl"):
         tokenizer = load_tokenizer(None, wordpiece(tmp_path / "t.json", TOKENS))
     assert isinstance(tokenizer, FastTokenizer) and tokenizer.do_lower_case
-    assert "WordPiece with BERT's rules, for the fast tokenizer" in caplog.text
+    assert "WordPiece with BERT's rules; using the fast tokenizer" in caplog.text
     assert tokenizer.max_word_letters == 100
     assert tokenizer.encode("The cats.") == [5, 6, 7, 10]
     (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in TOKENS))
@@ -80,7 +80,7 @@ def test_other_rules_go_to_the_library(tmp_path, changes, caplog):
     with caplog.at_level(logging.INFO, logger="absl"):
         tokenizer = load_tokenizer(None, path)
     assert isinstance(tokenizer, LibraryTokenizer)
-    assert "for the tokenizers library" in caplog.text
+    assert "using the tokenizers library" in caplog.text
     texts = ["The cats a.", "", "é É東"]
     block = tokenizer.tokenize_sequences(texts, [1, 2, 3])
     library = Tokenizer.from_file(path)
@@ -167,7 +167,7 @@ class TestVocabularyOf:
         (b"\xff\xfe", "not JSON"),
         (b"[PAD]\n[UNK]\n", "not JSON"),
         (b'{"a": 1}', "no model with a vocab"),
-        (b'{"model": {"type": "BPE", "vocab": {"a": 0}}}', "that can be read"),
+        (b'{"model": {"type": "BPE", "vocab": {"a": 0}}}', "not a readable"),
         (b'{"model": {"type": "BPE", "dropout": 0.1, "vocab": {}}}', "has dropout 0.1"),
     ],
 )
@@ -178,9 +178,9 @@ def test_what_is_no_tokenizer(tmp_path, content, reason):
 
 
 def test_one_of_the_two_files():
-    with pytest.raises(ValueError, match=r"one of --vocab_file .* is needed; both are given"):
+    with pytest.raises(ValueError, match=r"set one of --vocab_file .*; both are set"):
         load_tokenizer("a", "b")
-    with pytest.raises(ValueError, match=r"one of --vocab_file .* is needed; none is given"):
+    with pytest.raises(ValueError, match=r"set one of --vocab_file .*; neither is set"):
         load_tokenizer(None, None)
 
 

@@ -79,7 +79,7 @@ def test_padding_that_is_not_first_is_told(
 def test_a_tokenizer_file_in_place_of_a_vocabulary_is_told(tmp_path):
     path = tmp_path / "tokenizer.json"
     path.write_text('{\n  "version": "1.0"\n}\n')
-    with pytest.raises(ValueError, match=r"in its 3 lines.* goes to --tokenizer_file"):
+    with pytest.raises(ValueError, match=r"in its 3 lines.* use --tokenizer_file"):
         load_vocabulary(path)
 
 
@@ -94,7 +94,7 @@ def test_missing_special_tokens_are_named(tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b"\n \n", "is empty"),
-        (b"[PAD]\nabc\0\n", "NUL byte in line 2"),
+        (b"[PAD]\nabc\0\n", "line 2 has a NUL byte"),
         (b"[PAD]\r\n[UNK]\r\n\xff\xfe\r\n", "not UTF-8: line 3 has an invalid start byte"),
     ],
 )
