@@ -1,8 +1,8 @@
-"""The errors of the library that are not a caller's mistake.
+"""The error that is not a caller's mistake: damaged data.
 
 A caller's mistake (a flag out of its range, a pattern that matches nothing) is a `ValueError` whose
-text is one sentence with the field, the value and what is allowed. Bytes on disk that are not what
-they should be are a `CorruptDataError`.
+text names the field, its value and what is allowed. Damaged bytes on disk raise a
+`CorruptDataError`.
 """
 
 import os
@@ -16,7 +16,7 @@ class CorruptDataError(Exception):
       path: the file.
       offset: byte offset in the (uncompressed) file where the damage was noticed, >= 0.
       reason: what is wrong there, without a full stop.
-      record: number of the damaged record in the file, from 0, or None where it has none.
+      record: number of the damaged record in the file, from 0, or None if the file has no records.
     """
 
     def __init__(

@@ -1,15 +1,15 @@
-"""Packages that only curation needs, and of it only some parts: loaded when one does."""
+"""Optional packages, which only some parts of curation need: they are loaded on first use."""
 
 import importlib
 from types import ModuleType
 
 
 def load_package(name: str, user: str) -> ModuleType:
-    """Loads a module of the extra `curation`.
+    """Load a module from the packages of the extra `curation`.
 
     Args:
       name: of the module, dotted.
-      user: what needs it; for the message.
+      user: the part that needs it, for the error message.
 
     Raises:
       ValueError: its package is not installed.
@@ -19,6 +19,6 @@ def load_package(name: str, user: str) -> ModuleType:
     except ImportError as error:
         package = name.partition(".")[0]
         raise ValueError(
-            f"{user} needs the package {package}, which cannot be loaded ({error}); pip install"
-            " 'bert_data[curation]' installs it"
+            f"{user} needs the package {package}, which cannot be loaded ({error}); install it with"
+            " pip install 'bert_data[curation]'"
         ) from None

@@ -1,12 +1,14 @@
-"""What a long stage says while it works: a bar with an ETA on a terminal, lines in a log elsewhere.
+"""Progress of a long stage: a bar with an ETA on a terminal, log lines elsewhere.
 
-with progress("instances", total=2000, unit="document") as advance:
-for document in documents:
-...
-advance(1)
+The stage reports the units that are done:
 
-terminal   instances:  42%|####      | 840/2000 [00:03<00:04, 271 document/s]
-log        instances: 42% (840 of 2,000 documents), 0:00:04 left
+    with progress("instances", total=2000, unit="document") as advance:
+        for document in documents:
+            ...
+            advance(1)
+
+    terminal   instances:  42%|####      | 840/2000 [00:03<00:04, 271 document/s]
+    log        instances: 42% (840 of 2,000 documents), 0:00:04 left
 """
 
 import contextlib
@@ -21,25 +23,25 @@ _may_draw = True
 
 
 def say_in_log() -> None:
-    """From now on, bars are lines in the log; for processes that share a terminal with others."""
+    """Log progress instead of drawing bars, from now on; for processes that share a terminal."""
     global _may_draw
     _may_draw = False
 
 
 @contextlib.contextmanager
 def progress(name: str, *, total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """Shows how far a stage is, from its start to its end.
+    """Show the progress of a stage while the block runs.
 
     Args:
       name: of the stage.
-      total: units of work in all, >= 0; 0 where it is not known.
+      total: units of work in all, >= 0; 0 if that is unknown.
       unit: singular name of a unit, such as "document"; "B" is shown in powers of 1,000.
 
     Yields:
-      advance(n): tell that n >= 0 more units are done. Called from one thread.
+      advance(n): call it, from one thread, when n >= 0 more units are done.
     """
     if _may_draw and sys.stderr.isatty():
-        from tqdm import tqdm  # 40 ms that a job without a terminal does not spend
+        from tqdm import tqdm  # 40 ms that jobs without a terminal save
 
         with tqdm(total=total or None, desc=name, unit=unit, unit_scale=True, leave=False) as bar:
             yield bar.update
@@ -49,7 +51,7 @@ def progress(name: str, *, total: int, unit: str) -> Iterator[Callable[[int], No
 
 
 class _Lines:
-    """Progress as log lines, one every `_SECONDS_BETWEEN_LINES`; a short stage says nothing."""
+    """Progress as log lines, one every `_SECONDS_BETWEEN_LINES`; a short stage logs nothing."""
 
     def __init__(self, name: str, total: int, unit: str) -> None:
         self._name, self._total, self._unit = name, total, unit
@@ -72,6 +74,6 @@ class _Lines:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as h:mm:ss."""
+    """Return seconds as h:mm:ss."""
     whole = max(0, round(seconds))
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

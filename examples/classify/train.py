@@ -1,19 +1,19 @@
-r"""Trains a classifier of texts on the records of `examples.classify.write_records`.
+r"""Train a text classifier on the records of `examples.classify.write_records`.
 
     python -m examples.classify.train --input_file='data/train-*' --eval_input_file='data/test-*'
 
-    # fine-tune a pretrained BERT; all batches of one length, as for comparison
+    # fine-tune a pretrained BERT, with all batches of one width for comparison
     python -m examples.classify.train --input_file='data/train-*' --eval_input_file='data/test-*' \
         --bert_config_file=uncased/bert_config.json --init_checkpoint=uncased/bert_model.ckpt \
         --learning_rate=2e-5 --batching=fixed
 
-Texts are packed as [CLS] text [SEP], pairs as [CLS] text [SEP] text [SEP]; longer ones are cut off
-at --max_seq_length, of pairs the longer text first. How wide a batch is:
+Texts are packed as [CLS] text [SEP], pairs as [CLS] text [SEP] text [SEP]; longer ones are
+truncated to --max_seq_length, in pairs the longer text first. The width of a batch:
 
     fixed    --max_seq_length, always
-    longest  the longest of its rows; rows come in a random order
-    pools    the same, of rows sorted by length in pools of 64 batches: hardly any padding
-    buckets  one of eight widths that suit the lengths: for XLA, which compiles each width once
+    longest  its longest row; rows come in random order
+    pools    its longest row; rows are sorted by length in pools of 64 batches: hardly any padding
+    buckets  one of eight widths that fit the lengths: for XLA, which compiles each width once
 """
 
 import json
@@ -33,16 +33,18 @@ if TYPE_CHECKING:
     from bert_data.training.classifier import TextClassifier
 
 _INPUT_FILE = flags.DEFINE_string(
-    "input_file", None, "Records to train on: files or patterns, with commas.", required=True
+    "input_file", None, "Training records: files or patterns, separated by commas.", required=True
 )
 _EVAL_INPUT_FILE = flags.DEFINE_string(
-    "eval_input_file", None, "Records to measure on, made with the same vocabulary and classes."
+    "eval_input_file", None, "Records to evaluate on, made with the same vocabulary and classes."
 )
 _BERT_CONFIG_FILE = flags.DEFINE_string(
-    "bert_config_file", None, "JSON file with the sizes of the encoder (default: 2 layers of 128)."
+    "bert_config_file",
+    None,
+    "JSON file with the sizes of the encoder (default: 2 layers of width 128).",
 )
 _INIT_CHECKPOINT = flags.DEFINE_string(
-    "init_checkpoint", None, "Checkpoint of a pretrained BERT that the encoder starts from."
+    "init_checkpoint", None, "Pretrained BERT checkpoint to start the encoder from."
 )
 _BATCHING = flags.DEFINE_enum(
     "batching",
@@ -50,31 +52,33 @@ _BATCHING = flags.DEFINE_enum(
     ["fixed", "longest", "pools", "buckets"],
     "How wide batches are; see above.",
 )
-_BATCH_SIZE = flags.DEFINE_integer("batch_size", 32, "Rows of a batch.")
+_BATCH_SIZE = flags.DEFINE_integer("batch_size", 32, "Number of rows in a batch.")
 _MAX_SEQ_LENGTH = flags.DEFINE_integer(
-    "max_seq_length", 128, "Most tokens of a row, [CLS] and [SEP] included."
+    "max_seq_length", 128, "Maximum number of tokens in a row, including [CLS] and [SEP]."
 )
-_NUM_EPOCHS = flags.DEFINE_integer("num_epochs", 3, "Passes over the records.")
-_LEARNING_RATE = flags.DEFINE_float("learning_rate", 4e-4, "The highest learning rate of Adam.")
+_NUM_EPOCHS = flags.DEFINE_integer("num_epochs", 3, "Number of passes over the records.")
+_LEARNING_RATE = flags.DEFINE_float("learning_rate", 4e-4, "Peak learning rate of Adam.")
 _WARMUP_PROPORTION = flags.DEFINE_float(
-    "warmup_proportion", 0.1, "Share of the steps in which the learning rate rises."
+    "warmup_proportion", 0.1, "Proportion of the steps in which the learning rate rises."
 )
 _RANDOM_SEED = flags.DEFINE_integer(
-    "random_seed", 12345, "Seed of the weights, of dropout and of the order of the records."
+    "random_seed", 12345, "Seed for the weights, dropout and the order of the records."
 )
 _OUTPUT_FILE = flags.DEFINE_string(
-    "output_file", None, "Where the weights go, for Keras' load_weights (default: nowhere)."
+    "output_file",
+    None,
+    "Where to save the weights, for Keras's load_weights (default: they are not saved).",
 )
 _OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace the output file if it exists.")
 
 
 def main(_: Sequence[str]) -> None:
-    """Trains, measures, and writes the weights."""
+    """Train, evaluate, and save the weights."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     if _NUM_EPOCHS.value < 1:
-        raise ValueError(f"--num_epochs is {_NUM_EPOCHS.value}; 1 or more is allowed")
+        raise ValueError(f"--num_epochs is {_NUM_EPOCHS.value}; it must be 1 or more")
     if not 0 <= _WARMUP_PROPORTION.value < 1:
-        raise ValueError(f"--warmup_proportion is {_WARMUP_PROPORTION.value}; [0, 1) is allowed")
+        raise ValueError(f"--warmup_proportion is {_WARMUP_PROPORTION.value}; it must be in [0, 1)")
     from bert_data.storage import OutputSet, expand_inputs
 
     output = _OUTPUT_FILE.value
@@ -86,7 +90,7 @@ def main(_: Sequence[str]) -> None:
     reads = [path for pattern in patterns for path in expand_inputs(pattern)]
     with OutputSet(output, [output], reads=reads, overwrite=_OVERWRITE.value) as outputs:
         model = run()
-        saved = os.path.join(outputs.work_dir, "model.weights.h5")  # Keras wants such a name
+        saved = os.path.join(outputs.work_dir, "model.weights.h5")  # Keras requires this ending
         model.save_weights(saved)
         with open(saved, "rb") as weights, outputs.open(output) as file:
             shutil.copyfileobj(weights, file)
@@ -95,7 +99,7 @@ def main(_: Sequence[str]) -> None:
 
 
 def run() -> "TextClassifier":
-    """Makes the model, trains and measures it."""
+    """Make the model, train it and evaluate it."""
     import tensorflow as tf
 
     from bert_data.reader import explain
@@ -125,13 +129,13 @@ def run() -> "TextClassifier":
         train(model, data)
         if held_out:
             measure(model, held_out)
-    except tf.errors.OpError as error:  # damaged records, say
+    except tf.errors.OpError as error:  # for example damaged records
         raise explain(error) from None
     return model
 
 
 def open_source(pattern: str, *, for_training: bool) -> "LabelledSource":
-    """The records, and the plan of their batches; measuring needs no order and no fixed width."""
+    """Return the records with the plan of their batches; evaluation is unshuffled, of any width."""
     from bert_data.reader.labelled.batches import LabelledReaderConfig, LabelledSource
     from bert_data.reader.planning import PlanConfig
 
@@ -158,7 +162,7 @@ def open_source(pattern: str, *, for_training: bool) -> "LabelledSource":
 
 
 def bert_config(source: "LabelledSource") -> "BertConfig":
-    """The encoder that is asked for, or a small one."""
+    """Return the encoder of --bert_config_file, or a small one."""
     from bert_data.training import BertConfig
 
     if _BERT_CONFIG_FILE.value is None:
@@ -180,12 +184,12 @@ def bert_config(source: "LabelledSource") -> "BertConfig":
     ):
         if getattr(config, name) < least:
             setting = f"{name} is {getattr(config, name)} in {_BERT_CONFIG_FILE.value}"
-            raise ValueError(f"{setting}; the records need {least}")
+            raise ValueError(f"{setting}; the records need at least {least}")
     return config
 
 
 def train(model: "TextClassifier", source: "LabelledSource") -> None:
-    """Trains, and tells of each epoch."""
+    """Train, and log the metrics of each epoch."""
     import keras
 
     from bert_data.reader.labelled.batches import read_labelled_batches
@@ -193,7 +197,7 @@ def train(model: "TextClassifier", source: "LabelledSource") -> None:
     plan = source.plan
     padded = plan.epoch(0).num_padded_tokens
     logging.info(
-        "%s records in %s batches an epoch, %.1f%% padding (%s)",
+        "%s records in %s batches per epoch, %.1f%% padding (%s)",
         f"{plan.num_records:,}",
         f"{plan.num_batches:,}",
         100 * (1 - plan.num_tokens / padded),
@@ -201,7 +205,7 @@ def train(model: "TextClassifier", source: "LabelledSource") -> None:
     )
     num_epochs, start = _NUM_EPOCHS.value, time.monotonic()
 
-    def tell(epoch: int, logs: dict[str, float]) -> None:
+    def log_epoch(epoch: int, logs: dict[str, float]) -> None:
         metrics = ", ".join(f"{name} {value:.4f}" for name, value in logs.items())
         seconds = time.monotonic() - start
         logging.info("epoch %d of %d: %s, %.1f s so far", epoch + 1, num_epochs, metrics, seconds)
@@ -210,13 +214,13 @@ def train(model: "TextClassifier", source: "LabelledSource") -> None:
         read_labelled_batches(source),
         epochs=num_epochs,
         steps_per_epoch=plan.num_batches,
-        callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=tell)],
+        callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=log_epoch)],
         verbose=0,
     )
 
 
 def measure(model: "TextClassifier", source: "LabelledSource") -> None:
-    """Measures on records that were not trained on."""
+    """Evaluate on the held-out records."""
     from bert_data.reader.labelled.batches import read_labelled_batches
 
     results = model.evaluate(read_labelled_batches(source), verbose=0, return_dict=True)

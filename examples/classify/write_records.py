@@ -1,20 +1,21 @@
-r"""Labelled text to records: the text, its label, and its tokens as a ragged tensor.
+r"""Make records from labelled text: the text, its label, and its tokens as a ragged tensor.
 
     python -m examples.classify.write_records --input_file=reviews.csv --vocab_file=vocab.txt \
         --text_column=review --label_column=stars --output_file=data/train@4
 
-    # pairs of texts, with a fixed order of classes, for train and test alike
+    # pairs of texts; the order of the classes is fixed, so that it is the same for the test set
     python -m examples.classify.write_records --input_file='nli/*.jsonl.gz' --vocab_file=vocab.txt \
         --text_column=premise,hypothesis --label_column=gold --classes=no,maybe,yes \
         --output_file=nli/train@8
 
-Files are CSV (quotes around commas and ends of lines), TSV (no quotes) or JSON Lines, told by their
-endings .csv, .tsv, .jsonl, each also .gz or .zst. The first line of CSV and TSV names the columns.
+Files are CSV (with quotes around commas and line endings), TSV (no quotes) or JSON Lines,
+recognized by their extensions .csv, .tsv or .jsonl, optionally followed by .gz or .zst. The first
+line of CSV and TSV files names the columns.
 
 A record has `text`, `label`, `text_tokens_len` and the tokens, `text_tokens_values` with the row
 splits `text_tokens_splits_0`, ...: [words, pieces], or with --sentences=lines or split [sentences,
-words, pieces]. Beside each shard is its index, with the tokens of each record, and beside all of
-them a manifest. `python -m examples.classify.train` reads them.
+words, pieces]. Each shard has an index with the number of tokens of each record, and the set has a
+manifest. `python -m examples.classify.train` reads them.
 """
 
 import os
@@ -29,56 +30,67 @@ _INPUT_FILE = flags.DEFINE_string(
 )
 _OUTPUT_FILE = flags.DEFINE_string(
     "output_file", None,
-    "TFRecord file, or a comma-separated list; path@N is N files path-00000-of-0000N. Records are "
-    "dealt to the files in turn.", required=True,
+    "TFRecord file, or a comma-separated list of files; path@N means N files, "
+    "path-00000-of-0000N, and so on. Records go to the files in turn.", required=True,
 )  # fmt: skip
 _VOCAB_FILE = flags.DEFINE_string(
-    "vocab_file", None, "WordPiece vocabulary, a token a line; this or --tokenizer_file is needed."
+    "vocab_file", None, "WordPiece vocabulary, one token per line. Set this or --tokenizer_file."
 )
 _TOKENIZER_FILE = flags.DEFINE_string(
-    "tokenizer_file", None, "The same as a tokenizer.json, WordPiece with BERT's rules."
+    "tokenizer_file",
+    None,
+    "A tokenizer.json with a WordPiece model and BERT's rules, in place of --vocab_file.",
 )
 _DO_LOWER_CASE = flags.DEFINE_bool(
     "do_lower_case", True, "Lower-case the text and drop accents: True for uncased models."
 )
 _TEXT_COLUMN = flags.DEFINE_list(
-    "text_column", ["text"], "Column of the text; two with a comma for pairs of texts."
+    "text_column",
+    ["text"],
+    "Column of the text; two columns, separated by a comma, for pairs of texts.",
 )
 _LABEL_COLUMN = flags.DEFINE_string("label_column", "label", "Column of the label.")
 _INPUT_FORMAT = flags.DEFINE_enum(
-    "input_format", None, ["csv", "tsv", "jsonl"], "Format of all files, whatever their endings."
+    "input_format",
+    None,
+    ["csv", "tsv", "jsonl"],
+    "Format of all files, regardless of their extensions.",
 )
 _COLUMN_NAMES = flags.DEFINE_list(
-    "column_names", [], "Names of all columns in order, for files whose first line is a row."
+    "column_names", [], "Names of all columns, in order, for files without a header line."
 )
 _LABELS = flags.DEFINE_enum(
     "labels", "auto", ["auto", "integer", "class"],
-    "integer: whole numbers, stored as they are. class: words, stored as their number among the "
-    "classes. auto: integer if all of them are.",
+    "integer: integers, stored unchanged. class: names, stored as class numbers. "
+    "auto: integer if every label is an integer, otherwise class.",
 )  # fmt: skip
 _CLASSES = flags.DEFINE_list(
     "classes", [],
-    "Names of the classes 0, 1, ...; by default all that occur, sorted. Give them where some may "
-    "not occur in the input, and for a test set those of the training set.",
+    "Names of classes 0, 1, ...; by default all names that occur, sorted. Set this if"
+    " some classes may not occur in the input and, for a test set, to the classes of "
+    "the training set.",
 )  # fmt: skip
 _SENTENCES = flags.DEFINE_enum(
     "sentences", "one", ["one", "lines", "split"],
-    "one: a text is one sentence. lines: its lines are its sentences. split: they are found by "
-    "the rules of --language. A list of texts in JSON is one of sentences.",
+    "one: each text is one sentence. lines: each line of a text is a sentence. split:"
+    " texts are split into sentences by the rules of --language. A JSON list of "
+    "strings is always a list of sentences.",
 )  # fmt: skip
-_LANGUAGE = flags.DEFINE_string("language", "en", "Of the texts, for --sentences=split.")
+_LANGUAGE = flags.DEFINE_string("language", "en", "Language of the texts, for --sentences=split.")
 _NUM_WORKERS = flags.DEFINE_integer(
-    "num_workers", 0, "Threads; 0 is all cores. The files do not depend on it."
+    "num_workers", 0, "Number of threads; 0 uses all cores. The output does not depend on it."
 )
 _WORK_DIR = flags.DEFINE_string(
-    "work_dir", None, "Folder for a copy of all records (default: that of the first output)."
+    "work_dir",
+    None,
+    "Folder for a temporary copy of all records (default: the folder of the first output).",
 )
-_OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace outputs that exist.")
+_OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace existing outputs.")
 
 
 def main(_: Sequence[str]) -> None:
-    """Turns the flags into a configuration and makes the records."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's products, which nothing here needs
+    """Make the records as the flags say."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrix products are not needed here
     from bert_data.datasets.labelled import LabelledDatasetConfig, create_labelled_dataset
     from bert_data.datasets.summary import summarize_labelled
     from bert_data.objectives.labels import LabelConfig

@@ -1,10 +1,10 @@
-"""From the English that Python brings along to a small BERT that guesses masked words.
+"""Train a small BERT that guesses masked words, on the English text that comes with Python.
 
     .venv/bin/python -m examples.demo          (make demo does the same, and sets up .venv before)
     .venv/bin/python -m examples.demo 1500     steps of training instead of 2,000
 
-Everything goes to demo_output/; a second run starts anew. The commands that are printed are those
-of a user with text of their own, and can be pasted.
+Everything is written to demo_output/; a second run starts again. The printed commands can be
+pasted, and work on your own text too.
 """
 
 import json
@@ -59,12 +59,12 @@ def main() -> None:
 
 
 def title(text: str) -> None:
-    """Prints the headline of a step."""
+    """Print the heading of a step."""
     print(f"\n== {text}", flush=True)
 
 
 def write_text() -> None:
-    """Writes the text to train on and, from other documents, the text to evaluate on."""
+    """Write the text to train on and, from other documents, the text to evaluate on."""
     title("1. Text: the prose in Python's own documentation, one sentence a line")
     print()
     documents = read_documents()
@@ -79,7 +79,7 @@ def write_text() -> None:
 
 
 def make_vocabulary() -> None:
-    """Learns word pieces from the text to train on."""
+    """Train the vocabulary."""
     title("2. Vocabulary: word pieces from that text")
     run(
         [
@@ -92,7 +92,7 @@ def make_vocabulary() -> None:
 
 
 def make_records() -> None:
-    """Makes masked sentence pairs of both texts."""
+    """Make masked sentence pairs from both texts."""
     title("3. Records: pairs of sentences with masked tokens")
     for name, dupe_factor, num_examples in (("train", 15, 1), ("held_out", 4, 0)):
         run(
@@ -110,7 +110,7 @@ def make_records() -> None:
 
 
 def train(num_steps: int) -> None:
-    """Trains, and measures the last checkpoint on the held-out records."""
+    """Train, and evaluate the last checkpoint on the held-out records."""
     title("4. Training: a BERT of two layers, about a minute and a half on two cores")
     config = OUTPUT / "bert_config.json"
     config.write_text(json.dumps(BERT_CONFIG, indent=2) + "\n", encoding="utf-8")
@@ -135,7 +135,7 @@ def train(num_steps: int) -> None:
             f"--keep_checkpoints={NUM_CHECKPOINTS}",
             "--log_every_steps=10",
         ],
-        # Some reports are enough here; the curve below shows all.
+        # A few reports are enough here; the curve below shows them all.
         leave_out=r"^step (?!\d*[02468]00/)|^saved |variables initialized",
     )
 

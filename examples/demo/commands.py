@@ -1,4 +1,4 @@
-"""Runs a command as a user would, and shows it and what it says."""
+"""Run a command as a user would, and show it and its output."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-# TensorFlow's C++ part speaks before anyone can silence it: "I0000 00:00:1.8    14 port.cc:153] ".
+# TensorFlow's C++ part logs before it can be silenced: "I0000 00:00:1.8    14 port.cc:153] ".
 _NATIVE_LOG = re.compile(
     r"^(?:[IWE]0000 00:00:\d+\.\d+ +\d+ \S+\] |WARNING: All log messages before absl"
     r"|To enable the following instructions)"
@@ -17,14 +17,14 @@ _LOG_PREFIX = re.compile(r"^[IW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] ")
 
 
 def run(arguments: Sequence[str], *, leave_out: str | None = None) -> None:
-    """Prints a command of this project, runs it with this Python, prints what it logs, indented.
+    """Print a command of this project, run it with this Python, and print its log, indented.
 
     Args:
       arguments: what follows "python" on the command line.
-      leave_out: regular expression; lines of the log that match it are not shown.
+      leave_out: regular expression; matching lines of the log are not shown.
 
     Raises:
-      SystemExit: the command failed; all that it said has been shown.
+      SystemExit: the command failed; its whole output has been shown.
     """
     print(f"\n{_pasteable(arguments)}", flush=True)
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -42,7 +42,7 @@ def run(arguments: Sequence[str], *, leave_out: str | None = None) -> None:
 
 
 def _pasteable(arguments: Sequence[str]) -> str:
-    """The command with one flag a line."""
+    """Return the command with one flag per line."""
     words = [shlex.quote(argument) for argument in arguments]
     num_first = next((i for i, word in enumerate(words) if word.startswith("--")), len(words))
     python = os.path.relpath(sys.executable)

@@ -1,4 +1,4 @@
-"""A curve as text.
+"""Plot a curve as text.
 
 7.0 |*
     |-*---------------------- unigrams 6.09
@@ -16,15 +16,15 @@ Points = Sequence[tuple[float, float]]
 def plot(
     series: dict[str, Points], *, level: float, level_name: str, width: int = 56, height: int = 16
 ) -> str:
-    """Draws points as marks, with one horizontal line.
+    """Plot points as marks, with one horizontal line.
 
     Args:
-      series: points (step, loss) by their mark, one character; later series cover earlier ones. Of
-        the points of one column, the mean is drawn.
+      series: points (step, loss) by their mark, one character; later series cover earlier ones.
+        Each column shows the mean of its points.
       level: loss of the horizontal line.
-      level_name: stands at its end.
-      width: columns of the drawing, >= 2.
-      height: rows of the drawing, >= 2.
+      level_name: label at its end.
+      width: columns of the plot, >= 2.
+      height: rows of the plot, >= 2.
 
     Returns:
       Lines without spaces at their ends; the last one has no newline.
@@ -51,7 +51,7 @@ def plot(
 
 
 def _column_means(points: Points, last_step: float, width: int) -> dict[int, float]:
-    """Returns the mean of the losses of each column that has points."""
+    """Return the mean of the losses of each column that has points."""
     columns: dict[int, list[float]] = {}
     for step, loss in points:
         columns.setdefault(round(step / (last_step or 1.0) * (width - 1)), []).append(loss)

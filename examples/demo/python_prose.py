@@ -1,7 +1,7 @@
-"""English that every Python installation brings along, as documents of sentences.
+"""The English text of every Python installation, as documents of sentences.
 
-    pydoc_data.topics   Assert statements are ...   one document a topic
-    docstrings of the standard library       one document a module
+    pydoc_data.topics   Assert statements are ...   one document per topic
+    docstrings of the standard library       one document per module
 
         --paragraphs--> prose only: no code, tables, grammar or headings
         --sentences-->  ["Assert statements are a convenient way to ...", ...], each one once
@@ -30,7 +30,7 @@ _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?$")
 
 
 def read_documents() -> list[list[str]]:
-    """Returns the documents, each a list of at least two sentences; no sentence comes twice."""
+    """Return the documents, each a list of at least two sentences; no sentence occurs twice."""
     seen: set[str] = set()
     documents = []
     for texts in (*_topic_texts(), *_docstring_texts()):
@@ -47,14 +47,14 @@ def read_documents() -> list[list[str]]:
 def split_documents(
     documents: list[list[str]], *, held_out_every: int
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """Returns (documents to train on, documents to evaluate on: every `held_out_every`-th)."""
+    """Return (documents to train on, documents to evaluate on: every `held_out_every`-th)."""
     held_out = documents[held_out_every - 1 :: held_out_every]
     train = [d for i, d in enumerate(documents) if i % held_out_every != held_out_every - 1]
     return train, held_out
 
 
 def write_documents(path: Path, documents: Iterable[list[str]]) -> None:
-    """Writes one sentence a line and a blank line after each document."""
+    """Write one sentence per line and a blank line after each document."""
     text = "".join("\n".join(document) + "\n\n" for document in documents)
     path.write_text(text, encoding="utf-8")
 
@@ -65,7 +65,7 @@ def _topic_texts() -> Iterator[list[str]]:
 
 
 def _docstring_texts() -> Iterator[list[str]]:
-    """Yields the docstrings of each module of the standard library, outer ones first."""
+    """Yield the docstrings of each module of the standard library, outer ones first."""
     top = Path(sysconfig.get_path("stdlib"))
     for path in sorted(top.rglob("*.py")):
         if _SKIPPED_FOLDERS & set(path.relative_to(top).parts):
@@ -106,7 +106,7 @@ def _split_sentences(prose: str) -> Iterator[str]:
 
 
 def _is_prose(sentence: str) -> bool:
-    """Says whether a sentence begins and ends like one and is made of words for the most part."""
+    """Whether a text begins and ends like a sentence and consists mostly of words."""
     words = sentence.split()
     plain = sum(bool(_WORD.match(word.strip(".,;:!?\"'()"))) for word in words)
     return (

@@ -1,4 +1,4 @@
-"""What a training run came to: its curve, its loss beside that of no context, its guesses.
+"""The results of a training run: its curve, its loss compared with that of no context, its guesses.
 
 demo_output/model/{events*, model.ckpt-200, ...}, *.tfrecord, vocab.txt  ->  the screen
 """
@@ -19,7 +19,7 @@ from examples.demo.curve import Points, plot
 from examples.demo.unigrams import UnigramLoss, unigram_loss
 from tokenization import FullTokenizer
 
-# So many nats below the unigrams are no accident on some 10,000 masked tokens.
+# On some 10,000 masked tokens, this many nats below the unigrams cannot be chance.
 CLEARLY = 0.5
 SENTENCES = (
     "Return [MASK] if the object is a string, False otherwise.",
@@ -33,15 +33,15 @@ SENTENCES = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Results:
-    """Curves and losses of a run, all in nats a masked token.
+    """Curves and losses of a run, all in nats per masked token.
 
     Attributes:
       folder: of the demo.
       vocabulary: of the model.
       train_curve: (step, masked-LM loss of that step).
       held_out_curve: (step, masked-LM loss on all held-out records), by checkpoint.
-      accuracy: share of the held-out masked tokens that the last checkpoint guesses right.
-      unigrams: what can be reached without context.
+      accuracy: share of the held-out masked tokens that the last checkpoint guesses correctly.
+      unigrams: the best losses without context.
     """
 
     folder: Path
@@ -53,12 +53,12 @@ class Results:
 
     @property
     def loss(self) -> float:
-        """The held-out masked-LM loss in the end."""
+        """The final masked-LM loss on held-out records."""
         return self.held_out_curve[-1][1]
 
 
 def load_results(folder: Path) -> Results:
-    """Reads the curves of the run in `folder` and evaluates each checkpoint on held-out records."""
+    """Read the curves of the run in `folder`, and evaluate its checkpoints on held-out records."""
     with _without_native_log():
         import tensorflow as tf
 
@@ -86,14 +86,14 @@ def load_results(folder: Path) -> Results:
 
 
 def show_curve(results: Results) -> None:
-    """Prints both curves in one drawing."""
+    """Print both curves in one plot."""
     print("\nmasked-LM loss in nats (* training, o held out)\n")
     series = {"*": results.train_curve, "o": results.held_out_curve}
     print(plot(series, level=results.unigrams.cross_entropy, level_name="unigrams"))
 
 
 def show_losses(results: Results) -> bool:
-    """Prints the loss beside that of no context; returns whether it is clearly below."""
+    """Print the loss and that of no context; return whether it is clearly lower."""
     unigrams, loss = results.unigrams, results.loss
     print(f"\non {unigrams.num_tokens:,} masked tokens of documents that training has not seen:\n")
     for value, name in (
@@ -116,7 +116,7 @@ def show_losses(results: Results) -> bool:
 
 
 def show_guesses(results: Results) -> None:
-    """Prints the model's five best guesses for the masks of some sentences."""
+    """Print the model's five best guesses for the masks of some sentences."""
     from bert_data import training
 
     vocabulary = results.vocabulary
@@ -146,7 +146,7 @@ def _batches(path: Path) -> Iterator[dict]:
 
 
 def _masked_tokens(path: Path) -> np.ndarray:
-    """int64[n], the tokens to predict in a file of records."""
+    """Return Return int64[n], the tokens to predict in a file of records."""
     tokens = []
     for batch in _batches(path):
         weights = batch[fields.MASKED_LM_WEIGHTS.name].numpy()
@@ -155,7 +155,7 @@ def _masked_tokens(path: Path) -> np.ndarray:
 
 
 def _train_curve(folder: Path) -> Points:
-    """The loss of the reported steps, from TensorBoard's file."""
+    """Return the losses of the reported steps, from TensorBoard's file."""
     import tensorflow as tf
 
     points = []
@@ -170,7 +170,7 @@ def _train_curve(folder: Path) -> Points:
 
 @contextlib.contextmanager
 def _without_native_log() -> Iterator[None]:
-    """Hides what is written to the file descriptor of stderr, as TensorFlow does when it loads."""
+    """Hide what native code writes to stderr, as TensorFlow does when it loads."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:
