@@ -41,9 +41,9 @@ PATH_METHODS = (
     "read_text read_bytes write_text write_bytes unlink rename rmdir mkdir iterdir glob rglob"
     " exists is_file is_dir is_symlink stat lstat touch tofile"
 )
-# The package that does it for all; the cache of machine code, which keeps rules of its own about
-# whose code it runs, and stands above; the reader has yet to move.
-MAY_TOUCH_FILES = ("storage/", "kernels/", "reader/")
+# The package that does it for all; and the cache of machine code, which has rules of its own about
+# whose code may run. It holds no data.
+MAY_TOUCH_FILES = ("storage/", "kernels/")
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -199,9 +199,21 @@ def lines_of_print(tree: ast.Module) -> list[int]:
     return [c.lineno for c in calls if isinstance(c.func, ast.Name) and c.func.id == "print"]
 
 
+def parts_without_files(node: ast.AST) -> Iterable[ast.AST]:
+    """Gives the parts of annotations, and of `mmap.mmap(-1, ...)`, which is memory of no file."""
+    if isinstance(node, ast.AnnAssign):
+        return ast.walk(node.annotation)
+    if isinstance(node, ast.Call) and ast.unparse(node).startswith("mmap.mmap(-1,"):
+        return [node.func]
+    return ()
+
+
 def file_accesses(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Gives the line and the name of all that opens, maps, lists, renames or removes a file."""
+    not_files = {id(part) for node in ast.walk(tree) for part in parts_without_files(node)}
     for node in ast.walk(tree):
+        if id(node) in not_files:
+            continue
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id == "open":
                 yield node.lineno, "open"

@@ -15,7 +15,7 @@ outputs.py      sets of files and folders that appear together, or not at all
   hidden.py       names of what is not finished, which no pattern matches
 """
 
-from bert_data.storage.arrays import load_array, load_values, read_values, save_array
+from bert_data.storage.arrays import load_array, load_values, read_array, read_values, save_array
 from bert_data.storage.changing import (
     make_folder,
     open_folder,
@@ -77,6 +77,7 @@ __all__ = [
     "open_input",
     "open_scratch",
     "open_whole",
+    "read_array",
     "read_bytes",
     "read_status",
     "read_values",

@@ -39,14 +39,33 @@ def load_array(path: Path) -> "NDArray[Any]":
     """
     import numpy as np
 
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        reason = f"not a whole array ({' '.join(str(error).split())})"
-        raise CorruptDataError(path, 0, reason) from error
+    array = _open_array(path)
     if not isinstance(array, np.memmap) or array.offset + array.nbytes != file_size(path):
         raise CorruptDataError(path, 0, "longer than its array")
     return np.asarray(array)
+
+
+def read_array(path: Path) -> "NDArray[Any]":
+    """Read the array of a local .npy file into memory.
+
+    Raises:
+      OSError: the file cannot be read.
+      CorruptDataError: it is not an array that is as long as the file.
+    """
+    return load_array(path).copy()
+
+
+def _open_array(path: Path) -> Any:
+    """Open a .npy file, or whatever else NumPy takes it for, such as a zip."""
+    import tokenize
+
+    import numpy as np
+
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, SyntaxError, tokenize.TokenError) as error:
+        reason = f"not a whole array ({' '.join(str(error).split())})"
+        raise CorruptDataError(path, 0, reason) from error
 
 
 def read_values(source: Path | IO[bytes], dtype: "DTypeLike", count: int = -1) -> "NDArray[Any]":

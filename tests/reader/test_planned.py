@@ -411,9 +411,9 @@ def longer(index: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda index: index["offset"], "is no index of records"),
+        (lambda index: index["offset"], "is not an index of records"),
         (swapped, "tells of offsets that are not those of records"),
-        (lambda index: index[:0], "is no index of records"),
+        (lambda index: index[:0], "is not an index of records"),
         (moved, "record's length does not match|a record has .* bytes; its index tells of"),
         (longer, r"record 5, .*another number of tokens; its index tells of \d+"),
     ],

@@ -6,7 +6,6 @@ Shards that have no index, such as those of Google's program, are scanned once i
 """
 
 import functools
-import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,7 +33,7 @@ def why_not_addressable(shard: Shard) -> str | None:
 
 def read_indexes(shards: Sequence[Shard], *, skip_corrupt: bool) -> list[NDArray[np.void]]:
     """The indexes of addressable shards, see `read_index`; says which ones must be scanned."""
-    missing = [shard for shard in shards if not os.path.exists(index_path(shard.path))]
+    missing = [shard for shard in shards if not storage.exists(index_path(shard.path))]
     if missing:
         logging.info(
             "%d of %d shard(s) have no index (%s); they are scanned, and the index kept in memory",
@@ -58,7 +57,7 @@ def read_index(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
       CorruptDataError: the index contradicts the shard, or there is none and the shard is damaged.
     """
     name = index_path(shard.path)
-    if not os.path.exists(name):
+    if not storage.exists(name):
         return _scan(shard, skip_corrupt=skip_corrupt)
     try:
         return _load(name, shard)
@@ -70,12 +69,9 @@ def read_index(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
 
 
 def _load(name: str, shard: Shard) -> NDArray[np.void]:
-    try:
-        index = np.load(name)
-    except (ValueError, EOFError) as error:
-        raise CorruptDataError(name, 0, f"is no index of records ({error})") from error
+    index = storage.read_array(name)
     if index.dtype != INDEX_DTYPE or index.ndim != 1 or not index.size:
-        raise CorruptDataError(name, 0, "is no index of records (it holds something else)")
+        raise CorruptDataError(name, 0, "is not an index of records")
     offsets, num_records = index["offset"], index.size - 1
     reason = None
     if offsets[0] or (np.diff(offsets.astype(np.int64)) < FRAME_BYTES).any():
@@ -91,7 +87,8 @@ def _load(name: str, shard: Shard) -> NDArray[np.void]:
 
 
 def _scan(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
-    changed = os.stat(shard.path).st_mtime_ns
+    status = storage.read_status(shard.path)
+    changed = 0 if status is None else status.modified_ns
     return _scan_once(shard.path, shard.num_bytes, changed, skip_corrupt)
 
 

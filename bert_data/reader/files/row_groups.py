@@ -16,6 +16,7 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
+from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.reader.examples.block import RecordBlock, join_blocks, no_records
 from bert_data.reader.examples.example import FEATURES, OK
@@ -125,7 +126,8 @@ class ParquetRecords:
         """Lists the row groups of a shard; returns the tokens of the rows of each."""
         parts: list[NDArray[np.uint32]] = []
         try:
-            changed = os.stat(shard.path).st_mtime_ns
+            status = storage.read_status(shard.path)
+            changed = 0 if status is None else status.modified_ns
             with open_parquet(shard.path) as file:
                 wanted = schema_of_records(shard.next_sentence)
                 check_columns(file.schema_arrow, wanted, shard.path)

@@ -12,7 +12,6 @@ import functools
 import os
 from collections.abc import Sequence
 
-import numpy as np
 from absl import logging
 
 from bert_data import storage
@@ -20,7 +19,7 @@ from bert_data.datasets.manifest import Manifest, find_manifest, is_sidecar
 from bert_data.errors import CorruptDataError
 from bert_data.formats import registry
 from bert_data.formats.crc32c import masked_crc32c
-from bert_data.formats.index import index_path
+from bert_data.formats.index import INDEX_DTYPE, index_path
 from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_shards import MAGIC, look_inside
@@ -74,7 +73,7 @@ def find_shards(config: ReaderConfig) -> tuple[Shard, ...]:
         paths.update(dict.fromkeys(_matches(pattern)))
     manifests: dict[str, Manifest] = {}
     shards = tuple(_with_objective(_describe(path, manifests), config) for path in paths)
-    absent = [path for path in manifests if path not in paths and not os.path.exists(path)]
+    absent = [path for path in manifests if path not in paths and not storage.exists(path)]
     if absent:
         _tell_absent(tuple(absent))
     return shards
@@ -166,12 +165,10 @@ def _compare_beside(shard: Shard, manifests: dict[str, Manifest]) -> Shard:
             expected_bytes=file.num_bytes,
         )
     index_name = index_path(shard.path)
-    if shard.is_parquet or not os.path.exists(index_name):
+    if shard.is_parquet or not storage.exists(index_name):
         return shard
-    try:
-        index = np.load(index_name)
-        end = int(index["offset"][-1])
-    except (ValueError, IndexError, EOFError) as error:
-        raise CorruptDataError(index_name, 0, f"is no index of records ({error})") from error
-    expected_bytes = None if shard.is_gzip else end
+    index = storage.read_array(index_name)
+    if index.dtype != INDEX_DTYPE or index.ndim != 1 or not index.size:
+        raise CorruptDataError(index_name, 0, "is not an index of records")
+    expected_bytes = None if shard.is_gzip else int(index["offset"][-1])
     return dataclasses.replace(shard, num_records=index.size - 1, expected_bytes=expected_bytes)

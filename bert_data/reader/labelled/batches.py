@@ -10,13 +10,13 @@ the records are then gathered, parsed with `tf.io.RaggedFeature` and packed, a b
 
 import dataclasses
 import itertools
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from bert_data import storage
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
@@ -232,7 +232,7 @@ def _check(shards: Sequence[Shard], config: LabelledReaderConfig) -> Manifest:
         if shard.expected_bytes not in (None, shard.num_bytes):
             reason = f"has {shard.num_bytes} bytes; its manifest tells of {shard.expected_bytes}"
             raise CorruptDataError(shard.path, shard.num_bytes, reason)
-        if not os.path.exists(index_path(shard.path)):
+        if not storage.exists(index_path(shard.path)):
             raise ValueError(f"{shard.path} has no index; there should be {index_path(shard.path)}")
         manifests.append((shard.path, shard.manifest))
     path, first = manifests[0]
