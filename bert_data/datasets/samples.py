@@ -25,7 +25,13 @@ from bert_data.formats.registry import PARQUET, TFRECORD, WriterSettings, find_f
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import GPT_SAMPLES
-from bert_data.storage import OutputNames, expand_outputs, refuse_existing, refuse_inputs
+from bert_data.storage import (
+    OutputNames,
+    expand_outputs,
+    list_folder,
+    refuse_existing,
+    refuse_inputs,
+)
 from bert_data.work import count_workers, open_threads
 
 _CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
@@ -58,7 +64,7 @@ def check_export(dataset: SampleSet, config: SampleExportConfig) -> OutputNames:
     """The names of the shards, before any is written.
 
     Raises:
-      ValueError: there are more shards than samples, or they are in several folders.
+      ValueError: there are more shards than samples, they are in several folders, or one is read.
       OSError: one is there already.
     """
     names = expand_outputs(config.output_file)
@@ -69,7 +75,7 @@ def check_export(dataset: SampleSet, config: SampleExportConfig) -> OutputNames:
             f"{config.output_file}: {len(names.paths):,} shards for {len(dataset):,} samples; fewer"
             " will do"
         )
-    refuse_inputs(names.paths, dataset.paths)
+    refuse_inputs(names.paths, _inputs_of(dataset))
     refuse_existing(names.paths, overwrite=config.overwrite)
     return names
 
@@ -104,7 +110,7 @@ def export_samples(
     with (
         open_record_set(
             config.output_file,
-            inputs=dataset.paths,
+            inputs=_inputs_of(dataset),
             has_indexes=shard_format.has_index,
             overwrite=config.overwrite,
             work_dir=None,
@@ -126,6 +132,13 @@ def export_samples(
         )
         record_set.commit(dataclasses.replace(manifest, files=files))
     return files
+
+
+def _inputs_of(dataset: SampleSet) -> list[str]:
+    """The files of the stores, and of the folder that keeps the indices."""
+    folder = dataset.config.cache_dir
+    indices = [] if folder is None else [os.path.join(folder, n) for n in list_folder(folder)]
+    return [*dataset.paths, *indices]
 
 
 def columns_of(batch: SampleBatch) -> ColumnBatch:

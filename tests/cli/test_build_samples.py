@@ -215,3 +215,14 @@ def test_killed_at_any_change_nothing_half_is_left(
         assert files_of(folder) == expected
         number += step
     assert number > 4 * step
+
+
+def test_samples_do_not_replace_the_indices(folder, checkout):
+    flags = {"input": "a", "num_samples": 40, "split": "1"}
+    assert run(folder, checkout, **flags).returncode == 0
+    before = files_of(folder)
+    assert len(before) == 4
+    for name in before:
+        done = run(folder, checkout, **flags, output_file=name, overwrite=True)
+        assert error_of(done) == f"build_samples: error: output '{name}' is an input too"
+    assert files_of(folder) == before
