@@ -24,6 +24,7 @@ from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.gathering import Gathered
 from bert_data.reader.files.parquet_rows import tokens_of_rows
 from bert_data.reader.files.parquet_shards import (
+    LOST,
     GroupRows,
     check_columns,
     is_damage,
@@ -47,6 +48,7 @@ class _RowGroup(NamedTuple):
     changed: int
     number: int
     offset: int
+    num_rows: int
     next_sentence: str
 
 
@@ -65,8 +67,7 @@ class _Kept:
             if group in self._groups:
                 self._groups.move_to_end(group)
                 return self._groups[group]
-        with open_parquet(group.path) as file:
-            rows = list(read_group(file, schema_of_records(group.next_sentence), group.number))
+        rows = _read_group(group)
         with self._lock:
             if group not in self._groups:
                 self._groups[group] = rows
@@ -77,6 +78,25 @@ class _Kept:
 
     def forget(self) -> None:
         self.__init__()  # type: ignore[misc]
+
+
+def _read_group(group: _RowGroup) -> list[GroupRows]:
+    """The rows of a row group; all are lost if the file is not the one that was looked at.
+
+    Raises:
+      OSError: it cannot be read.
+    """
+    reason, status = "has changed since it was opened", storage.read_status(group.path)
+    try:
+        if status is None or status.modified_ns == group.changed:  # what is gone raises its error
+            with open_parquet(group.path) as file:
+                return list(read_group(file, schema_of_records(group.next_sentence), group.number))
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        reason = what_is_wrong(error)
+    lost = np.full(group.num_rows, LOST, np.int32)
+    return [GroupRows(no_records(group.num_rows, len(FEATURES)), lost, reason)]
 
 
 def _num_bytes(rows: Sequence[GroupRows]) -> int:
@@ -133,10 +153,9 @@ class ParquetRecords:
                 check_columns(file.schema_arrow, wanted, shard.path)
                 for number in range(file.num_row_groups):
                     offset = offset_of_group(file, number)
-                    self._groups.append(
-                        _RowGroup(shard.path, changed, number, offset, shard.next_sentence)
-                    )
                     num_rows = file.metadata.row_group(number).num_rows
+                    place = shard.path, changed, number, offset, num_rows, shard.next_sentence
+                    self._groups.append(_RowGroup(*place))
                     parts.append(_tokens_of_group(file, number, num_rows))
         except Exception as error:
             if not is_damage(error):

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import json
 import logging
+import os
 import random
 import shutil
 from pathlib import Path
@@ -24,6 +25,7 @@ from bert_data.reader import (
     ReaderConfig,
     can_be_planned,
     describe_order,
+    iterate_arrays,
     iterate_batches,
     limits_of_manifests,
 )
@@ -278,6 +280,30 @@ class TestPlans:
         whole = [row for row in found if row]  # the others are empty
         assert len(whole) == metadata.num_rows - metadata.row_group(1).num_rows
         assert any("left out" in message for message in caplog.messages)
+
+    def test_a_file_that_has_changed_since_it_was_planned(self, pair, tmp_path):
+        first, second = (
+            Path(shutil.copy(pair["parquet"] / f"t-0000{i}-of-00004", tmp_path / f"t-{i}"))
+            for i in range(2)
+        )
+        config = config_of(f"{tmp_path}/t-*", batching="pools")
+        whole, num_lost = rows_of(config), pq.ParquetFile(second).metadata.num_rows
+
+        def cut() -> None:
+            os.truncate(second, second.stat().st_size // 2)
+
+        def replace() -> None:
+            shutil.copy(first, second)
+
+        for change in (cut, replace):
+            shutil.copy(pair["parquet"] / "t-00001-of-00004", second)
+            batches = iterate_arrays(config)
+            left = iterate_arrays(dataclasses.replace(config, skip_corrupt=True))
+            change()
+            with pytest.raises(CorruptDataError, match=r"t-1: .*has changed since"):
+                list(batches)
+            rows = [row for batch in left for row in batch["next_sentence_weights"].ravel()]
+            assert (len(rows), sum(rows)) == (len(whole), len(whole) - num_lost)
 
     def test_they_are_planned_where_they_can_be_kept(self, pair, monkeypatch):
         pattern = str(pair["parquet"] / "t-*")
