@@ -297,7 +297,10 @@ def test_forms(patterns: dict[str, str], batching: str) -> None:
 
 
 def test_each_replica_takes_its_rows_of_the_global_batch(patterns: dict[str, str]) -> None:
-    config = config_of(patterns["ragged"], 8, batching="pools", start_batch=1)
+    config = config_of(
+        patterns["ragged"], 8, batching="pools", start_batch=1,
+        max_predictions_per_seq=MAX_PREDICTIONS,
+    )  # fmt: skip
 
     def read(pipeline: int) -> list[dict[str, np.ndarray]]:
         context = tf.distribute.InputContext(
@@ -309,6 +312,8 @@ def test_each_replica_takes_its_rows_of_the_global_batch(patterns: dict[str, str
     for number, whole in enumerate(batches_of(config)):
         parts = [part for host in hosts for part in host[2 * number : 2 * number + 2]]
         assert {part["input_ids"].shape[1] for part in parts} == {whole["input_ids"].shape[1]}
+        for name in whole:
+            assert len({part[name].shape for part in parts}) == 1, name
         assert first_tokens([whole]) == [n for n in first_tokens(parts) if n]
 
 
@@ -408,9 +413,15 @@ def longer(index: np.ndarray) -> np.ndarray:
     return index
 
 
+def beyond_bytes(index: np.ndarray) -> np.ndarray:
+    index["num_tokens"][5] |= 1 << 31
+    return index
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
+        (beyond_bytes, "index.*tells of a record with more tokens than bytes"),
         (lambda index: index["offset"], "is not an index of records"),
         (swapped, "tells of offsets that are not those of records"),
         (lambda index: index[:0], "is not an index of records"),

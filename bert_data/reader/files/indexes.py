@@ -73,9 +73,12 @@ def _load(name: str, shard: Shard) -> NDArray[np.void]:
     if index.dtype != INDEX_DTYPE or index.ndim != 1 or not index.size:
         raise CorruptDataError(name, 0, "is not an index of records")
     offsets, num_records = index["offset"], index.size - 1
+    num_bytes = np.diff(offsets.astype(np.int64)) - FRAME_BYTES
     reason = None
-    if offsets[0] or (np.diff(offsets.astype(np.int64)) < FRAME_BYTES).any():
+    if offsets[0] or (num_bytes < 0).any():
         reason = "tells of offsets that are not those of records"
+    elif (index["num_tokens"][:-1] > num_bytes).any():
+        reason = "tells of a record with more tokens than bytes"
     elif int(offsets[-1]) != shard.num_bytes:
         reason = f"tells of {offsets[-1]} bytes, but {shard.path} has {shard.num_bytes}"
     elif shard.num_records not in (None, num_records):
