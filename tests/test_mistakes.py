@@ -21,7 +21,7 @@ def folder(tmp_path, checkout, small_text, small_vocabulary) -> Folder:
 MISTAKES: dict[str, tuple[dict[str, object], str]] = {
     "no match": ({"input_file": "none*.txt"}, "no file matches 'none*.txt'"),
     "one of two without match": ({"input_file": "text.txt,n.txt"}, "no file matches 'n.txt'"),
-    "no input": ({"input_file": ""}, "empty file name in the list of inputs"),
+    "no input": ({"input_file": ""}, "has an empty file name"),
     "input is a folder": ({"input_file": "sub"}, "sub: is a directory"),
     "a match is a folder": ({"input_file": "s*b"}, "sub: is a directory"),
     "input cannot be read": (
@@ -59,7 +59,7 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
     "predictions < 0": ({"max_predictions_per_seq": -1}, "max_predictions_per_seq is -1; 0 to"),
     "no passes": ({"dupe_factor": 0}, "dupe_factor is 0; 1 or more is allowed"),
     "passes < 0": ({"dupe_factor": -3}, "dupe_factor is -3; 1 or more is allowed"),
-    "workers < 0": ({"num_workers": -1}, "num_workers is -1; 0 (all cores) or more is allowed"),
+    "workers < 0": ({"num_workers": -1}, "num_workers is -1; it must be 0 (all cores) or more"),
     "memory": ({"max_memory_mb": 10}, "max_memory_mb is 10; 300 or more is allowed"),
     "examples < 0": ({"num_examples": -1}, "num_examples is -1; 0 or more is allowed"),
     "layout": ({"record_layout": "square"}, "--record_layout=square: value should be one of"),
@@ -84,11 +84,11 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
     "no number": ({"max_seq_length": "long"}, "--max_seq_length=long"),
     "mistyped": ({"max_seq_lenght": 128}, "'max_seq_lenght'"),
     "missing": ({"vocab_file": None}, "--vocab_file"),
-    "no output": ({"output_file": ""}, "empty file name in the list of outputs"),
+    "no output": ({"output_file": ""}, "has an empty file name"),
     "two outputs": ({"output_file": "a,b,a"}, "two outputs have the same name: 'a' and 'a'"),
     "two ways": ({"output_file": "sub/a,sub/../sub/a"}, "two outputs have the same name"),
-    "hidden": ({"output_file": "x,.x.partial"}, "output '.x.partial' has a name that unfinished"),
-    "the lock": ({"output_file": "x,.x.lock"}, "output '.x.lock' has a name that unfinished"),
+    "hidden": ({"output_file": "x,.x.partial"}, "output '.x.partial' has a name reserved for"),
+    "the lock": ({"output_file": "x,.x.lock"}, "output '.x.lock' has a name reserved for"),
     "no shards": ({"output_file": "a@0"}, "output 'a@0' asks for 0 shards"),
     "output is a folder": ({"output_file": "sub"}, "sub: is a directory"),
     "overwritten folder": ({"output_file": "sub", "overwrite": True}, "sub: is a directory"),
@@ -101,8 +101,11 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
     "manifest exists": ({"output_file": "x"}, "manifest.x.json: exists already"),
     "work_dir in a file": ({"work_dir": "text.txt/w"}, "text.txt/w: Not a directory"),
     "work_dir in /proc": ({"work_dir": "/proc/new"}, "/proc/new: "),
-    "an unknown scheme": ({"output_file": "ftp://h/a"}, "'ftp://h/a' is no path that can be"),
-    "local and remote outputs": ({"output_file": "out,file:///tmp/a"}, "is not where 'out' is"),
+    "an unknown scheme": ({"output_file": "ftp://h/a"}, "'ftp://h/a' is not a supported path"),
+    "local and remote outputs": (
+        {"output_file": "out,file:///tmp/a"},
+        "is local, but other outputs are remote",
+    ),
 }
 
 

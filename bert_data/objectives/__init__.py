@@ -1,8 +1,8 @@
-"""What is learned of a text: instances of masked words and two segments, and labelled texts.
+"""What a model learns from text: instances with masked words and segments, and labelled texts.
 
-next_sentence.py   what is asked of two segments: the table of objectives
-definition.py, masking_definition.py   instances in plain Python, as google-research/bert has them
-making.py          token store -> rows of instances, by kernels: making_rows.py, and what it calls:
+next_sentence.py   the question about two segments: the table of objectives
+definition.py, masking_definition.py   instances in plain Python, as in google-research/bert
+making.py          token store -> rows of instances, by kernels: making_rows.py, which calls
                      sentences.py, pairing.py     segments
                      masking.py                   the masking rule, for any stream of random numbers
                      mersenne.py, shuffling.py    CPython's random numbers

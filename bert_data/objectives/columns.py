@@ -1,10 +1,10 @@
-"""Rows of instances in, columns of records out.
+"""Converts rows of instances to columns of records.
 
     row + store  ->  input_ids  [CLS] un ##known [SEP] [MASK] [SEP]     segment_ids  0 0 0 0 1 1
                      input_ids_splits_0  0 1 3 4 5 6                    next_sentence_labels  False
                      masked_lm_positions  4     masked_lm_ids  it
 
-Words are those of the tokens before masking.
+Words are split as before masking.
 """
 
 from typing import Any
@@ -32,7 +32,7 @@ _NO_WORDS = np.zeros(0, np.bool_)
 
 @intrinsic
 def _prefetch(typing_context: Any, array: Any, place: Any) -> Any:
-    """Loads the cache line of array[place], which may be outside, without waiting for it."""
+    """Prefetch the cache line of array[place], which may be out of bounds, without waiting."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
@@ -51,7 +51,7 @@ def _prefetch(typing_context: Any, array: Any, place: Any) -> Any:
 
 @inner
 def _prefetch_tokens(row: NDArray[np.uint32], ids: NDArray[np.integer]) -> None:
-    """Begins to load the tokens of an instance: they may be anywhere in the store."""
+    """Prefetch the tokens of an instance, which may be anywhere in the store."""
     for half in range(2):
         begin = np.int64(row[2 * half]) | np.int64(row[2 * half + 1]) << 32
         for line in range(2):
@@ -73,9 +73,9 @@ def _put_tokens(
     tokens: NDArray[np.int32],
     segments: NDArray[np.int8],
 ) -> Scalar:
-    """Writes [CLS] A [SEP] B [SEP] as they were before masking; returns the first token of B.
+    """Write [CLS] A [SEP] B [SEP] as before masking; return the place of B's first token.
 
-    Without a B, [CLS] A [SEP] is all, and the first token of B is the end.
+    Without a B, write only [CLS] A [SEP], and return their end.
     """
     a_begin = np.int64(row[0]) | np.int64(row[1]) << 32
     b_begin = np.int64(row[2]) | np.int64(row[3]) << 32
@@ -96,13 +96,13 @@ def _put_word_splits(
     continues: NDArray[np.bool_],
     splits: NDArray[np.int32],
 ) -> Scalar:
-    """Writes the row splits of the pieces into words; returns how many splits there are.
+    """Write the row splits of the pieces into words; return the number of splits.
 
-    The first piece of A and of B begins a word even where truncation has cut off its front.
+    The first piece of A and of B begins a word, even if truncation has removed the word's front.
     """
     num_words = np.int64(0)
     for i in range(tokens.size):
-        splits[num_words] = i  # overwritten by the next piece if this one begins no word
+        splits[num_words] = i  # overwritten by the next piece unless this one begins a word
         is_first = np.int64(i == 1) | np.int64(i == b_start)
         num_words += is_first | 1 - np.int64(continues[tokens[i]])
     splits[num_words] = tokens.size
@@ -117,7 +117,7 @@ def _put_predictions(
     positions: NDArray[np.int32],
     labels: NDArray[np.int32],
 ) -> None:
-    """Writes what is to be predicted, and masks and random words in its place."""
+    """Write the tokens to predict, and put masks and random words in their place."""
     keep = (np.int64(1) << code_bits) - 1
     for i in range(positions.size):
         word = np.int64(row[HEADER_WORDS + i])
@@ -145,7 +145,7 @@ def _fill_columns(
     split_splits: NDArray[np.int32],
     splits: NDArray[np.int32],
 ) -> None:
-    """Reads instances into columns.
+    """Read instances into columns.
 
     Args:
       rows: uint32[any, words], see `bert_data.objectives.rows`.
@@ -153,7 +153,7 @@ def _fill_columns(
       ids: uint16 or int32[tokens] of the token store.
       cls_id, sep_id, code_bits: of the vocabulary.
       continues: bool[vocabulary size], whether a piece continues a word; empty: words are not
-        looked for.
+        needed.
       token_splits, prediction_splits: int32[instances + 1], row splits of tokens and predictions.
       tokens, segments: [tokens], filled.
       positions, labels: [predictions], filled.
@@ -181,14 +181,14 @@ def read_columns(
     vocabulary: Vocabulary,
     kind: RecordKind,
 ) -> ColumnBatch:
-    """Reads instances into columns.
+    """Read instances into columns.
 
     Args:
       rows: uint32[any, words], see `bert_data.objectives.rows`.
       order: uint32[instances], the rows to read.
       ids: uint16 or int32[tokens] of the token store that the rows point into.
       vocabulary: of the tokens.
-      kind: of the records; those of masked language modelling.
+      kind: of the records: masked language modelling.
     """
     lengths, flags = rows[order, 4], rows[order, 5]
     has_b = lengths >> 16 > 0
@@ -217,7 +217,7 @@ def read_columns(
 
 
 def _splits_of(lengths: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """int32[rows + 1], the row splits of rows of these lengths."""
+    """Return int32[rows + 1], the row splits of rows with these lengths."""
     splits = np.zeros(lengths.size + 1, np.int32)
     np.cumsum(lengths, out=splits[1:])
     return splits

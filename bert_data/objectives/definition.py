@@ -5,10 +5,10 @@
            masked_lm_positions 2    masked_lm_labels cat    is_random_next False
 
 The functions have the names, arguments and results of google-research/bert's
-create_pretraining_data, with one keyword more where the reference reads the flag
-do_whole_word_mask, and one for the objectives that it does not have. All draws come from one
-`random.Random`, in the reference's order. The kernels of `making` make the same instances many
-times faster; their tests compare them with this module.
+create_pretraining_data, plus a keyword where the reference reads the flag do_whole_word_mask, and
+one for the objectives that it lacks. All draws come from one `random.Random`, in the reference's
+order. The kernels of `making` make the same instances many times faster; their tests compare them
+with this module.
 """
 
 import dataclasses
@@ -32,12 +32,12 @@ _MAX_DRAWS = 10  # of a document other than this one
 
 
 class Tokenizer(Protocol):
-    """What making instances asks of a tokenizer; `tokens.definition.FullTokenizer` has it."""
+    """What making instances needs from a tokenizer, such as `tokens.definition.FullTokenizer`."""
 
     vocab: dict[str, int]
 
     def tokenize(self, text: str, /) -> list[str]:
-        """Returns the tokens of a line."""
+        """Return the tokens of a line."""
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -49,8 +49,8 @@ class TrainingInstance:
       segment_ids: 0 for a with its [CLS] and [SEP], 1 for b with its [SEP].
       masked_lm_positions: ascending positions in `tokens` to predict.
       masked_lm_labels: the original tokens there.
-      is_random_next: whether b does not follow a: it is from elsewhere, or was swapped with a.
-        None where there is no b.
+      is_random_next: whether b does not follow a: it is from elsewhere, or a and b are swapped.
+        None if there is no b.
     """
 
     tokens: list[str]
@@ -83,18 +83,18 @@ def create_training_instances(
     *,
     do_whole_word_mask: bool = False,
 ) -> list[TrainingInstance]:
-    """Makes the instances of text files, in the order of the records.
+    """Make the instances of text files, in the order of the records.
 
     Args:
-      input_files: paths; one sentence a line, an empty line ends a document. Lines end at line
+      input_files: paths; one sentence per line, an empty line ends a document. Lines end at line
         feeds only, and carriage returns are dropped.
       tokenizer: splits each line; `vocab` has the random words.
-      max_seq_length: tokens of an instance at most, 5 or more.
+      max_seq_length: most tokens of an instance, 5 or more.
       dupe_factor: passes over the documents, each with its own pairs and masks.
       short_seq_prob: probability of a document with a shorter target length, in [0, 1].
       masked_lm_prob: share of tokens to predict, in [0, 1].
-      max_predictions_per_seq: tokens to predict in an instance at most.
-      rng: draws everything.
+      max_predictions_per_seq: most tokens to predict in an instance.
+      rng: source of all random numbers.
       do_whole_word_mask: mask all pieces of a word together.
 
     Raises:
@@ -134,10 +134,10 @@ def create_instances_from_documents(
     do_whole_word_mask: bool = False,
     next_sentence: str = NSP,
 ) -> list[TrainingInstance]:
-    """Makes the instances of documents, as `create_training_instances` does of files.
+    """Make the instances of documents, as `create_training_instances` does for files.
 
     The documents are shuffled, each pass makes instances of every document, and all instances are
-    shuffled. A document has a sentence or more, a sentence a token or more.
+    shuffled. Every document has at least one sentence, and every sentence at least one token.
     """
     documents = list(all_documents)
     rng.shuffle(documents)
@@ -173,15 +173,15 @@ def create_instances_from_document(
     do_whole_word_mask: bool = False,
     next_sentence: str = NSP,
 ) -> list[TrainingInstance]:
-    """Makes the instances of one pass over one document.
+    """Make the instances of one pass over one document.
 
-    What their segments are, `next_sentence` says, see `bert_data.objectives.next_sentence`.
+    `next_sentence` chooses the segments, see `bert_data.objectives.next_sentence`.
 
     Raises:
       ValueError: max_seq_length is below 5.
     """
     if max_seq_length < MIN_SEQ_LENGTH:
-        raise ValueError(f"max_seq_length is {max_seq_length}; {MIN_SEQ_LENGTH} or more is allowed")
+        raise ValueError(f"max_seq_length is {max_seq_length}; it must be {MIN_SEQ_LENGTH} or more")
     num_special = 2 if next_sentence == NONE else 3
     target_length = max_num_tokens = max_seq_length - num_special
     if rng.random() < short_seq_prob:
@@ -216,11 +216,11 @@ def _pairs(
     swaps: bool,
     rng: random.Random,
 ) -> Iterator[Segments]:
-    """Yields a and b of each chunk of a document, untruncated, and whether b does not follow a.
+    """Yield a and b of each chunk of a document, untruncated, and whether b does not follow a.
 
-    Sentences gather until they reach the target length. The first ones, a random number of them,
-    are a, and the rest is b. Half of the time b does not follow: either both are swapped, or b is
-    sentences from elsewhere, and the rest is used again. A single sentence has no rest, so b is
+    Sentences are gathered until they reach the target length. A random number of them, from the
+    front, is a, and the rest is b. Half of the time b does not follow a: either both are swapped,
+    or b is taken from elsewhere, and the rest is used again. A single sentence has no rest, so b is
     from elsewhere.
     """
     document = all_documents[document_index]
@@ -241,9 +241,9 @@ def _pairs(
 
 
 def _full_sentences(document: Document, target_length: int) -> Iterator[Segments]:
-    """Yields a, the following sentences that fit, no b and no label.
+    """Yield a, which is all following sentences that fit, without b and label.
 
-    Of a sentence that does not fit by itself, a is what fits, and the rest counts as a sentence.
+    If a single sentence does not fit, a is the part that fits, and the rest counts as a sentence.
     """
     sentences = list(map(list, reversed(document)))
     while sentences:
@@ -257,7 +257,7 @@ def _full_sentences(document: Document, target_length: int) -> Iterator[Segments
 
 
 def _gather_chunk(document: Document, start: int, target_length: int) -> Document:
-    """Returns the sentences from `start` that reach the target length together."""
+    """Return the sentences from `start` that together reach the target length."""
     length = 0
     for end in range(start, len(document)):
         length += len(document[end])
@@ -269,9 +269,9 @@ def _gather_chunk(document: Document, start: int, target_length: int) -> Documen
 def _draw_random_next(
     all_documents: Sequence[Document], document_index: int, length: int, rng: random.Random
 ) -> list[str]:
-    """Returns sentences from a random place: `length` tokens, or as many as the document has.
+    """Return sentences from a random place: `length` tokens, or as many as the document has.
 
-    They are of another document, unless the draws give this one ten times.
+    They are from another document, unless ten draws in a row give this one.
     """
     for _ in range(_MAX_DRAWS):
         index = rng.randint(0, len(all_documents) - 1)
@@ -289,9 +289,10 @@ def _join(sentences: Iterable[Sequence[str]]) -> list[str]:
 def truncate_seq_pair(
     tokens_a: list[str], tokens_b: list[str], max_num_tokens: int, rng: random.Random
 ) -> None:
-    """Removes tokens, in place, until both lists have `max_num_tokens` together at most.
+    """Remove tokens, in place, until both lists have at most `max_num_tokens` together.
 
-    Each is of the longer list, b if they are equal, and from its front or its back, as likely.
+    Each is removed from the longer list (b if they are equal), from front or back with equal
+    chance.
     """
     while len(tokens_a) + len(tokens_b) > max_num_tokens:
         longer = tokens_a if len(tokens_a) > len(tokens_b) else tokens_b

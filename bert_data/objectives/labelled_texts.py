@@ -1,4 +1,4 @@
-"""Labelled texts in, columns of their records out.
+"""Converts labelled texts to columns of their records.
 
     ("so, so", 1)  ->  label 1, text "so, so", text_tokens_len 3,
                        text_tokens_values [2061 1010 2061], text_tokens_splits_0 [0 1 2 3]
@@ -39,7 +39,7 @@ COUNTS = (
 
 
 class LabelledColumns(NamedTuple):
-    """Some records, and how many there are of each of `COUNTS`."""
+    """A number of records, and their `COUNTS`."""
 
     batch: ColumnBatch
     counts: dict[str, int]
@@ -53,14 +53,13 @@ def make_labelled_columns(
     sentences: str = ONE,
     language: str = DEFAULT_LANGUAGE,
 ) -> LabelledColumns:
-    """Makes the columns of some records.
+    """Make the columns of some records.
 
     Args:
-      texts: of each record, of which there is at least one: one text, or two; the same number in
-        each.
-      labels: of each record, in the range of int64.
-      tokenizer: any number of threads may use it at a time.
-      sentences: one of `SENTENCES`. Lists are sentences already, unless it is "one".
+      texts: one text, or two, for each record, the same number in each; at least one record.
+      labels: for each record, in the range of int64.
+      tokenizer: several threads may use it at a time.
+      sentences: one of `SENTENCES`. Lists already are sentences, unless this is "one".
       language: of the texts, for "split".
     """
     columns = {LABEL.name: Column(np.array(labels, np.int64))}
@@ -86,7 +85,7 @@ def make_labelled_columns(
 def _token_columns(
     name: str, parts: Sequence[Sequence[str]], tokens: TokenizedSentences, *, nested: bool
 ) -> dict[str, Column]:
-    """The columns of the tokens of one text of each record; `parts` are the sentences of each."""
+    """Return the token columns of one text per record; `parts` has the sentences of each."""
     sentence_bounds = np.cumsum([0, *map(len, parts)])
     word_bounds = tokens.sentence_splits[sentence_bounds]
     token_bounds = tokens.word_splits[word_bounds]
@@ -118,7 +117,7 @@ def _sentences_of(text: Text, how: str, language: str) -> list[str]:
 
 
 def _splits_of_rows(splits: NDArray[np.int64], bounds: NDArray[np.int64]) -> Column:
-    """Cuts row splits of many records into each record's own, which begin with 0.
+    """Divide row splits of many records into each record's own, which begin with 0.
 
     Args:
       splits: int64[inner + 1], ascending.

@@ -1,4 +1,4 @@
-"""Labels in, whole numbers out: whole numbers as they are, words by their place among the classes.
+"""Converts labels to integers: integers are kept, and names become the number of their class.
 
 "neg" "pos" "neg"   ->  classes ("neg", "pos"), labels 0 1 0
 "3" "5"             ->  no classes, labels 3 5
@@ -15,17 +15,17 @@ AUTO, INTEGER, CLASS = LABEL_KINDS = ("auto", "integer", "class")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _INT64 = range(-(2**63), 2**63)
 MAX_CLASSES = 10_000
-_NUM_TOLD = 10
+_NUM_NAMED = 10
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelConfig:
-    """What labels are.
+    """How labels are stored.
 
     Attributes:
-      kind: "integer": whole numbers, stored as they are. "class": words, stored as their number
-        among the classes, from 0. "auto": integers if all of them are, else classes.
-      classes: the classes in order, each once; () takes all that occur, sorted by code point.
+      kind: "integer": integers, stored unchanged. "class": names, stored as the number of their
+        class, from 0. "auto": "integer" if every label is an integer, otherwise "class".
+      classes: the classes in order, each once; () for all that occur, sorted by code point.
     """
 
     kind: str = AUTO
@@ -33,7 +33,7 @@ class LabelConfig:
 
     def __post_init__(self) -> None:
         if self.kind not in LABEL_KINDS:
-            raise ValueError(f"kind is {self.kind!r}; one of {', '.join(LABEL_KINDS)} is allowed")
+            raise ValueError(f"kind is {self.kind!r}; it must be one of {', '.join(LABEL_KINDS)}")
         if self.classes and self.kind == INTEGER:
             raise ValueError(f"classes is {self.classes!r}; () is allowed where labels are integer")
         if len(set(self.classes)) < len(self.classes) or not all(self.classes):
@@ -41,38 +41,38 @@ class LabelConfig:
 
     @property
     def needs_look(self) -> bool:
-        """Whether all labels must be seen before one can be told its number."""
+        """Whether all labels must be read before any can be numbered."""
         return self.kind != INTEGER and not self.classes
 
 
 def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str, ...]:
-    """The classes of all labels; () where they are integers.
+    """Return the classes of all labels; () if they are integers.
 
     Raises:
       ValueError: there are more than `MAX_CLASSES`.
     """
     if not config.needs_look:
         return config.classes
-    found: set[str] = set()
+    names: set[str] = set()
     all_integers = config.kind == AUTO
     for row in rows:
         label = str(row.label)
         all_integers = all_integers and _INTEGER.fullmatch(label) is not None
-        if all_integers and len(found) == MAX_CLASSES:
+        if all_integers and len(names) == MAX_CLASSES:
             continue
-        found.add(label)
-        if len(found) > MAX_CLASSES:
+        names.add(label)
+        if len(names) > MAX_CLASSES:
             raise row.error(
                 f"the label {label[:40]!r} is one class too many; {MAX_CLASSES:,} are allowed"
             )
-    return () if all_integers else tuple(sorted(found))
+    return () if all_integers else tuple(sorted(names))
 
 
 class LabelNumbers:
-    """Gives each label its number, and counts them.
+    """Converts labels to numbers, and counts them.
 
     Attributes:
-      classes: the classes in order; () where labels are integers.
+      classes: the classes in order; () if labels are integers.
     """
 
     def __init__(self, classes: Sequence[str]) -> None:
@@ -81,23 +81,23 @@ class LabelNumbers:
         self._counts: collections.Counter[int] = collections.Counter()
 
     def number_of(self, row: LabelledText) -> int:
-        """The number of a row's label.
+        """Return the number of a row's label.
 
         Raises:
-          ValueError: it is no class, or no whole number of 64 bits.
+          ValueError: it is not a class, or not a 64-bit integer.
         """
         label = str(row.label)
         if not self.classes:
             number = int(label) if _INTEGER.fullmatch(label) else None
             if number is None or number not in _INT64:
-                raise row.error(f"the label is {label[:40]!r}; a whole number of 64 bits is needed")
+                raise row.error(f"the label is {label[:40]!r}; it must be a 64-bit integer")
         else:
             number = self._numbers.get(label)
             if number is None:
-                told = ", ".join(self.classes[:_NUM_TOLD])
-                more = ", ..." if len(self.classes) > _NUM_TOLD else ""
+                named = ", ".join(self.classes[:_NUM_NAMED])
+                more = ", ..." if len(self.classes) > _NUM_NAMED else ""
                 raise row.error(
-                    f"the label {label[:40]!r} is no class; the classes are {told}{more}"
+                    f"the label {label[:40]!r} is not a class; the classes are {named}{more}"
                 )
         assert number is not None
         if number in self._counts or len(self._counts) < MAX_CLASSES:
@@ -105,7 +105,7 @@ class LabelNumbers:
         return number
 
     def counts(self) -> dict[str, int]:
-        """How often each label occurred, by its name; of the first `MAX_CLASSES` ones."""
+        """Return how often each label occurred, by name, for the first `MAX_CLASSES` of them."""
         if self.classes:
             return {name: self._counts[number] for number, name in enumerate(self.classes)}
         return {str(number): count for number, count in sorted(self._counts.items())}

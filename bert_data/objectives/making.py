@@ -1,6 +1,6 @@
-"""The stage from a token store to instances: rows in a spool file, and the order of the records.
+"""Makes instances from a token store: rows in a spool file, and the order of the records.
 
-    store + InstanceConfig  ->  spool: uint32[instances, words], as made
+    store + InstanceConfig  ->  spool: uint32[instances, words], in the order they are made
                                 order: uint32[instances], the row of each record
 
 All draws come from one stream, as in the reference: the shuffle of the documents, the instances of
@@ -44,16 +44,18 @@ from bert_data.tokens.vocabulary import Vocabulary
 
 _MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
 _ROWS_BYTES = 2 << 20  # of rows between two writes
-_PAGES_OF_ROW = 6  # of the store that making one touches: both halves' sentences and tokens
+_PAGES_OF_ROW = (
+    6  # of the store that making an instance reads: sentences and tokens of both segments
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class InstanceConfig:
-    """How instances are made; names and defaults are the reference's flags.
+    """Configuration of `make_instances`; names and defaults are those of the reference's flags.
 
     Attributes:
-      max_seq_length: tokens of an instance at most, 5 to 65,535.
-      max_predictions_per_seq: masked tokens of an instance at most, >= 0.
+      max_seq_length: most tokens of an instance, 5 to 65,535.
+      max_predictions_per_seq: most masked tokens of an instance, >= 0.
       random_seed: any integer.
       dupe_factor: passes over the documents, >= 1, each with its own pairs and masks.
       masked_lm_prob: share of tokens to predict, in [0, 1].
@@ -88,14 +90,14 @@ class InstanceConfig:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class InstanceCounts:
-    """What was made.
+    """Counts of what was made.
 
     Attributes:
       num_instances: in all.
       num_random_next: those whose second segment comes from elsewhere.
-      num_swapped: those whose segments stand the other way round; None if none are swapped.
+      num_swapped: those with swapped segments; None if the objective never swaps them.
       num_tokens: in all of them, without padding.
-      num_masked, num_kept, num_replaced: tokens to predict, by what stands in their place.
+      num_masked, num_kept, num_replaced: tokens to predict, by what is shown in their place.
     """
 
     num_instances: int
@@ -109,10 +111,10 @@ class InstanceCounts:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Instances:
-    """Instances on disk and their order.
+    """Instances on disk, and their order.
 
     Attributes:
-      counts: of them.
+      counts: of the instances.
       num_words: of a row.
       order: uint32[instances], the row of each record.
     """
@@ -130,17 +132,17 @@ def make_instances(
     *,
     max_store_bytes: int,
 ) -> Instances:
-    """Makes all instances of a token store.
+    """Make all instances of a token store.
 
     Args:
-      store: at sentence level, with one document or more.
-      vocabulary: that the store's ids belong to.
-      config: how.
-      spool: rows are appended to it.
+      store: at sentence level, with at least one document.
+      vocabulary: of the store's ids.
+      config: of the instances.
+      spool: file that rows are appended to.
       max_store_bytes: of the store in memory at a time.
 
     Raises:
-      ValueError: max_seq_length and the vocabulary do not fit a row together.
+      ValueError: max_seq_length and the vocabulary together do not fit a row.
       OSError: the spool cannot be written.
     """
     check_row_fits(config.max_seq_length, vocabulary.size)
@@ -193,7 +195,7 @@ def make_instances(
 
 
 def _instance_counts(counts: NDArray[np.int64], next_sentence: str) -> InstanceCounts:
-    """Names the numbers that the kernels counted."""
+    """Name the numbers that the kernels counted."""
     return InstanceCounts(
         num_instances=int(counts[NUM_INSTANCES]),
         num_random_next=int(counts[NUM_RANDOM_NEXT]),

@@ -1,8 +1,8 @@
-"""Documents in, rows of instances out.
+"""Makes rows of instances from documents.
 
     s0 s1 s2 | s3 s4 | ...  ->  [CLS] s0 [SEP] s1 s2 [SEP], [CLS] s4 [SEP] s3 [SEP], ...
 
-One call makes many rows and can stop anywhere, so memory is bounded whatever the documents are.
+One call makes many rows and can stop anywhere, so memory is bounded for documents of any size.
 """
 
 import numpy as np
@@ -46,9 +46,9 @@ def _mask(
     counts: NDArray[np.int64],
     row: NDArray[np.uint32],
 ) -> tuple[Scalar, Scalar]:
-    """Chooses the predictions of an instance and writes them into its row: (number, position).
+    """Choose the predictions of an instance and write them into its row; return (number, position).
 
-    There are enough draws in reserve; `length` is that of the instance with its special tokens.
+    Enough draws are in reserve; `length` is that of the instance with its special tokens.
     """
     a_begin, a_length, b_begin, b_length = segments
     if rule.continues.size:
@@ -78,14 +78,14 @@ def make_rows(
     counts: NDArray[np.int64],
     rows: NDArray[np.uint32],
 ) -> Scalar:
-    """Makes instances until `rows` is full or every document has had its turn.
+    """Make instances until `rows` is full or all documents are done.
 
     Args:
-      stream: RandomStream, drawn from.
+      stream: RandomStream, source of the random numbers.
       sentences: Sentences.
       cursor: int64[4]: place in `order`, next sentence of the store or -1 at a document's start,
-        tokens of it that are used, target length. Moved on; the documents are done when
-        cursor[0] == len(order).
+        tokens of it that are used, target length. Advanced; all documents are done when cursor[0]
+        == len(order).
       segment_rule: SegmentRule.
       rule, scratch: of masking.
       code_bits: bits of a code in a row.

@@ -1,23 +1,23 @@
-"""The masking rule: which tokens are predicted, and what the model is shown in their place.
+"""The masking rule: which tokens are predicted, and what the model sees in their place.
 
     tokens      un ##know ##n cat sat            [CLS] and [SEP] left out
     candidates  un ##know ##n | cat | sat        whole words, or each token alone
-    predicted   cat                              candidates in random order while they fit
+    predicted   cat                              candidates in random order, while they fit
     shown       [MASK]                           80% [MASK], 10% the token, 10% any word
 
 The rule is that of google-research/bert, create_masked_lm_predictions (Devlin et al. 2018, section
-3.1). Records are made with it, and the reader masks anew with it; the two differ in the stream of
-random numbers, which is a parameter:
+3.1). It is used to make records, and by the reader for dynamic masking; the two differ in the
+stream of random numbers, which is a parameter:
 
-    source, state            the random numbers, and where in them to go on
+    source, state            the random numbers, and the position in them
     next_candidate           (source, state, order, place, size) -> (candidate, state)
     draw_of_three            (source, state, p, q) -> (0 with probability p, else 1 with probability
                              q, else 2; state)
     draw_below               (source, state, limit) -> (integer in [0, limit), state)
 
-[CLS] and [SEP] are left out before candidates are listed. So a candidate is a range, even a word
-that continues behind [SEP] because truncation cut the front of B (the reference joins such a piece
-to the last word of A).
+[CLS] and [SEP] are left out before candidates are listed. So a candidate is always a range, even if
+B begins inside a word because truncation removed its front (the reference joins such a piece to the
+last word of A).
 """
 
 from typing import Any, NamedTuple
@@ -36,13 +36,13 @@ _KEEP_SHARE = 0.5  # of the rest
 
 
 class MaskingRule(NamedTuple):
-    """What masking depends on, beside the random numbers.
+    """What masking depends on, besides the random numbers.
 
     Attributes:
       num_to_predict: int32[max_seq_length + 1], most predictions of an instance of each length,
         special tokens included.
       word_ids: int32[words], the ids that a random word is drawn from, >= 0.
-      continues: bool[vocabulary size], whether an id's piece continues a word; empty where single
+      continues: bool[vocabulary size], whether an id's piece continues a word; empty if single
         tokens are masked.
       mask_id: id of [MASK].
       cls_id, sep_id: ids that are never predicted; the caller leaves them out of the tokens.
@@ -56,7 +56,7 @@ class MaskingRule(NamedTuple):
     sep_id: int
 
     def most_predictions(self, lengths: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Most predictions of instances of these lengths; none of one without tokens."""
+        """Return the most predictions of instances of these lengths; 0 for one without tokens."""
         return np.where(lengths > 0, self.num_to_predict[lengths], 0).astype(np.int32)
 
 
@@ -68,7 +68,7 @@ def masking_rule(
     masked_lm_prob: float,
     whole_words: bool,
 ) -> MaskingRule:
-    """The reference's rule.
+    """Return the reference's rule.
 
     Args:
       vocabulary: of the tokens.
@@ -90,7 +90,7 @@ def masking_rule(
 
 
 class MaskingScratch(NamedTuple):
-    """Room for one instance.
+    """Scratch space for one instance.
 
     Attributes:
       tokens: int32[tokens].
@@ -106,7 +106,7 @@ class MaskingScratch(NamedTuple):
 
 
 def masking_scratch(max_tokens: int, dtype: type[np.integer] = np.int32) -> MaskingScratch:
-    """Room for instances of up to `max_tokens` tokens, which `dtype` can number."""
+    """Return scratch space for instances of up to `max_tokens` tokens, which `dtype` can number."""
     return MaskingScratch(
         tokens=np.empty(max_tokens, np.int32),
         order=np.empty(max_tokens, dtype),
@@ -117,7 +117,7 @@ def masking_scratch(max_tokens: int, dtype: type[np.integer] = np.int32) -> Mask
 
 @inner
 def list_candidates(num_tokens: Scalar, rule: MaskingRule, scratch: MaskingScratch) -> Scalar:
-    """Lists candidates by their places; returns how many there are.
+    """List candidates by their places; return how many there are.
 
     Args:
       num_tokens: of the instance, without [CLS] and [SEP].
@@ -130,7 +130,7 @@ def list_candidates(num_tokens: Scalar, rule: MaskingRule, scratch: MaskingScrat
     if continues.size:
         num_candidates = 0
         for t in range(num_tokens):
-            token = np.int64(np.uint32(scratch.tokens[t]))  # of a damaged record: any number
+            token = np.int64(np.uint32(scratch.tokens[t]))  # a damaged record may have any number
             if t == 0 or token >= continues.size or not continues[token]:
                 starts[num_candidates] = t
                 num_candidates += 1
@@ -156,17 +156,17 @@ def mask_candidates(
     scratch: MaskingScratch,
     counts: NDArray[np.int64],
 ) -> tuple[Scalar, Scalar]:
-    """Chooses the predictions of one instance, and what is shown in place of each.
+    """Choose the predictions of one instance, and what is shown in place of each.
 
-    A candidate larger than what is left to predict is passed over.
+    A candidate with more tokens than remain to be predicted is skipped.
 
     Args:
       source, state, next_candidate, draw_of_three, draw_below: the random numbers, see the module.
       num_candidates: as `list_candidates` returned it.
       num_to_predict: most tokens to predict.
       rule: MaskingRule.
-      scratch: as `list_candidates` left it; shown[t] becomes the id that is shown in place of
-        token t, or KEPT where that is the token itself, and stays NOT_PREDICTED elsewhere.
+      scratch: as `list_candidates` left it; shown[t] becomes the id that is shown in place of token
+        t, or KEPT if that is the token itself, and stays NOT_PREDICTED elsewhere.
       counts: int64[3 or more], added to: masked, kept and replaced tokens.
 
     Returns:

@@ -3,8 +3,8 @@
     [CLS] the un ##afford ##able cat [SEP]      masked_lm_prob 0.3: 2 to predict
       -->  [CLS] the un [MASK] ##able dog [SEP]    positions 3 5    labels ##afford cat
 
-The name, arguments and results are those of google-research/bert's create_pretraining_data, with
-one keyword more where the reference reads the flag do_whole_word_mask.
+The name, arguments and results are those of google-research/bert's create_pretraining_data, plus a
+keyword where the reference reads the flag do_whole_word_mask.
 """
 
 import collections
@@ -29,19 +29,19 @@ def create_masked_lm_predictions(
     *,
     do_whole_word_mask: bool = False,
 ) -> tuple[list[str], list[int], list[str]]:
-    """Chooses the tokens to predict, and what is shown in their place.
+    """Choose the tokens to predict, and what is shown in their place.
 
-    Words, or single tokens, are taken in random order while they fit the number to predict. Of the
-    tokens taken, 80% become [MASK], 10% stay, 10% become a random word of the vocabulary.
+    Words, or single tokens, are taken in random order while they fit the number to predict. Of
+    these tokens, 80% become [MASK], 10% stay, and 10% become a random word of the vocabulary.
 
     Args:
       tokens: of an instance; [CLS] and [SEP] are never predicted.
-      masked_lm_prob: share of them to predict, in [0, 1]; one at least.
-      max_predictions_per_seq: to predict at most.
+      masked_lm_prob: share of them to predict, in [0, 1]; at least one.
+      max_predictions_per_seq: most tokens to predict.
       vocab_words: the random words.
-      rng: draws everything.
-      do_whole_word_mask: take all pieces of a word together; a piece that begins with "##" belongs
-        to the token before it.
+      rng: source of all random numbers.
+      do_whole_word_mask: choose all pieces of a word together; a piece that begins with "##"
+        belongs to the token before it.
 
     Returns:
       The tokens shown, the ascending positions of those to predict, and the original tokens there.

@@ -7,8 +7,8 @@
 
 The generator is MT19937 (Matsumoto and Nishimura 1998), seeded by CPython itself. Outputs are made
 in advance, thousands at a time, and a kernel keeps its position among them in a local variable, so
-that a draw is one load and one addition. Before each instance the kernel tops the outputs up to
-more than an instance can use: `reserve_for` says how many that is.
+that a draw is one load and one addition. Before each instance the kernel makes sure that there are
+more outputs than an instance can use: `reserve_for` says how many.
 """
 
 import random
@@ -28,12 +28,12 @@ _ONE = np.uint32(1)
 
 
 class RandomStream(NamedTuple):
-    """The state of one generator, changed in place by the kernels that draw from it.
+    """The state of one generator, updated in place by the kernels that draw from it.
 
     Attributes:
       state: uint32[624], MT19937's.
       draws: uint32[blocks * 624], tempered outputs made in advance.
-      position: int64[1], the next of `draws`; its size when all are used.
+      position: int64[1], the next of `draws`; len(draws) when all are used.
     """
 
     state: NDArray[np.uint32]
@@ -42,17 +42,16 @@ class RandomStream(NamedTuple):
 
 
 def reserve_for(max_seq_length: int) -> int:
-    """More draws than an instance of `max_seq_length` tokens uses, truncation apart.
+    """Return more draws than an instance of `max_seq_length` tokens uses, apart from truncation.
 
-    It uses at most 8 a token, and some more for each draw below a limit that is thrown away: one
-    in two at the worst. That half of 16 n + 4096 draws are thrown away has a probability below
-    2**-1000.
+    It uses at most 8 per token, and more for each rejected draw below a limit: at worst one in two.
+    The probability that half of 16 n + 4096 draws are rejected is below 2**-1000.
     """
     return 16 * max_seq_length + 4096
 
 
 def seeded_stream(seed: int, *, reserve: int = 4096) -> RandomStream:
-    """The stream of `random.Random(seed)`.
+    """Return the stream of `random.Random(seed)`.
 
     Args:
       seed: any integer; CPython drops its sign.
@@ -74,10 +73,10 @@ def _mix(upper: np.uint32, lower: np.uint32, far: np.uint32) -> np.uint32:
 
 @inner
 def refill(state: NDArray[np.uint32], draws: NDArray[np.uint32], start: Scalar) -> None:
-    """Makes the next outputs, for draws[start:], whose size is a multiple of 624.
+    """Make the next outputs, for draws[start:], whose size is a multiple of 624.
 
-    The recurrence is split where it wraps, so that each loop has no short dependency and the
-    compiler vectorises it.
+    The recurrence is split where it wraps, so that no loop has a short dependency and the compiler
+    vectorises them.
     """
     for block in range(start, draws.size, _N):
         for i in range(_N - _M):
@@ -97,7 +96,7 @@ def refill(state: NDArray[np.uint32], draws: NDArray[np.uint32], start: Scalar) 
 def top_up(
     state: NDArray[np.uint32], draws: NDArray[np.uint32], position: Scalar, reserve: Scalar
 ) -> Scalar:
-    """Sees to it that `reserve` draws are there from the position on; returns the position."""
+    """Make sure that `reserve` draws follow the position; return the new position."""
     if draws.size - position >= reserve:
         return position
     num_used = position // _N * _N
@@ -110,9 +109,9 @@ def top_up(
 
 @inner
 def draw_below(draws: NDArray[np.uint32], position: Scalar, limit: Scalar) -> tuple[Scalar, Scalar]:
-    """CPython's randbelow(limit), 1 <= limit < 2**32: (int64 in [0, limit), the position after it).
+    """Draw CPython's randbelow(limit), 1 <= limit < 2**32: (int64 in [0, limit), next position).
 
-    The top bits of an output, as many as `limit` has, until they are below it.
+    It takes the top bits of outputs, as many bits as `limit` has, until they are below it.
     """
     num_bits = np.int64(0)
     rest = limit
@@ -129,7 +128,7 @@ def draw_below(draws: NDArray[np.uint32], position: Scalar, limit: Scalar) -> tu
 
 @inner
 def draw_unit(draws: NDArray[np.uint32], position: Scalar) -> tuple[float, Scalar]:
-    """CPython's random(): (float64 in [0, 1) with 53 random bits, the position after it)."""
+    """Draw CPython's random(): (float64 in [0, 1) with 53 random bits, next position)."""
     high = np.int64(draws[position] >> np.uint32(5))
     low = np.int64(draws[position + 1] >> np.uint32(6))
     return (high * 67108864 + low) * (1.0 / 9007199254740992.0), position + 2
@@ -139,7 +138,7 @@ def draw_unit(draws: NDArray[np.uint32], position: Scalar) -> tuple[float, Scala
 def draw_of_three(
     draws: NDArray[np.uint32], position: Scalar, p: float, q: float
 ) -> tuple[Scalar, Scalar]:
-    """By a random() each: 0 with probability p, else 1 with probability q, else 2; the position."""
+    """Draw 0 with probability p, else 1 with probability q, else 2, by a random() each."""
     unit, position = draw_unit(draws, position)
     if unit < p:
         return np.int64(0), position

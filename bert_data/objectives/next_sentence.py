@@ -1,20 +1,21 @@
-"""What a record asks beside its masked words: the choices of --next_sentence.
+"""What a model predicts besides masked words: the choices of --next_sentence.
 
     nsp   [CLS] A [SEP] B [SEP]   does B follow A, or is it from another document?       BERT
-    sop   [CLS] A [SEP] B [SEP]   does B follow A, or do they stand the other way round? ALBERT
+    sop   [CLS] A [SEP] B [SEP]   does B follow A, or are the two swapped?              ALBERT
     none  [CLS] A [SEP]           nothing                                                RoBERTa
 
-In all three, sentences that follow each other in a document make the text:
+In all three, the text is consecutive sentences of a document:
 
 - nsp is google-research/bert's next sentence prediction (Devlin et al. 2018, arXiv 1810.04805,
   section 3.1), draw for draw.
 - sop is ALBERT's sentence order prediction (Lan et al. 2019, arXiv 1909.11942, section 3.1.3) as
-  google-research/albert makes it: the halves of a chunk are swapped half of the time. A chunk that
-  is one sentence has no halves; B is then from another document, as of nsp, with the label 1.
+  google-research/albert makes it: the halves of a chunk are swapped half of the time. A chunk of
+  one sentence has no halves; then B is from another document, as in nsp, with the label 1.
 - none is RoBERTa's DOC-SENTENCES (Liu et al. 2019, arXiv 1907.11692, section 4.2): one segment of
-  full sentences of one document, as many as fit. It does better there than FULL-SENTENCES, which
-  fills up with the next document to keep batches of one size; packed rows and batches bounded by
-  tokens do that here. A sentence that does not fit by itself goes on in the next instance.
+  full sentences of one document, as many as fit. In that paper it does better than
+  FULL-SENTENCES, which fills up with the next document to keep batches of one size; here, packed
+  rows and batches bounded by tokens do that. A sentence too long to fit continues in the next
+  instance.
 """
 
 from bert_data.schema.fields import NEXT_SENTENCE_LABELS, SENTENCE_ORDER_LABELS, Field
@@ -36,11 +37,11 @@ CODE_SOP, CODE_NONE = NEXT_SENTENCE.index(SOP), NEXT_SENTENCE.index(NONE)
 
 
 def check_next_sentence(value: str) -> None:
-    """Refuses another choice.
+    """Refuse any other value.
 
     Raises:
-      ValueError: it is none of `NEXT_SENTENCE`.
+      ValueError: the value is not one of `NEXT_SENTENCE`.
     """
     if value not in NEXT_SENTENCE:
         allowed = ", ".join(NEXT_SENTENCE)
-        raise ValueError(f"next_sentence is {value!r}; one of {allowed} is allowed")
+        raise ValueError(f"next_sentence is {value!r}; it must be one of {allowed}")

@@ -1,4 +1,4 @@
-"""Sentence pairs from documents: what A is, what B is, how both are cut to length.
+"""Makes sentence pairs from documents: chooses A and B, and truncates them.
 
     document  s0 s1 s2 s3 s4 ...
     chunk     s0 s1 s2            sentences until the target length is met or the document ends
@@ -19,10 +19,10 @@ from bert_data.objectives.mersenne import draw_below, draw_unit, top_up
 from bert_data.objectives.next_sentence import CODE_SOP
 from bert_data.objectives.sentences import SegmentRule, Sentences, sentences_reaching
 
-IN_ORDER, FROM_ELSEWHERE, SWAPPED = range(3)  # what a pair is
+IN_ORDER, FROM_ELSEWHERE, SWAPPED = range(3)  # kinds of pairs
 
 _FRONT = np.uint32(0x80000000)  # random() < 0.5 iff the top bit of its first draw is 0
-_MAX_TRIES = 10  # draws of another document
+_MAX_TRIES = 10  # draws for another document
 
 
 @inner
@@ -33,9 +33,9 @@ def _draw_other(
     order: NDArray[np.uint32],
     document: Scalar,
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """A random sentence of another document: (sentence, end of its document, position).
+    """Draw a random sentence of another document: (sentence, end of its document, position).
 
-    The tenth draw of a document may be the same one again.
+    The tenth draw of a document may be the same document again.
     """
     num_documents = np.int64(order.size)
     other = np.int64(document)
@@ -57,7 +57,7 @@ def _truncate(
     b_length: Scalar,
     max_num_tokens: Scalar,
 ) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar]:
-    """Cuts the longer side (a tie: B), token by token: (A's front, A, B's front, B, position)."""
+    """Truncate the longer side (a tie: B) by tokens: (A's front, A, B's front, B, position)."""
     a_front = b_front = np.int64(0)
     while a_length + b_length > max_num_tokens:
         if position + 2 > draws.size:
@@ -84,11 +84,11 @@ def _split_chunk(
     target: Scalar,
     swaps: Scalar,
 ) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
-    """One chunk made into A and B, before truncation.
+    """Split a chunk into A and B, before truncation.
 
     Returns:
       (first sentence of A, its tokens, first sentence of B, its tokens, first sentence of the next
-      chunk, what the pair is, position).
+      chunk, kind of the pair, position).
     """
     lengths = sentences.lengths
     end, num_tokens = sentences_reaching(lengths, sentence, stop, target)
@@ -127,20 +127,20 @@ def choose_pair(
     target: Scalar,
     rule: SegmentRule,
 ) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
-    """The next pair of a document.
+    """Return the next pair of a document.
 
     Args:
       state, draws, position: the random stream.
       sentences: Sentences.
       document: its place in `order`.
-      sentence: the first one to use.
+      sentence: the first sentence to use.
       stop: the end of the document's sentences.
       target: tokens to reach.
       rule: SegmentRule.
 
     Returns:
-      (first token of A, tokens of A, first token of B, tokens of B, next sentence to use, what the
-      pair is, position).
+      (first token of A, tokens of A, first token of B, tokens of B, next sentence to use, kind of
+      the pair, position).
     """
     a_sentence, a_length, b_sentence, b_length, sentence, kind, position = _split_chunk(
         draws, position, sentences, document, sentence, stop, target, rule.objective == CODE_SOP

@@ -1,14 +1,14 @@
-"""An instance as a row of 32-bit words: where its tokens lie in the store, and what is masked.
+"""An instance as a row of 32-bit words: where its tokens are in the store, and what is masked.
 
     word   0 1        2 3        4              5                  6 ...
            A begins   B begins   len(B)<<16 |   predictions<<1 |   position<<code_bits | code,
            (64 bits)  (64 bits)  len(A)         label              positions ascending
 
-The label of a pair is 0 if B follows A; an instance of a single segment has no B, nor a label.
+The label of a pair is 0 if B follows A; an instance with a single segment has neither B nor label.
 
-A and B are always ranges of the token store, also after truncation, so a row needs about 100 bytes
-where the tokens, masks and labels of an instance of length 128 need 340. A code is the id that
-stands at the position instead of the token, or the all-ones word for "the token itself".
+A and B are always ranges of the token store, even after truncation, so a row takes about 100 bytes
+for an instance of length 128, whose tokens, masks and labels would take 340. A code is the id shown
+at the position instead of the token, or all ones for "the token itself".
 """
 
 import dataclasses
@@ -26,15 +26,15 @@ MAX_SEQ_LENGTH = (1 << 16) - 1  # lengths of A and B share a word
 
 
 def code_bits(vocab_size: int) -> int:
-    """Bits of a code: every id and the all-ones word fit."""
+    """Return the bits of a code: every id fits, and all ones."""
     return vocab_size.bit_length()
 
 
 def check_row_fits(max_seq_length: int, vocab_size: int) -> None:
-    """Refuses lengths and vocabularies that do not fit the words of a row.
+    """Refuse lengths and vocabularies that do not fit the words of a row.
 
     Raises:
-      ValueError: a position and a code need more than 32 bits together.
+      ValueError: a position and a code together need more than 32 bits.
     """
     if (max_seq_length - 1).bit_length() + code_bits(vocab_size) > 32:
         raise ValueError(
@@ -45,15 +45,15 @@ def check_row_fits(max_seq_length: int, vocab_size: int) -> None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Instance:
-    """One unpadded instance, for people and tests; kernels never make one.
+    """One unpadded instance, for people and tests; kernels do not use it.
 
     Attributes:
       ids: token ids with [CLS], [SEP], masks and random words, each in [0, vocabulary size).
       segment_ids: 0 for A with its [CLS] and [SEP], 1 for B with its [SEP], if there is a B.
       masked_positions: ascending positions in `ids` that are to be predicted.
       masked_ids: the original ids there.
-      label: whether B does not follow A: it comes from elsewhere, or from before A. None where
-        there is no B.
+      label: whether B does not follow A: it comes from elsewhere, or from before A. None if there
+        is no B.
     """
 
     ids: tuple[int, ...]
@@ -66,7 +66,7 @@ class Instance:
 def decode_row(
     row: NDArray[np.uint32], ids: NDArray[np.integer], vocabulary: Vocabulary
 ) -> Instance:
-    """Reads a row: uint32[words], with `ids` the tokens of the store that it points into."""
+    """Decode a row, uint32[words]; `ids` are the tokens of the store that it points into."""
     words: Sequence[int] = row.tolist()
     a_begin, b_begin = words[0] | words[1] << 32, words[2] | words[3] << 32
     a_length, b_length = words[4] & 0xFFFF, words[4] >> 16
@@ -100,12 +100,12 @@ def put_header(
     num_predictions: Scalar,
     label: Scalar,
 ) -> None:
-    """Writes a row's header.
+    """Write a row's header.
 
     Args:
       row: uint32[words].
       segments: first token of A, tokens of A, first token of B, tokens of B or 0.
-      num_predictions: words behind the header.
+      num_predictions: words after the header.
       label: of the pair, 0 or 1.
     """
     a_begin, a_length, b_begin, b_length = segments
@@ -123,20 +123,20 @@ def put_predictions(
     code_bits: Scalar,
     row: NDArray[np.uint32],
 ) -> None:
-    """Writes the predictions of an instance behind its row's header.
+    """Write the predictions of an instance after its row's header.
 
     Args:
-      shown: int32[tokens], what `mask_candidates` left there for each token of A and B; all
-        NOT_PREDICTED in return.
+      shown: int32[tokens], as `mask_candidates` left it, for each token of A and B; reset to
+        NOT_PREDICTED.
       a_length: tokens of A.
-      num_predictions: as many of `shown` are not NOT_PREDICTED.
+      num_predictions: how many of `shown` are not NOT_PREDICTED.
       code_bits: bits of a code.
       row: uint32[words].
     """
     kept = (np.int64(1) << code_bits) - 1
     t = k = np.int64(0)
     while k < num_predictions:
-        position = t + 1 + np.int64(t >= a_length)  # behind [CLS], and B behind [SEP]
+        position = t + 1 + np.int64(t >= a_length)  # after [CLS], and B after [SEP]
         code = np.int64(shown[t])
         row[HEADER_WORDS + k] = position << code_bits | (code if code >= 0 else kept)
         k += np.int64(code != NOT_PREDICTED)

@@ -1,7 +1,7 @@
-"""The sentences that instances are made of, and how many of them.
+"""The sentences of a token store, and how many of them an instance uses.
 
-document  s0 s1 s2 s3 s4 ...     tokens  5 9 4 7 3
-target    12                     s0 s1 reach it; s0 alone fits it
+document  s0 s1 s2 s3 s4 ...     tokens  5 9 4 7 3 target    12                     s0 s1 reach it;
+only s0 fits into it
 """
 
 from typing import NamedTuple
@@ -32,7 +32,7 @@ class Sentences(NamedTuple):
 
 
 class SegmentRule(NamedTuple):
-    """What the segments of an instance depend on, beside the random numbers.
+    """What the segments of an instance depend on, besides the random numbers.
 
     Attributes:
       objective: place in `next_sentence.NEXT_SENTENCE`.
@@ -51,7 +51,7 @@ class SegmentRule(NamedTuple):
 def draw_target(
     draws: NDArray[np.uint32], position: Scalar, rule: SegmentRule
 ) -> tuple[Scalar, Scalar]:
-    """The target length of a document's instances: (tokens, position)."""
+    """Draw the target length of a document's instances: (tokens, position)."""
     unit, position = draw_unit(draws, position)
     if unit >= rule.short_seq_prob:
         return np.int64(rule.max_num_tokens), position
@@ -63,7 +63,7 @@ def draw_target(
 def sentences_reaching(
     lengths: NDArray[np.int32], start: Scalar, stop: Scalar, target: Scalar
 ) -> tuple[Scalar, Scalar]:
-    """Sentences from `start` until `target` tokens are met or `stop` comes: (end, tokens)."""
+    """Gather sentences from `start` until they have `target` tokens or `stop`: (end, tokens)."""
     num_tokens: Scalar = np.int64(0)
     end = start
     while True:
@@ -77,12 +77,12 @@ def sentences_reaching(
 def sentences_fitting(
     lengths: NDArray[np.int32], start: Scalar, front: Scalar, stop: Scalar, target: Scalar
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """Takes sentences from token `front` of `start` on while they fit into `target` tokens.
+    """Gather sentences from token `front` of `start` on while they fit into `target` tokens.
 
-    Of a sentence that does not fit by itself, it takes what fits.
+    If a single sentence does not fit, only the part that fits is taken.
 
     Returns:
-      (tokens, the sentence to go on with, its first token that is not used).
+      (tokens, the next sentence, its first unused token).
     """
     num_tokens = np.int64(lengths[start]) - front
     if num_tokens > target:

@@ -1,8 +1,8 @@
-"""CPython's `shuffle`, as it orders documents, masking candidates and instances.
+"""CPython's `shuffle`, which orders documents, masking candidates and instances.
 
-For i from the last index down to 1: swap items i and randbelow(i + 1). A draw that is not below
-i + 1 is thrown away and drawn again, which is every third one and never predictable; so the loop
-goes over draws instead of items, and a draw that does not count swaps item i with itself.
+For i from the last index down to 1: swap items i and randbelow(i + 1). Every third draw,
+unpredictably, is not below i + 1 and must be repeated; so the loop is over draws instead of items,
+and a rejected draw swaps item i with itself.
 """
 
 import numpy as np
@@ -16,10 +16,10 @@ from bert_data.objectives.mersenne import RandomStream, top_up
 def shuffle_down(
     draws: NDArray[np.uint32], position: Scalar, items: NDArray[np.unsignedinteger], i: Scalar
 ) -> tuple[Scalar, Scalar]:
-    """Goes on with a shuffle at item i, down to item 1 or the end of the draws.
+    """Continue a shuffle at item i, down to item 1 or the end of the draws.
 
     Returns:
-      (the item to go on with, 0 when done; the position after it).
+      (the next item, 0 when done; the next position).
     """
     num_bits = np.int64(0)
     while (i + 1) >> num_bits:
@@ -49,7 +49,7 @@ def next_shuffled(
     place: Scalar,
     size: Scalar,
 ) -> tuple[Scalar, Scalar]:
-    """The item at a place, where `shuffle_down` has left all of them: (item, position)."""
+    """Return the item at a place, after `shuffle_down` has shuffled all: (item, position)."""
     return np.int64(items[place]), position
 
 
@@ -64,17 +64,17 @@ def _shuffle(stream: RandomStream, items: NDArray[np.unsignedinteger]) -> None:
 
 
 def shuffled_indices(stream: RandomStream, num_items: int) -> NDArray[np.uint32]:
-    """The order in which `shuffle` leaves a list of `num_items` items.
+    """Return the order into which `shuffle` brings a list of `num_items` items.
 
     Args:
-      stream: drawn from, as by `random.shuffle`.
+      stream: source of the random numbers, used as by `random.shuffle`.
       num_items: >= 0.
 
     Returns:
       uint32[num_items]: the item at each place.
 
     Raises:
-      ValueError: more items than 32 bits number.
+      ValueError: there are more items than 32 bits can number.
     """
     if num_items >= 1 << 32:
         raise ValueError(f"{num_items:,} items to shuffle; at most {2**32 - 1:,} are allowed")

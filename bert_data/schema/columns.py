@@ -1,12 +1,12 @@
-"""Batches of columns: what objectives make, formats write and readers read.
+"""Batches of columns, which objectives make, formats write and readers read.
 
     records  [101 7592 102], random next     input_ids             [101 7592 102 101 2023 2003 102]
              [101 2023 2003 102]                       splits      [0 3 7]
                                              next_sentence_labels  [True False]       no splits
 
-A ragged column is the values of all records, one record behind the other, and the row splits that
-part them; this is how Arrow keeps lists, so its arrays are views of these. A column that has the
-same number of values in every record is a plain array [records] or [records, values].
+A ragged column has the values of all records, end to end, and the row splits that divide them;
+Arrow stores lists in the same way, so its arrays are views of these. A column with the same number
+of values in every record is a plain array [records] or [records, values].
 """
 
 import dataclasses
@@ -26,10 +26,10 @@ class Column(NamedTuple):
     """The values of one field.
 
     Attributes:
-      values: of the field's dtype, [values] where there are splits, else [records] or [records,
-        values of each]. Bytes are objects.
+      values: of the field's dtype, [values] with splits, otherwise [records] or [records, values of
+        each]. Bytes are objects.
       splits: int32[records + 1], ascending from 0: record i has values[splits[i] : splits[i + 1]].
-        None where all records have the same number.
+        None if all records have the same number of values.
     """
 
     values: NDArray[Any]
@@ -37,11 +37,11 @@ class Column(NamedTuple):
 
     @property
     def num_records(self) -> int:
-        """The number of records."""
+        """Number of records."""
         return len(self.values) if self.splits is None else self.splits.size - 1
 
     def lengths(self) -> NDArray[np.int32]:
-        """int32[records], values of each record."""
+        """Return int32[records], the number of values of each record."""
         if self.splits is not None:
             return np.diff(self.splits)
         width = self.values.shape[1] if self.values.ndim > 1 else 1
@@ -50,7 +50,7 @@ class Column(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class ColumnBatch:
-    """Some records, column by column; checked when it is made.
+    """A number of records as columns; checked when it is created.
 
     Attributes:
       kind: of the records.
@@ -72,22 +72,22 @@ class ColumnBatch:
             if column.splits is not None and column.splits is not good:
                 good = column.splits  # columns of one axis share them
                 if (good[1:] < good[:-1]).any():
-                    raise ValueError(f"the splits of column {field.name!r} do not ascend")
+                    raise ValueError(f"the splits of column {field.name!r} must ascend")
 
     @property
     def num_records(self) -> int:
-        """The number of records."""
+        """Number of records."""
         return self.columns[self.kind.stored[0].name].num_records
 
     def __getitem__(self, field: Field) -> Column:
         return self.columns[field.name]
 
     def column_of(self, axis: Axis) -> Column:
-        """A column that tells how many values each record has on an axis."""
+        """Return a column that shows how many values each record has on an axis."""
         return next(self[field] for field in self.kind.stored if field.axis is axis)
 
     def num_tokens(self) -> NDArray[np.uint32]:
-        """uint32[records], tokens of each record, of all its texts."""
+        """Return uint32[records], the number of tokens of each record in all its texts."""
         counts = np.zeros(self.num_records, np.uint32)
         for field in self.kind.stored:
             if field.axis is Axis.TOKENS and field.role is Role.IDS:
@@ -98,19 +98,19 @@ class ColumnBatch:
 def _check_column(field: Field, column: Column, num_records: int) -> None:
     values, splits = column
     if values.dtype != field.dtype:
-        raise ValueError(f"column {field.name!r} holds {values.dtype}; {field.dtype} is allowed")
+        raise ValueError(f"column {field.name!r} holds {values.dtype}; it must hold {field.dtype}")
     if values.size > MAX_VALUES:
         raise ValueError(
-            f"column {field.name!r} has {values.size:,} values; a batch may have {MAX_VALUES:,}"
+            f"column {field.name!r} has {values.size:,} values; at most {MAX_VALUES:,} are allowed"
         )
     if column.num_records != num_records:
         raise ValueError(
-            f"column {field.name!r} has {column.num_records:,} records; {num_records:,} are needed"
+            f"column {field.name!r} has {column.num_records:,} records, not {num_records:,}"
         )
     if splits is None:
         if values.ndim not in (1, 2):
             raise ValueError(
-                f"column {field.name!r} has {values.ndim} dimensions; 1 or 2 are allowed"
+                f"column {field.name!r} has {values.ndim} dimensions; it must have 1 or 2"
             )
         return
     ends = (splits[0], splits[-1]) if splits.size else None

@@ -7,8 +7,8 @@
       tensor     masked_lm_ids: int32[rows, predictions], padded with 0
       heads      the ids to predict are the field of PREDICTIONS whose role is IDS
 
-The encoders, the decoders, the columns of Parquet, the tensors of a batch and the tables in the
-documentation all follow from these tables. A new field is a `Field` here, and a place in the kinds
+The encoders, the decoders, the Parquet columns, the tensors of a batch and the tables in the
+documentation are all derived from these tables. A new field is a `Field` here, listed in the kinds
 of records that hold it.
 """
 
@@ -28,21 +28,21 @@ BOOL, INT8, INT32, INT64, FLOAT32, BYTES = DTYPES = tuple(
 
 
 class Axis(enum.StrEnum):
-    """What a field has one value for."""
+    """What each value of a field belongs to."""
 
     TOKENS = "tokens"
     PREDICTIONS = "predictions"
-    INSTANCES = "instances"  # a record is one; a packed row of a batch holds several
+    INSTANCES = "instances"  # a record is one instance; a packed row of a batch holds several
     WORDS = "words"  # row splits only: one value more than there are words
     SENTENCES = "sentences"  # likewise
 
 
 class Role(enum.StrEnum):
-    """What a field's values are for; with the axis it tells who uses them."""
+    """What a field's values mean; with the axis it decides which code uses them."""
 
     IDS = "ids"  # of the vocabulary, so below its size
     POSITIONS = "positions"  # among the tokens of the record, or of the packed row
-    WEIGHTS = "weights"  # 1 where there is something, 0 in padding or where it does not count
+    WEIGHTS = "weights"  # 1 for real values, 0 for padding and for what does not count
     SEGMENTS = "segments"
     INSTANCES = "instances"  # number of the instance in a packed row, from 1; 0 is padding
     LABELS = "labels"
@@ -57,12 +57,12 @@ class Field:
 
     Attributes:
       name: of the Example's feature, and of the tensor.
-      dtype: of its values in a column batch and in Parquet, one of `DTYPES`.
-      axis: what it has one value for.
-      role: what its values are for.
-      column: its name in Parquet; None where Parquet leaves it out, because the other columns or
-        the vocabulary tell it.
-      is_implied: whether its values are 1 wherever its axis has something, so that no column holds
+      dtype: of its values in a column batch and in Parquet; one of `DTYPES`.
+      axis: what each value belongs to.
+      role: what its values mean.
+      column: its name in Parquet; None if Parquet omits it, because it follows from the other
+        columns or the vocabulary.
+      is_implied: whether all its values are 1 where there is no padding, so that no column stores
         them.
     """
 
@@ -81,13 +81,13 @@ class Field:
 
     @property
     def tensor_dtype(self) -> np.dtype[Any]:
-        """The dtype in batches: int32 for all integers of up to 32 bits, and truth values."""
+        """The dtype in batches: int32 for booleans and for integers of up to 32 bits."""
         is_small = self.dtype.kind in "biu" and self.dtype.itemsize <= 4
         return INT32 if is_small else self.dtype
 
     @property
     def feature_kind(self) -> str:
-        """The kind of list that holds it in an Example."""
+        """The kind of list that holds its values in an Example."""
         kinds = {"f": "float_list", "O": "bytes_list"}
         return kinds.get(self.dtype.kind, "int64_list")
 
@@ -125,13 +125,13 @@ TEXTS = ("text", "text_b")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RecordKind:
-    """What every record of a set holds.
+    """The fields of every record in a set.
 
     Attributes:
       name: of the kind.
       fields: of a record, each once.
       padded_to: the length to which fields of an axis are padded with 0; fields of other axes are
-        as long as they are.
+        not padded.
     """
 
     name: str
@@ -141,23 +141,23 @@ class RecordKind:
     def __post_init__(self) -> None:
         names = [field.name for field in self.fields]
         if len(set(names)) < len(names):
-            raise ValueError(f"fields of {self.name!r} are {names}; each is allowed once")
+            raise ValueError(f"fields of {self.name!r} are {names}; each may appear only once")
         for field in self.fields:
             if field.is_implied and not any(other.axis is field.axis for other in self.stored):
-                raise ValueError(f"no field of {self.name!r} tells how many {field.axis} there are")
+                raise ValueError(f"no field of {self.name!r} shows how many {field.axis} there are")
 
     @property
     def stored(self) -> tuple[Field, ...]:
-        """The fields that a column batch holds, in their order."""
+        """The fields that a column batch holds, in order."""
         return tuple(field for field in self.fields if not field.is_implied)
 
     def in_parquet(self) -> "RecordKind":
-        """The kind without the fields that Parquet leaves out; nothing is padded there."""
+        """Return the kind as Parquet stores it: without the fields that it omits, and unpadded."""
         fields = tuple(field for field in self.fields if field.column or field.is_implied)
         return RecordKind(name=self.name, fields=fields)
 
     def find(self, axis: Axis, role: Role) -> Field | None:
-        """The first field of this axis and role, or None."""
+        """Return the first field of this axis and role, or None."""
         return next((f for f in self.fields if f.axis is axis and f.role is role), None)
 
 
@@ -177,16 +177,16 @@ def masked_lm_records(
     max_predictions_per_seq: int = 0,
     sentence_field: Field | None = NEXT_SENTENCE_LABELS,
 ) -> RecordKind:
-    """Records of masked language modelling.
+    """Return the kind of masked language modelling records.
 
     Args:
-      layout: "ragged": nothing is padded, and the row splits of the pieces into words are there.
+      layout: "ragged": nothing is padded, and there are row splits of the pieces into words.
         "reference": Google's seven features, padded.
       max_seq_length, max_predictions_per_seq: what "reference" pads to.
-      sentence_field: what is to be told of the two sentences; None: nothing.
+      sentence_field: the label of the two segments; None: there is none.
     """
     if layout not in LAYOUTS:
-        raise ValueError(f"layout is {layout!r}; {' or '.join(LAYOUTS)} is allowed")
+        raise ValueError(f"layout is {layout!r}; it must be {' or '.join(LAYOUTS)}")
     if layout == REFERENCE and max_seq_length < 1:
         raise ValueError(f"max_seq_length is {max_seq_length}; {layout!r} pads to 1 or more")
     of_instances = (sentence_field,) if sentence_field is not None else ()
@@ -198,17 +198,17 @@ def masked_lm_records(
 
 
 def tokens_name(text: str) -> str:
-    """The ragged array of the tokens of one of `TEXTS`."""
+    """Return the name of the ragged array with the tokens of one of `TEXTS`."""
     return f"{text}_tokens"
 
 
 def num_tokens_name(text: str) -> str:
-    """The field that holds the number of tokens of one of `TEXTS`."""
+    """Return the name of the field with the number of tokens of one of `TEXTS`."""
     return f"{text}_tokens_len"
 
 
 def labelled_records(*, num_texts: int, nested: bool) -> RecordKind:
-    """Records of labelled texts.
+    """Return the kind of labelled text records.
 
     Args:
       num_texts: 1, or 2 for pairs.
@@ -245,7 +245,7 @@ GPT_SAMPLES = RecordKind(
 
 
 def draw_table(fields: Sequence[Field]) -> str:
-    """A Markdown table of fields, as the documentation holds it."""
+    """Return the fields as a Markdown table for the documentation."""
     lines = [
         "| field | one value per | Example | Parquet | tensor |",
         "|---|---|---|---|---|",

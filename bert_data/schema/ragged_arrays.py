@@ -1,4 +1,4 @@
-"""A ragged array without TensorFlow, and the features of a record that hold it.
+"""Ragged arrays without TensorFlow, and the features of a record that store them.
 
     [[7 8] [] [9]]  ->  values [7 8 9], splits ([0 2 2 3],)
                     ->  name_values [7 8 9], name_splits_0 [0 2 2 3]
@@ -25,23 +25,23 @@ DTYPES = (np.dtype(np.int64), np.dtype(np.float32), np.dtype(np.object_))
 
 
 def values_name(name: str) -> str:
-    """The feature that holds a ragged array's values."""
+    """Return the name of the feature with a ragged array's values."""
     return f"{name}_values"
 
 
 def splits_name(name: str, dimension: int) -> str:
-    """The feature that holds the row splits of a ragged dimension, 0 the outermost."""
+    """Return the name of the feature with the row splits of a ragged dimension, 0 the outermost."""
     return f"{name}_splits_{dimension}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class RaggedArray:
-    """A ragged array of any number of ragged dimensions, checked when it is made.
+    """An array with one or more ragged dimensions, checked when it is created.
 
     Attributes:
-      values: int64, float32 or object (bytes) [num_values, ...]; dimensions behind the first are
-        uniform ones inside the innermost rows.
-      splits: int64[rows + 1] each, of the ragged dimensions, the outermost first, at least one.
+      values: int64, float32 or object (bytes) [num_values, ...]; dimensions after the first are
+        uniform, inside the innermost rows.
+      splits: int64[rows + 1] for each ragged dimension, the outermost first; at least one.
     """
 
     values: NDArray[Any]
@@ -55,16 +55,16 @@ class RaggedArray:
             )
         if not self.values.ndim or 0 in self.inner_shape:
             shape = list(self.values.shape)
-            raise ValueError(f"values has the shape {shape}; [any, 1 or more ...] is allowed")
+            raise ValueError(f"values has the shape {shape}; it must be [any, 1 or more ...]")
         if not self.splits:
-            raise ValueError("splits is empty; at least one ragged dimension is allowed")
+            raise ValueError("splits is empty; at least one ragged dimension is needed")
         num_inside = [*(len(splits) - 1 for splits in self.splits[1:]), len(self.values)]
         for number, (splits, length) in enumerate(zip(self.splits, num_inside, strict=True)):
             _check_splits(number, splits, length)
 
     @property
     def inner_shape(self) -> tuple[int, ...]:
-        """The uniform dimensions inside the innermost rows; () where there are none."""
+        """Return the uniform dimensions inside the innermost rows; () if there are none."""
         return self.values.shape[1:]
 
 
@@ -72,7 +72,7 @@ def _check_splits(number: int, splits: NDArray[np.int64], length: int) -> None:
     name = f"splits[{number}]"
     if splits.dtype != np.int64 or splits.ndim != 1 or not splits.size:
         raise ValueError(
-            f"{name} is {splits.dtype}{list(splits.shape)}; int64[1 or more] is allowed"
+            f"{name} is {splits.dtype}{list(splits.shape)}; it must be int64[1 or more]"
         )
     if splits[0] != 0 or splits[-1] != length or np.any(splits[1:] < splits[:-1]):
         raise ValueError(
@@ -82,10 +82,10 @@ def _check_splits(number: int, splits: NDArray[np.int64], length: int) -> None:
 
 
 def ragged_features(name: str, array: RaggedArray) -> dict[str, Values]:
-    """The features of a record that hold a ragged array.
+    """Return the features of a record that store a ragged array.
 
-    Values go row by row into one list. Uniform inner dimensions are not stored: who reads them says
-    their sizes, as `bert_data.reader.labelled.ragged.RaggedSpec` does.
+    All values form one list, row by row. Uniform inner dimensions are not stored: readers specify
+    their sizes, as in `bert_data.reader.labelled.ragged.RaggedSpec`.
 
     Returns:
       `{name}_values` and, of each ragged dimension i, `{name}_splits_{i}`; `encode_example` takes

@@ -1,18 +1,18 @@
-"""Every file goes through here: paths and URIs in, bytes out; outputs that appear whole.
+"""All access to files: paths and URIs, reading, and outputs that appear complete or not at all.
 
     patterns --glob, expand_inputs--> paths --open_input, map_file, read_bytes--> bytes
-    bytes --open_whole, open_folder, OutputSet--> hidden names --all is whole--> final names
+    bytes --open_whole, open_folder, OutputSet--> hidden names --all complete--> final names
 
 A path is local, or a URI of pyarrow.fs (`paths.py`); no other module opens, maps, stats, lists,
 renames or removes a data file.
 
-names.py        lists of patterns to inputs, "path@N" to outputs; patterns.py: TensorFlow's Glob
-reading.py      streams, memory maps, sizes, listings; arrays.py: of NumPy's
-changing.py     one file or folder that appears whole, or not at all; removals
-outputs.py      sets of files and folders that appear together, or not at all
-  refusals.py     what they must not replace: above all what the run reads
-  run_lock.py     the lock of a run; what a killed one has left is removed by the next
-  hidden.py       names of what is not finished, which no pattern matches
+names.py        patterns to input files, "path@N" to output files; patterns.py: TensorFlow's Glob
+reading.py      streams, memory maps, sizes, listings; arrays.py: NumPy arrays
+changing.py     one file or folder that appears complete or not at all; removals
+outputs.py      sets of files and folders that appear together or not at all
+  refusals.py     what they must not replace, such as the run's own inputs
+  run_lock.py     the lock of a run; the next run removes what a killed run left
+  hidden.py       names of unfinished files, which no pattern matches
 """
 
 from bert_data.storage.arrays import load_array, load_values, read_array, read_values, save_array

@@ -1,4 +1,4 @@
-"""Arrays in files, as NumPy's .npy or bare, that are mapped when they are read.
+"""Arrays in files, as NumPy's .npy or bare values; reading maps them.
 
 save_array("counts.npy", int64[3])   load_array("counts.npy")              int64[3], read-only
 uint32 words in a spool              load_values("spool", dtype uint32)    uint32[words]
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def save_array(target: Path | IO[bytes], array: "NDArray[Any]") -> None:
-    """Writes an array as .npy.
+    """Write an array as .npy.
 
     Args:
-      target: a stream; or the path of a file in the run's own work folder, which may be seen
+      target: a stream, or the path of a file in the run's own work folder, where it may be visible
         half-written.
       array: to write.
 
@@ -31,11 +31,11 @@ def save_array(target: Path | IO[bytes], array: "NDArray[Any]") -> None:
 
 
 def load_array(path: Path) -> "NDArray[Any]":
-    """Maps the array of a local .npy file, read-only.
+    """Map the array of a local .npy file, read-only.
 
     Raises:
       OSError: the file cannot be read.
-      CorruptDataError: it is not an array that is as long as the file.
+      CorruptDataError: the file is not one complete array.
     """
     import numpy as np
 
@@ -50,7 +50,7 @@ def read_array(path: Path) -> "NDArray[Any]":
 
     Raises:
       OSError: the file cannot be read.
-      CorruptDataError: it is not an array that is as long as the file.
+      CorruptDataError: the file is not one complete array.
     """
     return load_array(path).copy()
 
@@ -64,15 +64,15 @@ def _open_array(path: Path) -> Any:
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, SyntaxError, tokenize.TokenError) as error:
-        reason = f"not a whole array ({' '.join(str(error).split())})"
+        reason = f"not a complete array ({' '.join(str(error).split())})"
         raise CorruptDataError(path, 0, reason) from error
 
 
 def read_values(source: Path | IO[bytes], dtype: "DTypeLike", count: int = -1) -> "NDArray[Any]":
-    """Reads bare values into memory.
+    """Read bare values into memory.
 
     Args:
-      source: a local file's path; or a file that is open, from where it stands on.
+      source: a local file's path, or an open file, read from its current position.
       dtype: of the values.
       count: how many; -1: all that follow.
 
@@ -85,10 +85,10 @@ def read_values(source: Path | IO[bytes], dtype: "DTypeLike", count: int = -1) -
 
 
 def load_values(path: Path, dtype: "DTypeLike") -> "NDArray[Any]":
-    """Maps a local file of bare values, read-only.
+    """Map a local file of bare values, read-only.
 
     Args:
-      path: of the file, whose size is a multiple of a value's.
+      path: of the file, whose size is a multiple of a value's size.
       dtype: of the values.
 
     Raises:

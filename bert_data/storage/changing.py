@@ -1,9 +1,9 @@
-"""One file or folder that appears whole, uploads, removals.
+"""Single files and folders that appear complete or not at all; uploads and removals.
 
     with open_whole("a.json") as file: ...      .a.json.node7-89abcdef01234567.writing, then a.json
     with open_folder("000003") as folder: ...   the same for a folder, which nothing replaces
 
-While it is written its lock is held, so that `remove_abandoned` knows what a killed run has left.
+A lock is held while the file is written, so that `remove_abandoned` can tell what killed runs left.
 """
 
 import contextlib
@@ -22,15 +22,15 @@ _OBJECT_STORES = ("s3", "gcs", "abfs")
 
 @contextlib.contextmanager
 def open_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Opens a file for writing; it gets its name when the block is left without error.
+    """Open a file for writing; it gets its name when the block ends without an error.
 
-    What has the name until then is replaced. A remote file is written here first, and uploaded.
+    It replaces a file of that name. A remote file is first written locally, then uploaded.
 
     Raises:
       OSError: it cannot be written.
     """
     if is_remote(path):
-        import tempfile  # not at the top: it costs each start 10 ms, and few runs need it
+        import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
 
         with tempfile.NamedTemporaryFile() as file:
             yield file
@@ -53,7 +53,7 @@ def open_whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 def open_scratch(path: Path, mode: str = "wb", *, buffering: int = -1) -> IO[bytes]:
-    """Opens a file in the run's own work folder, which may be seen half-written.
+    """Open a file in the run's own work folder, where it may be visible half-written.
 
     Raises:
       OSError: it cannot be opened.
@@ -62,7 +62,7 @@ def open_scratch(path: Path, mode: str = "wb", *, buffering: int = -1) -> IO[byt
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Writes a file, which appears whole and replaces what has its name.
+    """Write a file, which appears complete and replaces a file of that name.
 
     Raises:
       OSError: it cannot be written.
@@ -73,13 +73,13 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def open_folder(path: Path) -> Iterator[str]:
-    """A new folder to write into; it gets its name when the block is left without error.
+    """Make a new folder to write into; it gets its name when the block ends without an error.
 
-    If another process has given a folder this name meanwhile, that one stays: of what does not
-    depend on who makes it, either is right.
+    If another process has created a folder of that name meanwhile, that one stays: folders of tasks
+    do not depend on who makes them, so either is right.
 
     Yields:
-      Its path until then.
+      The path of the folder until then.
 
     Raises:
       OSError: it cannot be made.
@@ -102,9 +102,9 @@ def open_folder(path: Path) -> Iterator[str]:
 
 
 def remove_folder(path: str) -> None:
-    """Removes a local folder if it is there; killed amid this, a run leaves none of its name.
+    """Remove a local folder, if it exists; a run killed meanwhile never leaves part of it there.
 
-    What it leaves is for `remove_abandoned`.
+    `remove_abandoned` removes what is left under a hidden name.
     """
     hidden = writing_path(path, new_token())
     with contextlib.suppress(FileNotFoundError):
@@ -113,13 +113,13 @@ def remove_folder(path: str) -> None:
 
 
 def remove_abandoned(folder: str) -> None:
-    """Removes what killed runs of this host have left of what is made or removed here."""
+    """Remove what killed runs of this host left in a folder, half made or half removed."""
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         token = token_of(name)
         if token is None or not is_of_this_host(token):
             continue
         path = os.path.join(folder, name)
-        with contextlib.suppress(OSError):  # alive, or gone
+        with contextlib.suppress(OSError):  # its run is alive, or it is gone already
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -129,13 +129,13 @@ def remove_abandoned(folder: str) -> None:
 
 
 def _try_lock(descriptor: int) -> None:
-    """Takes a lock where the file system has locks; where it has none nothing is abandoned."""
+    """Take a lock if the file system has locks; without locks nothing counts as abandoned."""
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def sync(path: Path) -> None:
-    """Waits until a file, or a folder and all in it, is on the disk."""
+    """Wait until a file, or a folder and all its contents, is on the disk."""
     for folder, _, names in os.walk(path):
         for name in names:
             _sync(os.path.join(folder, name))
@@ -145,7 +145,7 @@ def sync(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Waits until the names in a folder are on the disk."""
+    """Wait until the names in a folder are on the disk."""
     _sync(path)
 
 
@@ -158,7 +158,7 @@ def _sync(path: Path) -> None:
 
 
 def upload(path: Path, uri: Path) -> None:
-    """Copies a local file to a URI, where it appears when all of it is there.
+    """Copy a local file to a URI, where it appears once it is complete.
 
     Raises:
       OSError: one of them cannot be read or written.
@@ -172,7 +172,7 @@ def upload(path: Path, uri: Path) -> None:
             while data := file.read(_COPY_BYTES):
                 stream.write(data)
         except BaseException:
-            # To close a stream is to publish what it has got, and there is no other way to end it.
+            # Closing a stream publishes what it has received, and there is no other way to end it.
             stream.close()
             system.delete_file(key)
             raise
@@ -180,7 +180,7 @@ def upload(path: Path, uri: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Makes a folder and its parents, if they are not there; object stores have none.
+    """Make a folder and its parents, if they do not exist; object stores have no folders.
 
     Raises:
       OSError: it cannot be made.
@@ -195,7 +195,7 @@ def make_folder(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a file, or a local folder and all in it, if it is there.
+    """Remove a file, or a local folder and all its contents, if it exists.
 
     Raises:
       OSError: it cannot be removed.

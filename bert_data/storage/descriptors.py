@@ -1,12 +1,12 @@
-"""Many local files read at any place, of which no more are open at a time than limits allow.
+"""Random access to many local files, of which only as many are open as the limits allow.
 
     files = OpenFiles(paths)
-    with files.some([0, 7, 3]) as descriptors:    {0: 12, 7: 15}: number 3 comes with the next call
+    with files.some([0, 7, 3]) as descriptors:    {0: 12, 7: 15}: ask again for number 3
         os.pread(descriptors[7], num_bytes, offset)
 
-All `OpenFiles` of a process share its descriptors: those that were not used for longest are closed
-first, and those of an object that is gone at once. Reading, unlike a memory map, tells of a file
-that has become shorter by giving fewer bytes; a map ends the process.
+All `OpenFiles` of a process share its descriptors: the least recently used are closed first, and
+those of a deleted object at once. If a file has become shorter, reading returns fewer bytes, while
+access to a memory map would end the process.
 """
 
 import collections
@@ -19,14 +19,14 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 
-_SHARE = 2  # of the descriptors that a process may have; the others are not ours
+_SHARE = 2  # use 1 / 2 of the descriptors that a process may have
 _MOST = 4096
 
 _Key = tuple[int, int]
 
 
 class _Pool:
-    """The descriptors that are open, by owner and number; the first was used longest ago."""
+    """The open descriptors, by owner and number, the least recently used first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -35,7 +35,7 @@ class _Pool:
         self._gone: collections.deque[int] = collections.deque()
 
     def take(self, paths: dict[_Key, str]) -> dict[_Key, int]:
-        """Opens as many files as it can, at least one; those that are open already first."""
+        """Open as many files as possible, at least one; those that are open already first."""
         limit = _limit()
         with self._locked():
             taken = {key: self._open[key] for key in paths if key in self._open}
@@ -59,7 +59,7 @@ class _Pool:
             return taken
 
     def _open_file(self, path: str) -> int | None:
-        """Opens a file; None where the process has no descriptor left for it."""
+        """Open a file; None if the process has no descriptor left."""
         while True:
             try:
                 return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -70,7 +70,7 @@ class _Pool:
                     return None
 
     def _close_one(self) -> bool:
-        """Closes what nobody uses and was not used for longest."""
+        """Close the least recently used descriptor not in use; return whether there was one."""
         for key, descriptor in self._open.items():
             if not self._users[key]:
                 del self._open[key]
@@ -79,7 +79,7 @@ class _Pool:
         return False
 
     def release(self, keys: Sequence[_Key]) -> None:
-        """Says that `take`'s descriptors are not used any more."""
+        """Mark descriptors from `take` as no longer in use."""
         with self._locked():
             for key in keys:
                 self._users[key] -= 1
@@ -87,10 +87,10 @@ class _Pool:
                     del self._users[key]
 
     def close(self, owner: int) -> None:
-        """Closes what an object had open that is gone.
+        """Close the descriptors of a deleted object.
 
-        It may be the garbage collector that calls, even on a thread that holds the lock: who holds
-        it closes the files then, when done.
+        The garbage collector may call this on a thread that holds the lock; then that thread closes
+        the files when it releases the lock.
         """
         self._gone.append(owner)
         self._close_gone()
@@ -112,7 +112,7 @@ class _Pool:
         self._close_gone()
 
     def forget(self) -> None:
-        """In a forked child: closes its copies; whoever used them is in the parent."""
+        """Close a forked child's copies of the descriptors, as their users are in the parent."""
         self._lock = threading.Lock()
         self._users.clear()
         while self._open:
@@ -143,7 +143,7 @@ class OpenFiles:
 
     @contextlib.contextmanager
     def some(self, numbers: Sequence[int]) -> Iterator[dict[int, int]]:
-        """Opens some of the files, at least one; who wants all asks again for the others.
+        """Open some of the files, at least one; call it again for the others.
 
         Args:
           numbers: of the files, at least one.

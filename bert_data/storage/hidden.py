@@ -1,11 +1,11 @@
-"""Hidden names: of what is not whole yet, of locks, of work folders.
+"""Hidden names of unfinished files, locks and work folders.
 
-    .a.node7-89abcdef01234567.partial     what will be a, of a set of outputs
-    .a.node7-89abcdef01234567.writing     what will be a, by itself
+    .a.node7-89abcdef01234567.partial     what will be a, in a set of outputs
+    .a.node7-89abcdef01234567.writing     what will be a, as a single file
     .bert_data-node7-89abcdef01234567     what a run spills to disk
     .a.lock                               the lock of the run that makes a
 
-A token, host and random digits, is in the names of one run, whatever hosts share the folder.
+A token, of host and random digits, makes a run's names unique, even if hosts share the folder.
 """
 
 import os
@@ -21,7 +21,7 @@ _UNFINISHED = re.compile(rf"\..*\.(lock|partial|writing)|\.bert_data-{_TOKEN.pat
 
 
 def new_token() -> str:
-    """A token that nobody else has."""
+    """Return a unique token."""
     return f"{_HOST}-{secrets.token_hex(8)}"
 
 
@@ -31,42 +31,42 @@ def is_token(value: object) -> bool:
 
 
 def is_of_this_host(token: str) -> bool:
-    """Whether a token was made on this host: what has it may be told dead or alive here."""
+    """Whether a token was made on this host, which can tell whether its run is alive."""
     return token.rpartition("-")[0] == _HOST
 
 
 def token_of(name: str) -> str | None:
-    """The token in a name that `writing_path` gives; None: the name is another."""
+    """Return the token in a name from `writing_path`, or None for any other name."""
     match = _WRITING.fullmatch(name)
     return match["token"] if match else None
 
 
 def is_unfinished(name: str) -> bool:
-    """Whether a name is one of those that this module makes."""
+    """Whether a name is one that this module makes."""
     return _UNFINISHED.fullmatch(name) is not None
 
 
 def hidden_path(path: Path, ending: str) -> str:
-    """`.NAME.ENDING` beside a file."""
+    """Return the path `.NAME.ENDING` beside a file."""
     folder, name = os.path.split(path)
     return os.path.join(folder, f".{name}.{ending}")
 
 
 def partial_path(path: str, token: str) -> str:
-    """Where a run writes a file or a folder of a set before it has its final name."""
+    """Return where a run writes a file or folder of a set before it gets its final name."""
     return hidden_path(path, f"{token}.partial")
 
 
 def writing_path(path: Path, token: str) -> str:
-    """The same for one by itself."""
+    """Return where a run writes a single file or folder before it gets its final name."""
     return hidden_path(path, f"{token}.writing")
 
 
 def replaced_path(path: str, token: str) -> str:
-    """Where a run puts the folder that it replaces."""
+    """Return where a run puts a folder that it replaces."""
     return partial_path(f"{path}.replaced", token)
 
 
 def work_folder(parent: str, token: str) -> str:
-    """Where a run spills to disk."""
+    """Return where a run spills to disk."""
     return os.path.join(parent, f".bert_data-{token}")

@@ -1,4 +1,4 @@
-"""Names of files: patterns to inputs, specifications to outputs.
+"""Expand patterns to input files, and specifications to output files.
 
 "b.txt,a*.txt"      -> b.txt, a1.txt, a2.txt       (each pattern's matches sorted)
 "data/train@3"      -> data/train-00000-of-00003 ... data/train-00002-of-00003
@@ -18,7 +18,7 @@ _MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
 
 
 def expand_inputs(patterns: str) -> list[str]:
-    """The files that a comma-separated list of patterns names, each pattern's matches sorted.
+    """Return the files of a comma-separated list of patterns, each pattern's matches sorted.
 
     Raises:
       ValueError: a pattern matches nothing or an entry is empty.
@@ -27,7 +27,7 @@ def expand_inputs(patterns: str) -> list[str]:
     paths: list[str] = []
     for pattern in patterns.split(","):
         if not pattern:
-            raise ValueError(f"an empty file name in the list of inputs {patterns!r}")
+            raise ValueError(f"the list of inputs {patterns!r} has an empty file name")
         matches = [pattern] if exists(pattern) else glob(pattern)
         if not matches:
             raise ValueError(f"no file matches {pattern!r}")
@@ -45,8 +45,9 @@ class OutputNames:
     """The files of one set of outputs.
 
     Attributes:
-      name: of the set: `path` of "path@N", else the first file. The manifest is named after it.
-      paths: the files, in the order in which records are dealt to them.
+      name: of the set: `path` for "path@N", otherwise the first file. The manifest is named after
+        it.
+      paths: the files, in the order in which records are assigned to them.
     """
 
     name: str
@@ -54,20 +55,21 @@ class OutputNames:
 
 
 def expand_outputs(specification: str) -> OutputNames:
-    """The files that a comma-separated list of names and `path@N` entries stands for.
+    """Return the files of a comma-separated list of names and `path@N` entries.
 
     Raises:
-      ValueError: an empty entry, a number of shards out of range, two outputs of the same name.
+      ValueError: an entry is empty, a number of shards is out of range, or two outputs are the
+        same.
     """
     paths: list[str] = []
     name = ""
     for entry in specification.split(","):
         if not entry:
-            raise ValueError(f"an empty file name in the list of outputs {specification!r}")
+            raise ValueError(f"the list of outputs {specification!r} has an empty file name")
         sharded = _SHARDED.fullmatch(entry)
         path = sharded["path"] if sharded else entry
         if os.path.basename(path) in ("", ".", ".."):
-            raise ValueError(f"output {entry!r} names a folder, not a file in it")
+            raise ValueError(f"output {entry!r} names a folder, not a file")
         name = name or path
         if not sharded:
             paths.append(entry)
@@ -75,7 +77,7 @@ def expand_outputs(specification: str) -> OutputNames:
         count = int(sharded["count"])
         if not 1 <= count <= _MAX_SHARDS:
             raise ValueError(
-                f"output {entry!r} asks for {count} shards; 1 to {_MAX_SHARDS} are allowed"
+                f"output {entry!r} asks for {count} shards; the number must be 1 to {_MAX_SHARDS}"
             )
         paths += [f"{sharded['path']}-{i:05d}-of-{count:05d}" for i in range(count)]
     refuse_doubles(paths)

@@ -1,17 +1,16 @@
-"""Sets of outputs that appear whole: under hidden names first, renamed together at the end.
+"""Sets of outputs that appear together: written under hidden names, and renamed at the end.
 
     .a.TOKEN.partial  .b.TOKEN.partial  .a.lock      while the run works,
     .bert_data-TOKEN                                 and what spills to disk
     a  b                                             when it is done
 
 A run that dies leaves hidden files and a lock that names them; the next run for the same set
-removes them, and also what it had begun to give final names. Runs for other sets that share a file
-with this one do not meet before the end: each has hidden names of its own, and they are renamed by
-one run after the other.
+removes them, and also files of an unfinished commit. Runs for other sets may share a file with this
+one: each run has its own hidden names, and only one run at a time renames its files.
 
-Remote files are written in the work folder and uploaded at the end. Object stores know neither
-renaming nor locks: a set there is whole when its last file, the manifest, is there, and nothing
-keeps two runs from writing the same one.
+Remote files are written in the work folder and uploaded at the end. Object stores have neither
+renaming nor locks: there, a set is complete once its last file, the manifest, exists, and nothing
+keeps two runs from writing the same set.
 """
 
 import contextlib
@@ -34,19 +33,19 @@ from bert_data.storage.paths import is_remote, naming
 from bert_data.storage.refusals import refuse_doubles, refuse_existing, refuse_inputs
 from bert_data.storage.run_lock import Identity, RunLock, commits_held, identity, remove_mixture
 
-_NUM_SYNCS = 16  # at a time: what the disk is told at once takes it little longer than one
+_NUM_SYNCS = 16  # at a time: a disk takes little longer for all of them than for one
 
 
 class OutputSet:
-    """Files, or folders, that appear together, each whole, or not at all.
+    """Files and folders that appear together and complete, or not at all.
 
     with OutputSet("train.tfrecord", ["train.tfrecord"], reads=inputs, overwrite=False) as outputs:
         with outputs.open("train.tfrecord") as file:
             file.write(...)
         outputs.commit(["train.tfrecord"])
 
-    A second run for the same set, at the same time, is refused. Leaving the block without `commit`
-    removes all that was written, the folders made for it included.
+    A second run for the same set at the same time is refused. Leaving the block without `commit`
+    removes everything written, including folders made for it.
     """
 
     def __init__(
@@ -60,20 +59,20 @@ class OutputSet:
         work_dir: str | None = None,
         obsolete: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        """Describes a set; nothing is made yet.
+        """Describe a set; nothing is written yet.
 
         Args:
           name: of the set; its lock lies beside it.
-          paths: every file that the run will write under its final name; the one that is renamed
-            last comes last.
-          reads: every file that the run reads; none of them is replaced or removed.
-          overwrite: whether what exists under these names is replaced.
-          folders: folders that the run will write, local ones; they get their names before files.
-          work_dir: folder for what spills to disk; None: the folder of the first output, of remote
-            ones the system's for temporary files.
+          paths: the final names of all files that the run will write; the one renamed last comes
+            last.
+          reads: all files that the run reads; none of them may be replaced or removed.
+          overwrite: whether to replace existing files and folders.
+          folders: local folders that the run will write; they are renamed before the files.
+          work_dir: folder for temporary files; None: the folder of the first output or, if that is
+            remote, the system's folder.
           obsolete: finds files of earlier runs, in the same folders, that would be mistaken for
-            part of this set or are untrue now; they are removed at the end, when no other run can
-            commit any more.
+            part of this set or would be wrong; they are removed at the end, while no other run can
+            commit.
         """
         self._lock_path = hidden_path(name, "lock")
         self._files, self._folders = tuple(paths), tuple(folders)
@@ -107,16 +106,16 @@ class OutputSet:
         refuse_doubles(self._paths)
         for path in self._paths:
             if is_remote(path) != self._is_remote:
-                raise ValueError(f"output {path!r} is not where {self._paths[0]!r} is")
+                raise ValueError(f"output {path!r} is local, but other outputs are remote")
             if is_unfinished(os.path.basename(path)):
                 raise ValueError(
-                    f"output {path!r} has a name that unfinished files have: .NAME.lock,"
+                    f"output {path!r} has a name reserved for unfinished files, like .NAME.lock or"
                     " .NAME.partial"
                 )
         refuse_inputs([*self._paths, *self._obsolete()], self._reads)
 
     def _make_places(self) -> str:
-        """Makes folders, and takes the lock of a local set; returns where the work folder goes."""
+        """Make folders, and take the lock of a local set; return the parent of the work folder."""
         folders = {os.path.dirname(path) for path in (*self._paths, self._lock_path)}
         beside = _temporary_folder() if self._is_remote else os.path.dirname(self._lock_path)
         parent = os.path.abspath(self._work_parent or beside)
@@ -125,7 +124,7 @@ class OutputSet:
             _make_folders(folder, self._made_folders)
         if not self._is_remote:
             for path in self._paths:
-                identity(self.partial(path))  # too long a name is told now, not after the work
+                identity(self.partial(path))  # a name that is too long raises before the work
             self._lock = RunLock(self._lock_path)
         return parent
 
@@ -137,44 +136,44 @@ class OutputSet:
             raise
 
     def partial(self, path: str) -> str:
-        """Where a file or a folder of the set is written until it has its name."""
+        """Return where a file or folder of the set is written until it gets its name."""
         if self._is_remote:
             return os.path.join(self.work_dir, f"output-{self._paths.index(path)}")
         return partial_path(path, self._token)
 
     @contextlib.contextmanager
     def open(self, path: str) -> Iterator[IO[bytes]]:
-        """Opens a file of the set for writing, under its hidden name."""
+        """Open a file of the set for writing, under its hidden name."""
         with naming(path), open(self.partial(path), "wb") as file:
             yield file
 
     def take_in(self, path: str, made: str) -> None:
-        """Takes a file that was made in `work_dir` as a file of the set, under its hidden name."""
+        """Move a file from `work_dir` into the set, under its hidden name."""
         with naming(path):
             shutil.move(made, self.partial(path))
 
     def link_in(self, path: str, made: str) -> None:
-        """Takes a file as a file of the set and leaves it where it is, as a link or a copy."""
+        """Add a file to the set by a link or a copy, and leave it where it is."""
         with naming(path):
             try:
                 os.link(made, self.partial(path))
-            except OSError:  # on another disk, or one that knows no second names
+            except OSError:  # on another disk, or one without hard links
                 shutil.copyfile(made, self.partial(path))
 
     def commit(self, paths: Sequence[str], vouchers: Sequence[str] = ()) -> None:
-        """Gives files and folders of the set their final names.
+        """Give files and folders of the set their final names.
 
         Args:
           paths: renamed first.
-          vouchers: renamed last; each says of the others that they are whole, so those that exist
-            from an earlier run are removed first: they must not vouch for a mixture.
+          vouchers: renamed last; each of them means that the others are complete, so those of an
+            earlier run are removed first: they must not vouch for a mixture.
 
         Raises:
-          FileExistsError: another program has made one of the files in the meantime, and
-            `overwrite` is not set.
+          FileExistsError: another program has created one of the files meanwhile, and `overwrite`
+            is not set.
         """
         final = (*paths, *vouchers)
-        _sync_all([self.partial(path) for path in final])  # one that was never written is told now
+        _sync_all([self.partial(path) for path in final])  # raises if one was never written
         if self._is_remote:
             self._upload(final, vouchers)
             return
@@ -186,7 +185,7 @@ class OutputSet:
             assert self._lock is not None
             self._lock.note_commit(states)
             self._committing = states
-            # The last one first: without it there is no whole set, and with it nothing is touched.
+            # The last one first: without it the set is incomplete, with it nothing has changed.
             for path in (*reversed(vouchers), *earlier):
                 remove(path)
             for path in self._folders:
@@ -214,7 +213,7 @@ class OutputSet:
             raise
 
     def _remove_everything(self) -> None:
-        """Removes what is not committed; the lock last, for it tells the next run what is left."""
+        """Remove what is not committed; the lock last, as it tells the next run what is left."""
         if self.work_dir:
             remove(self.work_dir)
         if self._lock is not None:
@@ -231,25 +230,25 @@ class OutputSet:
 
 
 def _temporary_folder() -> str:
-    import tempfile  # not at the top: it costs each start 10 ms, and few runs need it
+    import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
 
     return tempfile.gettempdir()
 
 
 def _sync_all(paths: Sequence[str]) -> None:
-    from concurrent.futures import ThreadPoolExecutor  # at the end: no start waits for it
+    from concurrent.futures import ThreadPoolExecutor  # here, as it would delay the start
 
     with ThreadPoolExecutor(_NUM_SYNCS) as pool:
         list(pool.map(sync, paths))
 
 
 def _identities(*paths: str) -> list[Identity]:
-    """Of those files that exist."""
-    return [found for found in map(identity, paths) if found is not None]
+    """Return the identities of those files that exist."""
+    return [each for each in map(identity, paths) if each is not None]
 
 
 def _make_folders(folder: str, made: list[str]) -> None:
-    """Makes a folder and its parents; appends those that were missing to `made`, outer first."""
+    """Make a folder and its parents; append those that were missing to `made`, outer first."""
     missing = []
     while not os.path.lexists(folder):
         missing.append(folder)

@@ -1,9 +1,9 @@
-"""Paths: of this machine, or URIs that pyarrow.fs resolves.
+"""Paths: local ones, and URIs that pyarrow.fs resolves.
 
     "text/a.txt"             a local file; memory maps and plain files
     "s3://bucket/text/a.txt" resolve -> S3FileSystem, "bucket/text/a.txt"
 
-A key is taken as it is written: %20 is three characters. Options of pyarrow's may follow it, as in
+A key is used literally: %20 is three characters. pyarrow's options may follow it, as in
 "s3://bucket/a.txt?endpoint_override=localhost:9000&scheme=http".
 """
 
@@ -26,7 +26,7 @@ SCHEMES = ("file", "s3", "gs", "abfs", "abfss", "hdfs")
 
 
 Path = str | os.PathLike[str]
-"""What functions take that are for local files, too; a URI is a string."""
+"""A local path, or a URI as a string."""
 
 
 def is_remote(path: Path) -> bool:
@@ -35,23 +35,23 @@ def is_remote(path: Path) -> bool:
 
 
 def resolve(path: Path) -> tuple["fs.FileSystem", str]:
-    """The file system of a URI, and the path in it.
+    """Return the file system of a URI, and the path in it.
 
     Raises:
-      ValueError: the URI has no scheme that is known.
+      ValueError: the URI's scheme is unknown.
       OSError: the file system cannot be reached.
     """
     uri = os.fspath(path)
     match = _URI.fullmatch(uri)
     if match is None or match["scheme"] not in SCHEMES:
         known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
-        raise ValueError(f"{uri!r} is no path that can be read or written; a local one or {known}")
+        raise ValueError(f"{uri!r} is not a supported path; use a local path or {known}")
     system, base = _file_system(match["root"] + "/" + (match["options"] or ""))
     return system, f"{base.rstrip('/')}/{match['key']}"
 
 
 def split_root(path: str) -> tuple[str, str]:
-    """The part of a path that no pattern may be in, and the rest: "s3://bucket/", "a/*.txt"."""
+    """Split off the part that cannot have a pattern: "s3://bucket/", "a/*.txt"."""
     if not is_remote(path):
         rest = path.lstrip("/")
         return path[: len(path) - len(rest)], rest
@@ -71,9 +71,9 @@ def _file_system(root: str) -> tuple["fs.FileSystem", str]:
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Gives an OSError that comes without a file's name (a full disk, say) the name of `path`.
+    """Add the name `path` to OSErrors that lack a file's name, such as those of a full disk.
 
-    Those of a remote file have the name that the caller knows, not the store's.
+    Errors of remote files get the caller's name for the file instead of the store's.
     """
     path = os.fspath(path)
     try:

@@ -3,13 +3,12 @@
     "data/[^a]*.txt"  ->  data/.b.txt, data/b.txt, data/c.txt      not data/a.txt, data/x/c.txt
 
     *, **    any characters but "/"        [abc] [a-c] [[:digit:]]   one of these characters
-    ?        one character but "/"         [^a] [!a]                 one that is none of these
+    ?        one character but "/"         [^a] [!a]                 any other character
     \\x       x itself
 
-Names that begin with a dot are names like others.
-It differs from TensorFlow's in that matches are sorted, that they begin as the pattern does
-("*.txt" gives "a.txt", not "./a.txt"), that "//" counts as "/", and that no pattern matches what
-is not finished (`hidden.py`).
+Names that begin with a dot are not special. It differs from TensorFlow's in that matches are
+sorted, that they begin as the pattern does ("*.txt" gives "a.txt", not "./a.txt"), that "//" is the
+same as "/", and that no pattern matches unfinished files (`hidden.py`).
 """
 
 import re
@@ -37,7 +36,7 @@ _CLASSES = {
 
 
 def glob(pattern: str) -> list[str]:
-    """The files and folders whose paths match a pattern, sorted; [] if there are none.
+    """Return the files and folders whose paths match a pattern, sorted; [] if there are none.
 
     Raises:
       OSError: a remote folder cannot be listed.
@@ -47,16 +46,16 @@ def glob(pattern: str) -> list[str]:
     root, rest = split_root(pattern)
     parts = [part for part in rest.split("/") if part]
     first = next(i for i, part in enumerate(parts) if _SPECIAL.search(part))
-    found = [root + "".join(f"{part}/" for part in parts[:first])]
+    paths = [root + "".join(f"{part}/" for part in parts[:first])]
     for number, part in enumerate(parts[first:], first):
         matches = compile_part(part).fullmatch
         ending = "/" if number + 1 < len(parts) else ""
-        found = [f"{f}{name}{ending}" for f in found for name in _names(f) if matches(name)]
-    return sorted(found)
+        paths = [f"{f}{name}{ending}" for f in paths for name in _names(f) if matches(name)]
+    return sorted(paths)
 
 
 def escape(path: str) -> str:
-    """The pattern that only `path` matches."""
+    """Return the pattern that matches only `path`."""
     return re.sub(r"([*?\[\\])", r"\\\1", path)
 
 
@@ -68,7 +67,7 @@ def _names(folder: str) -> list[str]:
 
 
 def compile_part(part: str) -> re.Pattern[str]:
-    """A regular expression for names that match a pattern without "/", as glibc's fnmatch would."""
+    """Compile a pattern without "/" to a regular expression with the meaning of glibc's fnmatch."""
     pieces, at = [], 0
     while at < len(part):
         char, at = part[at], at + 1
@@ -90,7 +89,7 @@ def compile_part(part: str) -> re.Pattern[str]:
 
 
 def _read_bracket(part: str, start: int) -> tuple[str, int] | None:
-    """What stands in [] from `start` on, and where it ends; None if no "]" ends it."""
+    """Return the content of [] from `start` on, and its end; None if no "]" ends it."""
     is_negated = part[start : start + 1] in ("!", "^")
     first = at = start + is_negated
     choices: list[str] = []

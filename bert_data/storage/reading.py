@@ -1,7 +1,7 @@
-"""What a run reads: streams, ranges, memory maps, sizes, listings.
+"""Reading: streams, ranges, memory maps, sizes, listings.
 
-open_input("a.txt")         a plain file        open_input("s3://b/a.txt")    one of pyarrow's
-map_file("store.bin").data  uint8[bytes], read-only, from disk as it is looked at
+open_input("a.txt")         a plain file        open_input("s3://b/a.txt")    a file of pyarrow's
+map_file("store.bin").data  uint8[bytes], read-only, read from disk on access
 """
 
 import dataclasses
@@ -23,13 +23,13 @@ _REMOTE_BUFFER_BYTES = 1 << 20
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Status:
-    """What tells a file from others, and from itself before a change.
+    """What distinguishes a file from others, and from itself before a change.
 
     Attributes:
       num_bytes: size.
       modified_ns: time of the last change, ns since 1970.
-      inode: its number; 0 of a remote file.
-      is_folder, is_file: what it is; a pipe or a device is neither.
+      inode: its number; 0 for a remote file.
+      is_folder, is_file: its type; a pipe or a device is neither.
     """
 
     num_bytes: int
@@ -40,23 +40,23 @@ class Status:
 
 
 def read_status(path: Path) -> Status | None:
-    """The status of what is there, of a link's target; None: there is nothing.
+    """Return the status of a path, following links; None if nothing exists there.
 
     Raises:
-      OSError: it cannot be known.
+      OSError: it cannot be determined.
     """
     if is_remote(path):
         return _remote_status(path)
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     return Status(
-        num_bytes=found.st_size,
-        modified_ns=found.st_mtime_ns,
-        inode=found.st_ino,
-        is_folder=stat.S_ISDIR(found.st_mode),
-        is_file=stat.S_ISREG(found.st_mode),
+        num_bytes=status.st_size,
+        modified_ns=status.st_mtime_ns,
+        inode=status.st_ino,
+        is_folder=stat.S_ISDIR(status.st_mode),
+        is_file=stat.S_ISREG(status.st_mode),
     )
 
 
@@ -65,39 +65,39 @@ def _remote_status(path: Path) -> Status | None:
 
     with naming(path):
         system, key = resolve(path)
-        found = system.get_file_info(key)
-    if found.type == fs.FileType.NotFound:
+        info = system.get_file_info(key)
+    if info.type == fs.FileType.NotFound:
         return None
     return Status(
-        num_bytes=found.size or 0,
-        modified_ns=found.mtime_ns or 0,
-        is_folder=found.type == fs.FileType.Directory,
-        is_file=found.type == fs.FileType.File,
+        num_bytes=info.size or 0,
+        modified_ns=info.mtime_ns or 0,
+        is_folder=info.type == fs.FileType.Directory,
+        is_file=info.type == fs.FileType.File,
     )
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file or a folder."""
+    """Whether a path exists."""
     return read_status(path) is not None
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file, and no folder, pipe or device."""
+    """Whether a path is a regular file: not a folder, pipe or device."""
     status = read_status(path)
     return status is not None and status.is_file
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder."""
+    """Whether a path is a folder."""
     status = read_status(path)
     return status is not None and status.is_folder
 
 
 def file_size(path: Path) -> int:
-    """The size of a file in bytes.
+    """Return the size of a file in bytes.
 
     Raises:
-      FileNotFoundError: there is none.
+      FileNotFoundError: the file does not exist.
     """
     return _status(path).num_bytes
 
@@ -110,16 +110,16 @@ def _status(path: Path) -> Status:
 
 
 def modified_ns(path: Path) -> int:
-    """When a file was last changed, ns since 1970.
+    """Return when a file was last changed, in ns since 1970.
 
     Raises:
-      FileNotFoundError: there is none.
+      FileNotFoundError: the file does not exist.
     """
     return _status(path).modified_ns
 
 
 def folder_size(path: Path) -> int:
-    """The bytes of all files in a local folder and the folders in it."""
+    """Return the size in bytes of all files in a local folder and its subfolders."""
     walk = os.walk(path)
     return sum(
         os.path.getsize(os.path.join(place, name)) for place, _, names in walk for name in names
@@ -127,10 +127,10 @@ def folder_size(path: Path) -> int:
 
 
 def list_folder(path: Path) -> list[str]:
-    """The names in a folder, sorted.
+    """Return the names in a folder, sorted.
 
     Raises:
-      OSError: there is none, or it cannot be read.
+      OSError: it does not exist, or cannot be read.
     """
     if not is_remote(path):
         return sorted(os.listdir(path or "."))
@@ -138,16 +138,16 @@ def list_folder(path: Path) -> list[str]:
 
     with naming(path):
         system, key = resolve(path)
-        found = system.get_file_info(fs.FileSelector(key))
-    return sorted(each.base_name for each in found)
+        infos = system.get_file_info(fs.FileSelector(key))
+    return sorted(each.base_name for each in infos)
 
 
 def open_input(path: Path, *, buffering: int = -1) -> IO[bytes]:
-    """Opens a file for reading, at any place in it.
+    """Open a file for reading, with random access.
 
     Args:
       path: local, or a URI.
-      buffering: as `open` takes it; without a buffer a remote file gets a request for each read.
+      buffering: as for `open`; without a buffer each read of a remote file is a request.
 
     Raises:
       OSError: it cannot be read.
@@ -161,7 +161,7 @@ def open_input(path: Path, *, buffering: int = -1) -> IO[bytes]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """All of a file.
+    """Read a whole file.
 
     Raises:
       OSError: it cannot be read.
@@ -172,7 +172,7 @@ def read_bytes(path: Path) -> bytes:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MappedFile:
-    """A local file as an array; mapped as long as `data` or a view of it lives.
+    """A local file as an array, mapped as long as `data` or a view of it exists.
 
     Attributes:
       data: uint8[bytes], read-only.
@@ -182,20 +182,20 @@ class MappedFile:
     _map: mmap.mmap | None = None
 
     def advise(self, advice: int) -> None:
-        """Tells the system how the pages will be read: one of mmap's MADV_ constants."""
+        """Advise the system how the pages will be read, by one of mmap's MADV_ constants."""
         if self._map is not None:
             self._map.madvise(advice)
 
 
 def map_file(path: Path) -> MappedFile:
-    """Maps a local file.
+    """Map a local file.
 
     Raises:
       OSError: it cannot be read.
       ValueError: it is remote.
     """
     if is_remote(path):
-        raise ValueError(f"{path!r} is remote, and only a local file can be mapped; copy it first")
+        raise ValueError(f"{path!r} is remote; only local files can be mapped, so copy it first")
     import numpy as np
 
     with open(path, "rb") as file:

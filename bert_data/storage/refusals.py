@@ -1,4 +1,4 @@
-"""What no run may replace: files that it reads, and what is there unless it is told to."""
+"""Refuses to replace what a run reads, and what exists unless it is told to."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ from bert_data.storage.reading import read_status
 
 
 def refuse_existing(paths: Sequence[str], *, overwrite: bool, folders: Sequence[str] = ()) -> None:
-    """Refuses to replace what is there.
+    """Refuse to replace what exists.
 
     Args:
       paths: of files.
@@ -18,7 +18,7 @@ def refuse_existing(paths: Sequence[str], *, overwrite: bool, folders: Sequence[
       folders: paths of folders.
 
     Raises:
-      OSError: with what is there.
+      OSError: something exists; the error names it.
     """
     for path in (*folders, *paths):
         status, is_folder = read_status(path), path in folders
@@ -32,29 +32,29 @@ def refuse_existing(paths: Sequence[str], *, overwrite: bool, folders: Sequence[
         if is_folder and (status is None or not status.is_folder or os.path.islink(path)):
             raise NotADirectoryError(errno.ENOTDIR, "is not a folder to replace", path)
         if not is_folder and status is not None and not status.is_file:
-            raise FileExistsError(errno.EEXIST, "is a device or the like, not a file", path)
+            raise FileExistsError(errno.EEXIST, "is not a regular file", path)
 
 
 def refuse_inputs(outputs: Iterable[str], inputs: Iterable[str]) -> None:
-    """Refuses to replace or remove what a run reads, by whatever name or link it is reached.
+    """Refuse to replace or remove what a run reads, under whatever name or link.
 
     Raises:
-      ValueError: with the output.
+      ValueError: an output is an input; the error names it.
     """
     read: set[object] = set()
     for path in inputs:
         read |= set(_keys(path))
-        read |= set(map(str, PurePath(real_path(path)).parents))  # a folder that is replaced
+        read |= set(map(str, PurePath(real_path(path)).parents))  # for an output that is a folder
     for path in outputs:
         if not read.isdisjoint(_keys(path)):
             raise ValueError(f"output {path!r} is an input too")
 
 
 def refuse_doubles(paths: Sequence[str]) -> None:
-    """Refuses paths of which two are the same file.
+    """Refuse a list in which two paths are the same file.
 
     Raises:
-      ValueError: with both of them.
+      ValueError: two paths are the same; the error names both.
     """
     seen: dict[str, str] = {}
     for path in paths:
@@ -65,7 +65,7 @@ def refuse_doubles(paths: Sequence[str]) -> None:
 
 
 def _keys(path: str) -> Iterator[object]:
-    """What two paths of one file have in common: the place that links lead to, or the inode."""
+    """Yield what two paths of one file have in common: the target of links, or the inode."""
     place = real_path(path)
     yield place
     if not is_remote(place):
@@ -77,7 +77,7 @@ def _keys(path: str) -> Iterator[object]:
 
 
 def real_path(path: str) -> str:
-    """The path without links; the URI of a remote file, but the path of one that is local."""
+    """Return the path without links; for a remote file its URI, for file:// the local path."""
     if is_remote(path):
         system, key = resolve(path)
         if system.type_name != "local":

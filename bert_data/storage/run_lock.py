@@ -3,13 +3,13 @@
     .a.lock    {"inode": 7, "token": "node7-89abcdef01234567", "work_parent": ".", "paths": ["a"]}
                {"commit": {"a": [[8, 50, 1700000000]], "b": [[9, 60, 1700000000]]}}
 
-The first line is written before anything is made, the second one before files get their final
-names. The token is in every hidden name of the run. A file under its final name is removed only if
-inode, size and time of change are those that the run has noted, so it is never one that another
-run has put there since. Nothing of another host's run is removed: where its lock does not reach
-this host it may be alive. Paths are relative to the lock's folder if they lie in it: a folder that
-was moved is not mistaken for what has its old name. A lock says nothing if it was copied (its inode
-is not the noted one), is of another user, or holds something else.
+The first line is written before anything is made, the second before files get their final names.
+Every hidden name of the run has the token. A file under its final name is removed only if its
+inode, size and modification time are the noted ones, so a file that another run has put there since
+is never removed. Nothing of another host's run is removed: locks may not reach across hosts, so
+that run may be alive. Paths inside the lock's folder are relative to it, so that the notes stay
+true if the folder is moved. The notes are ignored if the lock was copied (its inode differs from
+the noted one), belongs to another user, or holds something else.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ class RunLock:
     """A lock that this process holds until `release`, and the notes in it."""
 
     def __init__(self, path: str) -> None:
-        """Takes the lock and removes what a killed run has left behind.
+        """Take the lock and remove what a killed run left.
 
         Raises:
           BlockingIOError: another run holds it.
@@ -52,24 +52,24 @@ class RunLock:
         try:
             self._clean_up()
             self._file.truncate(0)
-        except BaseException:  # the notes stay, for the run after this one
+        except BaseException:  # the notes stay for the next run
             self._file.close()
             raise
 
     def note_start(self, token: str, paths: Iterable[str], work_parent: str) -> None:
-        """Notes what will be made: partial files of `paths`, and a work folder in `work_parent`."""
+        """Note what will be made: partial files of `paths`, and a work folder in `work_parent`."""
         relative = [self._relative(path) for path in paths]
         where = self._relative(work_parent)
         self._write({"inode": self._inode, "token": token, "work_parent": where, "paths": relative})
 
     def note_commit(self, states: Mapping[str, Sequence[Identity]]) -> None:
-        """Notes what `remove_mixture` needs."""
+        """Note what `remove_mixture` needs."""
         self._write({"commit": {self._relative(path): which for path, which in states.items()}})
 
     def release(self) -> None:
-        """Removes the lock, and with it the notes."""
+        """Remove the lock, and with it the notes."""
         remove(self._path)
-        with contextlib.suppress(OSError):  # what a full disk did not take
+        with contextlib.suppress(OSError):  # not written because the disk is full
             self._file.close()
 
     def _write(self, note: Mapping[str, Any]) -> None:
@@ -83,11 +83,11 @@ class RunLock:
         return os.path.relpath(path, self._folder) if inside else path
 
     def _clean_up(self) -> None:
-        """Removes the files of the killed run whose notes are in the lock, if they are valid."""
+        """Remove the files of the killed run whose notes are in the lock, if they are valid."""
         self._file.seek(0)
         notes: dict[str, Any] = {}
         for line in self._file.read().splitlines():
-            # ValueError: killed while it noted what comes next.
+            # ValueError: the run was killed while it wrote the line.
             with contextlib.suppress(ValueError, RecursionError):
                 note = json.loads(line)
                 notes |= note if isinstance(note, dict) else {}
@@ -97,9 +97,11 @@ class RunLock:
         paths, token = [os.path.join(self._folder, path) for path in notes["paths"]], notes["token"]
         parent = os.path.join(self._folder, notes["work_parent"])
         if not is_of_this_host(token):  # a lock may not reach across hosts, so it may be alive
-            logging.warning("%s: leaving what run %s of another host has begun", paths[0], token)
+            logging.warning(
+                "%s: keeping unfinished files of run %s of another host", paths[0], token
+            )
             return
-        logging.info("removing what an earlier, killed run has left of %s", paths[0])
+        logging.info("removing what an earlier run, which was killed, left of %s", paths[0])
         remove(work_folder(parent, token))
         states = notes.get("commit")
         if states is not None and _is_commit(states):
@@ -112,7 +114,7 @@ class RunLock:
 
 
 def identity(path: str) -> Identity | None:
-    """What tells a file from others that had or will have its name; None: there is no file."""
+    """Return what distinguishes a file from others of its name at other times; None if missing."""
     try:
         status = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -122,13 +124,13 @@ def identity(path: str) -> Identity | None:
 
 @contextlib.contextmanager
 def commits_held(folders: Iterable[str]) -> Iterator[None]:
-    """Waits until no other run gives files in these folders their names, and keeps them from it."""
+    """Wait until no other run commits files in these folders, and keep others from it meanwhile."""
     with contextlib.ExitStack() as stack:
         for folder in sorted({os.path.realpath(folder) for folder in folders}):
             try:
                 descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             except (FileNotFoundError, NotADirectoryError):
-                continue  # then there is nothing in it
+                continue  # then it has no files
             stack.callback(os.close, descriptor)
             with naming(folder):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -136,11 +138,12 @@ def commits_held(folders: Iterable[str]) -> Iterator[None]:
 
 
 def remove_mixture(states: Mapping[str, Sequence[Identity]]) -> None:
-    """Removes what a commit has left that did not come to its end.
+    """Remove what an interrupted commit left.
 
     Args:
       states: the files that it renames, replaces or removes, each with the identities of the old
-        and the new one. While the last path has one of its two, the set is whole, old or new.
+        and the new file. If the last path still has one of its two, the set is complete, old or
+        new.
     """
     last = list(states)[-1]
     with commits_held(os.path.dirname(path) for path in states):
@@ -165,7 +168,7 @@ def _is_commit(states: object) -> bool:
 
 
 def _are_names(paths: object) -> bool:
-    """Whether it is a list of names, not empty, that the system takes."""
+    """Whether a value is a non-empty list of valid names."""
     return (
         isinstance(paths, list)
         and bool(paths)
@@ -174,10 +177,10 @@ def _are_names(paths: object) -> bool:
 
 
 def _open_locked(path: str) -> IO[str]:
-    """Opens and locks a file, which is made if it is not there."""
+    """Open and lock a file, which is created if it does not exist."""
     while True:
-        # errors: a lock that holds something else is taken over, not an error. No link: what it
-        # leads to is none of ours.
+        # errors: a lock that holds something else is taken over, not an error. No link: its target
+        # is not ours.
         file = open(  # noqa: SIM115 - held for the whole run
             path, "a+", encoding="utf-8", errors="replace", opener=_open_no_link
         )
@@ -190,7 +193,7 @@ def _open_locked(path: str) -> IO[str]:
             raise BlockingIOError(errno.EAGAIN, reason, path) from None
         if os.path.exists(path) and os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
             return file
-        file.close()  # its owner removed it between our open and our lock
+        file.close()  # its owner removed it after we opened it
 
 
 def _open_no_link(path: str, flags: int) -> int:
@@ -198,7 +201,7 @@ def _open_no_link(path: str, flags: int) -> int:
 
 
 def remove_left_overs(name: str) -> None:
-    """Removes what a killed run has left of a set of files, unless another run is making it."""
+    """Remove what a killed run left of a set of files, unless another run is making the set."""
     path = hidden_path(name, "lock")
     if os.path.lexists(path):
         with contextlib.suppress(OSError):  # held by another process, or not ours to remove

@@ -1,14 +1,14 @@
-"""All work on shards, files and chunks: what it is made of, and what runs it.
+"""How work on shards, files and chunks is divided into tasks, and what runs it.
 
-    with open_executor(num_workers) as executor:      processes: tasks that make files of their own
+    with open_executor(num_workers) as executor:      processes: tasks that write their own files
         for report in run_tasks(tasks, executor): ...
 
     with open_threads(num_workers) as executor:       threads: chunks in memory, inside one task
         for block in executor.ordered_map(tokenize, blocks): ...
 
-A stage is given an `Executor` and calls it; `executor.py` has the one contract that all of them
-keep, `threads.py` and `processes.py` do the work, and `tasks.py` says what a task is and how one
-that an earlier run has done is found again. Processes are imported only when they are asked for.
+A stage is passed an `Executor` and calls it. `executor.py` defines the contract that all executors
+keep, `threads.py` and `processes.py` implement it, and `tasks.py` says what a task is and how the
+result of an earlier run is found. Processes are imported only when they are used.
 """
 
 from bert_data.work.executor import Executor, count_workers, open_executor, open_threads

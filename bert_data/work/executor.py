@@ -1,18 +1,18 @@
-"""The contract of all executors: a function is run on items, and its results keep their order.
+"""The contract of all executors: they run a function on items and keep the order of the results.
 
     with open_executor(num_workers=3) as executor:
         executor.ordered_map(len, ["a", "bb", "ccc"])  ->  1, 2, 3
 
-One map at a time, whatever runs it:
+One map runs at a time, and for every executor:
 
 - Results come in the order of the items, and never depend on the number of workers.
-- Items may be an iterator. It is read by the caller's thread, as results are taken: never more than
-  `max_in_flight` items have been read whose results have not been yielded.
-- The first error in the order of the items is raised at its turn, after all results before it, be
-  it the function's or the iterator's. Its traceback or a note of it shows where a worker raised it.
-- A worker that dies is a ChildProcessError at the turn of its item.
-- A map that ends early (an error, `close`, Ctrl-C) begins nothing more. Threads finish the items
-  that they are at; processes are interrupted, as if by Ctrl-C, and have a moment to clean up.
+- Items may be an iterator. The caller's thread reads it as results are taken; at most
+  `max_in_flight` of the items read have results that are not yielded yet.
+- The first error in the order of the items, of the function or of the iterator, is raised at its
+  turn, after all results before it. Its traceback or a note shows where a worker raised it.
+- If a worker dies, ChildProcessError is raised at the turn of its item.
+- A map that ends early (an error, `close`, Ctrl-C) starts nothing more. Threads finish their
+  current items; processes are interrupted, as if by Ctrl-C, and get a moment to clean up.
 """
 
 import abc
@@ -26,18 +26,18 @@ Result = TypeVar("Result")
 
 
 class Executor(abc.ABC):
-    """Runs functions on items; it works between `__enter__` and `__exit__`.
+    """Runs functions on items, between `__enter__` and `__exit__`.
 
     Attributes:
-      num_workers: how many items are worked on at a time.
+      num_workers: number of items processed at a time.
     """
 
     def __init__(self, num_workers: int, max_in_flight: int) -> None:
-        """Starts no worker yet.
+        """Create an executor; no worker is started yet.
 
         Args:
           num_workers: >= 1.
-          max_in_flight: items that have been read and whose results have not been yielded, >= 1.
+          max_in_flight: most items that are read but whose results are not yielded, >= 1.
         """
         assert num_workers >= 1 and max_in_flight >= 1
         self.num_workers = num_workers
@@ -46,12 +46,12 @@ class Executor(abc.ABC):
     def ordered_map(
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[Result]:
-        """Applies a function to every item; see the contract in the module's docstring.
+        """Apply a function to every item; see the contract in the module's docstring.
 
         Args:
-          function: pure but for files; picklable (as its items, results and errors) unless the
-            executor is known to share the caller's memory.
-          items: the work.
+          function: without side effects except on files; picklable (as are its items, results and
+            errors) unless the executor is known to share the caller's memory.
+          items: its arguments.
 
         Yields:
           The results, in the order of the items.
@@ -71,7 +71,7 @@ class Executor(abc.ABC):
             self._end_map(waiting)
 
     def _begin_all(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """Begins every item; an error of the items is one more, whose result is that error."""
+        """Begin every item; an error of the iterator counts as one more item, which raises it."""
         try:
             for item in items:
                 yield self._begin(function, item)
@@ -88,19 +88,19 @@ class Executor(abc.ABC):
 
     @abc.abstractmethod
     def __exit__(self, *_: object) -> None:
-        """Ends the workers."""
+        """End the workers."""
 
     @abc.abstractmethod
     def _begin(self, function: Callable[[Any], Any], item: Any) -> Any:
-        """Hands an item to the workers; gives what `_finish` takes."""
+        """Pa an item to the workers; return the argument for `_finish`."""
 
     @abc.abstractmethod
     def _finish(self, pending: Any) -> Any:
-        """Waits for the result of an item, or raises its error."""
+        """Wait for the result of an item, or raise its error."""
 
     @abc.abstractmethod
     def _end_map(self, unfinished: Iterable[Any]) -> None:
-        """Gives up the items of a map that were begun but not finished; often there are none."""
+        """Give up the items of a map that were begun but not finished, if any."""
 
 
 class _Failure:
@@ -111,7 +111,7 @@ class _Failure:
 
 
 class InProcess(Executor):
-    """Does the work in the caller's thread, when its result is asked for."""
+    """Does the work in the caller's thread, when the result is requested."""
 
     def __init__(self) -> None:
         super().__init__(num_workers=1, max_in_flight=1)
@@ -131,21 +131,21 @@ class InProcess(Executor):
 
 
 def count_workers(num_workers: int) -> int:
-    """The number of workers that a flag asks for: 0 stands for every core this process may use.
+    """Return the number of workers for a flag's value; 0 means every core this process may use.
 
     Raises:
       ValueError: num_workers is negative.
     """
     if num_workers < 0:
-        raise ValueError(f"num_workers is {num_workers}; 0 (all cores) or more is allowed")
+        raise ValueError(f"num_workers is {num_workers}; it must be 0 (all cores) or more")
     return num_workers or len(os.sched_getaffinity(0))
 
 
 def open_threads(num_workers: int) -> Executor:
-    """Workers that share this process's memory, for functions that release the GIL.
+    """Return workers that share this process's memory, for functions that release the GIL.
 
     Args:
-      num_workers: >= 1; one works in the caller's thread.
+      num_workers: >= 1; a single one works in the caller's thread.
     """
     if num_workers == 1:
         return InProcess()
@@ -155,10 +155,10 @@ def open_threads(num_workers: int) -> Executor:
 
 
 def open_executor(num_workers: int) -> Executor:
-    """Workers for tasks: functions that take and return little, and read and write files.
+    """Return workers for tasks: functions with small arguments and results, which use files.
 
     Args:
-      num_workers: >= 1; one works in this process.
+      num_workers: >= 1; a single one works in this process.
     """
     if num_workers == 1:
         return InProcess()

@@ -1,11 +1,11 @@
-"""Tasks whose files are a folder, and the folder of unfinished work that these lie in.
+"""Tasks that each fill a folder, and the work folder that holds these.
 
-    .corpus.curation/89abcdef01234567/     named by the fingerprint of a run; gone when it is done
-        pass-0/000003/                     a task's folder, which appeared when it was whole
+    .corpus.curation/89abcdef01234567/     named after the run's fingerprint; removed at its end
+        pass-0/000003/                     a task's folder, which appeared once it was complete
             spool.arrow ... report.json
 
-A run that is killed leaves its work folder. The same run finds it again by its name, and in it the
-tasks that are done by theirs.
+A run that is killed leaves its work folder. The same run, started again, finds the folder and its
+finished tasks by their names.
 """
 
 import contextlib
@@ -37,29 +37,28 @@ class Named(Protocol):
 
     @property
     def task_name(self) -> str:
-        """What tells it from all others."""
+        """A unique name."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FolderTask:
-    """A `Task` that makes a folder of each item; its report is the folder's path.
+    """A `Task` that makes a folder for each item; its report is the folder's path.
 
     Attributes:
-      parent: of the folders. All that they depend on beside their names is known by its name, or
-        that of a folder above it.
-      function: fills the folder of an item; what it returns is kept in the folder, see
-        `read_report`.
+      parent: of the folders. Its name, or that of a folder above it, identifies all that they
+        depend on besides their own names.
+      function: fills the folder of an item; its result is kept in the folder, see `read_report`.
     """
 
     parent: str
     function: Callable[[Any, str], Any]
 
     def path(self, item: Named) -> str:
-        """The folder of an item."""
+        """Return the path of an item's folder."""
         return os.path.join(self.parent, item.task_name)
 
     def __call__(self, item: Named, /) -> str:
-        """Makes the folder of an item; if another process has made it meanwhile, that one stays."""
+        """Make the folder of an item; if another process has made it meanwhile, that one stays."""
         with open_folder(self.path(item)) as partial:
             report = self.function(item, partial)
             text = json.dumps(report, default=_plain)
@@ -67,17 +66,17 @@ class FolderTask:
         return self.path(item)
 
     def find(self, item: Named, /) -> str | None:
-        """The folder of an item if it is there."""
+        """Return the folder of an item if it exists."""
         return self.path(item) if is_folder(self.path(item)) else None
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy's as one that JSON can hold, and all else as its text."""
+    """Return a NumPy number as a Python number, and anything else as its text, for JSON."""
     return value.item() if hasattr(value, "item") else str(value)
 
 
 def read_report(folder: str) -> Any:
-    """What the function of a `FolderTask` returned."""
+    """Return the result of a `FolderTask`'s function."""
     return json.loads(read_bytes(os.path.join(folder, _REPORT)))
 
 
@@ -85,20 +84,20 @@ def read_report(folder: str) -> Any:
 def open_work_folder(
     parent: str, fingerprint: str, *, is_own: bool, useless_after: tuple[type[Exception], ...] = ()
 ) -> Iterator[str]:
-    """The work folder of a run, for parents of `FolderTask`.
+    """Open the work folder of a run, for the parents of `FolderTask`s.
 
-    It is removed when the block ends well. Else it stays, if a task is done, for the same run to go
-    on with.
+    It is removed when the block succeeds. Otherwise it stays, if a task is finished, so that the
+    same run can resume.
 
     Args:
-      parent: the folder that it is in.
-      fingerprint: of all that the run depends on; its name.
-      is_own: whether the parent is for this run alone; then it goes, too, when the block ends well,
-        and with it unfinished work of other runs.
-      useless_after: errors after which it would all be the same again.
+      parent: the folder above it.
+      fingerprint: of all that the run depends on; the folder's name.
+      is_own: whether the parent belongs to this output alone; then it is also removed when the
+        block succeeds, with unfinished work of other runs.
+      useless_after: errors that the same run would raise again.
 
     Yields:
-      Its path.
+      The path of the folder.
     """
     root = os.path.join(parent, fingerprint)
     is_new = not is_folder(parent)
@@ -107,8 +106,8 @@ def open_work_folder(
     others = [name for name in list_folder(parent) if name != fingerprint] if is_own else []
     if others:
         logging.warning(
-            "%s has unfinished work of %d other run(s): other files, steps or parameters; this run"
-            " begins anew and removes it at its end",
+            "%s has unfinished work of %d other run(s), with other files, steps or parameters; this"
+            " run starts from the beginning and removes it at the end",
             parent,
             len(others),
         )
@@ -118,7 +117,7 @@ def open_work_folder(
         yield root
     except BaseException as error:
         if not isinstance(error, useless_after) and _has_done_tasks(root):
-            logging.info("%s keeps what is done; the same command goes on from there", root)
+            logging.info("%s keeps the finished work; the same command resumes from there", root)
             raise
         _remove_root(parent, root, with_parent=is_own, if_empty=is_new)
         raise
@@ -131,7 +130,7 @@ def _has_done_tasks(root: str) -> bool:
 
 
 def _remove_root(parent: str, root: str, *, with_parent: bool, if_empty: bool) -> None:
-    """Removes a work folder, and its parent where that is the run's own, or new and empty."""
+    """Remove a work folder, and its parent if that is the run's own, or new and empty."""
     for name in list_folder(parent) if with_parent else [os.path.basename(root)]:
         remove_folder(os.path.join(parent, name))
     if with_parent:

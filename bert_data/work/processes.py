@@ -1,11 +1,11 @@
-"""The executor of processes: for tasks, which Python's own lock would keep from running in threads.
+"""The executor of processes: for tasks, which the GIL would keep from running in parallel threads.
 
     with Processes(3) as executor:
         executor.ordered_map(run, tasks)  ->  run(tasks[0]), run(tasks[1]), ...
 
-The processes are spawned, so they share nothing with this one but files. Each is given the function
-once and then one item after the other; they stay for the next map, and end when this process does,
-however it ends. What they log appears in this process's log.
+The processes are spawned, so they share only files with this one. Each gets the function once, and
+then the items one by one; they are kept for the next map, and end with this process, however it
+ends. Their log messages appear in this process's log.
 """
 
 import collections
@@ -26,8 +26,8 @@ from typing import Any
 from bert_data import progress
 from bert_data.work.executor import Executor
 
-_IN_FLIGHT_A_WORKER = 16  # results are small, and none should wait for a long task before its own
-_GRACE_SECONDS = 5.0  # in which an interrupted worker removes what it has begun to write
+_IN_FLIGHT_A_WORKER = 16  # results are small, and no worker should wait for an earlier, long task
+_GRACE_SECONDS = 5.0  # for an interrupted worker to remove what it has begun to write
 _LOGGER = "absl"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -36,7 +36,7 @@ Function = Callable[[Any], Any]
 
 @dataclasses.dataclass(eq=False, slots=True)
 class _Job:
-    """An item on its way, and what came of it."""
+    """An item that was begun, and its result."""
 
     function: Function
     item: Any
@@ -46,10 +46,10 @@ class _Job:
 
 
 class Processes(Executor):
-    """Processes, started when there is work for more than one."""
+    """An executor of processes, which are started when there is work for more than one."""
 
     def __init__(self, num_workers: int) -> None:
-        """Starts none yet.
+        """Create the executor; no process is started yet.
 
         Args:
           num_workers: >= 1.
@@ -73,7 +73,7 @@ class Processes(Executor):
         return job
 
     def _finish(self, pending: _Job) -> Any:
-        if not (self._workers or pending.is_done):  # the only one, and not worth a process
+        if not (self._workers or pending.is_done):  # a single item is not worth a process
             self._queue.clear()
             return pending.function(pending.item)
         while not pending.is_done:
@@ -83,7 +83,7 @@ class Processes(Executor):
         return pending.result
 
     def _end_map(self, unfinished: Iterable[Any]) -> None:
-        del unfinished  # the queue and the workers have them
+        del unfinished  # the queue and the workers have the rest
         self._queue.clear()
         self._has_failed = False
         if self._num_busy():
@@ -93,7 +93,7 @@ class Processes(Executor):
         return sum(worker.job is not None for worker in self._workers)
 
     def _give_out(self) -> None:
-        """Gives waiting jobs to workers that have none; what is behind a failure is not begun."""
+        """Give waiting jobs to idle workers; jobs after a failed one are not begun."""
         for worker in self._workers:
             if worker.job is None and self._queue and not self._has_failed:
                 job = self._queue.popleft()
@@ -103,7 +103,7 @@ class Processes(Executor):
                     job.is_done, job.error, self._has_failed = True, error, True
 
     def _collect(self) -> None:
-        """Waits until a worker is done with its job."""
+        """Wait until a worker has finished its job."""
         busy = {worker.pipe: worker for worker in self._workers if worker.job is not None}
         for pipe in connection.wait(list(busy)):
             job = busy[pipe].take()  # type: ignore[index]
@@ -113,7 +113,7 @@ class Processes(Executor):
 
 
 class _Worker:
-    """A process, and this end of the pipe to it."""
+    """A process, and our end of the pipe to it."""
 
     def __init__(self, process: BaseProcess, pipe: connection.Connection) -> None:
         self.process, self.pipe = process, pipe
@@ -125,11 +125,11 @@ class _Worker:
         new_function = None if job.function is self._function else job.function
         message = pickle.dumps((new_function, job.item))
         self.job, self._function = job, job.function
-        with contextlib.suppress(BrokenPipeError):  # it has died: `take` tells
+        with contextlib.suppress(BrokenPipeError):  # it has died: `take` raises
             self.pipe.send_bytes(message)
 
     def take(self) -> _Job | None:
-        """Its job, done; None: it has logged something."""
+        """Return its finished job; None if it has sent a log message."""
         note, result = "", None
         error: BaseException | None = None
         try:
@@ -155,7 +155,7 @@ def _describe_end(exit_code: int | None) -> str:
         name = signal.Signals(-exit_code).name
         hint = "; the system does that when memory is short" if name == "SIGKILL" else ""
         return f"a worker process was ended by {name}{hint}"
-    return f"a worker process ended by itself, with exit status {exit_code}"
+    return f"a worker process exited unexpectedly, with status {exit_code}"
 
 
 def _start() -> _Worker:
@@ -163,7 +163,7 @@ def _start() -> _Worker:
     ours, theirs = context.Pipe()
     level = logging.getLogger(_LOGGER).getEffectiveLevel()
     process = context.Process(target=_work, args=(theirs, level), daemon=True)
-    # A new process inherits the mask: what comes before it is ready for signals has to wait.
+    # A new process inherits the mask, so that signals wait until it is ready for them.
     earlier = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         process.start()
@@ -174,7 +174,7 @@ def _start() -> _Worker:
 
 
 def _end(workers: Iterable[_Worker]) -> None:
-    """Ends idle workers, and interrupts the others so that they can remove what is not whole."""
+    """End idle workers, and interrupt the others so that they can remove unfinished files."""
     for worker in workers:
         if worker.job is None:
             worker.process.kill()
@@ -189,8 +189,8 @@ def _end(workers: Iterable[_Worker]) -> None:
 
 
 def _work(pipe: connection.Connection, log_level: int) -> None:
-    """What a process does: an item in, a result or an error out, until the pipe is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it, too, and ends this process
+    """Run a worker process: it takes items and sends results or errors until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends this process
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _interrupt)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -222,7 +222,7 @@ class _LogPipe(logging.Handler):
             self._pipe.send_bytes(pickle.dumps(record))
 
     def send(self, answer: bytes) -> None:
-        """Sends something else, and never amid what another thread logs."""
+        """Send something else, never in the middle of another thread's log message."""
         self.acquire()
         try:
             self._pipe.send_bytes(answer)
@@ -236,7 +236,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _answers(pipe: connection.Connection) -> Iterator[bytes]:
-    """For each item that comes, pickled: (result, None, "") or (None, error, traceback)."""
+    """Yield for each pickled item: (result, None, "") or (None, error, traceback)."""
     function: Function = repr
     while True:
         message = pipe.recv_bytes()
@@ -253,7 +253,7 @@ def _pickle_error(error: Exception) -> bytes:
     note = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
     try:
         answer = pickle.dumps((None, error, note))
-        pickle.loads(answer)  # some cannot be made from what is pickled of them
+        pickle.loads(answer)  # some cannot be rebuilt from their pickles
     except Exception:
         shown = "".join(traceback.format_exception_only(error)).strip()
         return pickle.dumps((None, RuntimeError(shown), note))

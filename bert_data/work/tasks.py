@@ -1,13 +1,13 @@
-"""Tasks: pieces of work that commit what they make, and are found again when it is there.
+"""Tasks: pieces of work that commit their results, and whose results are found by later runs.
 
     run_tasks("tokenize", make_store, partitions, executor)
       -> (report of partition 0, True), (report of partition 1, False: an earlier run made it), ...
 
-A task is a function of one item. It reads files, makes files of its own, which appear when they are
-whole, and returns a small report. What it makes depends on its fingerprint alone: the identities of
+A task is a function of one item. It reads files, writes its own files, which appear once they are
+complete, and returns a small report. Its result depends only on its fingerprint: the identities of
 its inputs, its settings, the version of its format; never on the number of workers, on time, or on
-other tasks that run beside it. So a run that was killed, by whatever, goes on with the tasks that
-are missing, and any executor may run them, also twice.
+other tasks. So a run that was killed resumes with the missing tasks, and any executor may run them,
+even twice.
 """
 
 import contextlib
@@ -29,28 +29,28 @@ Report_co = TypeVar("Report_co", covariant=True)
 
 
 class Task(Protocol[Item_contra, Report_co]):
-    """A function of an item; picklable."""
+    """A picklable function of an item."""
 
     def __call__(self, item: Item_contra, /) -> Report_co:
-        """Makes the files of an item; gives its report."""
+        """Make the files of an item; return its report."""
 
     def find(self, item: Item_contra, /) -> Report_co | None:
-        """The report of an item whose files an earlier run has made; None if there are none."""
+        """Return the report of an item whose files an earlier run made; None if there are none."""
 
 
 def run_tasks(
     name: str, task: Task[Item, Report], items: Sequence[Item], executor: Executor
 ) -> Iterator[tuple[Report, bool]]:
-    """Runs a task on the items whose files are not there yet.
+    """Run a task on the items whose files do not exist yet.
 
     Args:
-      name: what the log calls it.
+      name: of the task in the log.
       task: the function.
-      items: in any order that does not depend on the number of workers.
+      items: in an order that does not depend on the number of workers.
       executor: runs it.
 
     Yields:
-      (report, whether it was made now) of each item, in their order.
+      (report, whether this run made it) of each item, in order.
     """
     reports = [task.find(item) for item in items]
     missing = [item for item, report in zip(items, reports, strict=True) if report is None]
@@ -63,6 +63,6 @@ def run_tasks(
 
 
 def fingerprint(description: Any) -> str:
-    """A digest of all that a result depends on, as JSON; what JSON lacks is taken as its text."""
+    """Return a digest of all that a result depends on, as JSON; other types count as their text."""
     text = json.dumps(description, sort_keys=True, default=str)
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:_DIGITS]

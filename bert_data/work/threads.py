@@ -1,4 +1,4 @@
-"""The executor of threads: for functions that release the GIL, on items that lie in memory.
+"""The executor of threads: for functions that release the GIL, on items in memory.
 
 with Threads(2) as executor:
     executor.ordered_map(tokenize, blocks)
@@ -12,15 +12,15 @@ from bert_data.work.executor import Executor
 
 
 class Threads(Executor):
-    """Threads, started as there is work for them; functions need not be picklable."""
+    """An executor of threads, started as work arrives; functions need not be picklable."""
 
     def __init__(self, num_workers: int, *, max_in_flight: int | None = None) -> None:
-        """Starts none yet.
+        """Create the executor; no thread is started yet.
 
         Args:
           num_workers: >= 1.
-          max_in_flight: see `Executor`; None: so many that no worker waits while the caller takes a
-            result in.
+          max_in_flight: see `Executor`; None: enough that no worker waits while the caller handles
+            a result.
         """
         super().__init__(num_workers, max_in_flight or 2 * num_workers + 1)
         self._pool = ThreadPoolExecutor(num_workers, thread_name_prefix="bert_data")

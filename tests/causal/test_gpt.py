@@ -293,10 +293,10 @@ class TestCache:
     @pytest.mark.parametrize(
         ("damage", "reason"),
         [
-            (lambda data: data[:-1], "not a whole array"),
-            (lambda data: b"", "not a whole array"),
+            (lambda data: data[:-1], "not a complete array"),
+            (lambda data: b"", "not a complete array"),
             (lambda data: data + b"\0", "longer than its array"),
-            (lambda data: b"x" + data[1:], "not a whole array"),
+            (lambda data: b"x" + data[1:], "not a complete array"),
             (lambda data: data.replace(b"i4'", b"i8'").replace(b"u4'", b"u8'"), "array|whole"),
             (lambda data: data.replace(b"<i4", b"<f4").replace(b"<u4", b"<f4"), "array of float32"),
         ],

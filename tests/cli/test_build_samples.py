@@ -179,7 +179,7 @@ def test_a_damaged_cache_is_told(folder, checkout):
     run(folder, checkout)
     path = next((folder / "cache").glob("*-sample_index.npy"))
     path.write_bytes(path.read_bytes()[:-1])
-    assert "not a whole array" in error_of(run(folder, checkout))
+    assert "not a complete array" in error_of(run(folder, checkout))
 
 
 @pytest.mark.parametrize(("signal_name", "number"), [("SIGKILL", 1), ("SIGTERM", 6)])

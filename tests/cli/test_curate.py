@@ -195,7 +195,7 @@ def test_ctrl_c_keeps_what_is_done(folder, num_workers, change):
     stopped = folder.python(*dying, *command)
     assert stopped.returncode == 128 + signal.SIGINT, stopped.stderr
     assert stopped.stderr.endswith("program: error: stopped by SIGINT\n")
-    assert "the same command goes on from there" in stopped.stderr
+    assert "the same command resumes from there" in stopped.stderr
     assert [path.name for path in (folder.path / "out").iterdir()] == [".o.jsonl.curation"]
     done = folder.python(*command)
     assert done.returncode == 0, done.stderr

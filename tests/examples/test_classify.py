@@ -79,8 +79,8 @@ def test_from_text_to_a_trained_classifier(folder: Path, checkout: Path) -> None
     ("flags", "status", "sentence"),
     [
         ({"label_column": "stars"}, 1, "a.csv:1: one column 'stars' is needed and there is none"),
-        ({"labels": "integer"}, 1, "a.csv:2: the label is 'ba'; a whole number of 64 bits"),
-        ({"classes": "ba,do"}, 1, ": the label 'ki' is no class; the classes are ba, do"),
+        ({"labels": "integer"}, 1, "a.csv:2: the label is 'ba'; it must be a 64-bit integer"),
+        ({"classes": "ba,do"}, 1, ": the label 'ki' is not a class; the classes are ba, do"),
         ({"input_file": "b.csv"}, 1, "no file matches 'b.csv'"),
         ({"sentences": "two"}, 2, "should be one of"),
         ({"output": "x"}, 2, "Unknown command line flag"),

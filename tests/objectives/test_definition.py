@@ -92,7 +92,7 @@ class TestPairs:
         assert (instance.masked_lm_positions, instance.masked_lm_labels) == ([1], ["a"])
 
     def test_an_instance_has_room_for_two_tokens(self):
-        with pytest.raises(ValueError, match="max_seq_length is 4; 5 or more is allowed"):
+        with pytest.raises(ValueError, match="max_seq_length is 4; it must be 5 or more"):
             instances_of([OTHER], 0, Scripted(), max_seq_length=4)
 
 

@@ -38,8 +38,8 @@ def test_counts() -> None:
 @pytest.mark.parametrize(
     ("values", "options", "reason"),
     [
-        (("a", "c"), {"classes": ("a", "b")}, "f.csv:3: the label 'c' is no class; the classes"),
-        (("1", "x"), {"kind": "integer"}, "f.csv:3: the label is 'x'; a whole number"),
+        (("a", "c"), {"classes": ("a", "b")}, "f.csv:3: the label 'c' is not a class; the classes"),
+        (("1", "x"), {"kind": "integer"}, "f.csv:3: the label is 'x'; it must be a 64-bit integer"),
         (("1", 2**63), {"kind": "integer"}, "f.csv:3: the label is '9223372036854775808'"),
         (("1", "1.0"), {"kind": "integer"}, "f.csv:3: the label is '1.0'"),
         ((), {"kind": "x"}, "kind is 'x'"),

@@ -51,11 +51,11 @@ def test_any_batch_has_its_kinds_columns(records: ColumnBatch) -> None:
 @pytest.mark.parametrize(
     ("ids", "reason"),
     [
-        (Column(np.zeros(2, np.int64)), "holds int64; int32"),
-        (ragged([7], [0, 1]), "flag' has 2 records; 1 are needed"),
+        (Column(np.zeros(2, np.int64)), "holds int64; it must hold int32"),
+        (ragged([7], [0, 1]), "flag' has 2 records, not 1"),
         (ragged([7, 8], [0, 1, 3]), r"from and to \(.*0.*, .*3.*\); int32 from 0 to 2"),
         (ragged([7, 8], [1, 1, 2]), "int32 from 0 to 2"),
-        (ragged([7, 8, 9], [0, 4, 3]), "do not ascend"),
+        (ragged([7, 8, 9], [0, 4, 3]), "must ascend"),
         (Column(np.zeros((2, 1, 1), np.int32)), "3 dimensions"),
         (Column(np.zeros(2, np.int32), np.array([0, 1, 2])), "splits int64"),
     ],
@@ -75,5 +75,5 @@ def test_a_missing_column_is_named() -> None:
 
 def test_more_values_than_splits_can_count_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_VALUES", 2)
-    with pytest.raises(ValueError, match="3 values; a batch may have 2"):
+    with pytest.raises(ValueError, match="3 values; at most 2 are allowed"):
         batch(ragged([7, 8, 9], [0, 1, 3]))

@@ -79,13 +79,13 @@ def test_labelled_texts_have_splits_for_each_ragged_dimension(
 def test_kinds_refuse_what_cannot_be_read() -> None:
     one = Field("a", fields.INT32, Axis.TOKENS, Role.IDS)
     implied = Field("b", fields.INT32, Axis.PREDICTIONS, Role.WEIGHTS, is_implied=True)
-    with pytest.raises(ValueError, match="each is allowed once"):
+    with pytest.raises(ValueError, match="each may appear only once"):
         RecordKind(name="twice", fields=(one, one))
-    with pytest.raises(ValueError, match="tells how many predictions there are"):
+    with pytest.raises(ValueError, match="shows how many predictions there are"):
         RecordKind(name="lost", fields=(one, implied))
     with pytest.raises(ValueError, match="float64"):
         Field("c", np.dtype(np.float64), Axis.TOKENS, Role.IDS)
-    with pytest.raises(ValueError, match="'round'; ragged or reference is allowed"):
+    with pytest.raises(ValueError, match="'round'; it must be ragged or reference"):
         masked_lm_records("round", max_seq_length=8, max_predictions_per_seq=2)
 
 

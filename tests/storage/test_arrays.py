@@ -31,9 +31,9 @@ def test_what_was_saved_is_loaded(tmp_path_factory: pytest.TempPathFactory, arra
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda data: data[:-1], "not a whole array"),
-        (lambda data: b"", "not a whole array"),
-        (lambda data: b"x" + data[1:], "not a whole array"),
+        (lambda data: data[:-1], "not a complete array"),
+        (lambda data: b"", "not a complete array"),
+        (lambda data: b"x" + data[1:], "not a complete array"),
         (lambda data: data + b"\0", "longer than its array"),
     ],
 )
@@ -52,7 +52,7 @@ def test_objects_are_neither_saved_nor_loaded(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="allow_pickle"):
         save_array(io.BytesIO(), np.array([{}]))
     np.save(path, np.array([{}]), allow_pickle=True)
-    with pytest.raises(CorruptDataError, match="not a whole array"):
+    with pytest.raises(CorruptDataError, match="not a complete array"):
         load_array(str(path))
 
 

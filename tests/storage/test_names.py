@@ -38,7 +38,7 @@ class TestInputs:
 
     @pytest.mark.parametrize("patterns", ["", "a,", ",a", "a,,b"])
     def test_an_empty_entry(self, patterns):
-        with pytest.raises(ValueError, match="empty file name in the list of inputs"):
+        with pytest.raises(ValueError, match="has an empty file name"):
             expand_inputs(patterns.replace("a", __file__))
 
     def test_uris(self, tmp_path):
@@ -53,7 +53,7 @@ class TestInputs:
         with pytest.raises(IsADirectoryError) as caught:
             expand_inputs(place)
         assert caught.value.filename == place
-        with pytest.raises(ValueError, match="is no path that can be read or written"):
+        with pytest.raises(ValueError, match="is not a supported path"):
             expand_inputs("ftp://bucket/a")
 
     def test_a_folder(self, tmp_path):
@@ -79,7 +79,9 @@ class TestOutputNames:
 
     @pytest.mark.parametrize("count", ["0", "00", "100000"])
     def test_numbers_of_shards_out_of_range(self, count):
-        with pytest.raises(ValueError, match=f"'t@{count}' asks for .* shards; 1 to 99999"):
+        with pytest.raises(
+            ValueError, match=f"'t@{count}' asks for .* shards; the number must be 1 to 99999"
+        ):
             expand_outputs(f"t@{count}")
 
     @pytest.mark.parametrize(
@@ -96,12 +98,12 @@ class TestOutputNames:
 
     @pytest.mark.parametrize("names", ["", "a,,b", "a,"])
     def test_an_empty_entry(self, names):
-        with pytest.raises(ValueError, match="empty file name in the list of outputs"):
+        with pytest.raises(ValueError, match="has an empty file name"):
             expand_outputs(names)
 
     @pytest.mark.parametrize("name", ["d/", "d/@3", ".", "..", "d/.", "/"])
     def test_a_folder(self, name):
-        with pytest.raises(ValueError, match="names a folder, not a file in it"):
+        with pytest.raises(ValueError, match="names a folder, not a file"):
             expand_outputs(name)
 
     def test_a_uri(self, tmp_path):

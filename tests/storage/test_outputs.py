@@ -86,7 +86,7 @@ class TestOutputSet:
 
     def test_a_device_is_not_replaced(self, tmp_path):
         os.mkfifo(tmp_path / "b")
-        with pytest.raises(FileExistsError, match="is a device or the like"):
+        with pytest.raises(FileExistsError, match="is not a regular file"):
             write_set(tmp_path, "new", overwrite=True)
         assert list(tmp_path.iterdir()) == [tmp_path / "b"]
 
@@ -150,7 +150,7 @@ class TestOutputSet:
     @pytest.mark.parametrize("name", [".a.partial", ".a.lock", ".b.0123.partial"])
     def test_a_name_that_unfinished_files_have(self, tmp_path, name):
         paths = [str(tmp_path / "a"), str(tmp_path / name)]
-        with pytest.raises(ValueError, match="has a name that unfinished files have"):
+        with pytest.raises(ValueError, match="has a name reserved for unfinished files"):
             OutputSet(paths[0], paths, reads=[], overwrite=True).__enter__()
         assert contents(tmp_path) == {}
 
