@@ -15,15 +15,15 @@ keep their names and defaults, and give the same records in the same order.
     python create_pretraining_data.py --input_file=corpus.txt --vocab_file=vocab.txt \
         --output_file=train.parquet --output_format=parquet
 
-As a module it has the names of Google's: `create_training_instances` and the functions it calls,
-with Google's arguments, as defined in `bert_data.objectives.definition`.
+As a module it has the same names as Google's: `create_training_instances` and the functions that it
+calls, with Google's arguments. `bert_data.objectives.definition` implements them.
 """
 
 import os
 import random
 from collections.abc import Iterable, Sequence
 
-if __name__ == "__main__":  # before NumPy is loaded, whose products nothing here needs
+if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its matrix products
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from absl import flags, logging
@@ -61,8 +61,8 @@ flags.DEFINE_string(
 )  # fmt: skip
 flags.DEFINE_string(
     "output_file", None,
-    "File, or a comma-separated list; path@N stands for N files, path-00000-of-0000N "
-    "and so on. Records are dealt to the files in turn.",
+    "File, or a comma-separated list of files; path@N means N files, path-00000-of-0000N "
+    "and so on. Records go to the files in turn.",
 )  # fmt: skip
 flags.DEFINE_string(
     "vocab_file",
@@ -73,19 +73,19 @@ flags.DEFINE_bool(
     "do_lower_case", True, "Lower-case the text and drop accents; true for uncased models."
 )
 flags.DEFINE_bool("do_whole_word_mask", False, "Mask all pieces of a word together.")
-flags.DEFINE_integer("max_seq_length", 128, "Maximum number of tokens of an instance; 5 or more.")
+flags.DEFINE_integer("max_seq_length", 128, "Maximum number of tokens in an instance; 5 or more.")
 flags.DEFINE_integer(
-    "max_predictions_per_seq", 20, "Maximum number of masked tokens of an instance."
+    "max_predictions_per_seq", 20, "Maximum number of masked tokens in an instance."
 )
-flags.DEFINE_integer("random_seed", 12345, "Seed of all random numbers.")
+flags.DEFINE_integer("random_seed", 12345, "Seed for all random numbers.")
 flags.DEFINE_integer(
-    "dupe_factor", 10, "Number of passes over the text, each with other pairs and masks."
+    "dupe_factor", 10, "Number of passes over the text, each with different pairs and masks."
 )
-flags.DEFINE_float("masked_lm_prob", 0.15, "Share of tokens to predict.")
+flags.DEFINE_float("masked_lm_prob", 0.15, "Proportion of tokens to predict.")
 flags.DEFINE_float(
     "short_seq_prob",
     0.1,
-    "Probability, per document, of instances shorter than max_seq_length.",
+    "Probability, per document, of a target length below max_seq_length.",
 )
 
 

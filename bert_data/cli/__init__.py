@@ -1,1 +1,1 @@
-"""The commands beside the top-level scripts, one file each: `python -m bert_data.cli.NAME`."""
+"""The commands besides the top-level scripts, one file each: `python -m bert_data.cli.NAME`."""

@@ -8,7 +8,7 @@ the stores by weight. Order and arrays are Megatron-LM's. --cache_dir keeps the 
 training (bert_data.reader.samples) then loads at once; --output_file writes the samples themselves,
 for other programs. The summary says how often each store is read.
 
-Before anything is tokenized, a blend can be tried by sizes alone:
+A blend can be tried by sizes alone, before anything is tokenized:
 
     python -m bert_data.cli.build_samples --input=A,B,C --samples_per_epoch=100,50,400 \
         --weights=0.3,0.2,0.5 --num_samples=1000
@@ -106,10 +106,10 @@ flags.DEFINE_string(
 
 
 def main(_: Sequence[str]) -> None:
-    """Flags to data sets, and what they take of which store."""
+    """Build the data sets and report how often each store is read."""
     names = FLAGS.input.split(",")
     if not all(names):
-        raise ValueError(f"--input is {FLAGS.input!r}; an empty name is in it")
+        raise ValueError(f"--input is {FLAGS.input!r}; it has an empty name")
     if FLAGS.max_repeats <= 0:
         raise ValueError(f"--max_repeats is {FLAGS.max_repeats}; more than 0 is allowed")
     weights = _numbers("weights", float, "numbers")
@@ -123,7 +123,7 @@ def main(_: Sequence[str]) -> None:
 
 
 def _numbers(name: str, kind: Callable[[str], Number], allowed: str) -> list[Number] | None:
-    """The numbers of a flag, or None."""
+    """Return the numbers of a flag, or None."""
     text = FLAGS[name].value
     if text is None:
         return None
@@ -171,7 +171,7 @@ def _config(names: Sequence[str]) -> "GptConfig":
 
 
 def _eod_id(names: Sequence[str]) -> int | None:
-    """The flag, or what is noted of the stores if an option needs it."""
+    """Return --eod_id or, if an option needs it, the id in the stores' notes."""
     from bert_data.causal.config import EOD_OPTIONS
     from bert_data.tokens.end_of_document import noted_eod
     from bert_data.tokens.store_notes import notes_path

@@ -1,4 +1,4 @@
-r"""Curates text: documents in, documents worth training on out, and a ledger of the others.
+r"""Curate text: write the documents worth training on, and a ledger of the others.
 
     python -m bert_data.cli.curate --input_file='crawl/*.jsonl.gz' --preset=gopher \
         --output_file=clean.jsonl.gz@8 --report=clean.html
@@ -9,12 +9,12 @@ r"""Curates text: documents in, documents worth training on out, and a ledger of
 
     python -m bert_data.cli.curate --pipeline=pipeline.yaml
 
-Which thresholds would keep how many documents (no text is read for that):
+How many documents other thresholds would keep (no text is read for that):
 
     python -m bert_data.cli.curate --output_file=clean.jsonl.gz@8 \
         --what_if=gopher_quality.min_words=30 --what_if=gopher_quality.max_words=50000
 
-What there is to choose from:
+The available steps:
 
     python -m bert_data.cli.curate --list_steps
     python -m bert_data.cli.curate --explain=gopher_quality
@@ -30,9 +30,9 @@ A pipeline in a file has the keys inputs, preset, steps and output:
       - mix                                # by those weights
     output: {files: corpus.txt@4, split_sentences: true}
 
-Beside the output lie ledger.NAME.parquet, a row for each rule by which a rejected document was
-measured, and curation.NAME.json, the summary, which is written last. A run that was stopped, also
-by SIGKILL or a full disk, goes on where it was when the same command is given again.
+Beside the output are ledger.NAME.parquet, with a row for each rule applied to a rejected document,
+and curation.NAME.json, the summary, which is written last. If a run was stopped, even by SIGKILL or
+a full disk, the same command resumes it.
 """
 
 import sys
@@ -64,7 +64,7 @@ TEXT = text_flags.define_text_flags(
     more_on_error=" So it is with what is behind the damage of a file, and with documents at which"
     " a step fails: all are in the ledger.",
 )
-flags.adopt_module_key_flags(text_flags)  # --help tells of them
+flags.adopt_module_key_flags(text_flags)  # for --help
 flags.DEFINE_string(
     "id_field", None, "Field of the rows that identifies documents; by default, file and row do."
 )
@@ -158,7 +158,7 @@ flags.DEFINE_string(
 
 
 def main(argv: Sequence[str]) -> None:
-    """Flags to curated files, or to what is asked about steps and ledgers."""
+    """Curate the files, or answer a question about steps or ledgers, as the flags say."""
     del argv  # entry.run refuses what is not a flag
     for package in _PACKAGES:
         load_package(package, "curation")

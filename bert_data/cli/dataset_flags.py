@@ -1,4 +1,4 @@
-"""The flags of create_pretraining_data.py that Google's program does not have."""
+"""The flags that create_pretraining_data.py adds to those of Google's program."""
 
 import functools
 from collections.abc import Callable
@@ -14,55 +14,55 @@ from bert_data.schema import fields
 
 @functools.cache
 def define_dataset_flags() -> Callable[[], dict[str, Any]]:
-    """Defines the flags, the first time it is called.
+    """Define the flags on the first call.
 
     Returns:
-      A function that gives arguments of `DatasetConfig`, once the flags are parsed; and
-      next_sentence, which is one of `InstanceConfig`.
+      A function that returns, once the flags are parsed, arguments of `DatasetConfig`, and
+      next_sentence, which belongs to `InstanceConfig`.
     """
     options: dict[str, flags.FlagHolder[Any]] = {
         "tokenizer_file": flags.DEFINE_string(
             "tokenizer_file", None,
-            "A tokenizer.json in place of a vocabulary: WordPiece with BERT's rules as fast as"
-            " that, others (BPE, Unigram) by the tokenizers library. It says itself whether text is"
-            " lower-cased.",
+            "A tokenizer.json in place of --vocab_file. WordPiece with BERT's rules is as fast as a"
+            " vocabulary; others (BPE, Unigram) run in the tokenizers library. The file itself"
+            " decides whether text is lower-cased.",
         ),
         "next_sentence": flags.DEFINE_enum(
             "next_sentence", NSP, NEXT_SENTENCE,
-            "What is asked of two segments, A and B. nsp: whether B follows A or is from another"
-            " document, as in BERT. sop: whether A and B are in order or swapped, as in ALBERT."
-            " none: nothing; an instance is one segment, filled with the sentences that follow each"
-            " other in a document (RoBERTa's DOC-SENTENCES; there, --short_seq_prob is 0).",
+            "The task for two segments, A and B. nsp: does B follow A, or is it from another"
+            " document, as in BERT. sop: are A and B in order or swapped, as in ALBERT. none: no"
+            " task; an instance is one segment, filled with consecutive sentences of a document"
+            " (RoBERTa's DOC-SENTENCES, which uses --short_seq_prob=0).",
         ),
         "output_format": flags.DEFINE_enum(
             "output_format", registry.TFRECORD, registry.format_names(),
-            "tfrecord: tf.train.Examples, with an index of each file. parquet: a row an instance,"
-            " of lists tokens, segment_ids, masked_positions, masked_labels and the truth value"
-            " is_random_next (sop: sentence_order_label; none has neither); nothing is padded,"
-            " zstd compresses it, and the manifest is in the files' metadata, too.",
+            "tfrecord: tf.train.Examples, with an index for each file. parquet: one row per"
+            " instance, with the lists tokens, segment_ids, masked_positions and masked_labels, and"
+            " the boolean is_random_next (sop: sentence_order_label; none: no label); unpadded,"
+            " compressed with zstd, and with the manifest also in the files' metadata.",
         ),
         "record_layout": flags.DEFINE_enum(
             "record_layout", fields.RAGGED, fields.LAYOUTS,
-            "Of TFRecord files; ragged: unpadded, with the row splits of whole words. reference:"
-            " padded, as Google's.",
+            "Layout of TFRecord files. ragged: unpadded, with the row splits of whole words."
+            " reference: padded, like Google's.",
         ),
         "compression": flags.DEFINE_enum(
-            "compression", "none", registry.COMPRESSIONS, "Of the TFRecord files."
+            "compression", "none", registry.COMPRESSIONS, "Compression of TFRecord files."
         ),
         "num_workers": flags.DEFINE_integer(
-            "num_workers", 0, "Threads; 0 is all cores. The files do not depend on it."
+            "num_workers", 0, "Threads; 0 uses all cores. The output does not depend on it."
         ),
         "max_memory_mb": flags.DEFINE_integer(
             "max_memory_mb", 1000,
-            "Memory to use, in MB, 300 or more (for Parquet 480); beyond it instances are sorted on"
-            " disk.",
+            "Memory to use, in MB: at least 300, or 480 for Parquet. Instances that do not fit are"
+            " sorted on disk.",
         ),
         "work_dir": flags.DEFINE_string(
             "work_dir", None,
-            "Folder for what spills to disk (default: the folder of the first output).",
+            "Folder for temporary files (default: the folder of the first output).",
         ),
-        "overwrite": flags.DEFINE_bool("overwrite", False, "Replace outputs that exist."),
-        "num_examples": flags.DEFINE_integer("num_examples", 3, "Records to show in the log."),
+        "overwrite": flags.DEFINE_bool("overwrite", False, "Replace existing outputs."),
+        "num_examples": flags.DEFINE_integer("num_examples", 3, "Number of records to log."),
     }  # fmt: skip
     text = text_flags.define_text_flags(more_formats=("store",))
 

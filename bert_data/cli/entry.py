@@ -12,15 +12,17 @@ from bert_data.errors import CorruptDataError
 
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MISSING_FLAG = re.compile(r"Flag (--\w+) must have a value other than None")
-_SIGNAL_STATUS = 128  # the shell's exit status for a program that a signal ended, less its number
+_SIGNAL_STATUS = (
+    128  # plus the signal's number: the shell's exit status of a program that a signal ended
+)
 
 
 def run(main: Callable[[Sequence[str]], object]) -> None:
-    """Parses the flags, runs `main` and exits; never returns.
+    """Parse the flags, run `main` and exit; never returns.
 
     Args:
       main: takes the positional arguments, argv[0] first. A ValueError, OSError, MemoryError or
-        CorruptDataError that leaves it is printed as one line, with exit status 1. The first
+        CorruptDataError that it raises is printed as one line, with exit status 1. The first
         Ctrl-C, SIGTERM or SIGHUP raises KeyboardInterrupt in it; further ones are ignored, so that
         it can clean up.
     """
@@ -42,7 +44,7 @@ def run(main: Callable[[Sequence[str]], object]) -> None:
 
 
 def _parse_flags(argv: Sequence[str]) -> list[str]:
-    """Parses as absl does, with a mistyped flag told in one line and without the whole help."""
+    """Parse as absl does, but report a mistyped flag in one line, without the whole help."""
     try:
         rest = flags.FLAGS(list(argv))
         if len(rest) > 1:
@@ -56,7 +58,7 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
 
 
 def _interrupt_on_signals() -> None:
-    """Makes the signals that end a program raise KeyboardInterrupt once, but those it ignores."""
+    """Make signals that would end the program raise KeyboardInterrupt once, except ignored ones."""
     heeded = [n for n in _ENDING_SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
 
     def interrupt(number: int, _: FrameType | None) -> None:
@@ -69,7 +71,7 @@ def _interrupt_on_signals() -> None:
 
 
 def _sentence(error: BaseException) -> str:
-    """One line that a user understands."""
+    """Return a one-line message for the user."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, MemoryError):

@@ -59,11 +59,11 @@ flags.DEFINE_bool("overwrite", False, "Replace existing folders.")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Flags to SavedModels."""
+    """Write the SavedModels as the flags say."""
     del argv  # entry.run refuses what is not a flag
     if not FLAGS.output_dir:
         raise ValueError("--output_dir is missing: name the folder for the SavedModels")
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow's remarks about itself
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # hide TensorFlow's own messages
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data import hub
 

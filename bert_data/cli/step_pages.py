@@ -13,7 +13,7 @@ _WIDTH = 96
 
 
 def list_steps() -> str:
-    """A line a step, and the presets."""
+    """Return one line per step, and the presets."""
     steps = steps_by_name()
     wide = max(map(len, steps), default=0)
     lines = ["steps:", *(f"  {name:<{wide}}  {_first_line(step)}" for name, step in steps.items())]
@@ -27,7 +27,7 @@ def list_steps() -> str:
 
 
 def explain_step(name: str) -> str:
-    """What a step does, its parameters with their defaults, and examples.
+    """Return what a step does, its parameters with their defaults, and examples.
 
     Raises:
       ValueError: the step is unknown.

@@ -9,7 +9,7 @@ _MAX_STORES_NAMED = 10
 
 
 def describe_stores(stores: Sequence[MadeStore], seconds: float) -> str:
-    """The lines of the summary of stores that were made of text, in so many seconds."""
+    """Return the summary of stores made from text in a number of seconds."""
     return "\n".join(_lines(stores, seconds))
 
 
@@ -47,7 +47,7 @@ def _lines(stores: Sequence[MadeStore], seconds: float) -> Iterator[str]:
 
 
 def describe_store(prefix: str, store: VerifiedStore) -> str:
-    """A store that was read, in one line."""
+    """Return a one-line description of a store."""
     checked = "checksums are right" if store.notes else "no checksums are noted"
     return (
         f"{prefix}: {store.num_documents:,} documents ({store.num_empty:,} empty),"

@@ -1,4 +1,4 @@
-"""The flags of commands that read text: its format, its field, and what becomes of its damage."""
+"""The flags of commands that read text: its format, its field, and how errors are handled."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,16 +16,16 @@ def define_text_flags(
     encoding_errors: str = "strict",
     more_on_error: str = "",
 ) -> Callable[[], TextConfig]:
-    """Defines the flags.
+    """Define the flags.
 
     Args:
-      more_formats: what --input_format may be besides formats of text.
+      more_formats: values of --input_format besides the formats of text.
       on_error: the default of that flag.
       encoding_errors: the default of that flag.
-      more_on_error: what --help tells of it besides.
+      more_on_error: added to the help of --on_error.
 
     Returns:
-      A function that gives what they say, once they are parsed.
+      A function that returns the flags' values, once they are parsed.
     """
     formats = (*format_names(), *more_formats)
     input_format = flags.DEFINE_enum(

@@ -1,16 +1,16 @@
-r"""Makes token stores (.bin and .idx, as Megatron-LM and NeMo Curator write them) of text.
+r"""Make token stores (.bin and .idx, as in Megatron-LM and NeMo Curator) from text.
 
-One store of documents, for GPT: tokens.bin, tokens.idx, and tokens.store.json about them:
+A store of documents, for GPT: tokens.bin, tokens.idx, and tokens.store.json, which describes them:
 
     python -m bert_data.cli.tokenize --input_file='web/*.jsonl.gz' --tokenizer_file=tokenizer.json \
         --append_eod --output_prefix=tokens
 
-One of sentences, which create_pretraining_data.py takes in place of the text:
+A store of sentences, which create_pretraining_data.py reads in place of the text:
 
     python -m bert_data.cli.tokenize --input_file=corpus.txt --vocab_file=vocab.txt \
         --level=sentence --output_prefix=sentences
 
-Eight stores (give the command again if it was stopped), one of all of them, a look at all of it:
+Eight stores (repeat the command if it was stopped), merged into one, which is then verified:
 
     python -m bert_data.cli.tokenize ... --output_prefix=parts/web --partitions=8
     python -m bert_data.cli.tokenize --merge=parts/web@8 --output_prefix=web
@@ -112,7 +112,7 @@ flags.DEFINE_string(
 
 
 def main(argv: Sequence[str]) -> None:
-    """Flags to stores."""
+    """Make, merge or verify stores as the flags say."""
     del argv  # entry.run refuses what is not a flag
     modes = {name: FLAGS[name].value for name in ("input_file", "merge", "verify")}
     set_flags = [f"--{name}" for name, value in modes.items() if value]
@@ -188,7 +188,7 @@ def _merge(entries: Sequence[str]) -> str:
 
 
 def _without_ending(path: str) -> str:
-    """The prefix of a store that is named by one of its files."""
+    """Return the prefix of a store that is named by one of its files."""
     return path.removesuffix(".bin").removesuffix(".idx")
 
 

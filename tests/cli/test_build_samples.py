@@ -109,7 +109,7 @@ def test_the_articles_example(folder, checkout):
     ("flags", "sentence"),
     [
         ({"input": "a,none"}, "none.idx: No such file or directory"),
-        ({"input": "a,"}, "--input is 'a,'; an empty name is in it"),
+        ({"input": "a,"}, "--input is 'a,'; it has an empty name"),
         ({"weights": "1", "num_samples": "5"}, "1 weight(s) for 2 data set(s); one each"),
         ({"weights": "1,0", "num_samples": "5"}, "weight 1 is 0.0; it must be above 0"),
         ({"weights": "1,-2", "num_samples": "5"}, "weight 1 is -2.0; it must be above 0"),
