@@ -153,7 +153,7 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
             )
             for step in ("exact_duplicates", "line_duplicates", "near_duplicates")
         ),
-        (["--pipeline=p.yaml", "--steps=length"], "--pipeline has the steps"),
+        (["--pipeline=p.yaml", "--steps=length"], "--pipeline already defines the steps"),
         (["--pipeline=p.yaml"], "p.yaml: No such file"),
         (["--what_if=length.min_words=3"], "--what_if needs --ledger_file"),
         (["--output_file=o", "--what_if=length.min_words=3"], "ledger.o.parquet: No such file"),

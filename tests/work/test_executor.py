@@ -158,7 +158,7 @@ def test_count_workers():
     assert count_workers(3) == 3
     assert count_workers(0) == len(os.sched_getaffinity(0))
     with pytest.raises(
-        ValueError, match=r"^num_workers is -1; 0 \(all cores\) or more is allowed$"
+        ValueError, match=r"^num_workers is -1; it must be 0 \(all cores\) or more$"
     ):
         count_workers(-1)
 

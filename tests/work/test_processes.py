@@ -99,7 +99,7 @@ def test_the_death_of_a_worker_is_told():
     with Processes(2) as processes:
         with pytest.raises(ChildProcessError, match="ended by SIGKILL; the system"):
             list(processes.ordered_map(functools.partial(die_at, 5), range(9)))
-        with pytest.raises(ChildProcessError, match="by itself, with exit status 7"):
+        with pytest.raises(ChildProcessError, match="exited unexpectedly, with status 7"):
             list(processes.ordered_map(functools.partial(exit_at, 0), range(9)))
 
 
