@@ -134,7 +134,7 @@ def test_a_source_that_is_dropped_gives_everything_back(tmp_path: Path) -> None:
 def test_a_shard_that_becomes_shorter_ends_in_an_error(tmp_path: Path, batching: str) -> None:
     write_shards(tmp_path, 1, make_instances(3000))
     reason = run(SHRINKS, str(tmp_path / "part-00000-of-00001"), batching)
-    assert "become shorter" in reason or "is cut after" in reason
+    assert "become shorter" in reason or "is cut off after" in reason
 
 
 def test_forked_readers_have_memory_of_their_own(tmp_path: Path) -> None:

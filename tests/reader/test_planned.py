@@ -384,7 +384,7 @@ def test_a_damaged_record_leaves_an_empty_place(
 def test_a_cut_shard_without_index_gives_what_is_there(shard: Path) -> None:
     Path(index_path(str(shard))).unlink()
     shard.write_bytes(shard.read_bytes()[: frame_offsets(shard)[20] + 5])
-    with pytest.raises(CorruptDataError, match="is cut after 5 bytes") as caught:
+    with pytest.raises(CorruptDataError, match="is cut off after 5 bytes") as caught:
         make_source(config_of(str(shard), batching="plain"))
     assert caught.value.record == 20
     config = config_of(str(shard), batching="plain", skip_corrupt=True)
@@ -425,8 +425,8 @@ def beyond_bytes(index: np.ndarray) -> np.ndarray:
         (lambda index: index["offset"], "is not an index of records"),
         (swapped, "tells of offsets that are not those of records"),
         (lambda index: index[:0], "is not an index of records"),
-        (moved, "record's length does not match|a record has .* bytes; its index tells of"),
-        (longer, r"record 5, .*another number of tokens; its index tells of \d+"),
+        (moved, "record's length does not match|a record has .* bytes; its index says"),
+        (longer, r"record 5, .*number of tokens is wrong; its index says \d+"),
     ],
 )
 def test_an_index_that_contradicts_its_shard_is_told(shard: Path, change: Any, told: str) -> None:
@@ -441,7 +441,7 @@ def test_the_index_of_another_shard_is_told(shard: Path, tmp_path: Path) -> None
     other = write_shard(tmp_path / "other", make_instances(23, 40))
     write_index(other, [len(instance.tokens) for instance in make_instances(23, 40)])
     Path(index_path(str(other))).replace(index_path(str(shard)))
-    with pytest.raises(CorruptDataError, match="tells of"):
+    with pytest.raises(CorruptDataError, match="its manifest or index says"):
         list(iterate_batches(config_of(str(shard), batching="pools")))
 
 

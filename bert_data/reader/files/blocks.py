@@ -1,9 +1,9 @@
-"""A shard in, blocks of checked records out.
+"""Read a shard as blocks of checked records.
 
     file (or what gzip unpacks)  ->  1 MiB at a time  ->  scan  ->  RecordBlock, RecordBlock, ...
 
-Damage is told with file, record and offset, or counted. `parquet_shards.py` does the
-same for Parquet.
+Damage is reported with file, record and offset, or counted. `parquet_shards.py` does the same for
+Parquet.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES, LENGTH_BYTES,
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.memory import new_bytes
 
-FIRST_BLOCK_BYTES = 1 << 16  # enough to see what a shard is
+FIRST_BLOCK_BYTES = 1 << 16  # enough for the first record of most shards
 BLOCK_BYTES = 1 << 20
 
 _HINTS = {FEATURES[NEXT]: "; next_sentence='none' reads records without it"}
@@ -45,10 +45,10 @@ _BAD_LENGTH = "the checksum of a record's length does not match"
 
 
 class Frames(NamedTuple):
-    """Frames that follow each other.
+    """Consecutive frames.
 
     Attributes:
-      block: their records, damaged ones too.
+      block: their records, including damaged ones.
       statuses: int32[records], OK or what is wrong.
       offsets: int64[records], where in the (uncompressed) file each frame begins.
     """
@@ -59,10 +59,10 @@ class Frames(NamedTuple):
 
 
 class FirstRecord(NamedTuple):
-    """What the first whole record of a shard tells.
+    """What the first whole record of a shard shows.
 
     Attributes:
-      is_ragged: whether it is ragged (has row splits), or else padded.
+      is_ragged: whether it is ragged (has row splits) rather than padded.
       num_tokens, num_predictions: as stored, with padding.
     """
 
@@ -72,14 +72,14 @@ class FirstRecord(NamedTuple):
 
 
 def look_at_first(shard: Shard, *, skip_corrupt: bool) -> FirstRecord | None:
-    """The first whole record of a shard, or None if it has none.
+    """Return the first whole record of a shard, or None if it has none.
 
     Raises:
       CorruptDataError: it is damaged, unless `skip_corrupt`.
     """
     with contextlib.closing(read_blocks(shard, Damage(skip=skip_corrupt))) as blocks:
         for block in blocks:
-            if block.num_records and shard.is_parquet:  # nothing is padded
+            if block.num_records and shard.is_parquet:  # rows have no padding
                 return FirstRecord(True, *block.lengths[0].tolist())
             if block.num_records:
                 start, size = int(block.starts[0]), int(block.sizes[0])
@@ -89,14 +89,14 @@ def look_at_first(shard: Shard, *, skip_corrupt: bool) -> FirstRecord | None:
 
 
 def read_blocks(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
-    """Reads the records of a shard, in order.
+    """Read the records of a shard, in order.
 
     Args:
       shard: to read.
-      damage: takes what is found damaged: raises it, or counts it.
+      damage: raises or counts the damage.
 
     Raises:
-      ValueError: a Parquet file has other columns than instances have.
+      ValueError: the columns of a Parquet file are not those of instances.
       CorruptDataError: damage, unless it is counted.
     """
     if shard.is_parquet:
@@ -105,7 +105,7 @@ def read_blocks(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
 
 
 def _read_frames(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
-    """The records of a TFRecord file that are whole."""
+    """Yield the undamaged records of a TFRecord file."""
     with contextlib.closing(walk_frames(shard, damage)) as walk:
         for frames in walk:
             is_whole = frames.statuses == OK
@@ -113,11 +113,11 @@ def _read_frames(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
 
 
 def walk_frames(shard: Shard, damage: Damage) -> Generator[Frames]:
-    """Walks through all frames of a TFRecord file, as far as there are any.
+    """Yield all frames of a TFRecord file, as far as they can be found.
 
     Args:
       shard: a TFRecord file, compressed or not.
-      damage: takes what is found damaged: raises it, or counts it.
+      damage: raises or counts the damage.
 
     Raises:
       CorruptDataError: damage, unless it is counted.
@@ -143,8 +143,8 @@ def walk_frames(shard: Shard, damage: Damage) -> Generator[Frames]:
     if stream.error is not None or stream.data.size > stream.at:
         _lose_rest(shard, stream, damage, stream.reason())
     elif shard.num_records is not None and stream.record != shard.num_records:
-        told = f"its index or manifest tells of {shard.num_records}"
-        _lose_rest(shard, stream, damage, f"ends after {stream.record} records; {told}")
+        expected = f"its index or manifest lists {shard.num_records}"
+        _lose_rest(shard, stream, damage, f"ends after {stream.record} records; {expected}")
 
 
 def _lose_rest(shard: Shard, stream: "_Stream", damage: Damage, reason: str) -> None:
@@ -153,10 +153,10 @@ def _lose_rest(shard: Shard, stream: "_Stream", damage: Damage, reason: str) -> 
 
 
 class _Stream:
-    """The bytes of a shard, a block at a time, and how far they are read.
+    """The bytes of a shard, one block at a time, and the position reached.
 
     Attributes:
-      data: uint8[bytes], the block, with what the last one left over before it.
+      data: uint8[bytes], the block, after what was left over from the previous one.
       at: where in it the next frame begins.
       offset: of that frame in the (unpacked) file.
       record: its number.
@@ -174,15 +174,15 @@ class _Stream:
         self._block_bytes = FIRST_BLOCK_BYTES
 
     def fill(self) -> bool:
-        """Reads on, as far as the frame at hand needs at least; False where nothing more comes."""
+        """Read on, at least to the end of the next frame; return False at the end of the file."""
         left = self.data.size - self.at
-        wanted, self._block_bytes = self._block_bytes, BLOCK_BYTES
+        num_more, self._block_bytes = self._block_bytes, BLOCK_BYTES
         if left >= HEADER_BYTES:
             size = int.from_bytes(self.data[self.at : self.at + LENGTH_BYTES].tobytes(), "little")
-            wanted = max(wanted, size + FRAME_BYTES - left)
+            num_more = max(num_more, size + FRAME_BYTES - left)
         if self.error is not None:
             return False
-        block = new_bytes(left + wanted)
+        block = new_bytes(left + num_more)
         block[:left] = self.data[self.at :]
         end = left
         try:
@@ -203,9 +203,9 @@ class _Stream:
             return f"cannot be unpacked ({self.error})"
         left = self.data.size - self.at
         if left < HEADER_BYTES:
-            return f"is cut after {left} bytes of a record's header"
+            return f"is cut off after {left} bytes of a record's header"
         size = int.from_bytes(self.data[self.at : self.at + LENGTH_BYTES].tobytes(), "little")
-        return f"is cut after {left} of the {size + FRAME_BYTES} bytes of a record"
+        return f"is cut off after {left} of the {size + FRAME_BYTES} bytes of a record"
 
     def close(self) -> None:
         self._file.close()
@@ -213,11 +213,11 @@ class _Stream:
 
 
 def reason_of(status: int) -> str:
-    """What a status of `read_example`, or BAD_DATA, means."""
+    """Describe a status of `read_example`, or BAD_DATA."""
     kind, name = status % 8, FEATURES[status // 8]
     return {
         BAD_DATA: "the checksum of a record's data does not match",
         NO_EXAMPLE: "a record is not a tf.train.Example",
         MISSING: f"a record has no feature {name!r}" + _HINTS.get(name, ""),
-        UNEVEN: f"a record's feature {name!r} has another length than the features that go with it",
+        UNEVEN: f"a record's feature {name!r} differs in length from the features that go with it",
     }[kind]

@@ -1,4 +1,4 @@
-"""Shards of either format in, their records by number out.
+"""Read records by number from shards of either format.
 
 a.tfrecord b.parquet, records 3 907  ->  3 of the file, 907 of a row group, as one RecordBlock
 """
@@ -18,7 +18,7 @@ from bert_data.reader.files.shards import Shard
 
 
 class RecordSource(Protocol):
-    """Records by their numbers.
+    """Records by number.
 
     Attributes:
       num_tokens: uint[records], tokens of each.
@@ -27,11 +27,11 @@ class RecordSource(Protocol):
     num_tokens: NDArray[np.unsignedinteger]
 
     def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
-        """Reads records, see `ShardRecords.gather`."""
+        """Read records, see `ShardRecords.gather`."""
 
 
 class _Parts:
-    """The records of several sources, one behind the other."""
+    """The records of several sources, one after the other."""
 
     def __init__(self, parts: Sequence[RecordSource]) -> None:
         self._parts = parts
@@ -41,32 +41,32 @@ class _Parts:
         )
 
     def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
-        """Reads records, see `ShardRecords.gather`."""
+        """Read records, see `ShardRecords.gather`."""
         # Empty rows, -1, go to the first part.
         part_of = np.maximum(np.searchsorted(self._firsts, records, side="right") - 1, 0)
-        asked = [np.flatnonzero(part_of == number) for number in range(len(self._parts))]
-        found = [
+        rows_of = [np.flatnonzero(part_of == number) for number in range(len(self._parts))]
+        gathered = [
             part.gather(np.where(records[which] < 0, -1, records[which] - first), damage)
-            for part, which, first in zip(self._parts, asked, self._firsts, strict=False)
+            for part, which, first in zip(self._parts, rows_of, self._firsts, strict=False)
         ]
-        order = np.argsort(np.concatenate(asked))
-        is_there = np.concatenate([part.is_there for part in found])
-        return Gathered(join_blocks([part.block for part in found]).take(order), is_there[order])
+        order = np.argsort(np.concatenate(rows_of))
+        is_there = np.concatenate([part.is_there for part in gathered])
+        return Gathered(join_blocks([part.block for part in gathered]).take(order), is_there[order])
 
 
 def records_of_shards(
     shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool
 ) -> RecordSource:
-    """The records of addressable shards, numbered in the order of the shards.
+    """Return the records of addressable shards, numbered in the order of the shards.
 
     Raises:
       ValueError, OSError, CorruptDataError: see `ShardRecords` and `ParquetRecords`.
     """
     parts: list[RecordSource] = []
     for is_parquet, group in itertools.groupby(shards, lambda shard: shard.is_parquet):
-        here = tuple(group)
+        members = tuple(group)
         if is_parquet:
-            parts.append(ParquetRecords(here, skip_corrupt=skip_corrupt))
+            parts.append(ParquetRecords(members, skip_corrupt=skip_corrupt))
         else:
-            parts.append(ShardRecords(here, in_order=in_order, skip_corrupt=skip_corrupt))
+            parts.append(ShardRecords(members, in_order=in_order, skip_corrupt=skip_corrupt))
     return parts[0] if len(parts) == 1 else _Parts(parts)

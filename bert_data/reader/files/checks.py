@@ -1,8 +1,8 @@
-"""What is compared before a batch is made.
+"""Compare the configuration with the manifests and each shard's first record.
 
     max_seq_length=128, records of 512  ->  ValueError: max_seq_length is 128, but the first ...
 
-The configuration is held against the manifests and each shard's first record.
+This happens before the first batch is made.
 """
 
 import dataclasses
@@ -18,12 +18,12 @@ from bert_data.schema import fields
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 _LIMITS = ("max_seq_length", "max_predictions_per_seq")
-_PADDING_UNIT, _MAX_PADDING = 8, 128  # how models round their vocabulary up
+_PADDING_UNIT, _MAX_PADDING = 8, 128  # how models pad their vocabulary
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The most that a row may hold; None where nothing tells and nothing needs it.
+    """The largest sizes of a row; None where they are unknown and not needed.
 
     Attributes:
       max_seq_length: tokens.
@@ -35,15 +35,15 @@ class Limits:
 
 
 def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
-    """Compares the configuration with what the shards hold.
+    """Compare the configuration with what the shards hold, and return the limits of a row.
 
     Raises:
-      ValueError: they contradict each other, there is no record at all, or a limit must be given.
-      CorruptDataError: a shard has not the size that its manifest or index tells, or its first
+      ValueError: they contradict each other, there are no records, or a limit must be given.
+      CorruptDataError: the size of a shard is not what its manifest or index says, or its first
         record is damaged (unless config.skip_corrupt).
     """
     _check_next_sentences(shards, config)
-    found: list[tuple[int, int]] = []
+    known_lengths: list[tuple[int, int]] = []
     has_records = False
     path = config.vocab_file
     vocab_digest = vocabulary_sha256(path) if path is not None else None
@@ -53,12 +53,12 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
             checked.add(id(shard.manifest))
             if shard.manifest.record_layout == fields.LABELLED:
                 raise ValueError(
-                    f"{shard.path} holds labelled texts, which bert_data.reader.labelled reads"
+                    f"{shard.path} holds labelled texts; read them with bert_data.reader.labelled"
                 )
             _check_vocabulary(shard, shard.manifest, config, vocab_digest)
             lengths = shard.manifest.max_seq_length, shard.manifest.max_predictions_per_seq
-            _check_stored(lengths, f"the manifest of {shard.path} tells of", config)
-            found.append(lengths)
+            _check_stored(lengths, f"the manifest of {shard.path} allows", config)
+            known_lengths.append(lengths)
         if not config.skip_corrupt:
             check_size(shard)
         first = look_at_first(shard, skip_corrupt=config.skip_corrupt)
@@ -66,21 +66,21 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
         if first is not None:
             _check_first(first, shard, config)
             if not first.is_ragged:
-                found.append((first.num_tokens, first.num_predictions))
+                known_lengths.append((first.num_tokens, first.num_predictions))
     if not has_records:
         raise ValueError(_no_records(shards, config))
-    return _limits(found, config)
+    return _limits(known_lengths, config)
 
 
 def _check_next_sentences(shards: Sequence[Shard], config: ReaderConfig) -> None:
     asked = f"next_sentence is {config.next_sentence}"
     for shard in shards:
-        told = f"{shard.path} was made with next_sentence {shard.next_sentence}"
+        actual = f"{shard.path} was made with next_sentence {shard.next_sentence}"
         if config.next_sentence not in (None, shard.next_sentence):
-            raise ValueError(f"{asked}, but {told}")
+            raise ValueError(f"{asked}, but {actual}")
         if shard.next_sentence != shards[0].next_sentence:
             other = f"{shards[0].path} with {shards[0].next_sentence}"
-            raise ValueError(f"{told}, but {other}; they cannot share batches")
+            raise ValueError(f"{actual}, but {other}; they cannot share batches")
 
 
 def _no_records(shards: Sequence[Shard], config: ReaderConfig) -> str:
@@ -94,30 +94,30 @@ def _no_records(shards: Sequence[Shard], config: ReaderConfig) -> str:
     return f"no records in {', '.join(config.patterns)} ({len(shards)} file(s), {why})"
 
 
-def _limits(found: list[tuple[int, int]], config: ReaderConfig) -> Limits:
+def _limits(known_lengths: list[tuple[int, int]], config: ReaderConfig) -> Limits:
     limits = {}
     for i, name in enumerate(_LIMITS):
         limits[name] = getattr(config, name)
         if limits[name] is None:
-            limits[name] = max((lengths[i] for lengths in found), default=None)
+            limits[name] = max((lengths[i] for lengths in known_lengths), default=None)
         if limits[name] is None and config.width != WIDTH_OF_BATCH:
-            because = f"width is {config.width!r} and no manifest tells it"
-            raise ValueError(f"{name} is None; must be given, as {because}")
+            because = f"width is {config.width!r} and no manifest gives it"
+            raise ValueError(f"{name} is None; it must be given because {because}")
     return Limits(**limits)
 
 
-def check_lengths(found: tuple[int, int], what: str, limits: Limits | ReaderConfig) -> None:
-    """Compares tokens and predictions with the limits.
+def check_lengths(lengths: tuple[int, int], what: str, limits: Limits | ReaderConfig) -> None:
+    """Compare numbers of tokens and predictions with the limits.
 
     Args:
-      found: tokens and predictions.
-      what: of which they are, for the error.
-      limits: where they are not None, the most that is allowed.
+      lengths: tokens and predictions.
+      what: what has these lengths, for the error.
+      limits: the most that is allowed, or None.
 
     Raises:
-      ValueError: there are more.
+      ValueError: a limit is exceeded.
     """
-    for name, unit, number in zip(_LIMITS, ("tokens", "predictions"), found, strict=True):
+    for name, unit, number in zip(_LIMITS, ("tokens", "predictions"), lengths, strict=True):
         limit = getattr(limits, name)
         if limit is not None and limit < number:
             raise ValueError(f"{name} is {limit}, but {what} {number} {unit}")
@@ -129,9 +129,9 @@ def _check_first(first: FirstRecord, shard: Shard, config: ReaderConfig) -> None
     _check_stored(lengths, f"the first record of {shard.path} {how}", config)
 
 
-def _check_stored(found: tuple[int, int], what: str, config: ReaderConfig) -> None:
-    """Compares stored tokens and predictions; those that are drawn anew have their own limit."""
-    check_lengths((found[0], 0) if config.dynamic_masking else found, what, config)
+def _check_stored(lengths: tuple[int, int], what: str, config: ReaderConfig) -> None:
+    """Check stored lengths; predictions that are drawn anew have a limit of their own."""
+    check_lengths((lengths[0], 0) if config.dynamic_masking else lengths, what, config)
 
 
 def _check_vocabulary(
@@ -154,7 +154,7 @@ def _check_vocabulary(
 
 
 def check_size(shard: Shard) -> None:
-    """Compares a shard's size with what its manifest or index tells, and finds the damage.
+    """Compare a shard's size with its manifest or index; if they differ, locate the damage.
 
     Raises:
       CorruptDataError: they differ.
@@ -164,5 +164,5 @@ def check_size(shard: Shard) -> None:
     num_records = 0
     for block in read_blocks(shard, Damage(skip=False)):
         num_records += block.num_records
-    reason = f"has {shard.num_bytes} bytes; its manifest or index tells of {shard.expected_bytes}"
+    reason = f"has {shard.num_bytes} bytes; its manifest or index says {shard.expected_bytes}"
     raise CorruptDataError(shard.path, shard.num_bytes, reason, num_records)

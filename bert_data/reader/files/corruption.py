@@ -2,7 +2,7 @@
 
     CorruptDataError: data/train-00001: record 17, byte offset 10404: the checksum of a record's ...
 
-tf.data carries an error of ours as the text of one of its own; `explain` gives ours back.
+tf.data reports our errors as text inside its own; `explain` recovers them.
 """
 
 import re
@@ -19,12 +19,12 @@ _REFUSED = re.compile(r"\bValueError: (?P<sentence>[^\n]+)")
 
 
 class Damage:
-    """Takes the damage that a pass over the shards finds.
+    """The damage that a pass over the shards meets: raised, or counted.
 
     Attributes:
-      num_records: damaged records left out so far; where the rest of a shard is lost and nothing
-        tells how many records it held, it counts as one.
-      num_places: how often damage was found.
+      num_records: damaged records left out so far; if the rest of a shard is lost and it is unknown
+        how many records it held, that counts as one.
+      num_places: how often damage was met.
     """
 
     def __init__(self, *, skip: bool) -> None:
@@ -33,7 +33,7 @@ class Damage:
         self._first: CorruptDataError | None = None
 
     def found(self, error: CorruptDataError, num_records: int) -> None:
-        """Raises the error, or counts `num_records` records as lost by it."""
+        """Raise the error, or count `num_records` records as lost to it."""
         if not self._skip:
             raise error
         self.num_places += 1
@@ -41,16 +41,16 @@ class Damage:
         self._first = self._first or error
 
     def tell(self) -> None:
-        """Warns of what was left out, if anything was."""
+        """Log a warning about what was left out, if anything was."""
         if self._first is not None:
             logging.warning(
-                "left out %d damaged or missing record(s), found at %d place(s); the first: %s",
+                "left out %d damaged or missing record(s), in %d place(s); the first: %s",
                 self.num_records, self.num_places, self._first,
             )  # fmt: skip
 
 
 def explain(error: Exception) -> Exception:
-    """The reader's own error that one of tf.data carries, or that one itself."""
+    """Return the reader's own error that an error of tf.data carries, or else that error itself."""
     match = _CORRUPT.search(str(error))
     if match is None:
         refused = _REFUSED.search(str(error))

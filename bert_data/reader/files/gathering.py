@@ -1,8 +1,8 @@
-"""Numbers of records in, the records out: read from their shards, checked, and looked at.
+"""Read records by number from TFRecord shards, check them, and find their features.
 
     records 7 -1 0   ->   RecordBlock of [record 7] [nothing] [record 0],   OK  OK  OK
 
-Records are numbered through all shards, in the order of the shards. -1 stands for an empty row.
+Records are numbered through all shards, in the order of the shards. -1 is an empty row.
 """
 
 import os
@@ -26,16 +26,16 @@ from bert_data.reader.files.shards import Shard
 from bert_data.reader.memory import new_bytes
 from bert_data.storage.descriptors import OpenFiles
 
-# Besides the statuses of `read_example`.
+# In addition to the statuses of `read_example`.
 BAD_LENGTH, OTHER_SIZE, OTHER_TOKENS, CUT, FAILED = 5, 6, 7, 13, 14
-_MEMORY_SHARE = 2  # files that are read in random order may fill one half of the memory
+_MEMORY_SHARE = 2  # files read in random order may fill half of the memory
 
 
 class Gathered(NamedTuple):
-    """Records that were asked for, in the order in which they were.
+    """The requested records, in the requested order.
 
     Attributes:
-      block: the records; those that are not there have no numbers.
+      block: the records; missing ones have no numbers.
       is_there: bool[records], false for empty rows and for damaged records that are left out.
     """
 
@@ -45,7 +45,7 @@ class Gathered(NamedTuple):
 
 @inner
 def _check_frame(data: NDArray[np.uint8], frame: Scalar, size: Scalar) -> Scalar:
-    """The status of the frame data[frame : frame + size]."""
+    """Return the status of the frame data[frame : frame + size]."""
     if not is_checked(data, frame, frame + LENGTH_BYTES):
         return BAD_LENGTH
     if load_word(data, frame) != np.uint64(size - FRAME_BYTES):
@@ -66,7 +66,7 @@ def _look(
     counts: NDArray[np.int64],
     lengths: NDArray[np.int32],
 ) -> Scalar:
-    """The status of the Example in the frame data[frame : frame + size]."""
+    """Return the status of the Example in the frame data[frame : frame + size]."""
     start, end = frame + HEADER_BYTES, frame + size - 4
     status = read_example(data, start, end, needs_label, spans, counts, lengths)
     if status == OK and lengths[0] != num_tokens:
@@ -76,7 +76,7 @@ def _look(
 
 @inner
 def _run_of(ranges: Ranges, first: Scalar) -> tuple[Scalar, Scalar]:
-    """The end of the ranges that follow `first` in its file without a gap, and their bytes."""
+    """Return the end of the ranges from `first` on that leave no gap in its file, and their bytes."""
     end, size = first + 1, ranges.sizes[first]
     while (
         end < ranges.sizes.size
@@ -103,18 +103,18 @@ def _read(
     lengths: NDArray[np.int32],
     statuses: NDArray[np.int32],
 ) -> Scalar:
-    """Reads records of the files that are open, checks them, and looks at their Examples.
+    """Read records from the open files, check them, and look at their Examples.
 
     A record is checked as soon as it is read, while it is in the caches.
 
     Args:
       function: PREAD.
-      files: int64[shards], descriptors; -1 where the file is not open: its records are left out.
-      ranges, records, num_tokens: of all records that are asked for; tokens of every record.
+      files: int64[shards], descriptors; -1 for a file that is not open, whose records are left out.
+      ranges, records, num_tokens: of all requested records; tokens of every record.
       looks: whether to look at the Examples; needs_label: see `read_example`.
-      counts: int64[NUM_NAMES], room.
+      counts: int64[NUM_NAMES], scratch space.
       data: uint8[ranges.num_bytes], filled.
-      spans, lengths: int32[records, ...], filled where there is something to look at.
+      spans, lengths: int32[records, ...], filled if `looks`.
       statuses: int32[records], filled.
 
     Returns:
@@ -146,18 +146,18 @@ def _read(
 
 
 class ShardRecords:
-    """The records of TFRecord shards, by their numbers.
+    """The records of TFRecord shards, by number.
 
     Attributes:
-      num_tokens: uint[records], tokens of each, by the indexes.
+      num_tokens: uint[records], tokens of each, from the indexes.
     """
 
     def __init__(self, shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool) -> None:
-        """Reads the indexes; of the shards nothing.
+        """Read the indexes, but nothing of the shards that have one.
 
         Args:
           shards: local and not compressed.
-          in_order: whether records will be asked for in their order, mostly.
+          in_order: whether records will mostly be read in order.
           skip_corrupt: see `read_index`.
 
         Raises:
@@ -176,7 +176,7 @@ class ShardRecords:
         self._advise(sum(shard.num_bytes for shard in shards), in_order=in_order)
 
     def _advise(self, num_bytes: int, *, in_order: bool) -> None:
-        """Has files that are read in random order fetched by large reads, if memory holds them."""
+        """Have files that are read in random order prefetched, if they fit into memory."""
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if in_order or num_bytes > memory // _MEMORY_SHARE or not hasattr(os, "posix_fadvise"):
             return
@@ -185,11 +185,11 @@ class ShardRecords:
                 os.posix_fadvise(descriptors[number], 0, 0, os.POSIX_FADV_WILLNEED)
 
     def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
-        """Reads records.
+        """Read records.
 
         Args:
           records: int[any], numbers of records, or -1.
-          damage: takes what is found damaged: raises it, or counts it.
+          damage: raises or counts the damage.
 
         Raises:
           OSError: a file cannot be read.
@@ -210,7 +210,7 @@ class ShardRecords:
         return Gathered(RecordBlock(data, starts, sizes, spans, lengths), is_there)
 
     def read(self, numbers: ArrayLike) -> list[bytes]:
-        """The bytes of records, without their frames.
+        """Return the bytes of records, without their frames.
 
         Args:
           numbers: integers [any], in [0, num_tokens.size).
@@ -235,7 +235,7 @@ class ShardRecords:
         *,
         looks: bool,
     ) -> tuple[Ranges, NDArray[np.uint8], NDArray[np.int32]]:
-        """The bytes of records, where they are, and int32[records], their statuses."""
+        """Return where records are, their bytes, and int32[records], their statuses."""
         ranges = self._places.find(records)
         data = new_bytes(ranges.num_bytes)
         statuses = np.zeros(records.size, np.int32)
@@ -270,12 +270,12 @@ class ShardRecords:
             shard, local = self._places.shard_of(int(records[i]))
             begin, size = int(ranges.places[i]), int(ranges.sizes[i])
             stored = int.from_bytes(data[begin : begin + LENGTH_BYTES].tobytes(), "little")
-            indexed = f"its index tells of {self.num_tokens[records[i]]}"
+            indexed = f"its index says {self.num_tokens[records[i]]}"
             status = int(statuses[i])
             reason = {
                 BAD_LENGTH: "the checksum of a record's length does not match",
-                OTHER_SIZE: f"a record has {stored} bytes; its index tells of {size - FRAME_BYTES}",
-                OTHER_TOKENS: f"a record has another number of tokens; {indexed}",
+                OTHER_SIZE: f"a record has {stored} bytes; its index says {size - FRAME_BYTES}",
+                OTHER_TOKENS: f"a record's number of tokens is wrong; {indexed}",
                 CUT: "the file ends inside a record; it has become shorter since it was opened",
             }.get(status) or reason_of(status)
             path, offset = self._files.paths[shard], int(ranges.offsets[i])

@@ -1,11 +1,11 @@
-"""Columns of Parquet's rows in, records out.
+"""Turn columns of Parquet rows into records.
 
     tokens [101 7592 102]   segment_ids [0 0 1]   masked_positions [1]   ...
       ->  a RecordBlock of words, and which rows are damaged
 
-Everything behind this is the same for both formats: shuffling, batching, decoding. Values pass from
-Arrow's arrays into the block by one kernel. Padding behind a row's tokens, told by the segment -1,
-is left out.
+From here on, shuffling, batching and decoding are the same for both formats. One kernel moves the
+values from Arrow's arrays into the block. Padding after a row's tokens, marked by segment -1, is
+dropped.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,7 +52,7 @@ _WORD_BYTES = 4
 
 
 class RowColumns(NamedTuple):
-    """Columns of some rows as Arrow keeps lists.
+    """Columns of some rows, as Arrow stores lists.
 
     Attributes:
       token_splits, segment_splits, position_splits, label_splits: int32[rows + 1], where each row's
@@ -74,30 +74,30 @@ class RowColumns(NamedTuple):
 
 
 def columns_of(batch: "pyarrow.RecordBatch") -> RowColumns:
-    """Views of the arrays of a batch that has the columns of masked LM records, in that order.
+    """Return views of a batch's arrays; its columns are those of masked LM records, in order.
 
-    Where it has no label, all are false.
+    Without a label column, all labels are false.
 
     Raises:
-      pyarrow.ArrowException: something is null.
+      pyarrow.ArrowException: a value is null.
     """
     import pyarrow as pa
 
-    found: list[NDArray] = []
+    arrays: list[NDArray] = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         is_list = pa.types.is_list(column.type)
         if column.null_count or (is_list and column.flatten().null_count):
-            raise pa.ArrowInvalid(f"column {name!r} holds nulls")
-        found += [column.offsets.to_numpy()] if is_list else []
-        found += [(column.values if is_list else column).to_numpy(zero_copy_only=False)]
-    if len(found) < len(RowColumns._fields):
-        found.insert(RowColumns._fields.index("is_random"), np.zeros(batch.num_rows, np.bool_))
-    return RowColumns(*found)
+            raise pa.ArrowInvalid(f"column {name!r} contains nulls")
+        arrays += [column.offsets.to_numpy()] if is_list else []
+        arrays += [(column.values if is_list else column).to_numpy(zero_copy_only=False)]
+    if len(arrays) < len(RowColumns._fields):
+        arrays.insert(RowColumns._fields.index("is_random"), np.zeros(batch.num_rows, np.bool_))
+    return RowColumns(*arrays)
 
 
 @inner
 def _check_row(columns: RowColumns, row: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Looks at a row: (status, tokens, predictions)."""
+    """Check a row; return (status, tokens, predictions)."""
     begin, end = np.int64(columns.token_splits[row]), np.int64(columns.token_splits[row + 1])
     first, last = np.int64(columns.segment_splits[row]), np.int64(columns.segment_splits[row + 1])
     if last - first != end - begin:
@@ -138,7 +138,7 @@ def _put(
     at: Scalar,
     span: NDArray[np.int32],
 ) -> Scalar:
-    """Puts values[first : first + count] into words[at:], of a record that begins at `start`."""
+    """Copy values[first : first + count] to words[at:], of a record that begins at `start`."""
     for k in range(count):
         words[at + k] = values[first + k]
     span[0], span[1] = _WORD_BYTES * (at - start), ~(_WORD_BYTES * (at - start + count))
@@ -155,7 +155,7 @@ def _lay_out_rows(
     lengths: NDArray[np.int32],
     statuses: NDArray[np.int32],
 ) -> None:
-    """Writes the words of each row, and where everything stands in them, see `RecordBlock`."""
+    """Write the words of each row and the spans of its features, see `RecordBlock`."""
     at = np.int64(0)
     for row in range(statuses.size):
         status, length, predictions = _check_row(columns, row)
@@ -183,13 +183,13 @@ def _lay_out_rows(
 
 
 def records_of(columns: RowColumns) -> tuple[RecordBlock, NDArray[np.int32]]:
-    """Makes records of rows.
+    """Turn rows into records.
 
     Args:
       columns: of at least one row.
 
     Returns:
-      The records, a damaged row's without a number; and int32[rows], OK or one of `REASONS`.
+      The records, those of damaged rows empty; and int32[rows], OK or one of `REASONS`.
     """
     num_rows = columns.is_random.size
     splits = columns.token_splits, columns.position_splits
@@ -215,7 +215,7 @@ def _count_tokens(
 
 
 def tokens_of_rows(splits: NDArray[np.int32], segments: NDArray[np.int8]) -> NDArray[np.uint32]:
-    """uint32[rows], tokens of each row without padding, by its segments."""
+    """Return uint32[rows], the tokens of each row without padding, from its segments."""
     num_tokens = np.empty(splits.size - 1, np.uint32)
     _count_tokens(splits, segments, num_tokens)
     return num_tokens

@@ -1,9 +1,9 @@
-"""A Parquet shard in, blocks of checked records out.
+"""Read a Parquet shard as blocks of checked records.
 
     file  ->  some rows of a row group at a time  ->  RecordBlock, RecordBlock, ...
 
-Damage of a row loses the row; damage of a page, which its checksum tells, loses what is left of its
-row group; a file whose end, where Parquet keeps its table of contents, is damaged is lost whole.
+A damaged row costs that row; a damaged page, which its checksum reveals, costs the rest of its row
+group; a damaged footer, which holds Parquet's table of contents, costs the whole file.
 """
 
 import contextlib
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 MAGIC = b"PAR1"
 
-_BLOCK_BYTES = 1 << 19  # of a row group's pages; records are about twice as large
-LOST = 4  # beside `REASONS`
+_BLOCK_BYTES = 1 << 19  # of pages at a time; records are about twice as large
+LOST = 4  # in addition to `REASONS`
 _LEAST_ROWS, _MOST_ROWS = 64, 8192
-_BUFFER_BYTES = 1 << 18  # of a column that are read at once
+_BUFFER_BYTES = 1 << 18  # of a column, read at once
 
 
 class Inside(NamedTuple):
-    """What a file tells of itself: its manifest, which lists no files, and its rows."""
+    """What a file says about itself: its manifest, which lists no files, and its rows."""
 
     manifest: Manifest | None
     num_rows: int
 
 
 class GroupRows(NamedTuple):
-    """Some rows of a row group, one behind the other.
+    """Consecutive rows of a row group.
 
     Attributes:
-      block: a record a row, without a number where the row is damaged.
+      block: one record per row, empty if the row is damaged.
       statuses: int32[rows], OK, one of `REASONS`, or LOST.
       reason: why rows are LOST.
     """
@@ -57,7 +57,7 @@ class GroupRows(NamedTuple):
     reason: str = ""
 
     def tell(self, damage: Damage, path: str, offset: int, first: int) -> None:
-        """Tells of the damaged rows, `first` being the number of the first row."""
+        """Report the damaged rows; `first` is the number of the first row."""
         bad = np.flatnonzero(self.statuses).tolist()
         if bad and self.statuses[bad[0]] == LOST:
             damage.found(CorruptDataError(path, offset, self.reason, first), len(bad))
@@ -69,13 +69,13 @@ class GroupRows(NamedTuple):
 
 @contextlib.contextmanager
 def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
-    """Opens a file that is local or a URI."""
+    """Open a local or remote Parquet file."""
     import pyarrow as pa
     from pyarrow import parquet
 
     opened = storage.open_input(path) if storage.is_remote(path) else pa.OSFile(path)
-    # In parts, so that a row group is not in memory as a whole, and read, not mapped: a file
-    # that is cut while it is mapped ends the process.
+    # In parts, so that no whole row group is in memory; and read, not mapped: a mapped file
+    # that is truncated kills the process.
     with (
         opened,
         parquet.ParquetFile(
@@ -86,7 +86,7 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error of pyarrow is about the bytes, and not about reading them."""
+    """Return whether an error of pyarrow is about the bytes rather than about reading them."""
     import pyarrow as pa
 
     if isinstance(error, pa.ArrowException | UnicodeDecodeError):  # a column's name is text
@@ -95,7 +95,7 @@ def is_damage(error: BaseException) -> bool:
 
 
 def look_inside(path: str) -> Inside | None:
-    """What a file tells of itself; None where it is damaged.
+    """Return what a file says about itself, or None if it is damaged.
 
     Raises:
       OSError: it cannot be read.
@@ -115,27 +115,27 @@ def look_inside(path: str) -> Inside | None:
 def read_row_blocks(
     path: str, num_records: int | None, damage: Damage, next_sentence: str
 ) -> Generator[RecordBlock]:
-    """Yields the records of a file, in order.
+    """Yield the records of a file, in order.
 
     Args:
       path: of the file.
-      num_records: that it must hold; None for any.
-      damage: takes what is found damaged: raises it, or counts it.
-      next_sentence: what the records ask about two segments.
+      num_records: that it must hold; None for any number.
+      damage: raises or counts the damage.
+      next_sentence: the records' objective for two segments.
 
     Raises:
-      ValueError: it has other columns than instances have.
+      ValueError: its columns are not those of instances.
       OSError: it cannot be read.
       CorruptDataError: damage, unless it is counted.
     """
     record = 0
     try:
         with open_parquet(path) as file:
-            wanted = schema_of_records(next_sentence)
-            check_columns(file.schema_arrow, wanted, path)
+            schema = schema_of_records(next_sentence)
+            check_columns(file.schema_arrow, schema, path)
             for group in range(file.num_row_groups):
                 offset, first = offset_of_group(file, group), record
-                for rows in read_group(file, wanted, group):
+                for rows in read_group(file, schema, group):
                     rows.tell(damage, path, offset, first)
                     first += rows.statuses.size
                     yield rows.block.take(np.flatnonzero(rows.statuses == OK))
@@ -147,47 +147,47 @@ def read_row_blocks(
         damage.found(CorruptDataError(path, 0, what_is_wrong(error)), lost)
         return
     if num_records is not None and record != num_records:
-        reason = f"holds {record} rows; its manifest or its end tells of {num_records}"
+        reason = f"holds {record} rows; its manifest or footer says {num_records}"
         damage.found(CorruptDataError(path, 0, reason), max(1, num_records - record))
 
 
 def what_is_wrong(error: BaseException) -> str:
-    """Damage in words."""
-    return f"no Parquet that can be read ({' '.join(str(error).split())})"
+    """Describe damage in words."""
+    return f"is not a readable Parquet file ({' '.join(str(error).split())})"
 
 
 def schema_of_records(next_sentence: str) -> "pyarrow.Schema":
-    """The columns of masked LM records."""
+    """Return the columns of masked LM records."""
     kind = masked_lm_records(RAGGED, sentence_field=LABELS[next_sentence])
     return parquet_schema(kind.in_parquet())
 
 
-def check_columns(schema: "pyarrow.Schema", wanted: "pyarrow.Schema", path: str) -> None:
-    """Refuses a file of something else.
+def check_columns(schema: "pyarrow.Schema", expected: "pyarrow.Schema", path: str) -> None:
+    """Check that a file has the columns of `expected`.
 
     Raises:
-      ValueError: a column is missing or holds something else.
+      ValueError: a column is missing or has another type.
     """
     from pyarrow import types
 
-    for field in wanted:
+    for field in expected:
         if schema.names.count(field.name) != 1:
             raise ValueError(
-                f"{path} has no column {field.name!r}; instances have {', '.join(wanted.names)}"
+                f"{path} has no column {field.name!r}; instances have {', '.join(expected.names)}"
             )
-        found = schema.field(field.name).type
+        actual = schema.field(field.name).type
         if types.is_boolean(field.type):
-            fits = types.is_boolean(found) or types.is_integer(found)
+            fits = types.is_boolean(actual) or types.is_integer(actual)
         else:
-            is_list = types.is_list(found) or types.is_large_list(found)
-            is_list |= types.is_fixed_size_list(found)
-            fits = is_list and types.is_integer(found.value_type)
+            is_list = types.is_list(actual) or types.is_large_list(actual)
+            is_list |= types.is_fixed_size_list(actual)
+            fits = is_list and types.is_integer(actual.value_type)
         if not fits:
-            raise ValueError(f"{path}: column {field.name!r} is of type {found}, not {field.type}")
+            raise ValueError(f"{path}: column {field.name!r} is of type {actual}, not {field.type}")
 
 
 def offset_of_group(file: "pyarrow.parquet.ParquetFile", group: int) -> int:
-    """Where in the file a row group begins."""
+    """Return where in the file a row group begins."""
     column = file.metadata.row_group(group).column(0)
     return int(column.file_offset or column.data_page_offset)
 
@@ -195,7 +195,7 @@ def offset_of_group(file: "pyarrow.parquet.ParquetFile", group: int) -> int:
 def read_group(
     file: "pyarrow.parquet.ParquetFile", schema: "pyarrow.Schema", group: int
 ) -> Iterator[GroupRows]:
-    """Yields the rows of a row group, in order, as many as the file's end says."""
+    """Yield the rows of a row group, in order, as many as the footer says."""
     metadata = file.metadata.row_group(group)
     left = metadata.num_rows
     if not left:
@@ -218,12 +218,12 @@ def read_group(
             raise
         reason = what_is_wrong(error)
     if left:
-        reason = reason or f"a row group ends {left} rows before the file's end tells"
+        reason = reason or f"a row group has {left} fewer rows than the footer says"
         lost = np.full(left, LOST, np.int32)
         yield GroupRows(no_records(left, len(FEATURES)), lost, reason)
 
 
 def _cast(batch: Any, schema: "pyarrow.Schema") -> "pyarrow.RecordBatch":
-    """The batch with the columns and types of instances; other integers are taken if they fit."""
+    """Return the batch with the columns and types of instances; other integers must fit."""
     batch = batch.select(schema.names)
     return batch if batch.schema.equals(schema) else batch.cast(schema)

@@ -1,12 +1,12 @@
-"""Indexes of shards in, where records are by their numbers through all shards out.
+"""Locate records by their numbers through all shards, from the shards' indexes.
 
     record 7  ->  shard 1, 2043 bytes from byte 98304 on
 
-Five bytes a record are kept: its bytes, and where every 64th one begins, counted through all
+This keeps five bytes per record: its size, and where every 64th one begins, counted through all
 shards.
 
-Kernels read there by the system's pread, which gives fewer bytes of a file that has become shorter;
-where it were mapped, the process would end.
+Kernels read these places by the system's pread, which returns fewer bytes from a file that has been
+truncated; a memory map would kill the process.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ PREAD = np.int64(ctypes.cast(ctypes.CDLL(None).pread, ctypes.c_void_p).value or 
 def _pread(
     typing_context: Any, function: Any, file: Any, data: Any, at: Any, size: Any, offset: Any
 ) -> Any:
-    """The system's pread into data[at : at + size] (uint8 array): bytes read, or -1; all int64."""
+    """Call the system's pread into data[at : at + size] (uint8 array); return bytes read, or -1."""
     from llvmlite import ir
     from numba import types
 
@@ -52,7 +52,7 @@ def read_range(
     size: Scalar,
     offset: Scalar,
 ) -> tuple[Scalar, Scalar]:
-    """Reads a range of a file into data[at : at + size].
+    """Read a range of a file into data[at : at + size].
 
     Args:
       function: PREAD.
@@ -61,7 +61,8 @@ def read_range(
       at, size, offset: int64, in bytes.
 
     Returns:
-      How many bytes there are, fewer where the file ends; and whether the system reports an error.
+      How many bytes were read, fewer at the end of the file; and whether the system reports an
+        error.
     """
     done, count = np.int64(0), np.int64(1)
     while done < size and count > 0:
@@ -77,8 +78,8 @@ class Ranges(NamedTuple):
     """Where some records are.
 
     Attributes:
-      shards, offsets, sizes: int64[records]; no record, -1, is 0 bytes of shard 0.
-      places: int64[records], where each begins if they are put one behind the other.
+      shards, offsets, sizes: int64[records]; an empty row, -1, is 0 bytes of shard 0.
+      places: int64[records], where each begins if they are joined.
       num_bytes: of all of them.
     """
 
@@ -132,11 +133,11 @@ class Places:
     """
 
     def __init__(self, offsets: Sequence[NDArray[np.uint64]]) -> None:
-        """Takes what the indexes say.
+        """Take the offsets from the indexes.
 
         Args:
           offsets: uint64[records + 1] of each shard, ascending from 0, the last one where its
-            records end; no record has 4 GiB.
+            records end; every record is smaller than 4 GiB.
         """
         sizes = [np.diff(part.astype(np.int64)) for part in offsets]
         self.firsts: NDArray[np.int64] = np.cumsum([0, *(part.size for part in sizes)])
@@ -152,7 +153,7 @@ class Places:
         self._step_starts = np.concatenate([np.zeros(0, np.int64), *starts])
 
     def find(self, records: NDArray[np.integer]) -> Ranges:
-        """Where records are.
+        """Locate records.
 
         Args:
           records: int[any], numbers of records, or -1.
@@ -165,6 +166,6 @@ class Places:
         return Ranges(shards, offsets, sizes, places, int(num_bytes))
 
     def shard_of(self, record: int) -> tuple[int, int]:
-        """The shard of a record, and its number there."""
+        """Return the shard of a record, and its number there."""
         shard = int(np.searchsorted(self.firsts, record, side="right")) - 1
         return shard, record - int(self.firsts[shard])

@@ -1,10 +1,10 @@
-"""TFRecord bytes in, checked records out, and where in them each feature's numbers stand.
+"""Scan TFRecord bytes for checked records, and locate each feature's numbers in them.
 
     length u64 | crc u32 | Example {features {"input_ids": [..] "segment_ids": [..] ...}} | crc u32
                            ^ starts                  ^^^^ spans
 
-A scan stops at the first frame that is not wholly there, or whose length is damaged: behind it no
-frame can be found. All else that can be wrong with a record is in its status.
+A scan stops at the first incomplete frame, or at one whose length is damaged, after which no frame
+can be found. Anything else that is wrong with a record is in its status.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import BAD_DATA, FEATURES, NUM_NAMES, read_example
 
 LENGTH_BYTES, HEADER_BYTES, FRAME_BYTES = 8, 12, 16
-_USUAL_BYTES, _MORE_RECORDS = 512, 64  # a guess of how many records a scan finds
+_USUAL_BYTES, _MORE_RECORDS = 512, 64  # to guess how many records a scan finds
 
 
 @kernel
@@ -31,7 +31,7 @@ def _read_uint(data: NDArray[np.uint8], at: Scalar, num_bytes: int) -> Scalar:
 
 @kernel
 def is_checked(data: NDArray[np.uint8], start: Scalar, end: Scalar) -> bool:
-    """Whether the checksum of data[start:end] stands behind it."""
+    """Return whether data[start:end] is followed by its checksum."""
     difference = np.uint64(masked_crc32c_of_range(data, start, end)) ^ _read_uint(data, end, 4)
     return difference == np.uint64(0)
 
@@ -48,7 +48,7 @@ def _scan(
     lengths: NDArray[np.int32],
     statuses: NDArray[np.int32],
 ) -> tuple[Scalar, Scalar, bool]:
-    """Fills a row a record; returns (records, next frame, whether that frame's length is bad)."""
+    """Fill a row per record; return (records, next frame, whether that frame's length is bad)."""
     count = 0
     while count < starts.size and data.size - at >= HEADER_BYTES:
         if not is_checked(data, at, at + LENGTH_BYTES):
@@ -73,13 +73,13 @@ def _scan(
 
 
 class Scan(NamedTuple):
-    """What a scan found.
+    """The result of a scan.
 
     Attributes:
-      block: the records, damaged ones too.
+      block: the records, including damaged ones.
       statuses: int32[records], OK (0) or what is wrong.
-      end: where in the data the first frame begins that was not read.
-      is_length_bad: whether that frame's length is damaged (else it is not wholly there).
+      end: where in the data the first unread frame begins.
+      is_length_bad: whether that frame's length is damaged (otherwise the frame is incomplete).
     """
 
     block: RecordBlock
@@ -89,7 +89,7 @@ class Scan(NamedTuple):
 
 
 def scan_records(data: NDArray[np.uint8], start: int, *, needs_label: bool = True) -> Scan:
-    """Reads frames from `start` on, as many as are there; of small ones, perhaps not all.
+    """Read frames from `start` on, as many as are complete; perhaps fewer if they are small.
 
     Args:
       data: uint8[bytes] of a TFRecord file.

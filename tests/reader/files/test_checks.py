@@ -82,10 +82,10 @@ def test_the_manifest_tells_limits_counts_and_is_no_shard(pattern: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"max_seq_length": 8}, "max_seq_length is 8, but the manifest of .* tells of 12 tokens"),
+        ({"max_seq_length": 8}, "max_seq_length is 8, but the manifest of .* allows 12 tokens"),
         (
             {"max_predictions_per_seq": 3},
-            "max_predictions_per_seq is 3, but the manifest of .* tells of 4 predictions",
+            "max_predictions_per_seq is 3, but the manifest of .* allows 4 predictions",
         ),
         (
             {"vocab_size": 28996},
@@ -122,11 +122,11 @@ def test_a_shard_that_is_not_as_its_manifest_says(pattern: str, tmp_path: Path) 
     offsets = frame_offsets(path)
     data = path.read_bytes()
     path.write_bytes(data[: offsets[2] + 5])
-    with pytest.raises(CorruptDataError, match="is cut after 5 bytes") as caught:
+    with pytest.raises(CorruptDataError, match="is cut off after 5 bytes") as caught:
         source_of(pattern)
     assert (caught.value.path, caught.value.record) == (str(path), 2)
     path.write_bytes(data[: offsets[2]])
-    with pytest.raises(CorruptDataError, match=r"ends after 2 records; .* tells of 4"):
+    with pytest.raises(CorruptDataError, match=r"ends after 2 records; .* lists 4"):
         source_of(pattern)
 
 
@@ -173,7 +173,7 @@ def test_a_ragged_record_that_is_too_long(tmp_path: Path) -> None:
 def test_a_limit_that_nothing_tells(tmp_path: Path) -> None:
     path = write_shard(tmp_path / "ragged", INSTANCES)
     with pytest.raises(
-        ValueError, match=r"max_seq_length is None; must be given, as width is 'max'"
+        ValueError, match=r"max_seq_length is None; it must be given because width is 'max'"
     ):
         source_of(path, width="max")
     source_of(path)

@@ -68,7 +68,7 @@ def test_a_shard_cut_at_any_byte(shard: Path) -> None:
         elif size in offsets:  # nothing tells that there were more
             assert read_tokens(shard) == ALL[:record]
         else:
-            with pytest.raises(CorruptDataError, match="is cut after") as caught:
+            with pytest.raises(CorruptDataError, match="is cut off after") as caught:
                 read_tokens(shard)
             error = caught.value
             assert (error.path, error.record) == (str(shard), record)
@@ -98,7 +98,9 @@ def test_a_packed_shard_cut_at_any_byte(tmp_path: Path) -> None:
     plain = frame_offsets(write_shard(tmp_path / "plain", INSTANCES))
     for size in range(3, len(data), 5):
         path.write_bytes(data[:size])
-        with pytest.raises(CorruptDataError, match=r"cannot be unpacked|is cut after") as caught:
+        with pytest.raises(
+            CorruptDataError, match=r"cannot be unpacked|is cut off after"
+        ) as caught:
             read_tokens(path)
         assert caught.value.record is not None
         assert caught.value.offset == plain[caught.value.record]
@@ -108,7 +110,7 @@ def test_a_packed_shard_that_ends_early_is_told_by_its_index(tmp_path: Path) -> 
     path = write_shard(tmp_path / "train", INSTANCES)
     write_index(path)
     write_shard(path, INSTANCES[:3], compression="GZIP")
-    with pytest.raises(CorruptDataError, match=r"ends after 3 records; .* tells of 5") as caught:
+    with pytest.raises(CorruptDataError, match=r"ends after 3 records; .* lists 5") as caught:
         read_tokens(path)
     assert caught.value.record == 3
 
@@ -171,7 +173,7 @@ def test_what_was_skipped_is_counted_and_told(
         found = first_tokens(iterate_batches(config_of(tmp_path / "train-*", skip_corrupt=True)))
     assert found == [1, 3, 4, 5, 1, 2]
     (told,) = [r.getMessage() for r in caplog.records if "left out" in r.getMessage()]
-    assert told.startswith("left out 4 damaged or missing record(s), found at 2 place(s)")
+    assert told.startswith("left out 4 damaged or missing record(s), in 2 place(s)")
     assert f"{first}: record 1, byte offset {frame_offsets(first)[1]}: the checksum" in told
 
 

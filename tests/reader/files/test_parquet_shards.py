@@ -176,7 +176,7 @@ class TestManifests:
         }  # fmt: skip
         for changes, sentence in (
             ({"vocab_size": 99}, "vocab_size is 99, but .* was made with a vocabulary of size"),
-            ({"max_seq_length": 20}, "max_seq_length is 20, but the manifest of .* tells of 24"),
+            ({"max_seq_length": 20}, "max_seq_length is 20, but the manifest of .* allows 24"),
             ({"max_predictions_per_seq": 3}, "max_predictions_per_seq is 3, but the manifest of"),
         ):
             with pytest.raises(ValueError, match=sentence):
@@ -337,7 +337,7 @@ class TestDamage:
         data = shard.read_bytes()
         for size in (*range(4, len(data), 97), len(data) - 1):
             shard.write_bytes(data[:size])
-            with pytest.raises(CorruptDataError, match=f"^{shard}: byte offset 0: no Parquet"):
+            with pytest.raises(CorruptDataError, match=f"^{shard}: byte offset 0: is not a readable Parquet"):
                 read_all(shard)
             assert read_all(shard, skip=True)[1].num_records == 1
 
@@ -390,7 +390,7 @@ class TestDamage:
             make_source(config_of(first))
         assert first.stat().st_size != told[0]["num_bytes"]
         first.write_bytes(b"")
-        with pytest.raises(CorruptDataError, match="t-00000-of-00004: byte offset 0: no Parquet"):
+        with pytest.raises(CorruptDataError, match="t-00000-of-00004: byte offset 0: is not a readable Parquet"):
             make_source(config_of(first))
         left = sum(file["num_records"] for file in told[1:])
         assert len(rows_of(config_of(tmp_path / "d/t-*", skip_corrupt=True))) == left
@@ -430,14 +430,14 @@ class TestDamage:
         rows = [row_of(instance) for instance in INSTANCES]
         rows[7][name] = None
         path = write_rows(tmp_path / "x", rows)
-        with pytest.raises(CorruptDataError, match=f"column '{name}' holds nulls"):
+        with pytest.raises(CorruptDataError, match=f"column '{name}' contains nulls"):
             list(iterate_batches(config_of(path)))
         assert len(rows_of(config_of(path, skip_corrupt=True))) == 18
 
     def test_numbers_that_do_not_fit(self, tmp_path):
         rows = [row_of(INSTANCES[0]) | {"tokens": [2**40] * len(INSTANCES[0].tokens)}]
         path = write_rows(tmp_path / "x", rows, schema=None)
-        with pytest.raises(CorruptDataError, match="no Parquet that can be read"):
+        with pytest.raises(CorruptDataError, match="is not a readable Parquet file"):
             list(iterate_batches(config_of(path)))
 
 
