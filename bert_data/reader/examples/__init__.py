@@ -1,6 +1,6 @@
-"""Examples in, dense batches out.
+"""Decode Examples into dense batches.
 
 wire.py, number_lists.py, vectors.py   protocol buffers' numbers; example.py: where they are
 block.py                               records in memory, before they are decoded
-decode.py, sections.py                 dense batches, and how they lie in memory
+decode.py                              dense batches, placed as `bert_data.reader.layout` says
 """

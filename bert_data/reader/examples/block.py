@@ -1,13 +1,13 @@
-"""Records in memory: the bytes of many in one array, and where in it everything stands.
+"""Records in memory: the bytes of many in one array, and where each part of them is.
 
     data    ..[record 0]....[record 1]......           uint8
     starts     ^             ^
     sizes      |--------|    |--------|           a shuffled block is the
                                                   same data with other starts
 
-A record's numbers are those of an Example, packed as varints, or words of four bytes, as rows of
-Parquet give them. Nothing is decoded until a batch is made, so ordering records moves numbers, not
-records.
+The numbers of a record are those of an Example, packed as varints, or words of four bytes, as rows
+of Parquet give them. Nothing is decoded until a batch is made, so ordering records moves numbers,
+not records.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ from bert_data.reader.memory import new_bytes
 
 
 class RecordBlock(NamedTuple):
-    """A number of checked records.
+    """Some checked records.
 
     Attributes:
       data: uint8[bytes].
       starts: int64[records], where in `data` each begins.
       sizes: int32[records], bytes of each.
       spans: int32[records, 7, 2], begin and end of each feature's numbers, relative to the start,
-        in the order of `example.FEATURES`. `number_lists.py` says what the other forms mean.
+        in the order of `example.FEATURES`. `number_lists.py` explains the other forms.
       lengths: int32[records, 2], tokens and predictions without padding.
     """
 
@@ -44,14 +44,14 @@ class RecordBlock(NamedTuple):
         return self.starts.size
 
     def take(self, which: slice | NDArray[np.integer]) -> "RecordBlock":
-        """The records `which`, in that order; the data is shared."""
+        """Return the records `which`, in that order; the data is shared."""
         return RecordBlock(
             self.data, self.starts[which], self.sizes[which], self.spans[which], self.lengths[which]
         )
 
 
 def no_records(count: int, num_features: int) -> RecordBlock:
-    """Records that stand for nothing: none has a number."""
+    """Return empty records, which have no numbers."""
     return RecordBlock(
         np.empty(0, np.uint8),
         np.zeros(count, np.int64),
@@ -80,7 +80,7 @@ def _copy_records(
 
 
 def one_block(blocks: Sequence[RecordBlock]) -> RecordBlock:
-    """One block of the records of blocks that share their data, in their order; nothing is copied.
+    """Return one block of the records of blocks that share their data; nothing is copied.
 
     Args:
       blocks: at least one.
@@ -92,7 +92,7 @@ def one_block(blocks: Sequence[RecordBlock]) -> RecordBlock:
 
 
 def join_blocks(blocks: Sequence[RecordBlock]) -> RecordBlock:
-    """One block of the records of all blocks, in their order; only their own bytes are kept.
+    """Return one block of the records of all blocks, in order; only their own bytes are kept.
 
     Args:
       blocks: at least one.

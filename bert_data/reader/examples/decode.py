@@ -1,10 +1,10 @@
-"""Records in, dense batches out.
+"""Decode records into dense batches.
 
     spans of records of 3, 5, 2 tokens, width 5  ->  input_ids  [[101 7592  102    0    0]
                                                                  [101 2023 2003 1037  102]
                                                                  [101  102    0    0    0]] ...
 
-Where they stand is told by a table, see `bert_data.reader.layout`. Rows may hold several records:
+A table says where the features go, see `bert_data.reader.layout`. Rows may hold several records:
 
     row_splits 0 2 3, width 6   ->  input_ids     [[101 7592 102 101 102 0] [101 2023 2003 102 0 0]]
                                     instance_ids  [[  1    1   1   2   2 0] [  1    1    1   1 0 0]]
@@ -38,10 +38,10 @@ _ONE = np.int32(np.float32(1).view(np.int32))
 
 
 class Rows(NamedTuple):
-    """Which records make the rows of batches.
+    """Which records make up the rows of batches.
 
     Attributes:
-      is_there: bool[records], false for one that stands for nothing: it has no numbers.
+      is_there: bool[records], false for an empty record, which has no numbers.
       row_splits: int64[rows + 1], the records of each row.
       batch_splits: int64[batches + 1], the rows of each batch.
     """
@@ -60,7 +60,7 @@ def _place_records(
     places: NDArray[np.int64],
     stops: NDArray[np.int64],
 ) -> None:
-    """Where in a feature each record's numbers begin, and where they end at the latest."""
+    """Compute where in a feature each record's numbers begin, and the limit of where they end."""
     first = row_splits[0]
     for row in range(row_splits.size - 1):
         at, end = row * columns, (row + 1) * columns
@@ -78,7 +78,7 @@ def _clear(numbers: NDArray[np.int32]) -> None:
 
 @inner
 def _largest(numbers: NDArray[np.int32]) -> Scalar:
-    """The largest of numbers, of which -1 counts as the largest that there can be."""
+    """Return the largest of some numbers; -1 counts as the largest possible."""
     largest = np.uint32(0)
     for i in range(numbers.size):
         largest = max(largest, np.uint32(numbers[i]))
@@ -96,7 +96,7 @@ def _put_tokens(
     is_packed: bool,
     out: NDArray[np.int32],
 ) -> None:
-    """Fills the section of tokens; `row_splits` is that of the batch, `places` of tokens."""
+    """Fill the section of tokens; `row_splits` is that of the batch, `places` of tokens."""
     size = out.size // (_INSTANCE_IDS + 1 if is_packed else SEGMENTS + 1)
     for name in range(IDS, SEGMENTS + 1):
         part = out[name * size : (name + 1) * size]
@@ -140,7 +140,7 @@ def _settle_positions(
     stops: NDArray[np.int64],
     is_packed: bool,
 ) -> bool:
-    """Counts positions from the beginning of the row; returns whether one is outside its tokens."""
+    """Count positions from the start of the row; return whether one is outside its tokens."""
     if not is_packed:
         return _largest(positions) >= width
     is_outside = False
@@ -166,7 +166,7 @@ def _put_instances(
     stops: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> None:
-    """Fills the section of instances: labels, and as far as there are such, weights, positions."""
+    """Fill the section of instances: labels and, if it has them, weights and positions."""
     if not num_features:
         return
     size = out.size // num_features
@@ -189,7 +189,7 @@ def _put_instances(
 
 @inner
 def _section(entries: NDArray[np.int32], section: int) -> tuple[Scalar, Scalar]:
-    """Where in the words a section begins and ends."""
+    """Return where in the words a section begins and ends."""
     begin = np.int64(entries[section * ENTRY_COLUMNS + BEGIN])
     return begin, begin + entries[section * ENTRY_COLUMNS + SIZE]
 
@@ -271,19 +271,19 @@ def decode_records(
     table: NDArray[np.int32],
     words: NDArray[np.int32],
 ) -> tuple[int, bool]:
-    """Decodes records into dense batches.
+    """Decode records into dense batches.
 
     Args:
-      block: the records of all rows, in their order.
-      rows: which records make which rows. One each, unless `is_packed(layout)`.
+      block: the records of all rows, in order.
+      rows: which records make up which rows. One each, unless `is_packed(layout)`.
       layout: of the batches.
-      table: int32[batches, 15], see `make_table`. In a row of one record, what does not fit is cut
-        off and what is missing is 0; rows of several records must fit.
+      table: int32[batches, 15], see `make_table`. A row of one record is cut off or padded with 0;
+        rows of several records must fit.
       words: int32[any], filled as the table says.
 
     Returns:
       The largest id, where a number that is negative or above 2**31 - 1 counts as 2**32 - 1; and
-      whether a position is outside the tokens of its row, or its record where rows hold several.
+      whether a position is outside the tokens of its row, or of its record in a packed row.
     """
     most = int(np.diff(rows.row_splits[rows.batch_splits]).max())
     places, stops = np.empty((2, 3, most), np.int64)

@@ -1,4 +1,4 @@
-"""A tf.train.Example in, where each feature's numbers stand in it and how many there are out.
+"""Find where each feature's numbers are in a tf.train.Example, and how many there are.
 
     features {"input_ids": [2 ids] "input_mask": [..] ...}  ->  span of the ids' bytes, count 2, ...
 
@@ -34,20 +34,20 @@ FEATURES = (
     fields.NEXT_SENTENCE_LABELS.name,
 )
 IDS, MASK, SEGMENTS, POSITIONS, LABELS, WEIGHTS, NEXT = range(7)
-SPLITS = 7  # tells ragged records; not read
+SPLITS = 7  # marks ragged records; not read
 _NAMES = (*FEATURES, fields.INPUT_IDS_SPLITS.name)
 NUM_NAMES = len(_NAMES)
 
 OK, BAD_DATA, NO_EXAMPLE, MISSING, UNEVEN = range(5)  # MISSING and UNEVEN: + 8 * feature
 
 _ABSENT = -2
-_LEAST_ENTRY_BYTES = 40  # fewer are not looked at a word at a time
+_LEAST_ENTRY_BYTES = 40  # fewer are not read a word at a time
 
 
 def _names_by_length() -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """The name of each length in bytes (all are different) or -1, and three words of each.
+    """Return the name of each length in bytes (all differ) or -1, and three words of each name.
 
-    The words are its begin, the eight bytes that follow (or its begin again where it has fewer than
+    The words are its beginning, the next eight bytes (or its beginning again if it has fewer than
     16), and its end.
     """
     which = np.full(256, -1)
@@ -90,13 +90,13 @@ def _read_plain_entries(
     spans: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> Scalar:
-    """Reads entries of the map in the form that writers give them, as many as come.
+    """Read the map's leading entries that have the form writers usually produce.
 
     That is: key, then value, then nothing; a list in one packed part; sizes of one or two bytes.
 
     Returns:
       Where the first entry begins that has another form or is too near the end to load words; the
-      end where there is none.
+      end if there is none.
     """
     while stop - at >= _LEAST_ENTRY_BYTES:
         word = np.int64(load_word(data, at))  # 0A size 0A key_size
@@ -148,7 +148,7 @@ def _read_entry(
     spans: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> bool:
-    """Notes the list of an entry of any form at data[begin:end]; False where it is malformed."""
+    """Note the list of an entry of any form at data[begin:end]; return False if it is malformed."""
     name, value_begin, value_end = -1, end, end
     while begin < end:
         tag, first, last = next_field(data, begin, end)
@@ -164,14 +164,14 @@ def _read_entry(
     if name == SPLITS:
         counts[SPLITS] = 0
         return True
-    wanted = FIELD_2 if name == WEIGHTS else FIELD_3
+    list_tag = FIELD_2 if name == WEIGHTS else FIELD_3
     counts[name] = _ABSENT
     while value_begin < value_end:
         tag, first, last = next_field(data, value_begin, value_end)
         if first < 0:
             return False
         counts[name] = _ABSENT
-        if tag == wanted:
+        if tag == list_tag:
             spans[name, 0], spans[name, 1] = ~(first - start), last - start
             counts[name] = count_numbers(data, first, last, name == WEIGHTS)
         value_begin = last
@@ -182,9 +182,9 @@ def _read_entry(
 def _last_nonzero_packed(
     data: NDArray[np.uint8], begin: Scalar, end: Scalar, is_float: bool
 ) -> Scalar:
-    """One more than the index of the last nonzero one of packed numbers data[begin:end].
+    """Return one more than the index of the last nonzero number, packed in data[begin:end].
 
-    A varint is zero only if all its bytes are, but for high bits.
+    A varint is zero only if all its bytes are, apart from their high bits.
     """
     if is_float:
         while end > begin:
@@ -204,7 +204,7 @@ def _last_nonzero_packed(
 def _last_nonzero(
     data: NDArray[np.uint8], start: Scalar, begin: Scalar, end: Scalar, is_float: bool
 ) -> Scalar:
-    """The same of the list of a span, see `RecordBlock`."""
+    """Do the same for the list of a span, see `RecordBlock`."""
     if begin >= 0:
         return _last_nonzero_packed(data, start + begin, start + end, is_float)
     begin, end = start + ~begin, start + end
@@ -213,8 +213,8 @@ def _last_nonzero(
         tag, at, last = next_field(data, begin, end)
         begin = last
         if tag == FIELD_1 or tag == (FIXED32_1 if is_float else VARINT_1):
-            found = _last_nonzero_packed(data, at, last, is_float)
-            last_index = index + found if found else last_index
+            last_here = _last_nonzero_packed(data, at, last, is_float)
+            last_index = index + last_here if last_here else last_index
             index += (last - at) >> 2 if is_float else count_varints(data, at, last)
     return last_index
 
@@ -229,17 +229,17 @@ def read_example(
     counts: NDArray[np.int64],
     lengths: NDArray[np.int32],
 ) -> Scalar:
-    """Looks where everything stands in the Example data[start:end].
+    """Find where each feature is in the Example data[start:end].
 
     Args:
       data: uint8[bytes].
       start, end: range of the Example.
       needs_label: whether a record without next_sentence_labels is damaged.
       spans: int32[7, 2], filled, see `RecordBlock`.
-      counts: int64[8], filled: numbers of each feature, padding included; negative where it is
-        absent or malformed.
-      lengths: int32[2], filled: tokens and predictions, without padding: those of its lists if it
-        is ragged, that is, has row splits; else mask and weights tell.
+      counts: int64[8], filled: numbers of each feature, padding included; negative if it is absent
+        or malformed.
+      lengths: int32[2], filled: tokens and predictions, without padding: the lengths of the lists
+        of a ragged record, which has row splits; otherwise from the mask and the weights.
 
     Returns:
       Its status.
@@ -279,10 +279,10 @@ def read_example(
 
 
 def look_at_example(data: NDArray[np.uint8], start: int, end: int) -> NDArray[np.int64]:
-    """The numbers of each feature of the Example data[start:end], padding included.
+    """Count the numbers of each feature of the Example data[start:end], padding included.
 
     Returns:
-      int64[8], in the order of `FEATURES`, then the row splits (0); negative where it is absent.
+      int64[8], in the order of `FEATURES`, then the row splits (0); negative if it is absent.
     """
     counts = np.empty(NUM_NAMES, np.int64)
     spans, lengths = np.zeros((len(FEATURES), 2), np.int32), np.zeros(2, np.int32)

@@ -1,4 +1,4 @@
-"""Lists of numbers in, one for each record, int32 at given places out.
+"""Decode lists of numbers, one for each record, to given places of an int32 array.
 
     places 0 4, stops 3 8, lists (7 8) (9 9 9)   ->   7 8 0 0 9 9 9 0        up to the end, 8
 
@@ -7,7 +7,7 @@ A span says where a record's list is, relative to the record's start, and in whi
     (begin, end)     packed: varints, or floats of four bytes
     (~begin, end)    a protocol buffer's list in several parts, see `bert_data.reader.examples.wire`
     (begin, ~end)    words of four bytes
-    (ONES, count)    that many ones, which stand nowhere
+    (ONES, count)    that many ones, which are not stored
 """
 
 import numpy as np
@@ -50,7 +50,7 @@ def _put_words(
     at: Scalar,
     stop: Scalar,
 ) -> Scalar:
-    """Words, or ones, of a span into out[at:stop]; returns where they end."""
+    """Copy the words, or ones, of a span to out[at:stop]; return where they end."""
     if begin == ONES:
         last = min(stop, at + end)
         for k in range(at, last):
@@ -77,7 +77,7 @@ def _put_fields(
     at: Scalar,
     stop: Scalar,
 ) -> Scalar:
-    """Numbers of a list of any form, data[begin:end], into out[at:stop]; returns where they end."""
+    """Decode a list of any form in data[begin:end] to out[at:stop]; return where that ends."""
     while begin < end:
         tag, i, last = next_field(data, begin, end)
         begin = last
@@ -105,10 +105,10 @@ def _put_packed_varints(
     at: Scalar,
     stop: Scalar,
 ) -> Scalar:
-    """Numbers data[i:end] into out[at:stop], where anything may be written behind them.
+    """Decode data[i:end] to out[at:stop]; anything may be written after the numbers.
 
-    Masks and segments have one byte each and go sixteen at a time, ids one to three and go four at
-    a time. Returns where they end.
+    Masks and segments have one byte each and are decoded sixteen at a time, ids have one to three
+    and are decoded four at a time. Returns where the numbers end.
     """
     while i < end and at < stop:
         room = stop - at
@@ -120,7 +120,7 @@ def _put_packed_varints(
                 put_widened(data, i, out, at)
                 i, at = i + here, at + here
                 continue
-            bits = (bits | ~inside) & 255  # what is behind the end does not end a number
+            bits = (bits | ~inside) & 255  # bytes after the end do not end a number
             if HAS_SHUFFLE and COUNTS[bits] > 0:
                 put_gathered(data, i, ORDERS, VECTOR_BYTES * bits, out, at)
                 i, at = i + SIZES[bits], at + COUNTS[bits]
@@ -144,14 +144,14 @@ def put_integers(
     stops: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> None:
-    """Decodes the integers of one feature of records.
+    """Decode the integers of one feature of records.
 
     Args:
       data, starts: of the records.
       spans: int32[records, 2], of the feature.
       places, stops: int64[records], ascending: where in `out` the numbers of each record begin, and
-        where they end at the latest.
-      out: int32[any], filled; zeros where no numbers come. Those that are negative or above
+        the limit of where they end.
+      out: int32[any], filled, with zeros between the lists. Numbers that are negative or above
         2**31 - 1 become -1.
     """
     at = 0
@@ -181,7 +181,7 @@ def put_floats(
     stops: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> None:
-    """As `put_integers`, for floats, bit by bit."""
+    """Do the same as `put_integers` for floats, bit by bit."""
     at = 0
     for record in range(starts.size):
         for k in range(at, places[record]):

@@ -1,7 +1,7 @@
-"""Sixteen bytes of packed varints at a time, by the processor's vector instructions.
+"""Decode sixteen bytes of packed varints at a time by the processor's vector instructions.
 
     data     05 | 80 7D | 00 | ...        high bits  0 1 0 0 ...  (uint16, first byte lowest)
-    widened   5 . . .                     right where no high bit is set
+    widened   5 . . .                     correct where no high bit is set
     gathered  5  16000  0  ...            the numbers that end in the first eight bytes
 
 Source of the gathering: Plaisance, Kurz and Lemire, "Vectorized VByte Decoding" (2015), with a
@@ -39,11 +39,11 @@ HAS_SHUFFLE = _has_shuffle()
 
 
 def _make_tables() -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """What follows from the high bits of eight bytes.
+    """Compute what follows from the high bits of eight bytes.
 
     Returns:
       uint8[256 * 16], which byte goes where; int64[256], how many numbers of up to three bytes
-      end in the eight, at most four and none behind a longer one; int64[256], their bytes.
+      end in the eight, at most four and none after a longer one; int64[256], their bytes.
     """
     orders = np.full((256, VECTOR_BYTES), _NOTHING, np.uint8)
     counts, sizes = np.zeros((2, 256), np.int64)
@@ -65,14 +65,14 @@ ORDERS, COUNTS, SIZES = _make_tables()
 
 
 def _load_bytes(context: Any, builder: Any, array_type: Any, values: Any) -> Any:
-    """Sixteen bytes of an array as a vector (values: the array and the place in it)."""
+    """Load sixteen bytes of an array as a vector (values: the array and the place in it)."""
     array = context.make_array(array_type)(context, builder, values[0])
     address = builder.gep(array.data, [values[1]])
     return builder.load(builder.bitcast(address, _BYTES.as_pointer()), align=1)
 
 
 def _store_numbers(context: Any, builder: Any, array_type: Any, values: Any, numbers: Any) -> None:
-    """Stores a vector of int32 into an array (values: the array and the place in it)."""
+    """Store a vector of int32 in an array (values: the array and the place in it)."""
     array = context.make_array(array_type)(context, builder, values[0])
     address = builder.gep(array.data, [values[1]])
     builder.store(numbers, builder.bitcast(address, numbers.type.as_pointer()), align=4)
@@ -80,7 +80,7 @@ def _store_numbers(context: Any, builder: Any, array_type: Any, values: Any, num
 
 @intrinsic
 def high_bits(typing_context: Any, data: Any, at: Any) -> Any:
-    """The high bits of data[at : at + 16] (uint8 array), the first byte's lowest; int64."""
+    """Return the high bits of data[at : at + 16] (uint8 array), the first byte's lowest; int64."""
     from numba import types
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -94,7 +94,7 @@ def high_bits(typing_context: Any, data: Any, at: Any) -> Any:
 
 @intrinsic
 def put_widened(typing_context: Any, data: Any, at: Any, out: Any, place: Any) -> Any:
-    """Writes the bytes data[at : at + 16] as numbers into out[place : place + 16] (int32)."""
+    """Write the bytes data[at : at + 16] as numbers to out[place : place + 16] (int32)."""
     from numba import types
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -110,10 +110,10 @@ def put_widened(typing_context: Any, data: Any, at: Any, out: Any, place: Any) -
 def put_gathered(
     typing_context: Any, data: Any, at: Any, orders: Any, order: Any, out: Any, place: Any
 ) -> Any:
-    """Writes four numbers, of the bytes data[at : at + 8], into out[place : place + 4] (int32).
+    """Write four numbers, decoded from data[at : at + 8], to out[place : place + 4] (int32).
 
-    Right are as many as COUNTS[bits] says, where `bits` are the eight bytes' high bits, `orders` is
-    ORDERS and `order` 16 * bits. Reads sixteen bytes.
+    The first COUNTS[bits] of them are correct, where `bits` are the eight bytes' high bits,
+    `orders` is ORDERS and `order` is 16 * bits. Reads sixteen bytes.
     """
     from numba import types
     from numba.core import cgutils

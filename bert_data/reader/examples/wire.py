@@ -4,7 +4,7 @@
             5 four bytes
 
 Source: the encoding chapter of protobuf.dev; the messages of tensorflow/core/example/feature.proto.
-Numbers packed in a list may be spread over several fields, and single numbers may stand among them.
+The packed numbers of a list may be spread over several fields, mixed with single numbers.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ _SEVEN, _TOP = np.uint64(7), np.uint64(56)
 
 
 def _load(context, builder, signature, arguments, kind):  # type: ignore[no-untyped-def]
-    """An integer of this kind at a place of a uint8 array, whatever its alignment."""
+    """Load an integer of this kind from a place of a uint8 array, whatever its alignment."""
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
     address = builder.gep(array.data, [arguments[1]])
     return builder.load(builder.bitcast(address, kind.as_pointer()), align=1)
@@ -30,7 +30,7 @@ def _load(context, builder, signature, arguments, kind):  # type: ignore[no-unty
 
 @intrinsic
 def load_word(typing_context, data, at):  # type: ignore[no-untyped-def]
-    """The eight bytes data[at : at + 8] (uint8 array) as uint64, the first one lowest."""
+    """Return the eight bytes data[at : at + 8] (uint8 array) as uint64, the first one lowest."""
     from llvmlite import ir
     from numba import types
 
@@ -42,7 +42,7 @@ def load_word(typing_context, data, at):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def load_word_at(typing_context, address):  # type: ignore[no-untyped-def]
-    """The eight bytes at an address of memory (int64) as uint64, the first one lowest."""
+    """Return the eight bytes at an address of memory (int64) as uint64, the first one lowest."""
     from llvmlite import ir
     from numba import types
 
@@ -55,7 +55,7 @@ def load_word_at(typing_context, address):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def load_int32(typing_context, data, at):  # type: ignore[no-untyped-def]
-    """The four bytes data[at : at + 4] (uint8 array) as int32, the first one lowest."""
+    """Return the four bytes data[at : at + 4] (uint8 array) as int32, the first one lowest."""
     from llvmlite import ir
     from numba import types
 
@@ -67,7 +67,7 @@ def load_int32(typing_context, data, at):  # type: ignore[no-untyped-def]
 
 @kernel
 def read_varint(data: NDArray[np.uint8], at: Scalar, stop: Scalar) -> tuple[Scalar, Scalar]:
-    """The varint at data[at:stop] as uint64, and its end; the end is -1 where it is cut."""
+    """Return the varint at data[at:stop] as uint64, and its end; the end is -1 if it is cut off."""
     value = np.uint64(0)
     shift = np.uint64(0)
     for i in range(at, min(stop, at + _MAX_VARINT_BYTES)):
@@ -81,15 +81,15 @@ def read_varint(data: NDArray[np.uint8], at: Scalar, stop: Scalar) -> tuple[Scal
 
 @kernel
 def next_field(data: NDArray[np.uint8], at: Scalar, stop: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """The field at data[at:stop].
+    """Read the field at data[at:stop].
 
     Returns:
-      (tag, begin, end): the field's tag, and the range of its content. begin is -1 where the bytes
-      are no field.
+      (tag, begin, end): the field's tag, and the range of its content. begin is -1 if the bytes are
+      not a field.
     """
     tag = np.int64(data[at])
     at += 1
-    if tag >= 128:  # a field number above 15: not ours, but a field all the same
+    if tag >= 128:  # a field number above 15: not one of ours, but still a field
         rest, at = read_varint(data, at, stop)
         if at < 0:
             return 0, -1, -1
@@ -121,7 +121,7 @@ def next_field(data: NDArray[np.uint8], at: Scalar, stop: Scalar) -> tuple[Scala
 
 @kernel
 def count_varints(data: NDArray[np.uint8], begin: Scalar, end: Scalar) -> Scalar:
-    """Numbers in data[begin:end], packed varints: the bytes that end one."""
+    """Count the packed varints in data[begin:end]: the bytes that end one."""
     count = np.int64(0)
     while end - begin >= WORD_BYTES:
         last_bytes = (~load_word(data, begin) & HIGH_BITS) >> _SEVEN
@@ -135,7 +135,7 @@ def count_varints(data: NDArray[np.uint8], begin: Scalar, end: Scalar) -> Scalar
 
 @kernel
 def count_packed(data: NDArray[np.uint8], begin: Scalar, end: Scalar, is_float: bool) -> Scalar:
-    """Numbers in data[begin:end], packed; -1 where the last one is cut."""
+    """Count the packed numbers in data[begin:end]; -1 if the last one is cut off."""
     if is_float:
         return (end - begin) >> 2 if (end - begin) & 3 == 0 else -1
     if end > begin and data[end - 1] >= 128:
@@ -145,7 +145,7 @@ def count_packed(data: NDArray[np.uint8], begin: Scalar, end: Scalar, is_float: 
 
 @kernel
 def count_numbers(data: NDArray[np.uint8], begin: Scalar, end: Scalar, is_float: bool) -> Scalar:
-    """Numbers in the Int64List or FloatList at data[begin:end]; -1 where it is malformed."""
+    """Count the numbers in the Int64List or FloatList at data[begin:end]; -1 if it is malformed."""
     count = 0
     while begin < end:
         tag, first, last = next_field(data, begin, end)

@@ -76,7 +76,7 @@ def _look(
 
 @inner
 def _run_of(ranges: Ranges, first: Scalar) -> tuple[Scalar, Scalar]:
-    """Return the end of the ranges from `first` on that leave no gap in its file, and their bytes."""
+    """Return the end of the gapless ranges from `first` on in its file, and their bytes."""
     end, size = first + 1, ranges.sizes[first]
     while (
         end < ranges.sizes.size

@@ -1,4 +1,4 @@
-"""In which order records come, where no epoch is planned; and what random orders are drawn from.
+"""The order of records when no epoch is planned, and the source of random orders.
 
 streams.py    hosts, epochs, shuffling, batches of a stream
 splitmix.py   random numbers from keys

@@ -1,16 +1,16 @@
-"""Random numbers from keys alone: no state is carried from one thing to the next.
+"""Random numbers from keys alone: no state is carried from one draw to unrelated ones.
 
     key_of(seed, epoch, PURPOSE)  ->  key, a number of 64 bits
-    key, value = draw_below(key, 10)    value in [0, 10), exactly uniform; the key to go on with
+    key, value = draw_below(key, 10)    value in [0, 10), exactly uniform; the key for the next draw
 
 The generator is SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
 generators", OOPSLA 2014): the n-th output is a bijective mix of key + n * 0x9E3779B97F4A7C15. It is
-written here in whole numbers of 64 bits, so it gives the same in every process, on every machine
-and under every version of NumPy, whose own streams may change (NEP 19).
+written in 64-bit integers, so it gives the same numbers in every process, on every machine and
+under every version of NumPy, whose own streams may change (NEP 19).
 
-Shuffling is Fisher and Yates', as Durstenfeld wrote it (CACM 7, 1964): every order is as likely as
-any other, over all items at once. A draw does not depend on memory, so the processor fetches many
-items at once, also those outside its caches.
+The shuffle is that of Fisher and Yates in Durstenfeld's form (CACM 7, 1964): every order of all
+items is equally likely. A draw does not depend on memory, so the processor fetches many items at
+once, even outside its caches.
 """
 
 import numpy as np
@@ -32,20 +32,20 @@ _UNIT = 1.0 / 9007199254740992.0  # 2**-53
 
 
 def _mix(bits: int) -> int:
-    """SplitMix64's output function: a bijection of [0, 2**64)."""
+    """Apply SplitMix64's output function, a bijection of [0, 2**64)."""
     bits = (bits ^ (bits >> 30)) * _MULTIPLIER_1 & _MASK
     bits = (bits ^ (bits >> 27)) * _MULTIPLIER_2 & _MASK
     return bits ^ (bits >> 31)
 
 
 def key_of(*parts: int) -> np.uint64:
-    """The key of a thing that whole numbers name, such as (seed, epoch, purpose).
+    """Return the key of something that integers name, such as (seed, epoch, purpose).
 
     Args:
       parts: any integers; they count modulo 2**64.
 
     Returns:
-      uint64. Keys of other numbers are unrelated; by chance two are the same once in 2**64.
+      uint64. Keys of other numbers are unrelated; two are the same by chance once in 2**64.
     """
     key = 0
     for part in parts:
@@ -55,7 +55,7 @@ def key_of(*parts: int) -> np.uint64:
 
 @inner
 def next_bits(key: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """(The key to go on with, 64 random bits)."""
+    """Return (the next key, 64 random bits)."""
     key = key + _GAMMA_64
     bits = (key ^ (key >> np.uint64(30))) * _MULTIPLIER_1_64
     bits = (bits ^ (bits >> np.uint64(27))) * _MULTIPLIER_2_64
@@ -64,10 +64,10 @@ def next_bits(key: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 @inner
 def draw_below(key: np.uint64, limit: Scalar) -> tuple[np.uint64, Scalar]:
-    """(The key to go on with, an integer in [0, limit)), 1 <= limit < 2**32.
+    """Return (the next key, an integer in [0, limit)), 1 <= limit < 2**32.
 
-    Exactly uniform: the high half of limit * 32 bits, drawn again where the low half falls into
-    the part that does not divide evenly (Lemire, "Fast random integer generation in an interval",
+    Exactly uniform: the high half of limit * 32 bits, drawn again if the low half falls into the
+    part that does not divide evenly (Lemire, "Fast random integer generation in an interval",
     ACM TOMACS 29, 2019).
     """
     key, bits = next_bits(key)
@@ -84,7 +84,7 @@ def draw_below(key: np.uint64, limit: Scalar) -> tuple[np.uint64, Scalar]:
 
 @inner
 def draw_unit(key: np.uint64) -> tuple[np.uint64, float]:
-    """(The key to go on with, a float64 in [0, 1) of 53 random bits)."""
+    """Return (the next key, a float64 in [0, 1) of 53 random bits)."""
     key, bits = next_bits(key)
     return key, np.float64(bits >> np.uint64(11)) * _UNIT
 
@@ -96,7 +96,7 @@ ORDER, BATCHES, TEMPLATE = range(3)  # what a key is for: key_of(seed, epoch, OR
 def shuffle_range(
     key: np.uint64, items: NDArray[np.int32], begin: Scalar, end: Scalar
 ) -> np.uint64:
-    """Shuffles items[begin:end], fewer than 2**32; returns the key to go on with."""
+    """Shuffle items[begin:end], fewer than 2**32; return the next key."""
     for i in range(end - 1, begin, -1):
         key, j = draw_below(key, i + 1 - begin)
         j += begin
@@ -108,13 +108,13 @@ def shuffle_range(
 
 @kernel
 def shuffle_parts(key: np.uint64, items: NDArray[np.int32], splits: NDArray[np.int64]) -> None:
-    """Shuffles items[splits[p] : splits[p + 1]] for each part p, one after the other."""
+    """Shuffle items[splits[p] : splits[p + 1]] for each part p, one after the other."""
     for part in range(splits.size - 1):
         key = shuffle_range(key, items, splits[part], splits[part + 1])
 
 
 def shuffled(num_items: int, key: np.uint64) -> NDArray[np.int32]:
-    """The numbers 0 ... num_items - 1 in an order drawn from the key; int32[num_items]."""
+    """Return the numbers 0 ... num_items - 1 in an order drawn from the key; int32[num_items]."""
     items = np.arange(num_items, dtype=np.int32)
     shuffle_parts(key, items, np.array([0, num_items]))
     return items

@@ -1,4 +1,4 @@
-"""Blocks of several shards in, one stream of records out: hosts, epochs, shuffling, batches.
+"""Turn blocks of several shards into one stream: hosts, epochs, shuffling, batches.
 
     shards 0 1 2 3 4, 2 hosts, host 0      epoch 0: 4 0 2    epoch 1: 2 4 0
     interleave: a turn of 4, of 0, of 2, of 4, ...   shuffle: most of a buffer at a time   batch
@@ -18,30 +18,31 @@ from bert_data.reader.examples.block import RecordBlock, join_blocks
 T = TypeVar("T")
 
 SHARDS_AT_ONCE = 16  # shards that are open when shuffling
-TURN_RECORDS = 128  # what one of them gives before it is the next one's turn
-_SEEDS = 2**63  # NumPy takes no negative ones
-_EVEN_ENOUGH = 8  # shards a host from which on one more or less does not matter
+TURN_RECORDS = 128  # taken from one of them per turn
+_SEEDS = 2**63  # NumPy refuses negative ones
+_EVEN_ENOUGH = 8  # shards per host from which on one more or less does not matter
 
 OpenShard = Callable[[int], Iterator[RecordBlock]]
 
 
 def shares_shards(num_shards: int, num_hosts: int) -> bool:
-    """Whether hosts share whole shards: when they divide evenly, or within an eighth."""
+    """Return whether hosts share whole shards: when they divide evenly, or within an eighth."""
     return num_shards % num_hosts == 0 or num_shards >= _EVEN_ENOUGH * num_hosts
 
 
 def host_blocks(
     open_shard: OpenShard, num_records: Sequence[int], num_hosts: int, host: int
 ) -> tuple[list[int], OpenShard]:
-    """The part of one host: the numbers of its shards, and what opens one.
+    """Return the part of one host: the numbers of its shards, and a function that opens one.
 
-    Each record is exactly one host's. Where hosts share a shard, its records are dealt to them in
-    turn, and dealing goes on from shard to shard; each host reads all, and decodes its own only.
+    Each record belongs to exactly one host. If hosts share a shard, its records are dealt to them
+    in turn, and dealing continues from shard to shard; each host reads all records, and decodes
+    only its own.
 
     Args:
       open_shard: opens a whole shard.
-      num_records: of each shard; 1 where it is not known, which costs evenness alone.
-      num_hosts, host: how many there are and which one this is.
+      num_records: of each shard; 1 if unknown, at the cost of evenness only.
+      num_hosts, host: the number of hosts, and the number of this one.
     """
     shards = list(range(len(num_records)))
     if num_hosts == 1 or shares_shards(len(shards), num_hosts):
@@ -58,14 +59,14 @@ def host_blocks(
 
 
 def host_num_records(num_records: Sequence[int], num_hosts: int, host: int) -> int:
-    """Records of one host's part, see `host_blocks`; of each shard they are known."""
+    """Count the records of one host's part, see `host_blocks`; those of each shard are known."""
     if num_hosts == 1 or shares_shards(len(num_records), num_hosts):
         return sum(num_records[host::num_hosts])
     return len(range(host, sum(num_records), num_hosts))
 
 
 def interleave(streams: Iterator[Iterator[RecordBlock]]) -> Iterator[RecordBlock]:
-    """Takes turns between `SHARDS_AT_ONCE` streams; the next one follows where one ends."""
+    """Take turns between `SHARDS_AT_ONCE` streams; when one ends, the next one takes its place."""
     waiting = (_turns(stream) for stream in streams)
     opened = list(itertools.islice(waiting, SHARDS_AT_ONCE))
     while opened:
@@ -92,10 +93,10 @@ def _turns(blocks: Iterator[RecordBlock]) -> Iterator[RecordBlock]:
 def shuffle(
     blocks: Iterator[RecordBlock], buffer_records: int, random: np.random.Generator
 ) -> Iterator[RecordBlock]:
-    """Fills a buffer, gives most of it in random order, fills it again, ...; each record once.
+    """Fill a buffer, yield most of it in random order, refill it, ...; each record once.
 
-    Each filling copies what was left over, so a quarter is: enough to mix what comes early in a
-    buffer with what comes late in the one before.
+    Each refill copies what was left over. That is a quarter: enough to mix early records of a
+    buffer with late ones of the previous buffer.
     """
     held: list[RecordBlock] = []
     count = 0
@@ -115,7 +116,7 @@ def shuffle(
 def epoch_blocks(
     config: ReaderConfig, epoch: int, shards: Sequence[int], open_shard: OpenShard
 ) -> Iterator[RecordBlock]:
-    """The records of one epoch, in its order."""
+    """Yield the records of one epoch, in its order."""
     if not config.shuffle:
         return itertools.chain.from_iterable(map(open_shard, shards))
     random = np.random.default_rng((config.seed % _SEEDS, epoch))
@@ -127,7 +128,7 @@ def epoch_blocks(
 def batch_blocks(
     blocks: Iterator[RecordBlock], batch_size: int, *, skip_records: int, drop_remainder: bool
 ) -> Iterator[RecordBlock]:
-    """Blocks of `batch_size` records each, after passing over the first `skip_records`."""
+    """Yield blocks of `batch_size` records each, after skipping the first `skip_records`."""
     held: list[RecordBlock] = []
     count = 0
     for block in blocks:
