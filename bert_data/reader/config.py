@@ -118,34 +118,34 @@ class ReaderConfig:
         for name in (*at_least_one, "start_batch", "host_index"):
             _check_at_least(name, getattr(self, name), int(name in at_least_one))
         if not isinstance(self.seed, int):
-            raise ValueError(f"seed is {self.seed!r}; must be an integer")
+            raise ValueError(f"seed is {self.seed!r}; it must be an integer")
         or_none = ("batch_size", "max_tokens_per_batch", "num_epochs", "max_seq_length")
         for name in (*or_none, "max_predictions_per_seq", "vocab_size"):
             least = 0 if name == "max_predictions_per_seq" else 1
             if getattr(self, name) is not None:
                 _check_at_least(name, getattr(self, name), least)
         if self.host_index >= self.num_hosts:
-            allowed = f"must be below num_hosts, {self.num_hosts}"
+            allowed = f"it must be below num_hosts, {self.num_hosts}"
             raise ValueError(f"host_index is {self.host_index}; {allowed}")
         chosen = (("feature_names", FEATURE_NAMES), ("form", FORMS), ("batching", READER_BATCHINGS))
         for name, choices in chosen:
             if getattr(self, name) not in choices:
                 choice = getattr(self, name)
-                raise ValueError(f"{name} is {choice!r}; must be one of {', '.join(choices)}")
+                raise ValueError(f"{name} is {choice!r}; it must be one of {', '.join(choices)}")
         self._check_size()
         self._check_width()
         self._check_masking()
 
     def _check_masking(self) -> None:
         if not 0 <= self.masked_lm_prob <= 1:
-            raise ValueError(f"masked_lm_prob is {self.masked_lm_prob}; must be in [0, 1]")
+            raise ValueError(f"masked_lm_prob is {self.masked_lm_prob}; it must be in [0, 1]")
         if not self.dynamic_masking:
             return
         if not self.is_planned:
             allowed = f"needs planned batches: batching={', '.join(BATCHINGS)}"
             raise ValueError(f"dynamic_masking is True; {allowed}")
         if self.vocab_file is None:
-            raise ValueError("vocab_file is None; must be given, as dynamic_masking is True")
+            raise ValueError("vocab_file is None; it must be given, as dynamic_masking is True")
 
     def _check_size(self) -> None:
         told = f"max_tokens_per_batch is {self.max_tokens_per_batch}"
@@ -161,15 +161,15 @@ class ReaderConfig:
             return
         if not isinstance(width, tuple) or not _is_ascending(width):
             allowed = "'batch', 'max' or a tuple of ascending widths >= 1"
-            raise ValueError(f"width is {width!r}; must be {allowed}")
+            raise ValueError(f"width is {width!r}; it must be {allowed}")
         if self.batching == PACKED:
             if len(width) > 1 or width[0] < (self.max_seq_length or 0):
                 allowed = "for packed rows one width, at least max_seq_length"
-                raise ValueError(f"width is {width!r}; must be {allowed}")
+                raise ValueError(f"width is {width!r}; it must be {allowed}")
             return
         if self.max_seq_length is not None and width[-1] > self.max_seq_length:
             limit = f"max_seq_length, {self.max_seq_length}"
-            raise ValueError(f"width is {width!r}; must not exceed {limit}")
+            raise ValueError(f"width is {width!r}; it must not exceed {limit}")
 
     @property
     def is_planned(self) -> bool:
@@ -192,4 +192,4 @@ def _is_ascending(widths: tuple[int, ...]) -> bool:
 
 def _check_at_least(name: str, value: object, least: int) -> None:
     if not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} is {value!r}; must be an integer >= {least}")
+        raise ValueError(f"{name} is {value!r}; it must be an integer >= {least}")

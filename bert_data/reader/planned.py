@@ -126,7 +126,9 @@ class PlannedSource:
         most = self.limits.max_predictions_per_seq
         if most is None:
             told = "max_predictions_per_seq is None"
-            raise ValueError(f"{told}; must be given where several hosts or replicas share batches")
+            raise ValueError(
+                f"{told}; it must be given where several hosts or replicas share batches"
+            )
         flags = [shard.manifest.flags if shard.manifest else {} for shard in shards]
         if all("masked_lm_prob" in each for each in flags):
             share = max(each["masked_lm_prob"] for each in flags)
@@ -137,7 +139,7 @@ class PlannedSource:
         config, most = self.config, self.limits.max_predictions_per_seq
         if not most:
             told = f"max_predictions_per_seq is {most}"
-            raise ValueError(f"{told}; must be given, >= 1, as dynamic_masking is True")
+            raise ValueError(f"{told}; it must be given, >= 1, as dynamic_masking is True")
         assert config.vocab_file is not None
         return masking_rule(
             read_vocabulary(config.vocab_file),

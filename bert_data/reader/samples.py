@@ -72,14 +72,14 @@ class SampleReaderConfig:
         ):  # fmt: skip
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
-                raise ValueError(f"{name} is {value!r}; must be an integer >= {least}")
+                raise ValueError(f"{name} is {value!r}; it must be an integer >= {least}")
         if self.host_index >= self.num_hosts:
-            allowed = f"must be below num_hosts, {self.num_hosts}"
+            allowed = f"it must be below num_hosts, {self.num_hosts}"
             raise ValueError(f"host_index is {self.host_index}; {allowed}")
         if self.num_hosts > 1 and not self.drop_remainder:
-            raise ValueError("drop_remainder is False; must be True with more than one host")
+            raise ValueError("drop_remainder is False; it must be True with more than one host")
         if self.form not in FORMS:
-            raise ValueError(f"form is {self.form!r}; must be one of {', '.join(FORMS)}")
+            raise ValueError(f"form is {self.form!r}; it must be one of {', '.join(FORMS)}")
 
 
 def read_samples(

@@ -527,7 +527,7 @@ def test_parts_of_batches_need_to_know_the_predictions(tmp_path: Path, batching:
         input_patterns=pattern, batch_size=4, batching=batching, max_seq_length=MAX_TOKENS,
         num_hosts=2,
     )  # fmt: skip
-    with pytest.raises(ValueError, match="max_predictions_per_seq is None; must be given where"):
+    with pytest.raises(ValueError, match="max_predictions_per_seq is None; it must be given where"):
         make_source(config)
     known = dataclasses.replace(config, max_predictions_per_seq=MAX_PREDICTIONS)
     assert make_source(known).num_batches

@@ -309,12 +309,14 @@ def test_what_a_run_is_told_by_includes_the_masks(tmp_path, records, vocabulary)
 def test_refusals(tmp_path, records, vocabulary):
     with pytest.raises(ValueError, match="dynamic_masking is True; needs planned batches"):
         config_of(tmp_path, records, vocabulary, batching="stream")
-    with pytest.raises(ValueError, match="vocab_file is None; must be given, as dynamic_masking"):
+    with pytest.raises(
+        ValueError, match="vocab_file is None; it must be given, as dynamic_masking"
+    ):
         config_of(tmp_path, records, vocabulary, vocab_file=None)
-    with pytest.raises(ValueError, match=r"masked_lm_prob is 1.5; must be in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"masked_lm_prob is 1.5; it must be in \[0, 1\]"):
         config_of(tmp_path, records, vocabulary, masked_lm_prob=1.5)
     config = config_of(tmp_path, records, vocabulary, "unmasked", max_predictions_per_seq=0)
-    with pytest.raises(ValueError, match="max_predictions_per_seq is 0; must be given, >= 1"):
+    with pytest.raises(ValueError, match="max_predictions_per_seq is 0; it must be given, >= 1"):
         next(iterate_batches(config))
 
 

@@ -68,12 +68,12 @@ class LabelledReaderConfig:
             if not (name == "num_epochs" and value is None) and (
                 not isinstance(value, int) or value < least
             ):
-                raise ValueError(f"{name} is {value!r}; must be an integer >= {least}")
+                raise ValueError(f"{name} is {value!r}; it must be an integer >= {least}")
         if self.host_index >= self.plan.num_hosts:
-            allowed = f"must be below plan.num_hosts, {self.plan.num_hosts}"
+            allowed = f"it must be below plan.num_hosts, {self.plan.num_hosts}"
             raise ValueError(f"host_index is {self.host_index}; {allowed}")
         if self.form not in FORMS:
-            raise ValueError(f"form is {self.form!r}; must be one of {', '.join(FORMS)}")
+            raise ValueError(f"form is {self.form!r}; it must be one of {', '.join(FORMS)}")
 
 
 class LabelledSource:

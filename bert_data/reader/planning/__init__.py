@@ -1,10 +1,10 @@
-"""Lengths of records in, the batches of whole epochs out: which records, how wide, on which host.
+"""Plan the batches of epochs from records' lengths: which records, how wide, on which host.
 
     index of the shards -> lengths -> make_plan -> Plan -> epoch(e) -> EpochPlan -> batch(k, host)
 
-NumPy and kernels alone; nothing is read, and all that is drawn is drawn from (seed, epoch).
+This uses only NumPy and kernels. It reads nothing, and draws only from (seed, epoch).
 
-The lengths are the caller's, 4 bytes a record as uint32. Beyond them, in bytes a record:
+The caller's lengths take 4 bytes per record as uint32. Beyond that, in bytes per record:
 
     batching                   a plan    an epoch    more while planning an epoch
     plain                      0         4           0
@@ -13,8 +13,8 @@ The lengths are the caller's, 4 bytes a record as uint32. Beyond them, in bytes 
     plain, pools by tokens     8         4           4       (24 more while making the plan)
     packed                     4         4           4
 
-and 12 bytes a batch, and 8 a row (16 while planning) of packed rows. Planning takes 15 to 150 ns a
-record and epoch on one core, benchmarks/results/padding.md has the figures.
+and 12 bytes per batch, and for packed rows 8 bytes per row (16 while planning). Planning takes
+15 to 150 ns per record and epoch on one core; benchmarks/results/padding.md has the figures.
 """
 
 from bert_data.reader.planning.config import BATCHINGS, PlanConfig

@@ -3,8 +3,8 @@
     widths 4 and 9       lengths 3 4 2 | 8 5 9 6        rows of 2
     batches              (3 4) width 4,  (2 8) (5 9) width 9,  (6) the last one
 
-A record's bucket is the next width that holds it. What does not fill a batch of its bucket goes
-into the next wider one, so that all batches but the last have all their rows.
+The bucket of a record is the smallest width that holds it. Records that do not fill a batch of
+their bucket move to the next wider one, so every batch but the last is full.
 """
 
 import numpy as np
@@ -16,12 +16,12 @@ from bert_data.reader.planning.widths import allowed_widths
 
 
 def batches_of_buckets(lengths: Lengths, config: PlanConfig) -> BatchesOfSlots:
-    """Cuts the records, by ascending bucket, into batches.
+    """Cut the records, by ascending bucket, into batches.
 
     A batch begins in the narrowest bucket with records left and has as many rows as a batch of that
-    bucket; where that many are not left in it, it begins there too and has the next bucket's width
-    and rows. Fewer records than a batch of the widest bucket has rows are left over at the end:
-    the last batch, or with drop_remainder none.
+    bucket; if too few records are left in it, the batch still begins there but takes the next
+    bucket's width and rows. Records that do not fill a batch of the widest bucket form the last
+    batch, or are left out with drop_remainder.
     """
     widths = allowed_widths(lengths.histogram, config)
     assert widths is not None

@@ -1,8 +1,6 @@
-"""What a plan is told: how records become batches.
+"""The configuration of a plan: how records become batches.
 
-    PlanConfig(batching="pools", batch_size=256, shuffle=True, seed=7)
-
-A frozen record of choices, checked where it is made.
+PlanConfig(batching="pools", batch_size=256, shuffle=True, seed=7)
 """
 
 import dataclasses
@@ -17,36 +15,35 @@ DEFAULT_NUM_WIDTHS = 8
 class PlanConfig:
     """Configuration of `make_plan`.
 
-    A row is one record, or with "packed" several, one behind the other. The width of a batch is the
+    A row is one record, or with "packed" several, one after the other. The width of a batch is the
     number of tokens that each of its rows is padded to.
 
     Attributes:
       batching: which records share a batch.
-        "plain": those that follow each other in the epoch's order.
+        "plain": consecutive records of the epoch's order.
         "pools": the order is cut into pools of `pool_batches` batches, each is sorted by length and
         cut into batches, which come in shuffled order.
-        "buckets": those that one of a few widths is the next for; see `widths`.
-        "packed": records share rows, and rows that follow each other in a shuffled order make the
-        batches.
+        "buckets": records with the same smallest width that holds them; see `widths`.
+        "packed": records share rows, and consecutive rows of a shuffled order make the batches.
       batch_size: rows of a batch of all hosts together, >= 1; or None.
-      max_tokens: most tokens of such a batch, rows times width, rows that are empty because hosts
-        do not divide evenly included; or None. One of the two must be given.
+      max_tokens: most tokens of such a batch, rows times width, including empty rows where hosts
+        do not divide evenly; or None. One of the two must be given.
       rows_multiple: with max_tokens, rows of a full batch are a multiple of it (and of num_hosts),
         >= 1. A plan with rows_multiple 8 is the same for 1, 2, 4 and 8 hosts.
-      max_seq_length: longest record allowed, in tokens, >= 1; None: the longest that there is.
+      max_seq_length: longest record allowed, in tokens, >= 1; None: the longest that occurs.
       pool_batches: batches of a pool, >= 1.
-      widths: the widths that batches may have, for a fixed number of shapes. Ascending numbers, of
-        which max_seq_length is always the last; or a number >= 1: that many, chosen for least
-        padding of this set of records; or None: "plain" and "pools" take the longest row of each
-        batch, "buckets" chooses 8. For "packed", one number in a tuple: the width of all rows, at
-        least max_seq_length, which is what None stands for.
+      widths: the widths that batches may have, for a fixed number of shapes. Ascending numbers, to
+        which max_seq_length is added as the last; or a number >= 1: that many, chosen for the least
+        padding of these records; or None: "plain" and "pools" take the longest row of each batch,
+        "buckets" chooses 8. For "packed", one number in a tuple: the width of all rows, at least
+        max_seq_length, which is also the default.
       shuffle: whether the order is drawn from (seed, epoch), over all records, new each epoch;
-        otherwise the records come in their own order, as far as the batching leaves it.
+        otherwise the records keep their own order as far as the batching allows.
       seed: any integer; it counts modulo 2**64.
       drop_remainder: whether a batch of fewer than `batch_size` rows (with max_tokens: fewer than
         fit, "buckets" and "packed" only) is left out. There is at most one, the last of an epoch;
         with shuffle other records are left out each epoch. With max_tokens, "plain" and "pools"
-        have batches of all numbers of rows, and none is left out.
+        have batches of any number of rows, and none is left out.
       num_hosts: hosts that share each batch, >= 1.
     """
 
@@ -65,23 +62,23 @@ class PlanConfig:
     def __post_init__(self) -> None:
         if self.batching not in BATCHINGS:
             choices = ", ".join(BATCHINGS)
-            raise ValueError(f"batching is {self.batching!r}; must be one of {choices}")
+            raise ValueError(f"batching is {self.batching!r}; it must be one of {choices}")
         for name in ("batch_size", "max_tokens", "max_seq_length"):
             if getattr(self, name) is not None:
                 self._check_at_least_one(name)
         for name in ("rows_multiple", "pool_batches", "num_hosts"):
             self._check_at_least_one(name)
         if (self.batch_size is None) == (self.max_tokens is None):
-            told = f"batch_size is {self.batch_size} and max_tokens is {self.max_tokens}"
-            raise ValueError(f"{told}; one of them must be given, and not both")
+            both = f"batch_size is {self.batch_size} and max_tokens is {self.max_tokens}"
+            raise ValueError(f"{both}; give exactly one of them")
         if not _is_integer(self.seed):
-            raise ValueError(f"seed is {self.seed!r}; must be an integer")
+            raise ValueError(f"seed is {self.seed!r}; it must be an integer")
         self._check_widths()
 
     def _check_at_least_one(self, name: str) -> None:
         value = getattr(self, name)
         if not _is_integer(value) or value < 1:
-            raise ValueError(f"{name} is {value!r}; must be an integer >= 1")
+            raise ValueError(f"{name} is {value!r}; it must be an integer >= 1")
 
     def _check_widths(self) -> None:
         widths, is_packed = self.widths, self.batching == PACKED
@@ -93,17 +90,17 @@ class PlanConfig:
             allowed = "a number >= 1 or a tuple of ascending widths >= 1"
             if is_packed:
                 allowed = "a tuple of one width"
-            raise ValueError(f"widths is {widths!r}; must be None or {allowed}")
+            raise ValueError(f"widths is {widths!r}; it must be None or {allowed}")
         longest = self.max_seq_length
         if is_packed and (len(widths) > 1 or widths[0] < (longest or 0)):
             allowed = "for packed rows one width, at least max_seq_length"
-            raise ValueError(f"widths is {widths!r}; must be {allowed}")
+            raise ValueError(f"widths is {widths!r}; it must be {allowed}")
         if not is_packed and longest is not None and widths[-1] > longest:
-            raise ValueError(f"widths is {widths!r}; must not exceed max_seq_length, {longest}")
+            raise ValueError(f"widths is {widths!r}; it must not exceed max_seq_length, {longest}")
 
     @property
     def rows_unit(self) -> int:
-        """What the rows of a full batch bounded by tokens are a multiple of."""
+        """The number that the rows of a full batch, bounded by tokens, are a multiple of."""
         return math.lcm(self.rows_multiple, self.num_hosts)
 
     def rows_of_width(self, width: int) -> int:

@@ -1,6 +1,6 @@
-"""The plan of one epoch: which records make which batch, and which rows are a host's.
+"""The plan of one epoch: which records make up which batch, and which rows are a host's.
 
-    records       7 3 | 0 9 | 4 8 | 5 1 2 6        as they come
+    records       7 3 | 0 9 | 4 8 | 5 1 2 6        in order
     row_splits    0  2    4  5 6  8       10       (packed) rows of 2, 2, 1, 1, 2, 2 records
     batch_splits  0            4           6       two batches, of 4 rows and of 2
     widths             128          96
@@ -22,7 +22,7 @@ class HostBatch(NamedTuple):
 
     Attributes:
       records: int64[any], the numbers of the records, row after row. An empty row has one, -1;
-        empty rows are the last ones.
+        empty rows come last.
       row_splits: int64[rows + 1], where in `records` each row begins; 0 ... rows unless packed.
       width: tokens that each row is padded to.
     """
@@ -33,7 +33,7 @@ class HostBatch(NamedTuple):
 
     @property
     def num_rows(self) -> int:
-        """Rows, with the empty ones."""
+        """Rows, including the empty ones."""
         return self.row_splits.size - 1
 
 
@@ -67,11 +67,11 @@ class EpochPlan:
         return int(np.diff(self.batch_splits) @ self.widths)
 
     def batch(self, number: int, host_index: int = 0) -> HostBatch:
-        """One host's rows of a batch, in a time that depends on its size alone.
+        """Return one host's rows of a batch, in a time that depends only on its size.
 
-        The rows of a batch are divided among the hosts in their order, as evenly as they can be.
-        All hosts have the same number of rows and the same width: where rows do not divide evenly,
-        those that have one less end with an empty row.
+        The rows of a batch are divided among the hosts in order, as evenly as possible. All hosts
+        have the same number of rows and the same width: if rows do not divide evenly, the hosts
+        that have one less end with an empty row.
 
         Args:
           number: of the batch in the epoch, in [0, num_batches).
@@ -99,7 +99,7 @@ class Parts(NamedTuple):
 
     Attributes:
       num_parts: into which each batch is divided.
-      first, num_here: those of this host; a batch of rows for each, one after the other.
+      first, num_here: those of this host; each becomes a batch of rows, one after the other.
     """
 
     num_parts: int
@@ -124,7 +124,7 @@ class PlannedRows(NamedTuple):
 
 
 def planned_rows(epoch: EpochPlan, start: int, end: int, parts: Parts) -> PlannedRows:
-    """The rows of batches `start` to `end` that are read here: of each batch, part after part."""
+    """Return the rows of batches `start` to `end` that are read here, part by part of each."""
     if parts.num_parts > 1:
         return _rows_of_parts(epoch, start, end, parts)
     splits = epoch.batch_splits[start : end + 1]
@@ -160,16 +160,16 @@ def most_of_rows(
     num_tokens: NDArray[np.integer],
     most_of_length: NDArray[np.integer],
 ) -> NDArray[np.int64]:
-    """What the rows of batches `start` to `end` hold at most, on whichever host.
+    """Return the most that rows of batches `start` to `end` hold, on any host.
 
     Args:
       epoch: the plan.
       start, end: of the batches.
       num_tokens: int[records of the set], tokens of each.
-      most_of_length: int[longest record + 1], predictions of a record of each length at most.
+      most_of_length: int[longest record + 1], most predictions of a record of each length.
 
     Returns:
-      int64[batches, 2], predictions and records of a row at most.
+      int64[batches, 2], the most predictions and the most records of a row.
     """
     splits = epoch.batch_splits[start : end + 1]
     rows = np.arange(splits[0], splits[-1] + 1)

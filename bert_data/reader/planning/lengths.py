@@ -1,12 +1,11 @@
-"""The lengths that a plan is made from, checked, and records grouped by them.
+"""The lengths that a plan is made from, checked, and records grouped by length.
 
     lengths 5 9 5 9 5                       histogram 0 0 0 0 0 3 0 0 0 2
     grouped by length                       records 0 2 4 | 1 3     splits 0 3 5
     an epoch's order of them                        4 0 2 | 3 1
 
-Nothing is planned from lengths that do not fit the model. Batches are planned once, in numbers of
-places in the groups' order; as the groups are the same in every epoch, so are the widths and
-numbers of the batches, whichever records the places hold.
+Batches are planned once, as places in the order of the groups. The groups are the same in every
+epoch, and therefore so are the widths and the number of batches, whichever records take the places.
 """
 
 from typing import NamedTuple
@@ -25,9 +24,9 @@ class Lengths(NamedTuple):
     """Lengths of records.
 
     Attributes:
-      of_record: uint[records], tokens of each; not copied from the caller where it is unsigned.
-      histogram: int64[max_seq_length + 1], records of each length; those of no tokens count as
-        records of one, for no row is narrower.
+      of_record: uint[records], tokens of each; the caller's array if that is unsigned.
+      histogram: int64[max_seq_length + 1], records of each length; those without tokens count as
+        records of one, since no row is narrower.
     """
 
     of_record: NDArray[np.unsignedinteger]
@@ -51,33 +50,35 @@ def _count(lengths: NDArray[np.unsignedinteger], histogram: NDArray[np.int64]) -
 
 
 def check_planned_lengths(lengths: ArrayLike, max_seq_length: int | None) -> Lengths:
-    """Looks at the lengths of records.
+    """Check and count the lengths of records.
 
     Args:
       lengths: integers [records], in [0, max_seq_length].
-      max_seq_length: the longest allowed; None takes the longest that there is.
+      max_seq_length: the longest allowed; None allows the longest that occurs.
 
     Raises:
       ValueError: there are none, too many, or one is out of range.
     """
-    given = np.asarray(lengths)
-    if not 1 <= given.size <= MAX_RECORDS:
-        raise ValueError(f"lengths has {given.size:,} records; 1 to {MAX_RECORDS:,} are allowed")
-    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
-        raise ValueError(f"lengths is {given.dtype}{list(given.shape)}; must be integers [records]")
+    counts = np.asarray(lengths)
+    if not 1 <= counts.size <= MAX_RECORDS:
+        raise ValueError(f"lengths has {counts.size:,} records; it must have 1 to {MAX_RECORDS:,}")
+    if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer):
+        raise ValueError(
+            f"lengths is {counts.dtype}{list(counts.shape)}; it must be integers [records]"
+        )
     limit = MAX_LENGTH if max_seq_length is None else max_seq_length
-    bad = int(given.argmin()) if given.min() < 0 else int(given.argmax())
-    if not 0 <= given[bad] <= limit:
-        allowed = f"0 to {limit:,} are allowed"
-        raise ValueError(f"record {bad} has {given[bad]:,} tokens; {allowed}")
-    if not np.issubdtype(given.dtype, np.unsignedinteger):
-        given = given.astype(np.uint32)
-    most = max(1, int(given.max())) if max_seq_length is None else max_seq_length
+    bad = int(counts.argmin()) if counts.min() < 0 else int(counts.argmax())
+    if not 0 <= counts[bad] <= limit:
+        allowed = f"it must have 0 to {limit:,}"
+        raise ValueError(f"record {bad} has {counts[bad]:,} tokens; {allowed}")
+    if not np.issubdtype(counts.dtype, np.unsignedinteger):
+        counts = counts.astype(np.uint32)
+    most = max(1, int(counts.max())) if max_seq_length is None else max_seq_length
     histogram = np.zeros(most + 1, np.int64)
-    _count(given, histogram)
+    _count(counts, histogram)
     histogram[1] += histogram[0]
     histogram[0] = 0
-    return Lengths(given, histogram)
+    return Lengths(counts, histogram)
 
 
 class Groups(NamedTuple):
@@ -92,7 +93,7 @@ class Groups(NamedTuple):
     splits: NDArray[np.int64]
 
     def shuffled(self, key: np.uint64) -> NDArray[np.int32]:
-        """The records of each group in an order drawn from the key; int32[records]."""
+        """Return the records of each group in an order drawn from the key; int32[records]."""
         records = self.records.copy()
         shuffle_parts(key, records, self.splits)
         return records
@@ -112,7 +113,7 @@ def _group(
 
 
 def group_records(lengths: Lengths, group_of_length: NDArray[np.int32]) -> Groups:
-    """Groups records by their lengths.
+    """Group records by length.
 
     Args:
       lengths: of the records.
@@ -126,5 +127,5 @@ def group_records(lengths: Lengths, group_of_length: NDArray[np.int32]) -> Group
 
 
 def group_by_length(lengths: Lengths) -> Groups:
-    """A group for each length from 0 to max_seq_length; records of no tokens are in that of one."""
+    """Return a group per length from 0 to max_seq_length; empty records are in group 1."""
     return group_records(lengths, np.maximum(np.arange(lengths.histogram.size, dtype=np.int32), 1))

@@ -5,20 +5,20 @@
     rows         (5 1) (2 0) (4 3)
     mixed, cut   (4 3) (5 1) | (2 0)
 
-What lengths share a row is settled once, see `pack`; each epoch gives the places to other
-records of the same lengths and mixes all rows, so every epoch has as many.
+Which lengths share a row is decided once, see `pack`; each epoch gives the places to other
+records of the same lengths and shuffles all rows, so every epoch has the same number of rows.
 
-Which lengths share a row follows from how many records of each length there are:
+It depends only on the number of records of each length:
 
     width 10, lengths 7 x 2, 6 x 1, 3 x 3, 2 x 1     rows (7 3) x 2, (6 3) x 1, (2) x 1
 
 Best-fit decreasing (Johnson 1973): the records, longest first, go each into the row that it fills
 most, or into a new row. Records of the same length are placed together, and rows that hold the same
-are one pattern with a count, so that the work grows with the number of lengths and not of records
+are one pattern with a count, so the work grows with the number of lengths, not of records
 (as in Krell et al. 2021, "Efficient sequence packing without cross-contamination", arXiv
 2107.02027); the rows are the same as if records were placed one by one. Best-fit decreasing needs
-at most 11/9 of the least rows and 4 more (Johnson et al. 1974); on records of real text it came
-within 0.4% of a lower bound.
+at most 11/9 of the fewest possible rows and 4 more (Johnson et al. 1974); on records of real text
+it came within 0.4% of a lower bound.
 """
 
 import bisect
@@ -38,7 +38,7 @@ class Pattern(NamedTuple):
     """Rows that hold records of the same lengths.
 
     Attributes:
-      items: (length, how many of it) of a row, longest first.
+      items: (length, number of such records) of a row, longest first.
       num_rows: how many rows.
     """
 
@@ -52,7 +52,7 @@ class Pattern(NamedTuple):
 
 
 class _OpenRows:
-    """Rows with room left, by how much; the next that fits is found by bisection."""
+    """Rows with room left, by that room; the best fit is found by bisection."""
 
     def __init__(self) -> None:
         self._rooms: list[int] = []
@@ -69,7 +69,7 @@ class _OpenRows:
         self._rows[room].append(pattern)
 
     def take(self, length: int) -> tuple[int, Pattern] | None:
-        """Rows with the least room that holds `length`, and that room; None if there are none."""
+        """Take rows with the least room that holds `length`; return that room and them, or None."""
         at = bisect.bisect_left(self._rooms, length)
         if at == len(self._rooms):
             return None
@@ -84,7 +84,7 @@ class _OpenRows:
 
 
 def pack(histogram: NDArray[np.integer], width: int) -> list[Pattern]:
-    """Packs records into rows.
+    """Pack records into rows.
 
     Args:
       histogram: int[at most width + 1], records of each length; none of length 0.
@@ -99,7 +99,7 @@ def pack(histogram: NDArray[np.integer], width: int) -> list[Pattern]:
         while left:
             taken = open_rows.take(length)
             room, (items, num_rows) = taken or (width, Pattern((), left))
-            # A row takes all that it holds before the next does, for it then has the least room.
+            # A row is filled before the next one, since it then has the least room.
             in_row = min(room // length, left)
             num_filled = min(num_rows, left // in_row)
             if taken and num_filled < num_rows:
@@ -125,18 +125,18 @@ def _fill_rows(
     row_splits: NDArray[np.int64],
     records: NDArray[np.int32],
 ) -> None:
-    """Puts records into rows.
+    """Put records into rows.
 
     Args:
       order: int32[records], grouped by length.
-      rows: int32[any], the rows wanted, in this order.
+      rows: int32[any], the requested rows, in this order.
       near_patterns: int32[any], the pattern of row 0, of row 64, ...: a table that stays in the
-        caches, from which it is not far to a row's pattern.
+        caches, from which a row's pattern is near.
       first_rows: int64[patterns + 1], the first row of each, and the number of rows.
       item_splits: int64[patterns + 1], the items of each.
       items: int64[items, 2], where in `order` the records of each begin, and how many a row takes.
-      row_splits: int64[rows wanted + 1], filled.
-      records: int32[records], filled as far as the rows wanted go.
+      row_splits: int64[requested rows + 1], filled.
+      records: int32[records], filled with those of the requested rows.
     """
     at = np.int64(0)
     row_splits[0] = 0
@@ -153,7 +153,7 @@ def _fill_rows(
                 records[at] = k
                 at += 1
         row_splits[number + 1] = at
-    # In a loop of its own, the processor fetches many places at once, wherever they are.
+    # In a loop of its own, so that the processor fetches many scattered places at once.
     for i in range(at):
         records[i] = order[records[i]]
 
@@ -184,7 +184,7 @@ class PackedRows:
         self.max_rows = min(self._batch_rows, self.num_rows)
 
     def _lay_out(self, lengths: Lengths, width: int) -> None:
-        """Numbers the rows, pattern after pattern, and finds the places of their records."""
+        """Number the rows, pattern after pattern, and find the places of their records."""
         patterns = pack(lengths.histogram, width)
         self.max_records_per_row = max(pattern.num_records for pattern in patterns)
         num_rows = np.array([pattern.num_rows for pattern in patterns])
@@ -204,7 +204,7 @@ class PackedRows:
         self._items, self._item_splits = np.array(items), np.array(item_splits)
 
     def epoch(self, number: int) -> EpochPlan:
-        """The plan of an epoch."""
+        """Return the plan of an epoch."""
         config = self._config
         order = self._groups.records
         rows = np.arange(self._num_rows_packed, dtype=np.int32)

@@ -1,10 +1,10 @@
-"""Lengths of records in, the plan of every epoch out, before a byte of a record is read.
+"""Plan every epoch from the lengths of records, before a byte of a record is read.
 
     plan = make_plan(lengths, PlanConfig(batching="pools", batch_size=256, shuffle=True, seed=7))
     epoch, number = plan.locate(1_000_000)       the 1,000,000th batch of a run, in constant time
     plan.epoch(epoch).batch(number, host_index)  -> records, row splits, width
 
-How long planning takes and what memory it needs: see `bert_data.reader.planning`.
+For the time and memory that planning needs, see `bert_data.reader.planning`.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from bert_data.reader.planning.token_batches import batches_of_tokens
 
 
 class Batching(Protocol):
-    """A way to make batches of records; see the attributes of `Plan`."""
+    """A way to batch records; see the attributes of `Plan`."""
 
     num_batches: int
     num_rows: int
@@ -31,18 +31,18 @@ class Batching(Protocol):
     widths: tuple[int, ...] | None
 
     def epoch(self, number: int) -> EpochPlan:
-        """The plan of an epoch."""
+        """Return the plan of an epoch."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
-    """What is the same in every epoch, and what plans one.
+    """What is the same in every epoch, and plans each.
 
     Attributes:
-      config: what it was made by.
+      config: the configuration.
       num_records, num_tokens: of the whole set.
       num_batches: batches of an epoch, >= 1, the same in every one.
-      num_rows: rows of an epoch; those of a last batch that is left out are not counted.
+      num_rows: rows of an epoch, without those of a last batch that is left out.
       max_rows: most rows of a batch of all hosts.
       max_records_per_row: 1 unless packed.
       widths: the widths that batches may have, ascending; None for any up to `max_width`.
@@ -61,43 +61,43 @@ class Plan:
     _batching: Batching = dataclasses.field(repr=False)
 
     def epoch(self, number: int) -> EpochPlan:
-        """Plans an epoch, the same for the same lengths, configuration and number.
+        """Plan an epoch; the same lengths, configuration and number give the same plan.
 
         Args:
           number: >= 0.
         """
         if number < 0:
-            raise ValueError(f"epoch is {number}; must be >= 0")
+            raise ValueError(f"epoch is {number}; it must be >= 0")
         return self._batching.epoch(number)
 
     def locate(self, batch: int) -> tuple[int, int]:
-        """The epoch that a batch of an endless run is in, and its number there; constant time.
+        """Return the epoch of a batch of an endless run, and its number there, in constant time.
 
         Args:
           batch: >= 0, counted from the beginning of epoch 0.
         """
         if batch < 0:
-            raise ValueError(f"batch is {batch}; must be >= 0")
+            raise ValueError(f"batch is {batch}; it must be >= 0")
         return divmod(batch, self.num_batches)
 
 
 def make_plan(lengths: ArrayLike, config: PlanConfig) -> Plan:
-    """Plans what is the same in every epoch.
+    """Plan what is the same in every epoch.
 
     Args:
-      lengths: integers [records], tokens of each record, in [0, max_seq_length]. Kept, not copied,
-        where they are unsigned.
+      lengths: integers [records], tokens of each record, in [0, max_seq_length]. Unsigned arrays
+        are kept without a copy.
       config: how records become batches.
 
     Raises:
-      ValueError: there are no records, or one is too long, or they make no batch.
+      ValueError: there are no records, one is too long, or they do not make a batch.
     """
     checked = check_planned_lengths(lengths, config.max_seq_length)
     _check_tokens(checked, config)
     batching = _choose_batching(checked, config)
     if not batching.num_batches:
-        told = f"{checked.num_records:,} records make no batch"
-        raise ValueError(f"{told} of all its rows, and drop_remainder is true")
+        records = f"{checked.num_records:,} records"
+        raise ValueError(f"{records} do not fill a batch, and drop_remainder is True")
     max_width = checked.histogram.size - 1 if batching.widths is None else batching.widths[-1]
     return Plan(
         config=config,
@@ -124,13 +124,11 @@ def _choose_batching(lengths: Lengths, config: PlanConfig) -> Batching:
 
 
 def _check_tokens(lengths: Lengths, config: PlanConfig) -> None:
-    """Refuses a max_tokens that does not hold the rows that a batch must have."""
+    """Check that max_tokens holds the rows that a batch must have."""
     widest = lengths.histogram.size - 1
     if isinstance(config.widths, tuple):
         widest = max(widest, config.widths[-1])
     if not config.rows_of_width(widest):
-        least = f"must be at least {config.rows_unit * widest:,}"
-        rows = (
-            f"rows of {widest:,} tokens, {config.rows_unit} (rows_multiple and num_hosts) of them"
-        )
+        least = f"it must be at least {config.rows_unit * widest:,}"
+        rows = f"{config.rows_unit} rows (by rows_multiple and num_hosts) of {widest:,} tokens"
         raise ValueError(f"max_tokens is {config.max_tokens:,}; {least} for {rows}")

@@ -1,11 +1,11 @@
-"""Batches of a number of rows, in an order drawn anew each epoch: "plain" and "pools".
+"""Batches of a fixed number of rows, in an order drawn anew each epoch: "plain" and "pools".
 
     an order of all records    7 3 0 9 4 8 5 1 2 6 ...
     pools of two batches       7 3 0 9 4 8 | 5 1 2 6 ...
     sorted by length           3 9 7 0 8 4 | ...
     batches, shuffled          0 8 4 | 3 9 7 | ...
 
-What does not fill a batch, the last records of the order, is the last batch of the epoch.
+The last records of the order, if they do not fill a batch, are the last batch of the epoch.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def _sort_pools(
     batches: NDArray[np.int32],
     records: NDArray[np.int32],
 ) -> None:
-    """Sorts each pool of whole batches by length, equal ones in their order, and mixes its batches.
+    """Sort each pool of whole batches by length, keeping the order of ties, and mix its batches.
 
     Args:
       key: drawn from.
@@ -40,7 +40,7 @@ def _sort_pools(
       lengths: of each record, below counts.size.
       is_shuffled: whether batches are mixed.
       counts: int64[longest + 1], zeros before and after.
-      pool, batches: room for a pool's records and batches.
+      pool, batches: scratch space for a pool's records and batches.
       records: int32[at least as many as `order`], filled from the beginning.
     """
     num_batches = order.size // batch_rows
@@ -80,7 +80,7 @@ def _find_longest(
     splits: NDArray[np.int64],
     longest: NDArray[np.int32],
 ) -> None:
-    """The longest record of each batch, at least 1."""
+    """Find the longest record of each batch, at least 1."""
     for batch in range(splits.size - 1):
         most = np.int64(1)
         for i in range(splits[batch], splits[batch + 1]):
@@ -112,7 +112,7 @@ class BatchesOfRows:
         self.widths = allowed_widths(lengths.histogram, config)
 
     def epoch(self, number: int) -> EpochPlan:
-        """The plan of an epoch."""
+        """Return the plan of an epoch."""
         config, num_records = self._config, self._lengths.num_records
         if config.shuffle:
             records = shuffled(num_records, key_of(config.seed, number, ORDER))

@@ -1,4 +1,4 @@
-"""Batches that are cut once, in places of an order; each epoch fills the places with other records.
+"""Batches that are cut once, as places in an order that each epoch fills with other records.
 
     places          0 1 | 2 3 4 | 5 6 7     batches of widths 9, 6, 6
     epoch's order   4 0   2 7 1   5 3 6     records mixed within groups (see `lengths`)
@@ -27,7 +27,7 @@ class Slots(NamedTuple):
       places: int32[slots], the place of each slot in the groups' order; None: slot s is place s.
       splits: int64[batches + 1], the slots of each batch.
       widths: int32[batches], of each.
-      num_mixed: batches whose order is mixed; the others, if any, follow them.
+      num_mixed: batches whose order is mixed; any others follow them.
     """
 
     groups: Groups
@@ -47,7 +47,7 @@ def _fill(
     new_splits: NDArray[np.int64],
     records: NDArray[np.int32],
 ) -> None:
-    """Fills `records` and `new_splits`, batch after batch in the order of `batches`."""
+    """Fill `records` and `new_splits`, batch after batch in the order of `batches`."""
     at = np.int64(0)
     new_splits[0] = 0
     for number in range(batches.size):
@@ -78,7 +78,7 @@ class BatchesOfSlots:
         self.max_rows = int(np.diff(slots.splits).max(initial=0))
 
     def epoch(self, number: int) -> EpochPlan:
-        """The plan of an epoch."""
+        """Return the plan of an epoch."""
         slots, config = self._slots, self._config
         order = slots.groups.records
         batches = np.arange(self.num_batches, dtype=np.int32)

@@ -1,14 +1,14 @@
-"""Batches of a number of tokens, padding counted: "plain" and "pools" with `max_tokens`.
+"""Batches of a number of tokens, padding included: "plain" and "pools" with `max_tokens`.
 
     max_tokens 12    lengths 5 4 2 3 6 6 1     plain: (5 4) (2 3) (6 6) (1)      pools of all: (6 6)
                                                                                 (5 4) (3 2 1)
 
-How many batches that makes depends on the order of the lengths. So that every epoch has as many and
-any batch of a run is found at once, the lengths are put in order and cut once, in an order drawn
+The number of batches depends on the order of the lengths. So that every epoch has the same number
+and any batch of a run is found at once, the lengths are ordered and cut once, in an order drawn
 from the seed; each epoch gives the places to other records of the same lengths, and mixes the
-batches of the whole epoch. The lengths of a batch are thus together in every epoch; the records are
-not. Where next to no two records have the same length, as in small sets, that matters: use
-`batch_size` there.
+batches of the whole epoch. The lengths of a batch thus stay together in every epoch; the records do
+not. That matters if hardly any two records have the same length, as in small sets: use `batch_size`
+for those.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ from bert_data.reader.planning.widths import allowed_widths, next_widths
 
 @inner
 def _length(lengths: NDArray[np.unsignedinteger], record: Scalar) -> Scalar:
-    """Tokens of a record, at least 1."""
+    """Return the tokens of a record, at least 1."""
     return max(np.int64(1), np.int64(lengths[record]))
 
 
@@ -36,7 +36,7 @@ def _cut(
     splits: NDArray[np.int32],
     longest: NDArray[np.int32],
 ) -> int:
-    """Cuts an order of records into batches, each as long as it can be.
+    """Cut an order of records into batches, each as long as possible.
 
     Args:
       order: int32[records].
@@ -73,15 +73,15 @@ def _sort_pools_longest_first(
     counts: NDArray[np.int64],
     pool: NDArray[np.int32],
 ) -> None:
-    """Sorts each pool by length, longest first; what fills no batch goes into the next pool.
+    """Sort each pool, longest first; records that do not fill a batch move to the next pool.
 
     Args:
       order: int32[records], sorted in place.
       lengths: of each record.
       rows_of_length: int64[max_seq_length + 1], see `_cut`.
-      pool_tokens: of a pool at least, but for the last one.
+      pool_tokens: the least tokens of a pool, except the last one.
       counts: int64[max_seq_length + 1], zeros before and after.
-      pool: int32[records], room.
+      pool: int32[records], scratch space.
     """
     begin = end = 0
     while end < order.size:
@@ -111,7 +111,7 @@ def _sort_pools_longest_first(
 
 
 def batches_of_tokens(lengths: Lengths, config: PlanConfig) -> BatchesOfSlots:
-    """Puts the lengths in order, cuts them into batches, and says which places those are."""
+    """Order the lengths, cut them into batches, and return those as slots."""
     assert config.max_tokens is not None
     widths = allowed_widths(lengths.histogram, config)
     every_length = np.maximum(np.arange(lengths.histogram.size), 1)

@@ -1,4 +1,4 @@
-"""The few widths that batches are padded to, given or chosen for least padding.
+"""The few widths that batches are padded to, given or chosen for the least padding.
 
     lengths 3 3 4 9 9 10, two widths   ->  (4, 10)    padding 2 + 2 tokens; no other two have less
 
@@ -20,12 +20,12 @@ def _choose_last_cuts(
     best: NDArray[np.int64],
     cuts: NDArray[np.int64],
 ) -> None:
-    """Adds one width to the best choices of one width fewer.
+    """Add one width to the best choices of one width fewer.
 
     Args:
       lengths: int64[n], ascending.
       below: int64[n + 1], records of the first j lengths.
-      before: int64[n + 1], least padded tokens of these records with one width fewer.
+      before: int64[n + 1], fewest padded tokens of these records with one width fewer.
       best: int64[n + 1], filled: with one width more.
       cuts: int64[n + 1], filled: how many of the first j lengths the widths before the last cover.
     """
@@ -50,12 +50,12 @@ def _choose_last_cuts(
 
 
 def choose_widths(histogram: NDArray[np.integer], num_widths: int) -> tuple[int, ...]:
-    """The widths that pad records to the fewest tokens in all.
+    """Choose the widths that pad records to the fewest tokens in all.
 
-    Dynamic programming over the lengths that occur: the least for the first j of them with k
-    widths is the least over i < j of that for the first i with k - 1, and the j-th length for the
-    rest. As cost is the j-th length times a count, the best i grows with j, and a search between
-    the best of neighbours takes O(n log n) for each width (Aggarwal et al. 1987, on monotone
+    Dynamic programming over the lengths that occur: the fewest for the first j of them with k
+    widths is the minimum over i < j of that for the first i with k - 1, plus the j-th length for
+    the rest. As the cost is the j-th length times a count, the best i grows with j, and a search
+    between the best of neighbours takes O(n log n) per width (Aggarwal et al. 1987, on monotone
     matrices; here by halving).
 
     Args:
@@ -63,7 +63,7 @@ def choose_widths(histogram: NDArray[np.integer], num_widths: int) -> tuple[int,
       num_widths: >= 1.
 
     Returns:
-      At most `num_widths` ascending lengths that occur, of which the longest is the last.
+      At most `num_widths` ascending lengths that occur, ending with the longest.
     """
     lengths = np.flatnonzero(histogram)
     below = np.concatenate(([0], np.cumsum(histogram[lengths], dtype=np.int64)))
@@ -83,7 +83,7 @@ def choose_widths(histogram: NDArray[np.integer], num_widths: int) -> tuple[int,
 
 
 def allowed_widths(histogram: NDArray[np.integer], config: PlanConfig) -> tuple[int, ...] | None:
-    """The widths that batches of these records may have; None for any, as "plain" and "pools" can.
+    """Return the widths that batches of these records may have, or None for any.
 
     Args:
       histogram: int[max_seq_length + 1], records of each length.
@@ -100,7 +100,7 @@ def allowed_widths(histogram: NDArray[np.integer], config: PlanConfig) -> tuple[
 
 
 def next_widths(longest: NDArray[np.integer], widths: tuple[int, ...] | None) -> NDArray[np.int32]:
-    """The width that holds each length: the next one of `widths`; with None, the length itself."""
+    """Return the smallest of `widths` that holds each length; with None, the length itself."""
     if widths is None:
         return longest.astype(np.int32)
     return np.array(widths, np.int32)[np.searchsorted(widths, longest)]

@@ -88,7 +88,7 @@ def test_a_left_out_batch_was_the_last_and_not_full(lengths, config, number):
     else:
         expected = batches[:-1]
     if not expected:
-        with pytest.raises(ValueError, match="make no batch of all its rows"):
+        with pytest.raises(ValueError, match="do not fill a batch"):
             make_plan(np.array(lengths, np.uint32), kept)
         return
     plan = make_plan(np.array(lengths, np.uint32), kept)
@@ -173,17 +173,17 @@ def test_without_a_shuffle_plain_batches_are_in_order():
 @pytest.mark.parametrize(
     ("lengths", "choices", "message"),
     [
-        ([], {}, "lengths has 0 records; 1 to 2,147,483,647 are allowed"),
-        ([[1]], {}, r"lengths is int64\[1, 1\]; must be integers \[records\]"),
+        ([], {}, "lengths has 0 records; it must have 1 to 2,147,483,647"),
+        ([[1]], {}, r"lengths is int64\[1, 1\]; it must be integers \[records\]"),
         ([1.5], {}, "lengths is float64"),
-        ([3, 9, 4], {"max_seq_length": 8}, "record 1 has 9 tokens; 0 to 8 are allowed"),
-        ([3, 9, -1], {}, "record 2 has -1 tokens; 0 to 16,777,216 are allowed"),
+        ([3, 9, 4], {"max_seq_length": 8}, "record 1 has 9 tokens; it must have 0 to 8"),
+        ([3, 9, -1], {}, "record 2 has -1 tokens; it must have 0 to 16,777,216"),
         ([3, 1 << 25], {}, "record 1 has 33,554,432 tokens"),
-        ([3, 3], {"batch_size": 3, "drop_remainder": True}, "2 records make no batch of all its"),
+        ([3, 3], {"batch_size": 3, "drop_remainder": True}, "2 records do not fill a batch"),
         (
             [3, 9],
             {"batch_size": None, "max_tokens": 17, "num_hosts": 2},
-            "max_tokens is 17; must be at least 18 for rows of 9 tokens, 2 ",
+            "max_tokens is 17; it must be at least 18 for 2 rows ",
         ),
     ],
 )
@@ -194,7 +194,7 @@ def test_refusals(lengths, choices, message):
 
 def test_numbers_below_zero_are_refused():
     plan = make_plan([3, 4], PlanConfig(batch_size=2))
-    with pytest.raises(ValueError, match="epoch is -1; must be >= 0"):
+    with pytest.raises(ValueError, match="epoch is -1; it must be >= 0"):
         plan.epoch(-1)
-    with pytest.raises(ValueError, match="batch is -1; must be >= 0"):
+    with pytest.raises(ValueError, match="batch is -1; it must be >= 0"):
         plan.locate(-1)
