@@ -1,16 +1,16 @@
-"""Record shards in, batches out: of NumPy's arrays, of tensors, or a tf.data.Dataset.
+"""Read record shards as batches of NumPy arrays, of tensors, or as a tf.data.Dataset.
 
     shards --files--> records --planning, or order--> which ones make a batch --examples--> batch
 
 arrays.py      batches of arrays, without TensorFlow: `iterate_arrays`
 tensors.py     a dataset, or eager tensors, of any source: `read_batches`, `iterate_batches`
 sources.py     which source a configuration needs: planned.py, or streamed.py
-files/         shards, their records, and what may be wrong with them
+files/         shards, their records, and damage to them
 order/         the order of a stream; planning/: the batches of an epoch, before it is read
 examples/      Examples to dense batches; layout.py: how these lie in memory
 samples.py     GPT samples; labelled/: labelled texts
 
-What needs TensorFlow is imported when its name is used.
+Names that need TensorFlow import it when they are first used.
 """
 
 import importlib
@@ -67,7 +67,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imports what needs TensorFlow."""
+    """Import a name that needs TensorFlow."""
     if name not in _OF_TENSORFLOW:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_OF_TENSORFLOW[name]}"), name)

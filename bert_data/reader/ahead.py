@@ -1,9 +1,9 @@
-"""A thread that works ahead of who takes what it makes.
+"""A thread that works ahead of its consumer.
 
-    taker   |take 0|......|take 1|......|take 2|
-    thread  |0|1|2|wait...|3|wait...|4|
+    consumer  |take 0|......|take 1|......|take 2|
+    thread    |0|1|2|wait...|3|wait...|4|
 
-What it makes is in the same order as without it, and so is the error that ends it.
+The items come in the same order as without the thread, and so does the error that ends them.
 """
 
 import contextlib
@@ -19,18 +19,18 @@ _SECONDS_BETWEEN_LOOKS = 0.1
 
 
 def work_ahead(items: Iterator[T], max_ahead: int) -> Generator[T]:
-    """Yields the items, which a thread makes; at most `max_ahead` wait to be taken.
+    """Yield the items, which a thread makes; at most `max_ahead` wait to be taken.
 
-    The thread starts with the first item that is asked for, and ends with the generator. What an
-    item's making raises is raised here, in its place.
+    The thread starts with the first item that is asked for, and ends with the generator. An error
+    raised while an item is made is raised here, in its place.
     """
-    made: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(max_ahead)
+    ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(max_ahead)
     is_over = threading.Event()
 
     def put(item: Any, error: BaseException | None = None) -> None:
         while not is_over.is_set():
             with contextlib.suppress(queue.Full):
-                made.put((item, error), timeout=_SECONDS_BETWEEN_LOOKS)
+                ready.put((item, error), timeout=_SECONDS_BETWEEN_LOOKS)
                 return
 
     def work() -> None:
@@ -50,8 +50,10 @@ def work_ahead(items: Iterator[T], max_ahead: int) -> Generator[T]:
     try:
         while True:
             if os.getpid() != process:
-                raise RuntimeError("the process was forked in mid-iteration; iterate anew there")
-            item, error = made.get()
+                raise RuntimeError(
+                    "the process was forked during an iteration; start a new iteration in the child"
+                )
+            item, error = ready.get()
             if isinstance(error, StopIteration):
                 return
             if error is not None:

@@ -1,4 +1,4 @@
-"""A configuration in, batches of NumPy's arrays out; TensorFlow is not loaded.
+"""Iterate over batches of NumPy arrays, without loading TensorFlow.
 
     iterate_arrays(ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True))
       -> {"input_ids": int32[32, widest row], ..., "next_sentence_labels": int32[32, 1]}, ...
@@ -45,12 +45,12 @@ def form_batch(
     next_sentence: str,
     ones_like: Callable[[Any], Any],
 ) -> Any:
-    """Forms a batch.
+    """Put a batch into the configured structure.
 
     Args:
       batch: by the names of the features.
-      config: says how.
-      next_sentence: what the records ask about two segments.
+      config: gives the form and the names.
+      next_sentence: the records' objective for two segments.
       ones_like: makes float32 ones of the shape of an array.
     """
     names = _TFHUB_NAMES if config.feature_names == "tfhub" else {}
@@ -73,19 +73,19 @@ def form_batch(
 
 
 def iterate_arrays(config: ReaderConfig) -> Iterator[Any]:
-    """Iterates over the batches of a configuration, as `read_batches` makes them.
+    """Iterate over the batches of a configuration, the same ones as `read_batches`.
 
     Args:
       config: what to read and how.
 
     Returns:
       Batches in the configuration's form, with arrays instead of tensors: int32, weights float32.
-      Batches that follow each other share memory, so one that is kept keeps up to 4 MB; it goes
-      back when no array of them is left.
+      Consecutive batches share memory, so keeping one keeps up to 4 MB; it is reused when none of
+      its arrays is left.
 
     Raises:
-      ValueError, OSError, CorruptDataError: see `bert_data.reader.read_batches`; what is found
-        while reading is raised by the iterator.
+      ValueError, OSError, CorruptDataError: see `bert_data.reader.read_batches`; errors met while
+        reading are raised by the iterator.
     """
     return _iterate(make_source(config), config)
 

@@ -1,4 +1,4 @@
-"""What a reader is told.
+"""The configuration of a reader.
 
     ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True, seed=7)
     ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True, batching="pools")
@@ -27,58 +27,59 @@ class ReaderConfig:
 
     Attributes:
       input_patterns: patterns of shards; a string with commas, or a sequence. Local or remote.
-      batch_size: rows of a batch, >= 1; None with max_tokens_per_batch. Of this host's batch with
-        "stream"; of a planned batch of all hosts together, of which each host gets its rows. Under
-        an `input_context` always of all replicas together, and each takes its part.
+      batch_size: rows of a batch, >= 1; None with max_tokens_per_batch. With "stream", of this
+        host's batch; otherwise of a planned batch of all hosts together, of which each host gets
+        its rows. Under an `input_context`, always of all replicas together, and each takes its
+        part.
       batching: "stream": records come as they are read, shards one after the other or, shuffled,
-        through a buffer. Any other plans the batches of an epoch from the indexes of the shards
-        before it begins, shuffles all records truly, and starts at any batch at once:
-        "plain": records that follow each other make a batch; "pools": records of about the same
-        length do, sorted in pools of `pool_batches` batches; "buckets": records that one of a few
-        widths is the next for; "packed": several records share a row. An epoch's last batch may
-        have fewer rows. Where hosts do not divide a batch evenly, or a damaged record is left out,
-        rows are empty; all planned batches have "next_sentence_weights", 0 there and 1 elsewhere.
-        Compressed or remote shards cannot be read so: "stream" takes the place of "plain", "pools"
-        and, with given widths, "buckets", with a warning. Of Parquet, up to 1 GB of row
-        groups is kept in memory; sets that are larger are read again and again.
+        through a buffer. The others plan the batches of an epoch from the indexes of the shards
+        before it begins, shuffle all records fully, and start at any batch at once: "plain":
+        consecutive records make a batch; "pools": records of similar length do, sorted in pools of
+        `pool_batches` batches; "buckets": records with the same smallest width that holds them;
+        "packed": several records share a row. An epoch's last batch may have fewer rows. If hosts
+        do not divide a batch evenly, or a damaged record is left out, some rows are empty; all
+        planned batches have "next_sentence_weights", 0 for these rows and 1 for the others.
+        Compressed or remote shards cannot be planned: "stream" replaces "plain", "pools" and, with
+        given widths, "buckets", with a warning. Up to 1 GB of Parquet row groups is kept in memory;
+        row groups of larger sets are read again and again.
       pool_batches: batches of a pool, >= 1.
-      num_buckets: widths of "buckets" with width="batch", chosen for least padding, >= 1.
+      num_buckets: widths of "buckets" with width="batch", chosen for the least padding, >= 1.
       max_tokens_per_batch: instead of batch_size, most tokens of a planned batch, padding included.
       max_seq_length: longest row that the model takes, in tokens; None takes it from the manifest
-        or from padded records. Longer records are refused.
-      max_predictions_per_seq: the same of predictions.
+        or from padded records. Longer records are an error.
+      max_predictions_per_seq: the same for predictions.
       width: how wide a batch is. "batch": its longest row and its most predictions, at least 1
-        each. "max": max_seq_length and max_predictions_per_seq. Ascending widths: the next one
-        that holds its longest row (max_seq_length is always the last), and
-        max_predictions_per_seq. Packed rows always have one width: max_seq_length, or that of a
-        tuple of one width, which may be larger; "batch" has a batch's most predictions and
-        instances, the others round them up so that few shapes occur.
+        each. "max": max_seq_length and max_predictions_per_seq. Ascending widths: the smallest one
+        that holds its longest row (max_seq_length is always the last), and max_predictions_per_seq.
+        Packed rows always have one width: max_seq_length, or the one in a tuple of one width, which
+        may be larger; "batch" has a batch's most predictions and instances, the others round them
+        up so that few shapes occur.
       shuffle: whether shards and records come in an order drawn from (seed, epoch), new each epoch;
         otherwise shard after shard.
       shuffle_buffer: records from which the order of a stream is drawn, >= 1.
       seed: any integer; a negative one counts modulo 2**63.
-      num_epochs: passes over the records, >= 1; None goes on for ever. The batches of a stream run
+      num_epochs: passes over the records, >= 1; None repeats forever. The batches of a stream run
         across epochs, planned ones do not.
-      start_batch: batches to pass over at the start, >= 0; the rest is as in a run from 0.
+      start_batch: batches to skip at the start, >= 0; the rest is as in a run from 0.
       drop_remainder: whether a last batch of fewer rows is left out.
       num_hosts, host_index: this host reads its part of the records, disjoint from the others'. Of
         a stream, whole shards when the hosts can share them evenly (or within an eighth), else
-        every num_hosts-th record; of each planned batch, its part of the rows, and all features
-        have the shapes of the others'; max_predictions_per_seq must be known for that.
+        every num_hosts-th record; of each planned batch, its part of the rows, with features of the
+        same shapes on all hosts; this requires max_predictions_per_seq to be known.
       feature_names: "google", or "tfhub" (input_word_ids, input_mask, input_type_ids).
       form: "features": one dict. "supervised": (features, labels). "fit": (features, labels, sample
         weights) of the outputs "masked_lm" and "next_sentence", for `model.fit`.
-      skip_corrupt: leave damaged records out, count them and warn, instead of an error.
+      skip_corrupt: leave damaged records out, count them and warn, instead of raising an error.
       vocab_size: size of the model's vocabulary, compared with the manifest and with the ids; it
         may be the vocabulary's rounded up to a multiple of 8 (padding below 128).
       vocab_file: vocabulary, or tokenizer.json, compared with the manifest by its sha256.
       dynamic_masking: whether tokens to predict are chosen anew each epoch, from (seed, epoch,
-        record), instead of those that the records were made with, if any. Needs planned batches,
-        vocab_file and max_predictions_per_seq >= 1, by default the manifest's; it may be below that
-        of the records.
+        record), instead of those stored in the records, if any. Needs planned batches, vocab_file
+        and max_predictions_per_seq >= 1, by default the manifest's; it may be below that of the
+        records.
       masked_lm_prob: with dynamic_masking, the share of tokens to predict, in [0, 1].
       do_whole_word_mask: with dynamic_masking, whether all pieces of a word are masked together.
-      next_sentence: what the records ask about two segments: "nsp", "sop" or "none", compared with
+      next_sentence: the records' objective for two segments: "nsp", "sop" or "none", compared with
         the manifest; None takes it from there, or else "nsp".
     """
 
@@ -142,18 +143,18 @@ class ReaderConfig:
         if not self.dynamic_masking:
             return
         if not self.is_planned:
-            allowed = f"needs planned batches: batching={', '.join(BATCHINGS)}"
+            allowed = f"it needs planned batches: batching={', '.join(BATCHINGS)}"
             raise ValueError(f"dynamic_masking is True; {allowed}")
         if self.vocab_file is None:
-            raise ValueError("vocab_file is None; it must be given, as dynamic_masking is True")
+            raise ValueError("vocab_file is None; it must be given because dynamic_masking is True")
 
     def _check_size(self) -> None:
-        told = f"max_tokens_per_batch is {self.max_tokens_per_batch}"
+        bound = f"max_tokens_per_batch is {self.max_tokens_per_batch}"
         if (self.batch_size is None) == (self.max_tokens_per_batch is None):
-            both = f"batch_size is {self.batch_size} and {told}"
-            raise ValueError(f"{both}; one of them must be given, and not both")
+            both = f"batch_size is {self.batch_size} and {bound}"
+            raise ValueError(f"{both}; give exactly one of them")
         if self.max_tokens_per_batch is not None and not self.is_planned:
-            raise ValueError(f"{told}; needs planned batches: batching={', '.join(BATCHINGS)}")
+            raise ValueError(f"{bound}; it needs planned batches: batching={', '.join(BATCHINGS)}")
 
     def _check_width(self) -> None:
         width = self.width
@@ -178,7 +179,7 @@ class ReaderConfig:
 
     @property
     def patterns(self) -> tuple[str, ...]:
-        """The patterns, one by one."""
+        """The patterns, as a tuple."""
         if isinstance(self.input_patterns, str):
             return tuple(self.input_patterns.split(","))
         return tuple(self.input_patterns)

@@ -1,9 +1,9 @@
-"""What a configuration reads, told by names, manifests and beginnings of its shards.
+"""Describe what a configuration reads, by the names, manifests and beginnings of its shards.
 
     ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True, seed=7)
       -> {"batch_size": 32, "seed": 7, ..., "shard 0": "train-00000: 512 records, ..."}
 
-Two runs that tell the same see the same batches.
+Two runs with equal descriptions see the same batches.
 """
 
 import os
@@ -21,11 +21,11 @@ _HEAD_BYTES = 1 << 16  # padded records of other numbers can have as many bytes 
 
 
 def describe_order(config: ReaderConfig) -> dict[str, int | str]:
-    """Tells which records come in which order; equal where the batches hold the same records.
+    """Describe which records come in which order; equal if the batches hold the same records.
 
-    Shards count by what they hold and not by the folder they are in. Left out is what changes the
-    form of batches alone, such as their width, and `skip_corrupt`: a run that damage has stopped
-    can go on from its place without the damaged records.
+    Shards count by their content, not by their folder. Options that only change the form of batches
+    are left out, such as their width, and so is `skip_corrupt`: a run stopped by damage can
+    continue without the damaged records.
 
     Raises:
       ValueError, OSError, CorruptDataError: see `find_shards`.
@@ -37,40 +37,40 @@ def describe_order(config: ReaderConfig) -> dict[str, int | str]:
             return _describe_plan(config) | _describe_shards(shards)
         config = streamed
     assert config.batch_size is not None
-    told: dict[str, int | str] = {"batch_size": config.batch_size, "shuffle": config.shuffle}
+    order: dict[str, int | str] = {"batch_size": config.batch_size, "shuffle": config.shuffle}
     if config.shuffle:
-        told |= {"shuffle_buffer": config.shuffle_buffer, "seed": config.seed}
-    told |= {"drop_remainder": config.drop_remainder}
-    told |= {"num_hosts": config.num_hosts, "host_index": config.host_index}
-    return told | _describe_shards(shards)
+        order |= {"shuffle_buffer": config.shuffle_buffer, "seed": config.seed}
+    order |= {"drop_remainder": config.drop_remainder}
+    order |= {"num_hosts": config.num_hosts, "host_index": config.host_index}
+    return order | _describe_shards(shards)
 
 
 def _describe_plan(config: ReaderConfig) -> dict[str, int | str]:
-    """What a plan depends on besides the lengths of records.
+    """Describe what a plan depends on in addition to the lengths of records.
 
     Batches of a number of rows are the same for any number of hosts, and plain ones of any width.
     """
-    told: dict[str, int | str] = {"batching": config.batching}
+    plan: dict[str, int | str] = {"batching": config.batching}
     if config.batch_size is not None:
-        told |= {"batch_size": config.batch_size}
+        plan |= {"batch_size": config.batch_size}
     else:
-        told |= {"max_tokens_per_batch": str(config.max_tokens_per_batch)}
-        told |= {"num_hosts": config.num_hosts}
+        plan |= {"max_tokens_per_batch": str(config.max_tokens_per_batch)}
+        plan |= {"num_hosts": config.num_hosts}
     if config.batching == POOLS:
-        told |= {"pool_batches": config.pool_batches}
+        plan |= {"pool_batches": config.pool_batches}
     depends_on_width = config.batching in (BUCKETS, PACKED) or config.batch_size is None
     if depends_on_width:
-        told |= {"width": str(config.width), "max_seq_length": str(config.max_seq_length)}
+        plan |= {"width": str(config.width), "max_seq_length": str(config.max_seq_length)}
         if config.batching == BUCKETS and config.width == WIDTH_OF_BATCH:
-            told |= {"num_buckets": config.num_buckets}
-    told |= {"shuffle": config.shuffle}
+            plan |= {"num_buckets": config.num_buckets}
+    plan |= {"shuffle": config.shuffle}
     if config.shuffle:
-        told |= {"seed": config.seed}
+        plan |= {"seed": config.seed}
     if config.dynamic_masking:
-        told |= {"seed": config.seed, "masked_lm_prob": str(config.masked_lm_prob)}
-        told |= {"max_predictions_per_seq": str(config.max_predictions_per_seq)}
-        told |= {"do_whole_word_mask": config.do_whole_word_mask}
-    return told | {"drop_remainder": config.drop_remainder}
+        plan |= {"seed": config.seed, "masked_lm_prob": str(config.masked_lm_prob)}
+        plan |= {"max_predictions_per_seq": str(config.max_predictions_per_seq)}
+        plan |= {"do_whole_word_mask": config.do_whole_word_mask}
+    return plan | {"drop_remainder": config.drop_remainder}
 
 
 def _describe_shards(shards: Sequence[Shard]) -> dict[str, int | str]:
@@ -88,7 +88,7 @@ def _describe_shard(shard: Shard) -> str:
 
 
 def next_sentence_of(config: ReaderConfig) -> str:
-    """What the records ask about two segments, see `bert_data.objectives.next_sentence`.
+    """Return the records' objective, see `bert_data.objectives.next_sentence`.
 
     Raises:
       ValueError, OSError, CorruptDataError: see `find_shards`.
@@ -97,7 +97,7 @@ def next_sentence_of(config: ReaderConfig) -> str:
 
 
 def limits_of_manifests(config: ReaderConfig) -> Limits:
-    """The most that a record holds by the shards' manifests; None where there are none.
+    """Return the most that a record holds by the shards' manifests; None if there are none.
 
     Raises:
       ValueError, OSError, CorruptDataError: see `find_shards`.

@@ -139,7 +139,7 @@ class PlannedSource:
         config, most = self.config, self.limits.max_predictions_per_seq
         if not most:
             told = f"max_predictions_per_seq is {most}"
-            raise ValueError(f"{told}; it must be given, >= 1, as dynamic_masking is True")
+            raise ValueError(f"{told}; it must be given, >= 1, because dynamic_masking is True")
         assert config.vocab_file is not None
         return masking_rule(
             read_vocabulary(config.vocab_file),

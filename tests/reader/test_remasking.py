@@ -307,10 +307,10 @@ def test_what_a_run_is_told_by_includes_the_masks(tmp_path, records, vocabulary)
 
 
 def test_refusals(tmp_path, records, vocabulary):
-    with pytest.raises(ValueError, match="dynamic_masking is True; needs planned batches"):
+    with pytest.raises(ValueError, match="dynamic_masking is True; it needs planned batches"):
         config_of(tmp_path, records, vocabulary, batching="stream")
     with pytest.raises(
-        ValueError, match="vocab_file is None; it must be given, as dynamic_masking"
+        ValueError, match="vocab_file is None; it must be given because dynamic_masking"
     ):
         config_of(tmp_path, records, vocabulary, vocab_file=None)
     with pytest.raises(ValueError, match=r"masked_lm_prob is 1.5; it must be in \[0, 1\]"):

@@ -337,7 +337,9 @@ class TestDamage:
         data = shard.read_bytes()
         for size in (*range(4, len(data), 97), len(data) - 1):
             shard.write_bytes(data[:size])
-            with pytest.raises(CorruptDataError, match=f"^{shard}: byte offset 0: is not a readable Parquet"):
+            with pytest.raises(
+                CorruptDataError, match=f"^{shard}: byte offset 0: is not a readable Parquet"
+            ):
                 read_all(shard)
             assert read_all(shard, skip=True)[1].num_records == 1
 
@@ -390,7 +392,9 @@ class TestDamage:
             make_source(config_of(first))
         assert first.stat().st_size != told[0]["num_bytes"]
         first.write_bytes(b"")
-        with pytest.raises(CorruptDataError, match="t-00000-of-00004: byte offset 0: is not a readable Parquet"):
+        with pytest.raises(
+            CorruptDataError, match="t-00000-of-00004: byte offset 0: is not a readable Parquet"
+        ):
             make_source(config_of(first))
         left = sum(file["num_records"] for file in told[1:])
         assert len(rows_of(config_of(tmp_path / "d/t-*", skip_corrupt=True))) == left

@@ -14,7 +14,7 @@ from bert_data.reader.planning import PlanConfig
         ),
         ({"batch_size": 0}, "batch_size is 0; it must be an integer >= 1"),
         ({"batch_size": True}, "batch_size is True; it must be an integer >= 1"),
-        ({"batch_size": None}, "batch_size is None and max_tokens is None; one of them must be"),
+        ({"batch_size": None}, "batch_size is None and max_tokens is None; give exactly one"),
         ({"max_tokens": 512}, "batch_size is 8 and max_tokens is 512; give exactly one of them"),
         ({"rows_multiple": 0}, "rows_multiple is 0; it must be an integer >= 1"),
         ({"pool_batches": 0}, "pool_batches is 0; it must be an integer >= 1"),
