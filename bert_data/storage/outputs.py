@@ -194,9 +194,9 @@ class OutputSet:
             for path in final:
                 os.replace(self.partial(path), path)
             self._committing = {}  # from here on other runs may replace and remove these files
+            self._made_folders.clear()
             for folder in {os.path.dirname(path) or "." for path in final}:
                 sync_folder(folder)
-        self._made_folders.clear()
 
     def _upload(self, final: Sequence[str], vouchers: Sequence[str]) -> None:
         refuse_existing(self._files, overwrite=self._overwrite)
