@@ -34,7 +34,7 @@ from machine import describe_machine  # noqa: E402
 
 from bert_data.causal import GptConfig, GptDataset  # noqa: E402
 from bert_data.causal.blending import build_blending_indices, normalize_weights  # noqa: E402
-from bert_data.causal.epochs import EpochPlan, plan_epochs  # noqa: E402
+from bert_data.causal.epochs import EpochCounts, plan_epochs  # noqa: E402
 from bert_data.causal.indices import build_document_index, build_sample_index  # noqa: E402
 from bert_data.tokens.store import StoreWriter  # noqa: E402
 
@@ -153,7 +153,7 @@ def blend_ways(weights: list[float], size: int, loops: Any) -> dict[str, Way]:
     return {**ways, "loop in C": in_c} if loops else ways
 
 
-def index_ways(lengths: Any, order: Any, plan: EpochPlan, loops: Any) -> dict[str, Way]:
+def index_ways(lengths: Any, order: Any, plan: EpochCounts, loops: Any) -> dict[str, Way]:
     def ours() -> Result:
         return (build_sample_index(lengths, order, plan),)
 

@@ -13,7 +13,7 @@ _SEPARATE_BELOW = 0.80  # of an epoch's samples
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class EpochPlan:
+class EpochCounts:
     """The epochs of a data set.
 
     Attributes:
@@ -53,7 +53,7 @@ def plan_epochs(
     *,
     add_extra_token: bool = True,
     drop_last_partial: bool = True,
-) -> EpochPlan:
+) -> EpochCounts:
     """Find the fewest epochs that give the samples.
 
     Args:
@@ -84,7 +84,7 @@ def plan_epochs(
     if num_samples is not None and num_epochs > 1:
         per_epoch = (tokens_per_epoch - extra) // seq_length
         separate = num_samples - num_before < int(_SEPARATE_BELOW * per_epoch)
-    return EpochPlan(
+    return EpochCounts(
         tokens_per_epoch=tokens_per_epoch,
         seq_length=seq_length,
         extra_tokens=extra,

@@ -75,7 +75,7 @@ def gather_texts(
       source: of the data set.
       samples: int64[samples], positions in the shuffle index.
       rows: int64[samples], the row of `texts` for each.
-      extra_tokens: 1 or 0, see `EpochPlan`.
+      extra_tokens: 1 or 0, see `EpochCounts`.
       is_last_partial: whether the last sample of the sample index may be short.
       texts: int32[any, tokens per sample], filled in those rows, short ones padded with 0.
       num_tokens: int32[any], filled in those rows: the number of tokens without padding.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bert_data.causal.cache import Arrays, IndexCache, check_array
 from bert_data.causal.config import GptConfig
 from bert_data.causal.documents import Documents
-from bert_data.causal.epochs import EpochPlan, plan_epochs
+from bert_data.causal.epochs import EpochCounts, plan_epochs
 from bert_data.causal.gathering import (
     BAD_TOKEN,
     WHOLE,
@@ -237,7 +237,7 @@ class GptDataset:
 
 def plan_split(
     documents: Documents, config: GptConfig, split: str, num_samples: int | None
-) -> EpochPlan:
+) -> EpochCounts:
     """Plan the epochs of a split of a store.
 
     Raises:

@@ -15,7 +15,7 @@ for the document index and then for the shuffle index.
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.causal.epochs import EpochPlan
+from bert_data.causal.epochs import EpochCounts
 from bert_data.causal.splits import Range
 from bert_data.kernels import Scalar, kernel
 from bert_data.progress import progress
@@ -26,7 +26,7 @@ _ROWS_AT_ONCE = 1 << 22
 
 
 def build_document_index(
-    documents: Range, plan: EpochPlan, random: np.random.RandomState
+    documents: Range, plan: EpochCounts, random: np.random.RandomState
 ) -> NDArray[np.int32]:
     """Return the documents of all epochs, shuffled together, except for a separate last epoch.
 
@@ -94,7 +94,7 @@ def fill_sample_index(
 
 
 def build_sample_index(
-    lengths: NDArray[np.int32], document_index: NDArray[np.int32], plan: EpochPlan
+    lengths: NDArray[np.int32], document_index: NDArray[np.int32], plan: EpochCounts
 ) -> NDArray[np.signedinteger]:
     """Return where each sample begins, and where the last one ends.
 
@@ -133,7 +133,7 @@ def shuffle_index_dtype(num_samples: int) -> np.dtype:
     return np.dtype(np.uint32 if num_samples < _MAX_UINT32 - 1 else np.int64)
 
 
-def build_shuffle_index(plan: EpochPlan, random: np.random.RandomState) -> NDArray[np.integer]:
+def build_shuffle_index(plan: EpochCounts, random: np.random.RandomState) -> NDArray[np.integer]:
     """Return the order of the samples; those of a separate last epoch are shuffled separately.
 
     Args:

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from bert_data.datasets.record_set import RecordSet
-from bert_data.formats.registry import Shard, ShardWriter
+from bert_data.formats.registry import OpenShard, ShardWriter
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.progress import progress
 from bert_data.storage import naming
@@ -134,7 +134,7 @@ def _add_in_workers(
 ) -> Iterator[Chunk]:
     """Lets workers encode and add, each the chunks of another shard; yields chunks when added."""
 
-    def write_turn(turn: tuple[Shard, Sequence[Chunk]]) -> Sequence[Chunk]:
+    def write_turn(turn: tuple[OpenShard, Sequence[Chunk]]) -> Sequence[Chunk]:
         shard, own = turn
         with shards.naming(own[0].shard):
             for chunk in own:
@@ -168,7 +168,7 @@ class _Shards:
         num_shards = len(record_set.paths)
         self._sizes = [len(range(n, num_records, num_shards)) for n in range(num_shards)]
         self._left = list(self._sizes)
-        self._open: dict[int, tuple[Shard, contextlib.ExitStack]] = {}
+        self._open: dict[int, tuple[OpenShard, contextlib.ExitStack]] = {}
         self._files: dict[int, ManifestFile] = {}
 
     def __enter__(self) -> "_Shards":
@@ -187,7 +187,7 @@ class _Shards:
         """An error on the disk names the shard."""
         return naming(self._record_set.paths[number])
 
-    def open(self, number: int) -> Shard:
+    def open(self, number: int) -> OpenShard:
         """A shard to add to."""
         if number not in self._open:
             stack, path = contextlib.ExitStack(), self._record_set.paths[number]

@@ -38,7 +38,7 @@ class WriterSettings:
     group_records: int = 1
 
 
-class Shard(Protocol):
+class OpenShard(Protocol):
     """A file that is being written."""
 
     def add(self, encoded: Any, /) -> None:
@@ -62,7 +62,7 @@ class ShardWriter(Protocol):
 
     def open_shard(
         self, outputs: "OutputSet", path: str, num_records: int
-    ) -> AbstractContextManager[Shard]:
+    ) -> AbstractContextManager[OpenShard]:
         """Begins a shard that will have so many records."""
 
 

@@ -20,7 +20,7 @@ _SMALL_BYTES = 1 << 16  # below, NumPy's own way is as good
 _MAX_KEPT_BYTES = 64 << 20
 
 
-class _Kept:
+class _FreeBlocks:
     """Memory that no array uses, by its size, which is a power of two."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class _Kept:
         self._num_bytes = 0
 
 
-_kept = _Kept()
+_kept = _FreeBlocks()
 os.register_at_fork(after_in_child=_kept.forget)
 
 

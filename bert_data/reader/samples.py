@@ -106,10 +106,12 @@ def read_samples(
 
     if input_context is not None:
         config = _for_replica(config, input_context)
-    return dataset_of_groups(SampleSource(dataset, config), lambda batch: _form(batch, config.form))
+    return dataset_of_groups(
+        SampleBatches(dataset, config), lambda batch: _form(batch, config.form)
+    )
 
 
-class SampleSource:
+class SampleBatches:
     """Makes the batches of a data set."""
 
     layout: Layout = (GPT_SAMPLES.fields,)

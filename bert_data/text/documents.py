@@ -1,7 +1,7 @@
 r"""Documents: the whole texts that rows, or runs of lines, hold.
 
-    {"text": "One. Two."}     ->  Document(row 1, "One. Two.")
-    {"text": ["One.", "Two."]} -> Document(row 2, ("One.", "Two."))        its sentences are known
+    {"text": "One. Two."}       ->  TextDocument(row 1, "One. Two.")
+    {"text": ["One.", "Two."]}  ->  TextDocument(row 2, ("One.", "Two."))    its sentences are known
 
 Tokenizers take a block of documents in one of two forms, at one of two levels:
 
@@ -66,7 +66,7 @@ class TextConfig:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Document:
+class TextDocument:
     """A whole text.
 
     Attributes:
@@ -95,7 +95,7 @@ class DocumentBlock:
     """
 
     path: str
-    documents: Sequence[Document]
+    documents: Sequence[TextDocument]
     num_rows: int
     num_file_bytes: int
     num_replaced: int = 0
@@ -169,7 +169,7 @@ def decode_text(data: bytes, errors: str) -> tuple[str, int]:
     return data.decode(errors=errors), marks
 
 
-def block_lines(documents: Iterable[Document], level: str, language: str) -> bytes:
+def block_lines(documents: Iterable[TextDocument], level: str, language: str) -> bytes:
     """Return documents as lines, with an empty line after each document."""
     lines: list[str] = []
     for sequences in _sequences(documents, level, language):
@@ -179,7 +179,7 @@ def block_lines(documents: Iterable[Document], level: str, language: str) -> byt
 
 
 def block_sequences(
-    documents: Iterable[Document], level: str, language: str
+    documents: Iterable[TextDocument], level: str, language: str
 ) -> tuple[list[str], list[int]]:
     """Return documents as sequences, and how many precede the end of each document."""
     texts: list[str] = []
@@ -190,7 +190,9 @@ def block_sequences(
     return texts, ends
 
 
-def _sequences(documents: Iterable[Document], level: str, language: str) -> Iterator[Sequence[str]]:
+def _sequences(
+    documents: Iterable[TextDocument], level: str, language: str
+) -> Iterator[Sequence[str]]:
     """Return the texts of each document that form one sequence each; none is blank."""
     for document in documents:
         text = document.text

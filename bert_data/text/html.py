@@ -1,6 +1,6 @@
 """HTML: one page per file.
 
-    a.html  b"<!doctype html><meta charset=gbk>..."  ->  Document(row 1, "<!doctype html>...",
+    a.html  b"<!doctype html><meta charset=gbk>..."  ->  TextDocument(row 1, "<!doctype html>...",
                                                              {"content_type": "text/html"})
 
 The text of the document is the page with its tags; the step `extract` of `bert_data.curation`
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from bert_data.packages import load_package
 from bert_data.text.compression import open_bytes
-from bert_data.text.documents import STRICT, Document, DocumentBlock, RowError, TextConfig
+from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
 from bert_data.text.spans import Span
 
 MAX_PAGE_BYTES = 1 << 28
@@ -57,7 +57,7 @@ def _page_block(
     path: str, row: int, parts: Sequence[bytes], config: TextConfig, *, num_file_bytes: int
 ) -> DocumentBlock:
     """Make the block of one page, whose bytes arrive in parts; raises as `read_html`."""
-    documents: list[Document] = []
+    documents: list[TextDocument] = []
     skipped: list[str] = []
     too_long: list[tuple[int, int]] = []
     num_replaced, num_bytes = 0, sum(map(len, parts))
@@ -69,7 +69,7 @@ def _page_block(
                 raise RowError(f"a page has more than {MAX_PAGE_BYTES:,} bytes")
             page, num_replaced = decode_page(b"".join(parts), None, config.encoding_errors)
             fields = {"content_type": CONTENT_TYPES[0]} if config.keep_fields else None
-            documents.append(Document(row, page, fields))
+            documents.append(TextDocument(row, page, fields))
     except RowError as error:
         skipped.append(told_of(path, row, error, config))
     return DocumentBlock(

@@ -1,6 +1,6 @@
 r"""JSON Lines: one object per line; one of its fields is the text.
 
-{"id": 1, "text": "One. Two."}\n  ->  Document(row 1, "One. Two.")
+{"id": 1, "text": "One. Two."}\n  ->  TextDocument(row 1, "One. Two.")
 """
 
 import json
@@ -9,10 +9,10 @@ from typing import Any
 
 from bert_data.text.documents import (
     STRICT,
-    Document,
     DocumentBlock,
     RowError,
     TextConfig,
+    TextDocument,
     checked_text,
     decode_text,
 )
@@ -76,11 +76,11 @@ def _parse(block: LineBlock, rows_before: int, config: TextConfig) -> DocumentBl
     )
 
 
-def _document(number: int, row: dict[str, Any], config: TextConfig) -> Document:
+def _document(number: int, row: dict[str, Any], config: TextConfig) -> TextDocument:
     if not config.keep_fields:
-        return Document(number, checked_text(row[config.text_field], config.text_field))
+        return TextDocument(number, checked_text(row[config.text_field], config.text_field))
     text = checked_text(row.pop(config.text_field), config.text_field)
-    return Document(number, text, row)
+    return TextDocument(number, text, row)
 
 
 def _row_of(line: str, field: str) -> dict[str, Any]:

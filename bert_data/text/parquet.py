@@ -1,6 +1,6 @@
 """Parquet files: a column of strings, or of lists of strings, holds the texts.
 
-     id | text         ->  Document(row 1, "One. Two.")
+     id | text         ->  TextDocument(row 1, "One. Two.")
       7 | One. Two.
 
 Row groups are read one after the other, some rows at a time, and only the required columns.
@@ -14,10 +14,10 @@ from bert_data.errors import CorruptDataError
 from bert_data.storage import file_size, naming, open_input
 from bert_data.text.documents import (
     STRICT,
-    Document,
     DocumentBlock,
     RowError,
     TextConfig,
+    TextDocument,
     checked_text,
     decode_text,
 )
@@ -141,7 +141,7 @@ def _read_group(
 
 def _documents(
     path: str, batch: "pyarrow.RecordBatch", rows_before: int, config: TextConfig
-) -> tuple[list[Document], list[str], int]:
+) -> tuple[list[TextDocument], list[str], int]:
     """The documents of rows, what is told of rows that have none, and replaced places."""
     names = [name for name in batch.schema.names if name != config.text_field]
     others = [_values(batch.column(name)) for name in names]
@@ -156,7 +156,7 @@ def _documents(
             if config.keep_fields:
                 values = (_plain(column[i], config.encoding_errors)[0] for column in others)
                 fields = dict(zip(names, values, strict=True))
-            documents.append(Document(row, text, fields))
+            documents.append(TextDocument(row, text, fields))
         except RowError as error:
             sentence = f"{path}:{row}: {error}"
             if config.on_error == STRICT:

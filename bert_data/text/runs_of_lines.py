@@ -1,14 +1,15 @@
 r"""Turn lines into texts and documents: a blank line ends a document, the end of a file does not.
 
 one\n two\n\nthree\n  --read_texts-->   ["one", "two", "", "three"]
-                      --group_lines-->  Document(row 1, ("one", "two")), Document(row 4, ("three",))
+                      --group_lines-->  TextDocument(row 1, ("one", "two")),
+                                        TextDocument(row 4, ("three",))
 """
 
 import dataclasses
 import io
 from collections.abc import Iterable, Iterator, Sequence
 
-from bert_data.text.documents import Document, DocumentBlock, RowError, TextConfig, decode_text
+from bert_data.text.documents import DocumentBlock, RowError, TextConfig, TextDocument, decode_text
 from bert_data.text.lines import LineBlock, count_lines_before
 from bert_data.text.spans import Span
 
@@ -70,7 +71,7 @@ def group_lines(
     open_document = _OpenDocument(config.max_row_bytes)
     for lines in read_texts(blocks, spans, config):
         path = lines.block.path
-        documents: list[Document] = []
+        documents: list[TextDocument] = []
         too_long: list[tuple[int, int]] = []
         if lines.block.num_dropped_bytes:
             open_document.drop(lines.rows_before + 1, lines.block.num_dropped_bytes)
@@ -125,11 +126,11 @@ class _OpenDocument:
         self._dropped = True
         self._lines.clear()
 
-    def close(self, documents: list[Document], too_long: list[tuple[int, int]]) -> None:
+    def close(self, documents: list[TextDocument], too_long: list[tuple[int, int]]) -> None:
         """Adds the document to those that are kept or to those that are too long."""
         if self._dropped:
             too_long.append((self.start, self._num_bytes))
         else:
-            documents.append(Document(self.start, tuple(self._lines)))
+            documents.append(TextDocument(self.start, tuple(self._lines)))
         self.start, self._num_bytes, self._dropped = 0, 0, False
         self._lines.clear()

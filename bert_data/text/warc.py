@@ -4,7 +4,7 @@ r"""WARC: pages that a crawler archived; and WET, the texts extracted from such 
     WARC-Type: response                             WARC-Type: request      (skipped)
     WARC-Target-URI: http://a.example/b             ...
     WARC-Date: 2024-01-01T00:00:00Z
-                                      ->   Document(row 1, "<p>One.", {"url": "http://a.example/b",
+                                      ->   TextDocument(row 1, "<p>One.", {"url": "http://a.example/b",
     HTTP/1.1 200 OK                          "date": "2024-01-01T00:00:00Z",
     Content-Type: text/html                  "content_type": "text/html"})
                                              row: the number of the record in the file
@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.text.compression import DAMAGE, open_bytes
-from bert_data.text.documents import Document, DocumentBlock, RowError, TextConfig, decode_text
+from bert_data.text.documents import DocumentBlock, RowError, TextConfig, TextDocument, decode_text
 from bert_data.text.html import CONTENT_TYPES, MAX_PAGE_BYTES, decode_page, told_of
 from bert_data.text.spans import Span
 
@@ -70,7 +70,7 @@ class _OpenBlock:
     num_rows: int = 0
     num_characters: int = 0
     num_replaced: int = 0
-    documents: list[Document] = dataclasses.field(default_factory=list)
+    documents: list[TextDocument] = dataclasses.field(default_factory=list)
     skipped: list[str] = dataclasses.field(default_factory=list)
     too_long: list[tuple[int, int]] = dataclasses.field(default_factory=list)
 
@@ -191,7 +191,7 @@ def _add_record(block: _OpenBlock, record: _Record, config: TextConfig) -> None:
     block.num_replaced += num_replaced
     block.num_characters += len(text)
     fields = _fields(record.headers, content_type) if config.keep_fields else None
-    block.documents.append(Document(row, text, fields))
+    block.documents.append(TextDocument(row, text, fields))
 
 
 def _too_long(block: _OpenBlock, row: int, num_bytes: int, config: TextConfig) -> None:

@@ -18,8 +18,8 @@ from bert_data.text import formats, lines
 from bert_data.text.documents import (
     DOCUMENT,
     SENTENCE,
-    Document,
     TextConfig,
+    TextDocument,
     block_lines,
     block_sequences,
 )
@@ -317,9 +317,9 @@ class TestNames:
 
 class TestBlocks:
     DOCUMENTS = (
-        Document(1, "One.\r\nTwo. Three"),
-        Document(2, " \n"),
-        Document(3, ("Four. Five", "\x1c", "six\nseven")),
+        TextDocument(1, "One.\r\nTwo. Three"),
+        TextDocument(2, " \n"),
+        TextDocument(3, ("Four. Five", "\x1c", "six\nseven")),
     )
 
     def test_lines(self):

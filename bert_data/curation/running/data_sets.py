@@ -1,7 +1,7 @@
-"""Data sets in, shards of them and their documents out.
+"""Divide data sets into shards, and read their documents.
 
-    DataSet(name="wiki", files="w/*.jsonl")  ->  Shard(0, wiki, a.jsonl 0:16000000), Shard(1, ...)
-    read_shard(Shard(0, ...))                ->  Document("wiki/a.jsonl:1", "wiki", "One. Two.")
+    DataSet(name="wiki", files="w/*.jsonl")  ->  TextShard(0, wiki, a.jsonl 0:16000000), ...
+    read_shard(TextShard(0, ...))            ->  Document("wiki/a.jsonl:1", "wiki", "One. Two.")
 
 Shards depend on the files and a target size alone, and all of one data set stand together.
 """
@@ -17,8 +17,7 @@ from bert_data.curation.document import Document
 from bert_data.curation.running.step_log import ReadLog
 from bert_data.errors import CorruptDataError
 from bert_data.storage import expand_inputs, file_size, is_remote
-from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig
-from bert_data.text.documents import Document as TextDocument
+from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
 from bert_data.text.formats import find_format
 from bert_data.text.partitions import plan_shards
 from bert_data.text.spans import Span
@@ -59,7 +58,7 @@ class DataSet:
 
 
 @dataclasses.dataclass(frozen=True)
-class Shard:
+class TextShard:
     """A part of a data set that is worked on at a time.
 
     Attributes:
@@ -85,14 +84,14 @@ class Shard:
         """The files stay."""
 
 
-def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Shard]:
+def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[TextShard]:
     """Cuts data sets into shards of about a size.
 
     Raises:
       ValueError: a pattern matches nothing, or a format is unknown; with the data set's name.
       OSError, CorruptDataError: a file cannot be read.
     """
-    shards: list[Shard] = []
+    shards: list[TextShard] = []
     for number, data_set in enumerate(data_sets):
         try:
             paths = expand_inputs(data_set.files)
@@ -105,14 +104,14 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Sha
         size = sum(map(file_size, paths)) // max(1, len(parts))
         folder = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
         shards += [
-            Shard(len(shards) + i, number, tuple(part), size, folder)
+            TextShard(len(shards) + i, number, tuple(part), size, folder)
             for i, part in enumerate(parts)
         ]
     return shards
 
 
 def read_shard(
-    shard: Shard, data_set: DataSet, max_document_bytes: int, log: ReadLog
+    shard: TextShard, data_set: DataSet, max_document_bytes: int, log: ReadLog
 ) -> Iterator[Document]:
     """Reads the documents of a shard; those that are none, or too long, go into the log.
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import bert_data
-from bert_data.curation.running.data_sets import Shard
+from bert_data.curation.running.data_sets import TextShard
 from bert_data.curation.running.pipeline import Pipeline, describe_step
 from bert_data.storage import escape, exists, glob, is_file, is_remote, read_bytes, read_status
 
 
-def describe_work(pipeline: Pipeline, shards: Sequence[Shard], name: str) -> dict[str, Any]:
+def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) -> dict[str, Any]:
     """All that decides what is in the folder of a run: files, steps, settings, the program."""
     paths = sorted({span.path for shard in shards for span in shard.spans})
     steps = [

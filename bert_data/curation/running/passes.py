@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bert_data.curation.document import Document
-from bert_data.curation.running.data_sets import Shard, read_shard
+from bert_data.curation.running.data_sets import TextShard, read_shard
 from bert_data.curation.running.field_kinds import Kinds, note_kinds
 from bert_data.curation.running.judging import Judge, Timed, judge_documents, judge_shard
 from bert_data.curation.running.ledger import ALL, LedgerWriter
@@ -65,7 +65,7 @@ class Pass:
     decided: str = ""
 
 
-def run_pass(config: Pass, shard: Shard | SpooledShard, folder: str) -> dict[str, Any]:
+def run_pass(config: Pass, shard: TextShard | SpooledShard, folder: str) -> dict[str, Any]:
     """Does a pass over a shard.
 
     Returns:
@@ -81,7 +81,7 @@ class _Run:
     """A pass over a shard while it goes on."""
 
     def __init__(
-        self, config: Pass, shard: Shard | SpooledShard, path: Path, ledger: LedgerWriter
+        self, config: Pass, shard: TextShard | SpooledShard, path: Path, ledger: LedgerWriter
     ) -> None:
         self._config, self._shard, self._path, self._ledger = config, shard, path, ledger
         self._pipeline = config.pipeline

@@ -17,7 +17,7 @@ from typing import Any
 
 import bert_data
 from bert_data.curation.running.counts import StepCounts
-from bert_data.curation.running.data_sets import Shard, plan_all_shards
+from bert_data.curation.running.data_sets import TextShard, plan_all_shards
 from bert_data.curation.running.description import describe_work
 from bert_data.curation.running.document_files import WrittenFile, earlier_files, output_paths
 from bert_data.curation.running.ledger import join_ledgers
@@ -44,7 +44,7 @@ class Curation:
     """
 
     pipeline: Pipeline
-    shards: Sequence[Shard]
+    shards: Sequence[TextShard]
     counts: Sequence[StepCounts]
     read: dict[str, Any]
     files: Sequence[WrittenFile]

@@ -16,7 +16,7 @@ from typing import Any
 from absl import logging
 
 from bert_data.curation.running.counts import StepCounts, add_counts, counts_from_json
-from bert_data.curation.running.data_sets import Shard
+from bert_data.curation.running.data_sets import TextShard
 from bert_data.curation.running.document_files import (
     DOCUMENTS,
     Writing,
@@ -94,7 +94,7 @@ class Stages:
     """
 
     def __init__(
-        self, pipeline: Pipeline, shards: Sequence[Shard], folder: str, executor: Executor
+        self, pipeline: Pipeline, shards: Sequence[TextShard], folder: str, executor: Executor
     ) -> None:
         """Describes a run.
 
@@ -105,7 +105,7 @@ class Stages:
           executor: runs the tasks.
         """
         self._pipeline, self._folder = pipeline, folder
-        self._shards: Sequence[Shard | SpooledShard] = shards  # what the next pass reads
+        self._shards: Sequence[TextShard | SpooledShard] = shards  # what the next pass reads
         self._executor = executor
         self._passes = plan_passes(pipeline.steps)
         self._prepared = FolderTask(parent=os.path.join(folder, "prepared"), function=_prepare)
@@ -153,7 +153,7 @@ class Stages:
     def _spend(self, label: str, seconds: float) -> None:
         self._seconds[label] = self._seconds.get(label, 0.0) + seconds
 
-    def _source(self, shard: Shard | SpooledShard) -> str:
+    def _source(self, shard: TextShard | SpooledShard) -> str:
         return self._pipeline.data_sets[shard.data_set].name
 
     def _spooled_shards(self) -> list[SpooledShard]:
