@@ -1,12 +1,12 @@
-"""How batches lie in memory: sections of features that have the same shape, one behind the other.
+"""How batches lie in memory: sections of features of the same shape, one after the other.
 
     tokens       input_ids, input_mask, segment_ids     int32[3, rows, width]
     predictions  masked_lm_positions, _ids, _weights    int32[3, rows, predictions]
     instances    next_sentence_labels                   int32[1, rows, instances of a row]
 
-Several batches share an array, because what passes from Python to tf.data costs by the call; a
-table says where each section of each batch begins. Sections begin where TensorFlow takes memory
-over instead of copying it. Floats stand as their bits.
+Several batches share an array, because handing over from Python to tf.data costs per call; a table
+says where each section of each batch begins. Sections are aligned so that TensorFlow takes over the
+memory instead of copying it. Floats are stored as their bits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,16 +30,16 @@ StaticShape = tuple[int | None, ...]
 
 Arrays = dict[str, NDArray[np.int32] | NDArray[np.float32]]
 
-ALIGNMENT_BYTES = 64  # what TensorFlow asks of memory that it takes over instead of copying
+ALIGNMENT_BYTES = 64  # which TensorFlow requires of memory that it takes over instead of copying
 _NUMBER_BYTES = 4
 _UNIT = ALIGNMENT_BYTES // _NUMBER_BYTES
 _AXES = (Axis.TOKENS, Axis.PREDICTIONS, Axis.INSTANCES)
 
 
-def _sections(*made: Field) -> Layout:
-    """Sections of the fields of a masked LM record, and of those that the reader makes."""
+def _sections(*added: Field) -> Layout:
+    """Return the sections of a masked LM record's fields and of those that the reader adds."""
     kind = fields.masked_lm_records(fields.REFERENCE, max_seq_length=1, max_predictions_per_seq=1)
-    return tuple(tuple(f for f in (*kind.fields, *made) if f.axis is axis) for axis in _AXES)
+    return tuple(tuple(f for f in (*kind.fields, *added) if f.axis is axis) for axis in _AXES)
 
 
 STREAMED = _sections()
@@ -53,12 +53,12 @@ PACKED = _sections(*fields.MADE_BY_READER)
 
 
 def is_packed(layout: Layout) -> bool:
-    """Whether a row may be several instances."""
+    """Return whether a row may hold several instances."""
     return fields.INSTANCE_IDS in layout[0]
 
 
 def without_labels(layout: Layout) -> Layout:
-    """The layout of batches of which nothing is asked but the masked words."""
+    """Return the layout of batches whose only targets are the masked words."""
     return *layout[:-1], ()
 
 
@@ -67,7 +67,7 @@ class BatchGroup(NamedTuple):
 
     Attributes:
       words: int32[any], the batches.
-      table: int32[batches, 5 * sections], where they stand, see `make_table`.
+      table: int32[batches, 5 * sections], where they are, see `make_table`.
     """
 
     words: NDArray[np.int32]
@@ -100,13 +100,13 @@ class GroupSource(Protocol):
 
 
 class Shape(NamedTuple):
-    """How large a batch of masked LM is.
+    """The size of a masked LM batch.
 
     Attributes:
       rows: >= 1.
-      width: tokens a row, >= 1.
-      predictions: predictions a row, >= 0.
-      instances: instances a row, >= 1.
+      width: tokens per row, >= 1.
+      predictions: predictions per row, >= 0.
+      instances: instances per row, >= 1.
     """
 
     rows: int
@@ -116,14 +116,14 @@ class Shape(NamedTuple):
 
 
 def is_float(field: Field) -> bool:
-    """Whether a feature is float32 in batches; the others are int32."""
+    """Return whether a feature is float32 in batches; the others are int32."""
     return field.tensor_dtype == fields.FLOAT32
 
 
 def make_table(
     shapes: Sequence[Sequence[int]] | NDArray[np.integer], layout: Layout
 ) -> tuple[NDArray[np.int32], int]:
-    """Lays batches out one behind the other.
+    """Lay batches out one after the other.
 
     Args:
       shapes: int[batches, 1 + sections], rows of each batch and columns of each section.
@@ -147,21 +147,21 @@ def make_table(
 
 
 def most_words(shape: Sequence[int], layout: Layout) -> int:
-    """Words that a batch takes at most if it has this shape at most."""
+    """Return the most words that a batch takes if no dimension exceeds this shape."""
     rows, *columns = shape
     per_row = sum(len(section) * count for section, count in zip(layout, columns, strict=True))
     return rows * per_row + len(layout) * _UNIT
 
 
 def new_buffer(num_words: int) -> NDArray[np.int32]:
-    """int32[num_words], not initialised, aligned as TensorFlow wants it."""
+    """Return int32[num_words], not initialised, aligned as TensorFlow requires."""
     raw = new_bytes(num_words * _NUMBER_BYTES + ALIGNMENT_BYTES)
     skip = -raw.ctypes.data % ALIGNMENT_BYTES
     return raw[skip : skip + num_words * _NUMBER_BYTES].view(np.int32)
 
 
 def arrays_of(group: BatchGroup, layout: Layout) -> Iterator[Arrays]:
-    """The batches of a group by the names of their features; views of its words."""
+    """Return the batches of a group by the names of their features, as views of its words."""
     names = [[(field.name, is_float(field)) for field in section] for section in layout]
     words, floats = group.words, group.words.view(np.float32)
     for entries in group.table.reshape(-1, len(layout), ENTRY_COLUMNS).tolist():

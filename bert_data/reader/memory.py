@@ -1,11 +1,12 @@
-"""Arrays that are made and dropped all the time, without new memory from the system each time.
+"""Arrays that are made and dropped constantly, without new memory from the system each time.
 
     array = new_bytes(2_000_000)  ->  uint8[2000000], not initialised, aligned to a page
     del array                     ->  its memory waits for the next one of about that size
 
 Memory that is new to a process is mapped page by page at the first touch, which takes longer than
-all that the reader does with it. An array goes back when neither it nor a view of it is left, also
-one that TensorFlow holds. A forked process has memory of its own, and begins with none kept.
+everything the reader does with it. The memory of an array is reused when neither the array nor a
+view of it is left, including those that TensorFlow holds. A forked process has memory of its own,
+and starts with none to reuse.
 """
 
 import collections
@@ -16,7 +17,7 @@ import weakref
 import numpy as np
 from numpy.typing import NDArray
 
-_SMALL_BYTES = 1 << 16  # below, NumPy's own way is as good
+_SMALL_BYTES = 1 << 16  # below, NumPy's own allocation is as good
 _MAX_KEPT_BYTES = 64 << 20
 
 
@@ -59,7 +60,7 @@ os.register_at_fork(after_in_child=_kept.forget)
 
 
 def new_bytes(num_bytes: int) -> NDArray[np.uint8]:
-    """uint8[num_bytes], not initialised; large ones are aligned to a page."""
+    """Return uint8[num_bytes], not initialised; large ones are aligned to a page."""
     if num_bytes < _SMALL_BYTES:
         return np.empty(num_bytes, np.uint8)
     return _kept.take(num_bytes)

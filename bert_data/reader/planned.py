@@ -1,9 +1,9 @@
-"""A plan of batches in, dense NumPy batches out: the reader of addressable shards.
+"""Read planned batches of NumPy arrays from addressable shards.
 
     plan -> rows of a group of batches -> gather their records -> decode -> BatchGroup
              7 3 | 0 9 | 4 8 ...           (a thread works ahead)
 
-What goes into batch k follows from the plan, so reading begins at any batch at once.
+The plan determines what goes into batch k, so reading starts at any batch at once.
 """
 
 import itertools
@@ -45,7 +45,7 @@ _GROUPS_AHEAD = 2
 
 
 def plan_config(config: ReaderConfig, num_parts: int, max_seq_length: int | None) -> PlanConfig:
-    """What the planner is told for a reader's configuration.
+    """Return the planner's configuration for a reader's configuration.
 
     Args:
       config: with planned batches.
@@ -75,14 +75,14 @@ def plan_config(config: ReaderConfig, num_parts: int, max_seq_length: int | None
 
 
 class PlannedSource:
-    """Makes the batches that a configuration tells of, by a plan.
+    """The planned batches of a configuration.
 
     Attributes:
       config: the configuration.
       limits: the most that a record may hold.
       plan: of all epochs.
       layout: of the batches.
-      next_sentence: what the records ask about two segments.
+      next_sentence: the records' objective for two segments.
     """
 
     def __init__(self, config: ReaderConfig, shards: Sequence[Shard], parts: Parts) -> None:
@@ -125,9 +125,9 @@ class PlannedSource:
             return self._rule.most_predictions(lengths)
         most = self.limits.max_predictions_per_seq
         if most is None:
-            told = "max_predictions_per_seq is None"
+            limit = "max_predictions_per_seq is None"
             raise ValueError(
-                f"{told}; it must be given where several hosts or replicas share batches"
+                f"{limit}; it must be given where several hosts or replicas share batches"
             )
         flags = [shard.manifest.flags if shard.manifest else {} for shard in shards]
         if all("masked_lm_prob" in each for each in flags):
@@ -138,8 +138,8 @@ class PlannedSource:
     def _masking_rule(self) -> MaskingRule:
         config, most = self.config, self.limits.max_predictions_per_seq
         if not most:
-            told = f"max_predictions_per_seq is {most}"
-            raise ValueError(f"{told}; it must be given, >= 1, because dynamic_masking is True")
+            limit = f"max_predictions_per_seq is {most}"
+            raise ValueError(f"{limit}; it must be given, >= 1, because dynamic_masking is True")
         assert config.vocab_file is not None
         return masking_rule(
             read_vocabulary(config.vocab_file),
@@ -235,12 +235,14 @@ class PlannedSource:
         table, num_words = make_table(self._shapes(rows, lengths, of_all), self.layout)
         words = new_buffer(num_words)
         to_fill = Rows(records.is_there, rows.row_splits, rows.batch_splits)
-        told = decode_records(block._replace(lengths=lengths), to_fill, self.layout, table, words)
-        check_values(*told, self.config)
+        checked = decode_records(
+            block._replace(lengths=lengths), to_fill, self.layout, table, words
+        )
+        check_values(*checked, self.config)
         if rule is not None:
             key = masks_key(self.config.seed, epoch)
-            told = mask_anew(block, rows.records, to_fill, key, rule, table, words)
-            check_values(*told, self.config)
+            checked = mask_anew(block, rows.records, to_fill, key, rule, table, words)
+            check_values(*checked, self.config)
         return BatchGroup(words, table)
 
     def _shapes(
@@ -251,8 +253,8 @@ class PlannedSource:
         if self._most_predictions is not None:
             over = lengths[:, 1] > self._most_predictions[lengths[:, 0]]
             if over.any():
-                told = f"{self._a_record} {lengths[over, 1].max()} predictions"
-                raise ValueError(f"{told}; its manifest's masked_lm_prob allows fewer")
+                actual = f"{self._a_record} {lengths[over, 1].max()} predictions"
+                raise ValueError(f"{actual}; its manifest's masked_lm_prob allows fewer")
         first_rows = rows.batch_splits[:-1]
         shapes = np.ones((first_rows.size, 4), np.int64)
         shapes[:, 0] = np.diff(rows.batch_splits)

@@ -1,4 +1,4 @@
-"""GPT samples in, a tf.data.Dataset of batches out.
+"""Read GPT samples as a tf.data.Dataset of batches.
 
     read_samples(dataset, SampleReaderConfig(batch_size=8))
       -> {"tokens": int32[8, 1024], "labels": int32[8, 1024], "loss_mask": float32[8, 1024],
@@ -46,11 +46,11 @@ class SampleReaderConfig:
     Attributes:
       batch_size: rows of a batch of this host, >= 1. Under an `input_context` it is the global
         batch size, of which each replica takes its part.
-      num_epochs: passes over the data set, >= 1, each in the same order; None goes on for ever.
-      start_batch: batches to pass over at the start, >= 0, in no time; the rest is as in a run
+      num_epochs: passes over the data set, >= 1, each in the same order; None repeats forever.
+      start_batch: batches to skip at the start, >= 0, in constant time; the rest is as in a run
         from 0.
       drop_remainder: whether samples at the end of a pass that do not fill a batch of every host
-        are left out; with several hosts they must be, for all have batches of the same shape.
+        are left out; they must be with several hosts, whose batches have the same shape.
       num_hosts, host_index: this host reads its rows of every global batch of
         num_hosts * batch_size samples, disjoint from the others'.
       form: "features": one dict. "fit": (tokens, position_ids and segment_starts; labels; loss_mask
@@ -88,7 +88,7 @@ def read_samples(
     *,
     input_context: "tf.distribute.InputContext | None" = None,
 ) -> "tf.data.Dataset":
-    """Makes the tf.data.Dataset of batches of a data set.
+    """Return the tf.data.Dataset of batches of a data set.
 
     Every iteration over it gives the same batches, in every process.
 
@@ -112,12 +112,12 @@ def read_samples(
 
 
 class SampleBatches:
-    """Makes the batches of a data set."""
+    """The batches of a data set."""
 
     layout: Layout = (GPT_SAMPLES.fields,)
 
     def __init__(self, dataset: SampleSet, config: SampleReaderConfig) -> None:
-        """Counts the batches.
+        """Count the batches.
 
         Raises:
           ValueError: the data set has fewer samples than a batch of all hosts has.
@@ -146,7 +146,7 @@ class SampleBatches:
 
     @property
     def num_batches(self) -> int | None:
-        """Batches of this host; None where they do not end."""
+        """Batches of this host; None if they do not end."""
         if self._config.num_epochs is None:
             return None
         return max(0, self._config.num_epochs * self._per_epoch - self._config.start_batch)

@@ -1,4 +1,4 @@
-"""Which reader makes a configuration's batches: the one that plans them, or that of streams.
+"""Choose the reader of a configuration's batches: planned, or streamed.
 
 batching="pools", shards local and not compressed  ->  PlannedSource
 batching="pools", train-00003.gz                   ->  BatchSource, and a warning
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 def make_source(
     config: ReaderConfig, context: "tf.distribute.InputContext | None" = None
 ) -> BatchSource | PlannedSource:
-    """Makes what makes the batches.
+    """Make the source of a configuration's batches.
 
     Args:
       config: which batches.
-      context: takes the place of the configuration's hosts, see `read_batches`.
+      context: replaces the configuration's hosts, see `read_batches`.
 
     Raises:
-      ValueError: the shards cannot be addressed, and the batches cannot be had otherwise.
+      ValueError: the shards are not addressable, and no stream can replace the planned batches.
       ValueError, OSError, CorruptDataError: see `BatchSource`, `PlannedSource`.
     """
     if not config.is_planned:
@@ -56,12 +56,12 @@ def make_source(
 
 
 def can_be_planned(input_patterns: str | Sequence[str], *, at_any_cost: bool = False) -> bool:
-    """Whether batches of the shards that patterns name can be planned.
+    """Return whether batches of the shards that patterns name can be planned.
 
     Args:
       input_patterns: as of `ReaderConfig`.
-      at_any_cost: whether Parquet counts whose row groups cannot all be kept in memory, and will be
-        read again and again.
+      at_any_cost: whether this includes Parquet whose row groups do not all fit in the memory kept
+        for them, and are read again and again.
 
     Raises:
       ValueError, OSError, CorruptDataError: see `find_shards`.
@@ -74,23 +74,23 @@ def can_be_planned(input_patterns: str | Sequence[str], *, at_any_cost: bool = F
 
 
 def as_stream(config: ReaderConfig, shards: Sequence[Shard]) -> ReaderConfig | None:
-    """The streams that take the place of a plan; None where all shards can be addressed.
+    """Return the stream that replaces a plan, or None if all shards are addressable.
 
     Raises:
-      ValueError: they cannot, and no stream has such batches.
+      ValueError: they are not, and a stream cannot make such batches.
     """
     why = _not_addressable(shards)
     if why is None:
         return None
     if config.batching == PACKED:
-        raise ValueError(f"batching is {PACKED!r}, but {why}; needs local, uncompressed files")
+        raise ValueError(f"batching is {PACKED!r}, but {why}; it needs local, uncompressed files")
     if config.dynamic_masking:
-        raise ValueError(f"dynamic_masking is True, but {why}; needs local, uncompressed files")
+        raise ValueError(f"dynamic_masking is True, but {why}; it needs local, uncompressed files")
     if config.max_tokens_per_batch is not None:
-        told = f"max_tokens_per_batch is {config.max_tokens_per_batch}"
-        raise ValueError(f"{told}, but {why}; needs local, uncompressed files")
+        bound = f"max_tokens_per_batch is {config.max_tokens_per_batch}"
+        raise ValueError(f"{bound}, but {why}; it needs local, uncompressed files")
     if config.batching == BUCKETS and config.width == WIDTH_OF_BATCH:
-        raise ValueError(f"batching is {BUCKETS!r}, but {why}; the widths must be given there")
+        raise ValueError(f"batching is {BUCKETS!r}, but {why}; give the widths for such shards")
     return dataclasses.replace(config, batching=STREAM)
 
 

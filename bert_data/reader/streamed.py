@@ -1,4 +1,4 @@
-"""Shards in, dense NumPy batches out: the reader without TensorFlow's part.
+"""Read batches of NumPy arrays from a stream of records, without TensorFlow.
 
 find shards -> check -> host's part -> epochs, each in its order -> batches of records -> decode
 """
@@ -43,18 +43,18 @@ _MAX_ID = 2**31 - 1
 
 
 class BatchSource:
-    """Makes the batches that a configuration tells of.
+    """The batches of a configuration, read as a stream.
 
     Attributes:
       config: the configuration.
       shards: the shards that its patterns name.
       limits: the most that a row may hold.
       layout: of the batches.
-      next_sentence: what the records ask about two segments.
+      next_sentence: the records' objective for two segments.
     """
 
     def __init__(self, config: ReaderConfig) -> None:
-        """Finds the shards and checks them.
+        """Find the shards and check them.
 
         Raises:
           ValueError, OSError, CorruptDataError: see `find_shards`, `check_shards`.
@@ -112,14 +112,14 @@ class BatchSource:
         return ", ".join(self.config.patterns)
 
     def batches(self) -> Iterator[RecordBlock]:
-        """Blocks of the records of one batch each."""
+        """Yield blocks of the records of one batch each."""
         config = self.config
         assert config.batch_size is not None
         to_skip, first_epoch = config.start_batch * config.batch_size, 0
         num_records = self.num_records()
         if num_records is None and to_skip:
             num_records = self._count_records(to_skip)
-        if num_records:  # epochs that are passed over are not read
+        if num_records:  # skipped epochs are not read
             first_epoch, to_skip = divmod(to_skip, num_records)
         with contextlib.closing(work_ahead(self.records(first_epoch), _BLOCKS_AHEAD)) as blocks:
             yield from batch_blocks(
@@ -160,7 +160,7 @@ class BatchSource:
 
     @property
     def num_batches(self) -> int | None:
-        """Batches in all; None where that is not known without reading."""
+        """Batches in all; None if that is unknown without reading."""
         return None
 
     @property
@@ -169,9 +169,9 @@ class BatchSource:
         return self.config.num_epochs is None
 
     def groups(self) -> Iterator[BatchGroup]:
-        """The batches, decoded, several at a time: first one, then twice as many, and so on.
+        """Yield the decoded batches, several at a time: first one, then twice as many, and so on.
 
-        A thread reads, checks and shuffles ahead; decoding is done by who asks for the groups.
+        A thread reads, checks and shuffles ahead; the consumer's thread decodes.
         """
         held: list[tuple[RecordBlock, Shape]] = []
         num_words, num_batches = 0, 1
@@ -194,14 +194,14 @@ class BatchSource:
             splits = np.cumsum([0, *(block.num_records for block in blocks)])
             rows = Rows(np.ones(splits[-1], np.bool_), np.arange(splits[-1] + 1), splits)
             entries = table[first : first + len(blocks)]
-            told = decode_records(one_block(blocks), rows, self.layout, entries, words)
-            check_values(*told, self.config)
+            checked = decode_records(one_block(blocks), rows, self.layout, entries, words)
+            check_values(*checked, self.config)
             first += len(blocks)
         return BatchGroup(words, table)
 
 
 def check_values(largest_id: int, is_outside: bool, config: ReaderConfig) -> None:
-    """Refuses what `decode_records` tells of, where a model cannot take it.
+    """Check what `decode_records` returns: ids and positions that a model can take.
 
     Raises:
       ValueError: an id or a position is out of range.

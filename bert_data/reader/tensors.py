@@ -1,7 +1,7 @@
-"""A source of batches in, a tf.data.Dataset or an iterator of eager tensors out.
+"""Turn a source of batches into a tf.data.Dataset or an iterator of eager tensors.
 
     groups of batches --prefetch--> each batch of a group --split--> its features --form--> batch
-    (one call of Python)            (in C++, on the taker's thread)
+    (one call of Python)            (in C++, on the consumer's thread)
 
     read_batches(ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True))
       -> {"input_ids": int32[32, widest row], ..., "next_sentence_labels": int32[32, 1]}, ...
@@ -32,18 +32,18 @@ from bert_data.reader.sources import make_source
 def read_batches(
     config: ReaderConfig, *, input_context: "tf.distribute.InputContext | None" = None
 ) -> tf.data.Dataset:
-    """Makes the dataset of a configuration's batches.
+    """Return the dataset of a configuration's batches.
 
     Every iteration over it gives the same batches, in every process. All features are int32, the
-    weights float32; `bert_data.schema.fields` and `ReaderConfig.batching` tell which there are.
-    Errors inside an iteration reach the caller as tf.errors.OpError whose text holds ours;
-    `explain` gives ours back.
+    weights float32; `bert_data.schema.fields` and `ReaderConfig.batching` say which features there
+    are. An error during an iteration reaches the caller as a tf.errors.OpError whose text holds
+    ours; `explain` recovers ours.
 
     Args:
       config: what to read and how.
       input_context: inside `tf.distribute.Strategy.distribute_datasets_from_function`: hosts and
         the rows of a replica are taken from it; config.batch_size and config.start_batch are
-        global, and each replica takes one batch of this dataset a step.
+        global, and each replica takes one batch of this dataset per step.
 
     Raises:
       ValueError: the configuration contradicts the shards, or there is nothing to read.
@@ -57,10 +57,10 @@ def read_batches(
 
 
 def iterate_batches(config: ReaderConfig) -> Iterator[Any]:
-    """Iterates over the batches of `read_batches` as eager tensors, for loops of one's own.
+    """Iterate over the batches of `read_batches` as eager tensors, for custom loops.
 
-    tf.data has no part in it, so a batch costs a few microseconds beside reading, and errors are
-    the reader's own. The tensors are on the CPU and share the memory of `iterate_arrays`, where it
+    This bypasses tf.data, so a batch costs only a few microseconds more than reading it, and errors
+    are the reader's own. The tensors are on the CPU and share the memory of `iterate_arrays` if it
     is aligned.
 
     Raises:
@@ -138,9 +138,9 @@ def finish(batches: tf.data.Dataset, num_batches: int | None) -> tf.data.Dataset
     """
     options = tf.data.Options()
     options.deterministic = True
-    # The hosts' parts are disjoint already.
+    # The hosts' parts are already disjoint.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
-    # Groups are made ahead, so another thread for each batch would cost more than it brings.
+    # Groups are made ahead, so another thread per batch would cost more than it gains.
     options.experimental_optimization.inject_prefetch = False
     batches = batches.with_options(options)
     if num_batches is None:
@@ -194,13 +194,13 @@ def _ones_like(values: tf.Tensor) -> tf.Tensor:
 
 
 def block_diagonal_mask(instance_ids: tf.Tensor) -> tf.Tensor:
-    """Which tokens of packed rows see each other: those of the same instance.
+    """Return which tokens of packed rows attend to each other: those of the same instance.
 
     Args:
       instance_ids: int32[rows, width], 1, 2, ... in each row and 0 on padding.
 
     Returns:
-      int32[rows, width, width], 1 where a token (second axis) sees a token (third axis).
+      int32[rows, width, width], 1 where a token (second axis) attends to a token (third axis).
     """
     queries, keys = instance_ids[:, :, tf.newaxis], instance_ids[:, tf.newaxis, :]
     return tf.cast((queries == keys) & (queries > 0), tf.int32)
