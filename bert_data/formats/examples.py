@@ -1,11 +1,11 @@
-"""Column batches in, the bytes of tf.train.Examples out, framed as TFRecord files hold them.
+"""Encode column batches as tf.train.Examples, framed as in TFRecord files.
 
     batch of 2 records  ->  length, crc(length), Example{input_ids, input_mask, ...}, crc(Example),
                             length, crc(length), Example{...}, crc(Example)      ends [310 655]
 
 An Example is a protobuf map, and protobuf leaves the order of a map's entries open; here they are
-sorted by name, so that equal records are equal bytes. What a feature looks like follows from its
-field: its list from the dtype, its padding from the kind of records, its ones from `is_implied`.
+sorted by name, so that equal records are equal bytes. The form of a feature follows from its field:
+its list from the dtype, its padding from the kind of records, its ones from `is_implied`.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ class ExampleEncoder:
     """Encodes batches of one kind of records; any number of threads may use it at a time."""
 
     def __init__(self, kind: RecordKind) -> None:
-        """Prepares what all batches share."""
+        """Prepare what all batches share."""
         self._fields = sorted(kind.fields, key=lambda field: field.name)
         names = [field.name.encode() for field in self._fields]
         self._names = np.frombuffer(b"".join([*names, bytes(BLOCK_BYTES)]), np.uint8)
@@ -97,7 +97,7 @@ class ExampleEncoder:
 
 
 def _type_of(field: Field) -> int:
-    """How the values of a field are written."""
+    """Return how the values of a field are written."""
     if field.is_implied:
         return kernel.FLOAT_ONES if field.dtype == FLOAT32 else kernel.ONES
     if field.dtype == INT32 and field.role is not Role.IDS:
@@ -106,7 +106,7 @@ def _type_of(field: Field) -> int:
 
 
 def _place(row: NDArray[np.int64], field: Field, batch: ColumnBatch) -> Any:
-    """Fills in the addresses of a field's values; returns what must be kept until they are used."""
+    """Fill in the addresses of a field's values; return what must be kept until they are used."""
     column = batch.column_of(field.axis) if field.is_implied else batch[field]
     values, splits, ends = np.ascontiguousarray(column.values), column.splits, None
     row[kernel.NUM_VALUES] = values.size

@@ -1,10 +1,10 @@
-"""One gzip file from chunks that are compressed side by side.
+"""Make one gzip file of chunks that are compressed in parallel.
 
     header | deflate(chunk 0), up to a whole byte | deflate(chunk 1) | ... | last block | crc, size
 
 Each chunk is a run of whole deflate blocks (RFC 1951, 3.2.4: a flush ends with an empty stored
-block), so the chunks follow each other in one stream that any gzip reader reads. Where it is cut
-depends on the chunks alone, so the bytes do not depend on how many threads compressed them.
+block), so the chunks form one stream that any gzip reader reads. The bytes depend only on where the
+data is cut into chunks, not on how many threads compress them.
 """
 
 import struct
@@ -17,7 +17,7 @@ _LEVEL = 6  # gzip's own default
 
 
 def deflate_chunk(data: memoryview) -> bytes:
-    """Compresses a chunk so that others can follow it."""
+    """Compress a chunk so that others can follow it."""
     compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
     return compressor.compress(data) + compressor.flush(zlib.Z_SYNC_FLUSH)
 
@@ -26,7 +26,7 @@ class GzipStream:
     """Puts the frame of a gzip file around chunks."""
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
-        """Begins the file.
+        """Begin the file.
 
         Args:
           write: takes the bytes of the file, in order.
@@ -37,11 +37,11 @@ class GzipStream:
         write(_HEADER)
 
     def add(self, data: memoryview, deflated: bytes) -> None:
-        """Adds a chunk: its bytes, and what `deflate_chunk` made of them."""
+        """Add a chunk: its bytes, and those bytes as compressed by `deflate_chunk`."""
         self._crc = zlib.crc32(data, self._crc)
         self._size += len(data)
         self._write(deflated)
 
     def finish(self) -> None:
-        """Ends the stream."""
+        """End the stream."""
         self._write(_LAST_BLOCK + struct.pack("<II", self._crc, self._size & 0xFFFFFFFF))

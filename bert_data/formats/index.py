@@ -2,7 +2,7 @@
 
     train-00000-of-00002    index.train-00000-of-00002.npy    (0, 71) (1043, 128) ... (98432, 0)
 
-Its name begins with `index.` so that a pattern such as `train*` matches shards alone.
+Its name begins with `index.` so that a pattern such as `train*` matches only shards.
 """
 
 import os
@@ -16,7 +16,7 @@ INDEX_DTYPE = np.dtype([("offset", "<u8"), ("num_tokens", "<u4")])
 
 
 def index_path(shard: str) -> str:
-    """Where the index of a shard lies."""
+    """Return the path of a shard's index."""
     folder, name = os.path.split(shard)
     return os.path.join(folder, f"{INDEX_PREFIX}{name}.npy")
 
@@ -24,9 +24,9 @@ def index_path(shard: str) -> str:
 class IndexWriter:
     """Writes the index of a shard whose number of records is known, batch by batch.
 
-    The file is a NumPy array, so `np.load(path, mmap_mode="r")` opens it: a row a record, with the
-    offset of the record in the uncompressed shard and its tokens without padding, and a last row
-    with the size of the uncompressed shard.
+    The file is a NumPy array, so `np.load(path, mmap_mode="r")` opens it: one row per record, with
+    the offset of the record in the uncompressed shard and its tokens without padding, and a last
+    row with the size of the uncompressed shard.
     """
 
     def __init__(self, file: IO[bytes], num_records: int) -> None:
@@ -54,5 +54,5 @@ class IndexWriter:
         self._offset += int(ends[-1])
 
     def finish(self) -> None:
-        """Adds the last row."""
+        """Add the last row."""
         self._file.write(np.array([(self._offset, 0)], INDEX_DTYPE).tobytes())

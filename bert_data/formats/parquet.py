@@ -1,12 +1,12 @@
-"""Shards as Parquet files: a row a record, a list a ragged field, nothing padded.
+"""Shards as Parquet files: one row per record, one list per ragged field, no padding.
 
      tokens               segment_ids   is_random_next   masked_positions   masked_labels
      [101 7592 102 ...]   [0 0 0 1 1]   false            [3]                [2003]
 
-Files are compressed by zstd and have a checksum for each page. Their metadata holds JSON under
-`METADATA_KEY` that says what made them, so that a file can be told even where it is alone. Where
-whole words begin is not stored: the vocabulary tells which pieces continue a word, and its checksum
-is in that JSON.
+Files are compressed by zstd and have a checksum per page. Their metadata holds JSON under
+`METADATA_KEY` that says what made them, so that a file can be identified on its own. Where whole
+words begin is not stored: the vocabulary says which pieces continue a word, and its checksum is in
+that JSON.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ METADATA_KEY = "bert_data.manifest"
 
 
 def parquet_schema(kind: RecordKind) -> "pyarrow.Schema":
-    """The columns of records: a list for each field, or a number where a record has one value."""
+    """Return the columns of records: a list per field, or a number if a record has one value."""
     import pyarrow as pa
 
     columns = []
@@ -41,7 +41,7 @@ def parquet_schema(kind: RecordKind) -> "pyarrow.Schema":
 
 
 def to_rows(batch: ColumnBatch, schema: "pyarrow.Schema") -> "pyarrow.RecordBatch":
-    """Rows whose columns are views of a batch's."""
+    """Return rows whose columns are views of a batch's."""
     import pyarrow as pa
 
     fields = [field for field in batch.kind.stored if field.column is not None]
@@ -104,7 +104,7 @@ class ParquetWriter:
             try:
                 yield ParquetShard(summed, writer, self._group_records)
             except BaseException:
-                # A writer that is not closed closes itself later; what it then writes is dropped.
+                # A writer that is not closed closes itself later; what it writes then is dropped.
                 summed.give_up()
                 with contextlib.suppress(Exception):
                     writer.close()

@@ -27,10 +27,10 @@ class WriterSettings:
     """How the files of a set are written.
 
     Attributes:
-      compression: one of `COMPRESSIONS`; a format that compresses by itself ignores it.
+      compression: one of `COMPRESSIONS`; a format with its own compression ignores it.
       manifest: JSON that says what made the set, for formats whose files hold it.
-      group_records: records that a format of row groups puts into one, >= 1; a group ends with the
-        batch that reaches them.
+      group_records: records per row group, for formats that have them, >= 1; a group ends with the
+        batch that reaches this number.
     """
 
     compression: str = NONE
@@ -72,9 +72,9 @@ class ShardFormat:
 
     Attributes:
       make: begins to write a set of records of a kind.
-      has_index: whether an index lies beside each shard.
-      compression: what files are always compressed by; None: what is asked for.
-      reserved_bytes: memory that writing takes beside what each worker has.
+      has_index: whether each shard has an index beside it.
+      compression: the only compression of its files; None if the caller chooses.
+      reserved_bytes: memory that writing takes in addition to each worker's.
       open_bytes: memory that each further shard takes that is written at the same time; None: they
         are written one after the other, as adding records to one takes little time.
     """
@@ -98,25 +98,25 @@ _FORMATS: dict[str, ShardFormat] = {}
 
 
 def register(name: str, shard_format: ShardFormat) -> None:
-    """Adds a format.
+    """Add a format.
 
     Raises:
-      ValueError: there is one of this name.
+      ValueError: there already is one of this name.
     """
     if name in _FORMATS:
-        raise ValueError(f"there is a format {name!r} already")
+        raise ValueError(f"there already is a format {name!r}")
     _FORMATS[name] = shard_format
 
 
 def format_names() -> tuple[str, ...]:
-    """The names of all formats."""
+    """Return the names of all formats."""
     return tuple(_FORMATS)
 
 
 def find_format(
     name: str, *, record_layout: str = RAGGED, compression: str = NONE, output_file: str = ""
 ) -> ShardFormat:
-    """The format of a name, if it can hold what is asked for.
+    """Return the format of a name, if it can hold the requested records.
 
     Args:
       name: one of `format_names()`.

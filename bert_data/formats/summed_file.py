@@ -1,4 +1,4 @@
-"""A file that is being written, and what a manifest says of it: its size and its checksum.
+"""A file being written, and what a manifest says about it: its size and its checksum.
 
 file = SummedFile(raw, "train-00000-of-00002")
 file.write(b"abc"); file.describe(num_records=1)  ->  num_bytes 3, the CRC-32C of abc
