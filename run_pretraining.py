@@ -96,13 +96,13 @@ flags.DEFINE_enum(
     "batching",
     "auto",
     ["auto", "stream", "plain", "pools", "buckets", "packed"],
-    "Which sequences share a batch. stream: those that come after each other, shuffled in a buffer."
-    " The others plan an epoch from the lengths of all sequences, so that shuffling is complete and"
-    " a restart goes on at once; plain: any; pools: those of about the same length, so that there"
-    " is next to no padding; buckets: those of one of a few widths, for XLA and TPUs; packed:"
-    " several in a row, which do not see each other, so that a row has about --max_seq_length"
-    " tokens. auto: buckets with --jit_compile and on TPUs, else pools; for compressed and remote"
-    " files, and for Parquet of which a plan would have to keep more than 1 GB in memory, stream.",
+    "Which sequences share a batch. stream: successive ones, shuffled in a buffer. The others plan"
+    " an epoch from the lengths of all sequences, so that shuffling is complete and a restart"
+    " resumes at once. plain: any lengths together; pools: similar lengths, with almost no padding;"
+    " buckets: a few widths, for XLA and TPUs; packed: several sequences per row, which do not"
+    " attend to each other, so that a row has about --max_seq_length tokens. auto: buckets with"
+    " --jit_compile and on TPUs, otherwise pools; stream for compressed and remote files, and for"
+    " Parquet whose plan would keep more than 1 GB in memory.",
 )
 flags.DEFINE_integer(
     "pool_batches", 64, "With pools: number of batches whose sequences are sorted together."
