@@ -66,7 +66,7 @@ def test_from_text_to_a_trained_classifier(folder: Path, checkout: Path) -> None
     }
     done = run("train", checkout, folder, **flags)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"90 records in 12 batches an epoch, \d\.\d% padding", done.stderr)
+    assert re.search(r"90 records in 12 batches per epoch, \d\.\d% padding", done.stderr)
     assert "epoch 12 of 12: accuracy" in done.stderr
     measured = re.search(r't-0\*: {"accuracy": ([0-9.]+)', done.stderr)
     assert measured is not None
