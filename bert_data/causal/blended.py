@@ -19,6 +19,7 @@ from bert_data.causal.blending import (
     normalize_weights,
 )
 from bert_data.causal.cache import Arrays, IndexCache, check_array
+from bert_data.causal.documents import Documents
 from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import (
     GptDataset,
@@ -78,6 +79,11 @@ class BlendedDataset:
     def paths(self) -> list[str]:
         """The files of all token stores."""
         return [path for dataset in self.datasets for path in dataset.paths]
+
+    @property
+    def stores(self) -> Sequence[Documents]:
+        """The token stores."""
+        return [dataset.documents for dataset in self.datasets]
 
     def __len__(self) -> int:
         return self.blend.dataset_index.size

@@ -1,11 +1,14 @@
 """The documents of a token store, from which GPT samples are made."""
 
+import dataclasses
 import functools
 import hashlib
+from typing import Any
 
 from bert_data.causal.splits import SPLITS, Range, split_documents
-from bert_data.storage import exists
+from bert_data.storage import exists, read_status
 from bert_data.tokens.store import TokenStore, open_store
+from bert_data.tokens.store_notes import store_paths
 
 _CHECKED_BOUNDS = 1 << 20  # at a time
 _MAX_DOCUMENTS = 2**31 - 1  # their numbers are int32
@@ -20,6 +23,7 @@ class Documents:
     Attributes:
       prefix: path without `.bin` and `.idx`.
       store: the arrays.
+      identity: sizes, times of change and inodes of the files; another store has another one.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -33,6 +37,9 @@ class Documents:
         if prefix.endswith((".bin", ".idx")) and not exists(f"{prefix}.idx"):
             raise ValueError(f"{prefix}: name a token store without .bin and .idx")
         self.prefix = prefix
+        # Before they are opened: what replaces them afterwards is not taken for what was read.
+        statuses = [read_status(path) for path in store_paths(prefix)]
+        self.identity = [dataclasses.astuple(status) if status else None for status in statuses]
         self.store: TokenStore = open_store(prefix)
         if not self.num_documents:
             raise ValueError(f"{prefix}: the token store holds no documents")
@@ -41,6 +48,9 @@ class Documents:
                 f"{prefix}: {self.num_documents:,} documents; {_MAX_DOCUMENTS:,} are allowed"
             )
         self._check_level()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _open_again, (self.prefix, self.identity)
 
     def _check_level(self) -> None:
         bounds = self.store.documents
@@ -87,3 +97,11 @@ class Documents:
     def lengths_sha256(self) -> str:
         """Digest of the documents' lengths, on which indices depend; on no token they do."""
         return hashlib.sha256(self.store.lengths.data).hexdigest()
+
+
+def _open_again(prefix: str, identity: list[Any]) -> Documents:
+    """Opens in one process what another one has open."""
+    documents = Documents(prefix)
+    if documents.identity != identity:
+        raise ValueError(f"{prefix}: the token store was replaced while samples were made from it")
+    return documents

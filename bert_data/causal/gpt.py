@@ -9,6 +9,7 @@ Documents are shuffled, joined and cut; samples are shuffled again. They are the
 Megatron-LM's GPTDataset, in the same order.
 """
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -54,6 +55,10 @@ class SampleSet(Protocol):
     @property
     def paths(self) -> list[str]:
         """The files of the token stores."""
+
+    @property
+    def stores(self) -> Sequence[Documents]:
+        """The token stores."""
 
     def __len__(self) -> int:
         """Samples."""
@@ -116,8 +121,11 @@ class GptDataset:
         arrays = self._cache.load_or_make(_NAMES, self._make)
         self.document_index, self.sample_index, self.shuffle_index = (arrays[n] for n in _NAMES)
         self._check()
+
+    @functools.cached_property
+    def _source(self) -> SampleSource:
         store = self.documents.store
-        self._source = SampleSource(
+        return SampleSource(
             ids=store.ids,
             lengths=store.lengths,
             offsets=store.offsets,
@@ -125,6 +133,9 @@ class GptDataset:
             sample_index=self.sample_index,
             shuffle_index=self.shuffle_index,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_source"}
 
     def _name_cache(self, num_samples: int | None) -> IndexCache:
         config = self.config
@@ -169,6 +180,11 @@ class GptDataset:
     def paths(self) -> list[str]:
         """The files of the token store."""
         return store_paths(self.documents.prefix)
+
+    @property
+    def stores(self) -> Sequence[Documents]:
+        """The token store."""
+        return (self.documents,)
 
     def __len__(self) -> int:
         return self.plan.num_samples

@@ -14,6 +14,7 @@ A blend can be tried by sizes alone, before anything is tokenized:
         --weights=0.3,0.2,0.5 --num_samples=1000
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -22,6 +23,7 @@ from absl import flags, logging
 
 from bert_data.cli import entry
 from bert_data.formats import registry
+from bert_data.work import count_workers
 
 if TYPE_CHECKING:
     from bert_data.causal import BlendedDataset, GptConfig, GptDataset
@@ -69,7 +71,7 @@ flags.DEFINE_enum(
     "output_format", registry.TFRECORD, registry.format_names(), "Format of --output_file."
 )
 flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
-flags.DEFINE_integer("num_workers", 0, "Threads that write samples; 0 is all cores.")
+flags.DEFINE_integer("num_workers", 0, "Workers that write samples; 0 is all cores.")
 flags.DEFINE_integer(
     "eod_id",
     None,
@@ -221,7 +223,7 @@ def _export(
     names: Sequence[str],
     weights: list[float] | None,
 ) -> None:
-    from bert_data.datasets.samples import SampleExportConfig, check_export, export_samples
+    from bert_data.datasets.samples import SampleExportConfig, check_export, write_samples
 
     configs = [
         SampleExportConfig(
@@ -229,19 +231,27 @@ def _export(
             output_format=FLAGS.output_format,
             overwrite=FLAGS.overwrite,
             num_workers=FLAGS.num_workers,
+            num_processes=count_workers(FLAGS.num_workers),
         )
         for dataset in datasets
     ]
     for dataset, config in zip(datasets, configs, strict=True):
         check_export(dataset, config)  # of all splits, before one of them is written
-    for dataset, config in zip(datasets, configs, strict=True):
-        start = time.monotonic()
-        files = export_samples(dataset, config, made_from={"input": names, "weights": weights})
-        num_bytes = sum(file.num_bytes for file in files)
-        logging.info(
-            "wrote %s  %s samples in %d file(s), %s bytes, %.2f s", config.output_file,
-            f"{len(dataset):,}", len(files), f"{num_bytes:,}", time.monotonic() - start,
-        )  # fmt: skip
+    with contextlib.ExitStack() as stack:  # no split appears before all are written
+        made_from = {"input": names, "weights": weights}
+        written = []
+        for dataset, config in zip(datasets, configs, strict=True):
+            start = time.monotonic()
+            samples = write_samples(dataset, config, made_from=made_from)
+            written.append(stack.enter_context(samples))
+            files = written[-1].files
+            num_bytes = sum(file.num_bytes for file in files)
+            logging.info(
+                "wrote %s  %s samples in %d file(s), %s bytes, %.2f s", config.output_file,
+                f"{len(dataset):,}", len(files), f"{num_bytes:,}", time.monotonic() - start,
+            )  # fmt: skip
+        for each in written:
+            each.commit()
 
 
 if __name__ == "__main__":

@@ -4,38 +4,48 @@
                                                output_format="parquet"))
       -> train.parquet-00000-of-00002, train.parquet-00001-of-00002, manifest.train.parquet.json
 
-Sample i goes to shard i modulo their number. All files appear together under their final names.
+Sample i goes to shard i modulo their number. Each shard is a task, whose files stay in a hidden
+folder beside the set, `.train.parquet.samples`, until all files get their final names together: a
+run that was killed goes on with the shards that are missing.
 """
 
+import contextlib
 import dataclasses
+import functools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet
+from bert_data.causal.snapshot import take_snapshot
 from bert_data.datasets.manifest import SampleManifest
-from bert_data.datasets.record_set import open_record_set
-from bert_data.datasets.writing import Chunk, take_turns, write_shards
-from bert_data.formats.registry import PARQUET, TFRECORD, WriterSettings, find_format
+from bert_data.datasets.record_set import RecordSet, open_record_set
+from bert_data.datasets.sample_shards import SampleShard, SampleWriting, sample_bytes, write_shard
+from bert_data.errors import CorruptDataError
+from bert_data.formats.registry import TFRECORD, find_format
 from bert_data.formats.summed_file import ManifestFile
-from bert_data.schema.columns import Column, ColumnBatch
-from bert_data.schema.fields import GPT_SAMPLES
 from bert_data.storage import (
     OutputNames,
     expand_outputs,
+    hidden_path,
+    is_remote,
     list_folder,
     refuse_existing,
     refuse_inputs,
 )
-from bert_data.work import count_workers, open_threads
+from bert_data.work import (
+    Executor,
+    FolderTask,
+    count_workers,
+    fingerprint,
+    open_executor,
+    open_work_folder,
+    read_report,
+    run_tasks,
+)
 
-_CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
-_ROW_GROUP_BYTES = 32 << 20
+_PROCESS_BYTES = 256 << 20  # of samples: fewer are written before a process has started
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,18 +56,24 @@ class SampleExportConfig:
       output_file: comma-separated names, or path@N; see `bert_data.storage.expand_outputs`.
       output_format: one of `formats.registry.format_names()`.
       overwrite: whether files that exist are replaced.
-      num_workers: threads; 0: all cores. The files do not depend on it.
+      num_workers: >= 1; 0: all cores. The files do not depend on it, nor on the next one.
+      num_processes: >= 1. Of so many shards at a time each is written in a process of its own, by
+        its part of the workers, which are threads. More than one need a program whose main module
+        can be imported (`if __name__ == "__main__"`).
     """
 
     output_file: str
     output_format: str = TFRECORD
     overwrite: bool = False
     num_workers: int = 0
+    num_processes: int = 1
 
     def __post_init__(self) -> None:
         find_format(self.output_format, output_file=self.output_file)
         expand_outputs(self.output_file)
         count_workers(self.num_workers)
+        if self.num_processes < 1:
+            raise ValueError(f"num_processes is {self.num_processes}; 1 or more is allowed")
 
 
 def check_export(dataset: SampleSet, config: SampleExportConfig) -> OutputNames:
@@ -80,58 +96,89 @@ def check_export(dataset: SampleSet, config: SampleExportConfig) -> OutputNames:
     return names
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WrittenSamples:
+    """A set whose shards are whole and have no final names yet.
+
+    Attributes:
+      files: of each shard, what the manifest says.
+      commit: gives all files their final names.
+    """
+
+    files: tuple[ManifestFile, ...]
+    commit: Callable[[], None]
+
+
 def export_samples(
     dataset: SampleSet, config: SampleExportConfig, *, made_from: Mapping[str, Any] | None = None
 ) -> tuple[ManifestFile, ...]:
-    """Writes all samples of a data set.
+    """Writes all samples of a data set; see `write_samples`.
+
+    Returns:
+      Of each shard, what the manifest says.
+    """
+    with write_samples(dataset, config, made_from=made_from) as written:
+        written.commit()
+    return written.files
+
+
+@contextlib.contextmanager
+def write_samples(
+    dataset: SampleSet, config: SampleExportConfig, *, made_from: Mapping[str, Any] | None = None
+) -> Iterator[WrittenSamples]:
+    """Writes all samples of a data set, which appear when `commit` is called within the block.
 
     Args:
       dataset: a `GptDataset` or `BlendedDataset`.
       config: where to.
       made_from: what the manifest says beside the configuration of the data set; JSON.
 
-    Returns:
-      Of each shard, what the manifest says.
-
     Raises:
       ValueError: there are more shards than samples, or they are in several folders.
       OSError: a file exists, or cannot be written.
+      CorruptDataError: an index or a store is damaged.
     """
-    check_export(dataset, config)
-    shard_format = find_format(config.output_format)
+    names = check_export(dataset, config)
     manifest = SampleManifest(description=_describe(dataset, config, made_from or {}))
-    description = json.loads(manifest.to_json())
-    del description["files"]
-    # A row group is a batch.
-    writer = shard_format.make(GPT_SAMPLES, WriterSettings(manifest=description, group_records=1))
-    row_bytes = 4 * len(SampleBatch._fields) * dataset.config.seq_length
-    chunk_bytes = _ROW_GROUP_BYTES if config.output_format == PARQUET else _CHUNK_BYTES
     num_workers = count_workers(config.num_workers)
-    with (
-        open_record_set(
-            config.output_file,
-            inputs=_inputs_of(dataset),
-            has_indexes=shard_format.has_index,
-            overwrite=config.overwrite,
-            work_dir=None,
-        ) as record_set,
-        open_threads(num_workers) as executor,
-    ):
-        num_shards = len(record_set.paths)
-        num_open = shard_format.count_open(num_workers, num_shards)
-        files = write_shards(
-            record_set,
-            writer,
-            _cut(len(dataset), num_shards, num_open, max(1, chunk_bytes // row_bytes)),
-            lambda numbers: writer.encode(columns_of(dataset.batch(numbers))),
-            num_records=len(dataset),
-            num_open=num_open,
-            executor=executor,
-            label=f"write {dataset.split} samples",
-            unit="sample",
+    worth = len(dataset) * sample_bytes(dataset) // _PROCESS_BYTES
+    num_processes = max(1, min(config.num_processes, num_workers, len(names.paths), worth))
+    with open_record_set(
+        config.output_file,
+        inputs=_inputs_of(dataset),
+        has_indexes=find_format(config.output_format).has_index,
+        overwrite=config.overwrite,
+        work_dir=None,
+    ) as record_set:
+        work_dir = record_set.outputs.work_dir
+        description = json.loads(manifest.to_json())
+        del description["files"]
+        writing = SampleWriting(
+            dataset=dataset,
+            snapshot=work_dir,
+            output_format=config.output_format,
+            description=description,
+            num_shards=len(names.paths),
+            num_threads=num_workers // num_processes,
         )
-        record_set.commit(dataclasses.replace(manifest, files=files))
-    return files
+        snapshot = take_snapshot(dataset)
+        if num_processes > 1:
+            snapshot.save(work_dir)
+        work = [writing.depends_on(snapshot), [os.path.abspath(path) for path in names.paths]]
+        # What a remote set has of finished shards is local, and does not outlast the run.
+        parent = work_dir if is_remote(names.name) else hidden_path(names.name, "samples")
+        with (
+            open_work_folder(
+                parent,
+                fingerprint(work),
+                is_own=True,
+                useless_after=(CorruptDataError,),
+            ) as folder,
+            open_executor(num_processes) as executor,
+        ):
+            files = _write_shards(record_set, writing, os.path.join(folder, "shards"), executor)
+            whole = dataclasses.replace(manifest, files=files)
+            yield WrittenSamples(files=files, commit=lambda: record_set.commit(whole))
 
 
 def _inputs_of(dataset: SampleSet) -> list[str]:
@@ -141,18 +188,20 @@ def _inputs_of(dataset: SampleSet) -> list[str]:
     return [*dataset.paths, *indices]
 
 
-def columns_of(batch: SampleBatch) -> ColumnBatch:
-    """Samples as columns that share their memory."""
-    columns = {name: Column(values) for name, values in batch._asdict().items()}
-    return ColumnBatch(kind=GPT_SAMPLES, columns=columns)
-
-
-def _cut(num_samples: int, num_shards: int, num_open: int, chunk_size: int) -> Iterator[Chunk]:
-    """The numbers of the samples of each chunk."""
-    turns = take_turns(num_samples, num_shards, num_open=num_open, turn_size=chunk_size)
-    for number, turn in enumerate(turns):
-        samples: NDArray[np.int64] = np.arange(turn.start, turn.end) * num_shards + turn.shard
-        yield Chunk(turn.shard, samples.size, samples, number)
+def _write_shards(
+    record_set: RecordSet, writing: SampleWriting, folder: str, executor: Executor
+) -> tuple[ManifestFile, ...]:
+    """Makes the shards that are not in the folder yet, and takes all of them in."""
+    task = FolderTask(parent=folder, function=functools.partial(write_shard, writing))
+    shards = [SampleShard(number, path) for number, path in enumerate(record_set.paths)]
+    done = run_tasks("build_samples", task, shards, executor)
+    files = []
+    for number, (made, _) in enumerate(done):
+        files.append(ManifestFile(**read_report(made)))
+        own_index = record_set.index_paths[number : number + 1]
+        for path in (record_set.paths[number], *own_index):
+            record_set.outputs.link_in(path, os.path.join(made, os.path.basename(path)))
+    return tuple(files)
 
 
 def _describe(

@@ -193,7 +193,9 @@ class _Shards:
             stack, path = contextlib.ExitStack(), self._record_set.paths[number]
             with self.naming(number):
                 shard = stack.enter_context(
-                    self._writer.open_shard(self._record_set.outputs, path, self._sizes[number])
+                    self._writer.open_shard(
+                        self._record_set.outputs.open, path, self._sizes[number]
+                    )
                 )
             self._open[number] = shard, stack
         return self._open[number][0]

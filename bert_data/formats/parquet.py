@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bert_data.formats.registry import OpenFile
 from bert_data.formats.summed_file import ManifestFile, SummedFile
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import BYTES, Axis, Field, RecordKind
-from bert_data.storage import OutputSet
 
 if TYPE_CHECKING:
     import pyarrow
@@ -85,13 +85,13 @@ class ParquetWriter:
 
     @contextlib.contextmanager
     def open_shard(
-        self, outputs: OutputSet, path: str, num_records: int
+        self, open_file: OpenFile, path: str, num_records: int
     ) -> Iterator["ParquetShard"]:
         """Begins a shard."""
         from pyarrow import parquet
 
         del num_records  # they are counted
-        with outputs.open(path) as file:
+        with open_file(path) as file:
             summed = SummedFile(file, path)
             writer = parquet.ParquetWriter(
                 summed,

@@ -8,18 +8,20 @@ A format is one file beside this one, and a line at the end of this one.
 import dataclasses
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from bert_data.schema.fields import LAYOUTS, RAGGED, RecordKind
 
 if TYPE_CHECKING:  # commands load this module for the names of formats, before they do anything
     from bert_data.formats.summed_file import ManifestFile
     from bert_data.schema.columns import ColumnBatch
-    from bert_data.storage import OutputSet
 
 TFRECORD, PARQUET = "tfrecord", "parquet"
 NONE, GZIP = COMPRESSIONS = ("none", "gzip")
 """Compressions of files whose format has none of its own."""
+
+OpenFile = Callable[[str], AbstractContextManager[IO[bytes]]]
+"""Opens a file for writing by its final path, wherever it lies until it has that."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,9 +63,9 @@ class ShardWriter(Protocol):
         """Encodes a batch of columns; many threads call it at a time."""
 
     def open_shard(
-        self, outputs: "OutputSet", path: str, num_records: int
+        self, open_file: OpenFile, path: str, num_records: int
     ) -> AbstractContextManager[OpenShard]:
-        """Begins a shard that will have so many records."""
+        """Begins a shard that will have so many records; `open_file` opens its files."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from bert_data.formats.examples import ExampleEncoder
 from bert_data.formats.gzip_stream import GzipStream, deflate_chunk
 from bert_data.formats.index import IndexWriter, index_path
+from bert_data.formats.registry import OpenFile
 from bert_data.formats.summed_file import ManifestFile, SummedFile
 from bert_data.schema.columns import ColumnBatch
 from bert_data.schema.fields import RecordKind
-from bert_data.storage import OutputSet
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,10 +87,10 @@ class TFRecordWriter:
 
     @contextlib.contextmanager
     def open_shard(
-        self, outputs: OutputSet, path: str, num_records: int
+        self, open_file: OpenFile, path: str, num_records: int
     ) -> Iterator["TFRecordShard"]:
         """Begins a shard and its index."""
-        with outputs.open(path) as file, outputs.open(index_path(path)) as index_file:
+        with open_file(path) as file, open_file(index_path(path)) as index_file:
             yield TFRecordShard(SummedFile(file, path), index_file, num_records, gzip=self._gzip)
 
 

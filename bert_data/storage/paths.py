@@ -78,6 +78,8 @@ def naming(path: Path) -> Iterator[None]:
     path = os.fspath(path)
     try:
         yield
+    except ChildProcessError:
+        raise  # a worker that died; no file's error
     except OSError as error:
         if is_remote(path) and error.filename != path:
             if isinstance(error, FileNotFoundError):

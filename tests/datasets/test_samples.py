@@ -1,5 +1,6 @@
 """GPT samples as TFRecord and Parquet: the same values, whole files, a manifest."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -11,13 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.causal import GptConfig, GptDataset, SampleBatch, build_datasets
-from bert_data.datasets import samples
-from bert_data.datasets.samples import SampleExportConfig, columns_of, export_samples
+from bert_data.datasets import sample_shards, samples
+from bert_data.datasets.sample_shards import columns_of
+from bert_data.datasets.samples import SampleExportConfig, export_samples, write_samples
 from bert_data.formats import registry
 from bert_data.formats.examples import ExampleEncoder
 from bert_data.schema.fields import GPT_SAMPLES
 from tests.causal.stores import write_store
 from tests.formats.tfrecords import crc32c, split_records
+
+COVERS = ("datasets/sample_shards",)
 
 SEQ_LENGTH = 6
 FLOATS = ("loss_mask",)
@@ -77,7 +81,7 @@ def test_records_are_examples_of_the_samples(rows, mask):
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_tfrecord_shards(dataset, tmp_path, workers, monkeypatch):
-    monkeypatch.setattr(samples, "_CHUNK_BYTES", 3 * 20 * SEQ_LENGTH)
+    monkeypatch.setattr(sample_shards, "_CHUNK_BYTES", 3 * 20 * SEQ_LENGTH)
     files = export(dataset, tmp_path / "out" / "t@3", num_workers=workers)
     expected = rows_of(dataset.batch(range(len(dataset))))
     for shard in range(3):
@@ -101,7 +105,7 @@ def test_tfrecord_shards(dataset, tmp_path, workers, monkeypatch):
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_parquet_shards(dataset, tmp_path, workers, monkeypatch):
-    monkeypatch.setattr(samples, "_ROW_GROUP_BYTES", 5 * 20 * SEQ_LENGTH)
+    monkeypatch.setattr(sample_shards, "_ROW_GROUP_BYTES", 5 * 20 * SEQ_LENGTH)
     files = export(dataset, tmp_path / "p@2", output_format="parquet", num_workers=workers)
     expected = rows_of(dataset.batch(range(len(dataset))))
     for shard in range(2):
@@ -157,9 +161,133 @@ def test_files_that_exist_are_kept_without_overwrite(dataset, tmp_path):
                      for head, end in (("", ""), ("index.", ".npy"))}  # fmt: skip
 
 
+class StopError(Exception):
+    """Ends a run amid its work."""
+
+
+def stop_before_last_shard(monkeypatch, run) -> None:
+    """Runs until the first two of three shards are done."""
+    real = sample_shards.write_shard
+
+    def write_shard(writing, shard, folder):
+        if shard.number == 2:
+            raise StopError
+        return real(writing, shard, folder)
+
+    with monkeypatch.context() as patched, pytest.raises(StopError):
+        patched.setattr(samples, "write_shard", write_shard)
+        run()
+
+
+def written_now(monkeypatch, run) -> list[int]:
+    """The numbers of the shards that a run writes."""
+    numbers = []
+    real = sample_shards.write_shard
+
+    def write_shard(writing, shard, folder):
+        numbers.append(shard.number)
+        return real(writing, shard, folder)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(samples, "write_shard", write_shard)
+        run()
+    return numbers
+
+
+@pytest.mark.parametrize("output_format", registry.format_names())
+def test_a_run_goes_on_with_the_shards_that_are_missing(
+    dataset, tmp_path, monkeypatch, output_format
+):
+    def run(name):
+        export(dataset, tmp_path / name / "x@3", output_format=output_format)
+
+    run("whole")
+    stop_before_last_shard(monkeypatch, lambda: run("stopped"))
+    assert {path.name for path in (tmp_path / "stopped").iterdir()} == {".x.samples"}
+    assert written_now(monkeypatch, lambda: run("stopped")) == [2]
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+CHANGES = {
+    "another token": lambda build, config: build(tokens=1),
+    "a store written again": lambda build, config: build(tokens=0),
+    "seq_length": lambda build, config: build(seq_length=SEQ_LENGTH + 1),
+    "seed": lambda build, config: build(seed=7),
+    "eod_id": lambda build, config: build(eod_id=3),
+    "weights": lambda build, config: build(weights=[2, 1], num_samples=[70]),
+    "num_samples": lambda build, config: build(num_samples=[40]),
+    "split": lambda build, config: build(split="1,1"),
+    "format": lambda build, config: (build(), config.update(output_format="parquet")),
+    "shards": lambda build, config: (build(), config.update(output_file="x@4")),
+    "made_from": lambda build, config: (build(), config.update(made_from={"input": ["c"]})),
+    "nothing": lambda build, config: build(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_has_changed_is_not_taken_over(tmp_path, monkeypatch, change):
+    made = {}
+
+    def build(tokens=None, weights=None, num_samples=None, **settings):
+        if tokens is not None:
+            stories = [[*range(1, 9), tokens, 0] for _ in range(20)]
+            made["prefixes"] = [write_store(tmp_path / name, stories) for name in "ab"]
+        config = GptConfig(**{"seq_length": SEQ_LENGTH, "eod_id": 0, **settings})
+        made["set"] = build_datasets(
+            made["prefixes"], config, weights=weights, num_samples=num_samples
+        )[0]
+
+    def run():
+        settings = {**options, "output_file": f"{tmp_path}/out/{options['output_file']}"}
+        made_from = settings.pop("made_from", None)
+        export_samples(made["set"], SampleExportConfig(**settings), made_from=made_from)
+
+    options = {"output_file": "x@3"}
+    build(tokens=0)
+    stop_before_last_shard(monkeypatch, run)
+    CHANGES[change](build, options)
+    again = written_now(monkeypatch, run)
+    assert again == ([2] if change == "nothing" else list(range(4 if change == "shards" else 3)))
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+@pytest.mark.process
+def test_other_processes_open_the_same_samples(dataset, tmp_path, monkeypatch):
+    export(dataset, tmp_path / "one" / "x@3", num_workers=1)
+    monkeypatch.setattr(samples, "_PROCESS_BYTES", 1)
+    export(dataset, tmp_path / "two" / "x@3", num_workers=2, num_processes=2)
+    assert contents(tmp_path / "two") == contents(tmp_path / "one")
+
+
+@pytest.mark.process
+def test_a_store_that_is_replaced_amid_the_work_is_refused(dataset, tmp_path, monkeypatch):
+    monkeypatch.setattr(samples, "_PROCESS_BYTES", 1)
+    write_store(tmp_path / "b", [[1] * 500])
+    with pytest.raises(ValueError, match="the token store was replaced while samples were made"):
+        export(dataset, tmp_path / "out" / "x@3", num_workers=2, num_processes=2)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_set_appears_when_it_is_committed(dataset, tmp_path):
+    config = SampleExportConfig(output_file=str(tmp_path / "out" / "t@2"))
+    with write_samples(dataset, config) as written:
+        assert not [path for path in (tmp_path / "out").iterdir() if path.name[0] != "."]
+        written.commit()
+    assert len(list((tmp_path / "out").iterdir())) == 5
+    with write_samples(dataset, dataclasses.replace(config, overwrite=True)):
+        pass
+    assert len(list((tmp_path / "out").iterdir())) == 5
+
+
 def test_mistakes_are_refused(dataset, tmp_path):
     with pytest.raises(ValueError, match="output_format is 'csv'; tfrecord or parquet"):
         SampleExportConfig(output_file="x", output_format="csv")
+    with pytest.raises(ValueError, match="num_processes is 0; 1 or more"):
+        SampleExportConfig(output_file="x", num_processes=0)
     with pytest.raises(ValueError, match="2,000 shards for"):
         export(dataset, tmp_path / "t@2000")
     with pytest.raises(ValueError, match="files of one folder are allowed"):

@@ -25,7 +25,7 @@ def write(name: str, batches: list[ColumnBatch], path: Path, **options) -> Manif
     paths = [str(path), str(path.parent / f"index.{path.name}.npy")][: 2 - (name == "parquet")]
     num_records = sum(batch.num_records for batch in batches)
     with OutputSet(str(path), paths, reads=(), overwrite=False) as outputs:
-        with writer.open_shard(outputs, str(path), num_records) as shard:
+        with writer.open_shard(outputs.open, str(path), num_records) as shard:
             for batch in batches:
                 kept = {field.name: batch.columns[field.name] for field in writer.kind.stored}
                 shard.add(writer.encode(ColumnBatch(kind=writer.kind, columns=kept)))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.causal.stores import write_store
+
 pytestmark = pytest.mark.process
 
 NUM_TASKS = 5
@@ -24,6 +26,7 @@ class Case:
     command: str
     function: str
     flags: tuple[str, ...]
+    is_text: bool = True
     done: str  # pattern of what appears when a task is done
 
 
@@ -44,6 +47,13 @@ CASES = {
             "--steps=exact_duplicates",
         ),
         done="out/.c.jsonl.curation/*/pass-1/[0-9]*/report.json",
+    ),
+    "build_samples": Case(
+        command="build_samples",
+        function="bert_data.datasets.sample_shards.columns_of",
+        flags=(f"--output_file=out/t@{NUM_TASKS}", "--seq_length=8", "--epochs=3"),
+        is_text=False,
+        done="out/.t.samples/*/shards/[0-9]*/report.json",
     ),
 }
 
@@ -133,8 +143,17 @@ def text(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def make_runs(case, checkout, text, small_vocabulary):
+def stores(tmp_path_factory) -> str:
+    folder = tmp_path_factory.mktemp("stores")
+    stories = [range(number, number + 9) for number in range(100)]
+    return ",".join(write_store(folder / name, stories) for name in "ab")
+
+
+@pytest.fixture(scope="module")
+def make_runs(case, checkout, text, stores, small_vocabulary):
     flags = [f"--input_file={text}", f"--vocab_file={small_vocabulary}"]
+    if not case.is_text:
+        flags = [f"--input={stores}"]
 
     def make(folder: Path) -> Runs:
         return Runs(case, checkout, folder, flags)

@@ -1,0 +1,114 @@
+"""One shard of GPT samples: the task that `bert_data.datasets.samples` runs for each.
+
+    SampleShard 0 of "train@2"  --write_shard-->  train-00000-of-00002, its index    in a folder
+
+It is picklable: another process opens the data set again, from a snapshot and the token stores.
+"""
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from typing import IO, Any
+
+from bert_data.causal.gathering import SampleBatch
+from bert_data.causal.gpt import SampleSet
+from bert_data.causal.snapshot import Snapshot, open_snapshot
+from bert_data.formats.registry import PARQUET, WriterSettings, find_format
+from bert_data.progress import progress
+from bert_data.schema.columns import Column, ColumnBatch
+from bert_data.schema.fields import GPT_SAMPLES
+from bert_data.storage import naming, open_scratch
+from bert_data.work import open_threads
+
+_CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
+_ROW_GROUP_BYTES = 32 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class SampleShard:
+    """A shard to write: its number and its path."""
+
+    number: int
+    path: str
+
+    @property
+    def task_name(self) -> str:
+        """The name of its folder."""
+        return f"{self.number:05d}"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SampleWriting:
+    """What the tasks of a set have in common.
+
+    Attributes:
+      dataset: the samples; in another process that of the snapshot.
+      snapshot: folder of the data set's snapshot, if there are other processes.
+      output_format: of the shards.
+      description: what made them; JSON.
+      num_shards: of the set.
+      num_threads: that encode samples in each process.
+    """
+
+    dataset: SampleSet
+    snapshot: str
+    output_format: str
+    description: Mapping[str, Any]
+    num_shards: int
+    num_threads: int
+
+    def depends_on(self, snapshot: Snapshot) -> dict[str, Any]:
+        """All that the bytes of the shards depend on."""
+        return {
+            "manifest": self.description,
+            "row_group_bytes": _ROW_GROUP_BYTES,
+            "num_shards": self.num_shards,
+            "stores": [store.identity for store in self.dataset.stores],
+            "arrays": snapshot.arrays_sha256(),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "dataset": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, dataset=open_snapshot(state["snapshot"]))
+
+
+def write_shard(writing: SampleWriting, shard: SampleShard, folder: str) -> dict[str, Any]:
+    """Writes a shard, and its index, into a folder; gives what the manifest says of it."""
+    dataset = writing.dataset
+    # A row group is a batch.
+    settings = WriterSettings(manifest=writing.description, group_records=1)
+    writer = find_format(writing.output_format).make(GPT_SAMPLES, settings)
+    samples = range(shard.number, len(dataset), writing.num_shards)
+    chunk_bytes = _ROW_GROUP_BYTES if writing.output_format == PARQUET else _CHUNK_BYTES
+    size = max(1, chunk_bytes // sample_bytes(dataset))
+    chunks = [samples[start : start + size] for start in range(0, len(samples), size)]
+
+    def encode(numbers: range) -> tuple[int, Any]:
+        return len(numbers), writer.encode(columns_of(dataset.batch(numbers)))
+
+    def open_file(path: str) -> IO[bytes]:
+        return open_scratch(os.path.join(folder, os.path.basename(path)))
+
+    with (
+        naming(shard.path),
+        open_threads(writing.num_threads) as executor,
+        writer.open_shard(open_file, shard.path, len(samples)) as file,
+        progress(os.path.basename(shard.path), total=len(samples), unit="sample") as advance,
+    ):
+        for num_samples, encoded in executor.ordered_map(encode, chunks):
+            file.add(encoded)
+            advance(num_samples)
+        return dataclasses.asdict(file.finish())
+
+
+def sample_bytes(dataset: SampleSet) -> int:
+    """Memory of a sample."""
+    return 4 * len(SampleBatch._fields) * dataset.config.seq_length
+
+
+def columns_of(batch: SampleBatch) -> ColumnBatch:
+    """Samples as columns that share their memory."""
+    columns = {name: Column(values) for name, values in batch._asdict().items()}
+    return ColumnBatch(kind=GPT_SAMPLES, columns=columns)
