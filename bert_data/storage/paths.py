@@ -86,6 +86,8 @@ def naming(path: Path) -> Iterator[None]:
                 raise FileNotFoundError(errno.ENOENT, "No such file or directory", path) from error
             reason = " ".join(str(error).split())
             raise OSError(error.errno or errno.EIO, reason, path) from error
+        if type(error) is OSError and error.errno is None:  # from NumPy, when a disk is full
+            raise OSError(errno.EIO, " ".join(str(error).split()), path) from error
         if error.filename is None:
             error.filename = path
         raise

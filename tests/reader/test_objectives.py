@@ -114,7 +114,9 @@ def test_sets_of_different_objectives_are_not_mixed(datasets, kind):
             next(iterate_arrays(config))
     with pytest.raises(ValueError, match=r"next_sentence is nsp, but .* with next_sentence none"):
         next(iterate_arrays(config_of(one, next_sentence="nsp")))
-    with pytest.raises(ValueError, match="next_sentence is 'off'; it must be one of nsp, sop, none"):
+    with pytest.raises(
+        ValueError, match="next_sentence is 'off'; it must be one of nsp, sop, none"
+    ):
         config_of(one, next_sentence="off")
 
 

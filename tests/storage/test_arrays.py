@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.storage import load_array, load_values, save_array
 
@@ -72,3 +73,13 @@ def test_bare_values(tmp_path: Path) -> None:
     assert load_values(str(path), np.uint8).size == 8
     path.write_bytes(b"")
     assert load_values(str(path), np.uint32).size == 0
+
+
+def test_an_error_without_a_number_keeps_its_text(tmp_path):
+    """NumPy's own, of an array that a full disk took in part."""
+    path = str(tmp_path / "a.npy")
+    with (
+        pytest.raises(OSError, match=r"9 requested and 4 written: '.*a\.npy'"),
+        storage.naming(path),
+    ):
+        raise OSError("9 requested and 4 written")
