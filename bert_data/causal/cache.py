@@ -123,8 +123,10 @@ def check_array(path: str, array: NDArray[Any], dtype: np.dtype, shape: tuple[in
       CorruptDataError: it is of another type or shape.
     """
     if array.dtype != dtype or array.shape != shape or not array.flags.c_contiguous:
-        found = f"an array of {array.dtype} {list(array.shape)} instead of {dtype} {list(shape)}"
-        raise CorruptDataError(path, 0, f"{found}; remove it to make it again")
+        difference = (
+            f"an array of {array.dtype} {list(array.shape)} instead of {dtype} {list(shape)}"
+        )
+        raise CorruptDataError(path, 0, f"{difference}; remove it to make it again")
 
 
 def _read_only(arrays: Arrays) -> Arrays:

@@ -126,11 +126,11 @@ def _check_notes(
             f" tokens, sha256 {notes.vocab_sha256[:12]}) than {vocabulary.path}"
             f" ({vocabulary.size:,} tokens, sha256 {vocabulary.sha256[:12]})"
         )
-    made, wanted = settings["do_lower_case"], tokenizer.do_lower_case
-    if None not in (made, wanted) and made != wanted:
+    of_store, asked_for = settings["do_lower_case"], tokenizer.do_lower_case
+    if None not in (of_store, asked_for) and of_store != asked_for:
         raise ValueError(
-            f"{prefix}: the token store was made with do_lower_case {str(made).lower()}, but"
-            f" {str(wanted).lower()} is asked for"
+            f"{prefix}: the token store was made with do_lower_case {str(of_store).lower()}, but"
+            f" {str(asked_for).lower()} is asked for"
         )
     if settings["level"] == DOCUMENT:
         raise ValueError(
@@ -176,14 +176,14 @@ def _count(
                 f" has {vocabulary.size:,} tokens"
             )
         num_unknown += int(np.count_nonzero(ids == vocabulary.unk_id))
-    made = TokenCounts(**notes.counts) if notes is not None else None
+    counts = TokenCounts(**notes.counts) if notes is not None else None
     return TokenCounts(
-        num_bytes=made.num_bytes if made else store.ids.nbytes,
-        num_lines=made.num_lines if made else 0,
+        num_bytes=counts.num_bytes if counts else store.ids.nbytes,
+        num_lines=counts.num_lines if counts else 0,
         num_documents=store.num_documents,
         num_sentences=store.lengths.size,
         num_tokens=store.ids.size,
         num_unknown=num_unknown,
-        num_replaced=made.num_replaced if made else 0,
-        num_skipped=made.num_skipped if made else 0,
+        num_replaced=counts.num_replaced if counts else 0,
+        num_skipped=counts.num_skipped if counts else 0,
     )

@@ -149,9 +149,9 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
     try:
         data = json.loads(text)
         if data["format"] != FORMAT or data["format_version"] != FORMAT_VERSION:
-            found = f"{data['format']!r} version {data['format_version']}"
+            actual = f"{data['format']!r} version {data['format_version']}"
             raise CorruptDataError(
-                path, 0, f"{found}; {FORMAT!r} version {FORMAT_VERSION} can be read"
+                path, 0, f"{actual}; {FORMAT!r} version {FORMAT_VERSION} can be read"
             )
         manifest = Manifest(
             record_layout=data["record_layout"],

@@ -321,25 +321,29 @@ def _manifest(
     instances: InstanceCounts,
 ) -> Manifest:
     """What is known of the shards before they are written."""
-    made = config.instances
+    instance_config = config.instances
     return Manifest(
         output_format=config.output_format,
         record_layout=config.record_layout,
         compression=find_format(config.output_format).compression or config.compression,
-        max_seq_length=made.max_seq_length,
-        max_predictions_per_seq=made.max_predictions_per_seq,
-        random_seed=made.random_seed,
+        max_seq_length=instance_config.max_seq_length,
+        max_predictions_per_seq=instance_config.max_predictions_per_seq,
+        random_seed=instance_config.random_seed,
         vocab_size=vocabulary.size,
         vocab_sha256=vocabulary.sha256,
         flags={
             "do_lower_case": tokenizer.do_lower_case,
-            "do_whole_word_mask": made.do_whole_word_mask,
-            "dupe_factor": made.dupe_factor,
-            "masked_lm_prob": made.masked_lm_prob,
-            "short_seq_prob": made.short_seq_prob,
+            "do_whole_word_mask": instance_config.do_whole_word_mask,
+            "dupe_factor": instance_config.dupe_factor,
+            "masked_lm_prob": instance_config.masked_lm_prob,
+            "short_seq_prob": instance_config.short_seq_prob,
             **dataclasses.asdict(config.text),
             # Sets of the reference's objective are as they were before there were others.
-            **({} if made.next_sentence == NSP else {"next_sentence": made.next_sentence}),
+            **(
+                {}
+                if instance_config.next_sentence == NSP
+                else {"next_sentence": instance_config.next_sentence}
+            ),
         },
         counts={
             "text": dataclasses.asdict(tokens),

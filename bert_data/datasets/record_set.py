@@ -124,13 +124,13 @@ def _obsolete(manifests: Sequence[str], shards: Sequence[str], indexes: Sequence
     shard that it does replace.
     """
     kept = {*shards, *indexes}
-    found = [name for name in map(index_path, shards) if name not in kept]
+    obsolete = [name for name in map(index_path, shards) if name not in kept]
     for folder in dict.fromkeys(os.path.dirname(path) for path in shards):
         for path in list_manifests(folder, (FORMAT, SAMPLES_FORMAT)):
             earlier = listed_shards(path)
             if path in manifests:
                 left = [name for shard in earlier for name in (shard, index_path(shard))]
-                found += [name for name in left if name not in kept and name not in found]
+                obsolete += [name for name in left if name not in kept and name not in obsolete]
             elif not kept.isdisjoint(earlier):
-                found.append(path)
-    return found
+                obsolete.append(path)
+    return obsolete

@@ -112,8 +112,8 @@ def bin_values(values: Sequence[float]) -> Counter[int]:
         exponents = np.floor(np.log2(sizes) * _BINS_A_DOUBLING)
     numbers = np.clip(exponents, 1 - _MAX_BIN, _MAX_BIN - 1) + _MAX_BIN
     numbers = np.where(sizes == 0, _ZERO_BIN, np.copysign(numbers, array)).astype(np.int64)
-    found, num_values = np.unique(numbers, return_counts=True)
-    return Counter(dict(zip(found.tolist(), num_values.tolist(), strict=True)))
+    distinct, num_values = np.unique(numbers, return_counts=True)
+    return Counter(dict(zip(distinct.tolist(), num_values.tolist(), strict=True)))
 
 
 def bin_bounds(number: int) -> tuple[float, float]:

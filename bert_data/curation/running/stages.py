@@ -225,8 +225,12 @@ class Stages:
         empty, first = self.counts[last], self.counts[0]
         rules = ", ".join(f"{rule} {n:,}" for rule, n in empty.rejected.most_common(5))
         if last == 0:
-            told = self.read["first_unreadable"] or self.read["first_damaged"]
-            why = f"{rules}; the first: {told}" if told else rules or "the files are empty"
+            first_problem = self.read["first_unreadable"] or self.read["first_damaged"]
+            why = (
+                f"{rules}; the first: {first_problem}"
+                if first_problem
+                else rules or "the files are empty"
+            )
             raise NothingLeftError(f"no document could be read of the inputs ({why})")
         if empty.first_error:
             rules += f"; the first error: {empty.first_error}"
@@ -285,9 +289,9 @@ class Stages:
             yield f"{self.read['num_replaced']:,} places are not UTF-8 and were replaced or ignored"
         for labelled, counts in zip(self._pipeline.steps, self.counts[1:], strict=True):
             counted = {**counts.edits, **counts.counted, **counts.rejected}
-            told = labelled.step.describe_use(counted)
-            if told:
-                yield f"step {labelled.label}: {told}"
+            warning = labelled.step.describe_use(counted)
+            if warning:
+                yield f"step {labelled.label}: {warning}"
             number = counts.rejected[ERROR]
             if number:
                 yield (

@@ -96,9 +96,9 @@ class StepLog:
 
     def fail(self, document: Document, error: Exception) -> None:
         """Takes down that a step could not judge a document: it is rejected."""
-        told = f"{type(error).__name__}: {error}"
-        self.counts.first_error = self.counts.first_error or f"{document.id}: {told}"
-        self.note(document, Verdict(document, (Measured(ERROR, told, "none", failed=True),)))
+        description = f"{type(error).__name__}: {error}"
+        self.counts.first_error = self.counts.first_error or f"{document.id}: {description}"
+        self.note(document, Verdict(document, (Measured(ERROR, description, "none", failed=True),)))
 
     def _take_values(self, measured: tuple[Measured, ...]) -> None:
         for rule, value, threshold, _ in measured:

@@ -82,8 +82,8 @@ def _load(name: str, shard: Shard) -> NDArray[np.void]:
     elif int(offsets[-1]) != shard.num_bytes:
         reason = f"tells of {offsets[-1]} bytes, but {shard.path} has {shard.num_bytes}"
     elif shard.num_records not in (None, num_records):
-        told = f"but the manifest of {shard.path} of {shard.num_records}"
-        reason = f"tells of {num_records} records, {told}"
+        contradiction = f"but the manifest of {shard.path} of {shard.num_records}"
+        reason = f"tells of {num_records} records, {contradiction}"
     if reason is not None:
         raise CorruptDataError(name, 0, reason)
     return index

@@ -149,8 +149,8 @@ class ParquetRecords:
             status = storage.read_status(shard.path)
             changed = 0 if status is None else status.modified_ns
             with open_parquet(shard.path) as file:
-                wanted = schema_of_records(shard.next_sentence)
-                check_columns(file.schema_arrow, wanted, shard.path)
+                schema = schema_of_records(shard.next_sentence)
+                check_columns(file.schema_arrow, schema, shard.path)
                 for number in range(file.num_row_groups):
                     offset = offset_of_group(file, number)
                     num_rows = file.metadata.row_group(number).num_rows

@@ -116,10 +116,10 @@ def _describe(path: str, manifests: dict[str, Manifest]) -> Shard:
 
 def _with_objective(shard: Shard, config: ReaderConfig) -> Shard:
     """Adds what the manifest, or else the configuration, tells about the segments."""
-    told = config.next_sentence or NSP
+    next_sentence = config.next_sentence or NSP
     if shard.manifest is not None:
-        told = shard.manifest.next_sentence
-    return dataclasses.replace(shard, next_sentence=told)
+        next_sentence = shard.manifest.next_sentence
+    return dataclasses.replace(shard, next_sentence=next_sentence)
 
 
 def _is_gzip(head: bytes) -> bool:
@@ -151,9 +151,14 @@ def _compare_beside(shard: Shard, manifests: dict[str, Manifest]) -> Shard:
     """Adds what index and manifest tell about a local shard."""
     folder, name = os.path.split(shard.path)
     if shard.path not in manifests:
-        found = find_manifest(shard.path)
-        if found is not None:
-            manifests.update({os.path.join(folder, file.name): found for file in found.files})
+        manifest_of_path = find_manifest(shard.path)
+        if manifest_of_path is not None:
+            manifests.update(
+                {
+                    os.path.join(folder, file.name): manifest_of_path
+                    for file in manifest_of_path.files
+                }
+            )
     manifest = manifests.get(shard.path)
     if manifest is not None:
         file = next(file for file in manifest.files if file.name == name)

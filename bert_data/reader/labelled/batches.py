@@ -115,8 +115,8 @@ class LabelledSource:
         if config.plan.max_seq_length is not None:
             least = num_special_tokens(self.num_texts)
             if config.plan.max_seq_length < least:
-                given = f"plan.max_seq_length is {config.plan.max_seq_length}"
-                raise ValueError(f"{given}; {least} or more is allowed")
+                setting = f"plan.max_seq_length is {config.plan.max_seq_length}"
+                raise ValueError(f"{setting}; {least} or more is allowed")
             lengths = np.minimum(lengths, np.uint32(config.plan.max_seq_length))
         self.plan: Plan = make_plan(lengths, config.plan)
 
@@ -170,13 +170,15 @@ class LabelledSource:
         default = 0 if self.config.plan.num_hosts > 1 else None  # of rows without a record
         number = tf.io.FixedLenFeature([], tf.int64, default)
         spec = RaggedSpec(dtype=tf.int64, ragged_rank=self.ragged_rank)
-        wanted: dict[str, Any] = {fields.LABEL.name: number}
+        parsed_features: dict[str, Any] = {fields.LABEL.name: number}
         for text in fields.TEXTS[: self.num_texts]:
             tokens = fields.tokens_name(text)
-            wanted[text] = tf.io.FixedLenFeature([], tf.string, None if default is None else "")
-            wanted[fields.num_tokens_name(text)] = number
-            wanted[tokens] = ragged_feature(tokens, spec)
-        return tf.io.parse_example(records, wanted)
+            parsed_features[text] = tf.io.FixedLenFeature(
+                [], tf.string, None if default is None else ""
+            )
+            parsed_features[fields.num_tokens_name(text)] = number
+            parsed_features[tokens] = ragged_feature(tokens, spec)
+        return tf.io.parse_example(records, parsed_features)
 
     def make_batch(self, records: tf.Tensor, width: tf.Tensor) -> Any:
         """Parses and packs a batch into the form that the configuration asks for."""

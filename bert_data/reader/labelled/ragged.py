@@ -125,14 +125,14 @@ def parse_ragged(records: tf.Tensor, specs: Mapping[str, RaggedSpec]) -> dict[st
     Raises:
       tf.errors.InvalidArgumentError: a record's splits do not fit its values or each other.
     """
-    wanted = {name: ragged_feature(name, spec) for name, spec in specs.items()}
+    features = {name: ragged_feature(name, spec) for name, spec in specs.items()}
     for name, spec in specs.items():
         for feature in (values_name(name), *_splits_names(name, spec)):
             dtype = spec.dtype if feature == values_name(name) else tf.int64
-            wanted[_stored(feature)] = tf.io.RaggedFeature(
+            features[_stored(feature)] = tf.io.RaggedFeature(
                 dtype, value_key=feature, row_splits_dtype=tf.int64
             )
-    parsed = tf.io.parse_example(records, wanted)
+    parsed = tf.io.parse_example(records, features)
     for name, spec in specs.items():
         _check_splits(parsed, name, spec)
     return {name: restore_inner_shape(parsed[name], spec) for name, spec in specs.items()}
