@@ -48,7 +48,7 @@ def test_only_what_is_missing_is_done(executor, tmp_path_factory, items, there):
 
 def test_the_log_says_what_was_done_before(executor, tmp_path, caplog):
     task = Square(str(tmp_path))
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", logger="absl")
     list(run_tasks("square", task, [2, 3], executor))
     assert not caplog.records
     list(run_tasks("square", task, [4, 3, 2], executor))

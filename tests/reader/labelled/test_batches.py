@@ -166,7 +166,7 @@ def test_what_contradicts_the_shards(
 
 def test_readers_of_other_records_say_whose_these_are(pattern: str) -> None:
     for options in ({}, {"batching": "pools"}):
-        with pytest.raises(ValueError, match="holds labelled texts, which"):
+        with pytest.raises(ValueError, match="holds labelled texts; read them"):
             read_batches(ReaderConfig(input_patterns=pattern, batch_size=2, **options))
 
 

@@ -62,7 +62,7 @@ def test_an_index_must_fit(pattern: str) -> None:
         with pytest.raises(CorruptDataError):
             records_of(pattern)
     index.write_bytes(b"no array")
-    with pytest.raises(CorruptDataError, match="is no index"):
+    with pytest.raises(CorruptDataError, match="not a complete array"):
         records_of(pattern)
     index.unlink()
     with pytest.raises(ValueError, match=r"has no index; there should be .*index\.t-00000"):
