@@ -1,0 +1,132 @@
+r"""What is shown, wherever it is shown: pieces of text with a style, tables, plots.
+
+    [Span("the"), Span("[MASK]", "masked", note="cat")]  ->  the [MASK]    in colour
+    Table(head=("rule", "documents"), rows=[("min_words", "7")])
+    Plot(title="lengths", x_label="tokens", y_label="records", x=("1", "2"), series={"": (3, 4)})
+
+`page.py` makes HTML of it. Text is shown as it is, but characters that would control a terminal
+are shown as escapes: "\x1b".
+"""
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+STYLES = {
+    "": "text",
+    "special": "a special token, such as [CLS]",
+    "masked": "a token to predict that is [MASK] now",
+    "replaced": "a token to predict that is another one now",
+    "kept": "a token to predict that was left as it was",
+    "original": "what a token to predict was",
+    "segment_b": "a token of the second segment",
+    "padding": "padding",
+    "word": "what was searched for",
+    "differs": "what differs from the other set",
+    "faint": "what matters less, such as a number of a record",
+    "strong": "what matters more, such as a heading",
+    "good": "as it should be",
+    "warning": "probably a mistake",
+    "bad": "a mistake",
+}
+"""What a style says of the text that has it."""
+
+BARS, LINES = PLOT_KINDS = ("bars", "lines")
+"""How a plot draws its series."""
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class Span(NamedTuple):
+    """A piece of text in one style.
+
+    Attributes:
+      text: what is shown.
+      style: one of `STYLES`.
+      note: said of it where there is room, such as in a tooltip.
+    """
+
+    text: str
+    style: str = ""
+    note: str = ""
+
+
+Text = str | Span | Sequence[str | Span]
+"""A line: its pieces follow each other without spaces between them."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Table:
+    """Rows of cells.
+
+    Attributes:
+      head: of each column.
+      rows: each with as many cells as `head`.
+      is_text: the columns that are aligned left; the others hold numbers.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Text]]
+    is_text: Sequence[int] = (0,)
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.head):
+                raise ValueError(
+                    f"a row has {len(row)} cells; the table has {len(self.head)} columns"
+                )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plot:
+    """One or several series of values over the same places.
+
+    Attributes:
+      title, x_label, y_label: of the plot and its axes.
+      x: where the values are: names, or ascending numbers for "lines".
+      series: values of each name, as many as `x`, finite and, for "bars", >= 0.
+      kind: "bars" or "lines".
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    x: Sequence[str | float]
+    series: Mapping[str, Sequence[float]]
+    kind: str = BARS
+
+    def __post_init__(self) -> None:
+        if self.kind not in PLOT_KINDS:
+            raise ValueError(f"kind is {self.kind!r}; it must be {' or '.join(PLOT_KINDS)}")
+        least = 0.0 if self.kind == BARS else -math.inf
+        for name, values in self.series.items():
+            if len(values) != len(self.x):
+                raise ValueError(f"series {name!r} has {len(values)} values for {len(self.x)} x")
+            if not all(math.isfinite(value) and value >= least for value in values):
+                raise ValueError(f"series {name!r} of {self.kind} has a value that cannot be drawn")
+
+
+def spans_of(text: Text) -> list[Span]:
+    """Return the spans of a line.
+
+    Raises:
+      ValueError: a style is unknown.
+    """
+    parts = [text] if isinstance(text, str | Span) else text
+    spans = [part if isinstance(part, Span) else Span(part) for part in parts]
+    for span in spans:
+        if span.style not in STYLES:
+            raise ValueError(f"style is {span.style!r}; it must be one of {', '.join(STYLES)}")
+    return spans
+
+
+def plain(text: Text) -> str:
+    """Return the characters of a line, as they are shown."""
+    return "".join(visible(span.text) for span in spans_of(text))
+
+
+def visible(text: str) -> str:
+    """Replace line ends and characters that control a terminal or hide text by their escapes."""
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)

@@ -1,0 +1,135 @@
+"""Write self-contained HTML pages: no scripts, no fonts, nothing from elsewhere.
+
+    with open_page("set.html", "train@2") as page:
+        page.paragraph("3 records of ", Span("7 tokens", "strong"))
+        page.table(Table(head=("label", "records"), rows=[("random next", "1")]))
+        page.plot(Plot(...))
+
+The page appears when the block ends without an error. What is written goes to the file at once, so
+that a page of many records takes no memory. Colours follow the reader's choice of light or dark.
+"""
+
+import contextlib
+import html
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from bert_data.inspection.content import STYLES, Plot, Span, Table, Text, spans_of, visible
+from bert_data.inspection.plots import draw_plot
+from bert_data.storage import open_whole, refuse_existing, refuse_inputs
+
+_STYLE = """
+:root { color-scheme: light dark; --text: #1c2430; --back: #fff; --rule: #d8dee8; --faint: #6b7687;
+  --masked: #b3261e; --replaced: #a4471a; --kept: #7a3fa0; --segment_b: #1f5fae; --good: #1b7a3d;
+  --word: #fff1a8; --differs: #ffd9d4;
+  --s0: #3b78c2; --s1: #d9822b; --s2: #2e9e6b; --s3: #a550a7; --s4: #c0392b; --s5: #6b7687; }
+@media (prefers-color-scheme: dark) { :root { --text: #dfe5ee; --back: #14181f; --rule: #333c4a;
+  --faint: #8b97a8; --masked: #ff8a80; --replaced: #f0a070; --kept: #cf9bea; --segment_b: #8ab8f5;
+  --good: #7fd49b; --word: #5a4d00; --differs: #5c211c;
+  --s0: #6ea3e6; --s1: #f0a860; --s2: #62c896; --s3: #cf86d1; --s4: #ef7c70; --s5: #9aa6b7; } }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem;
+  color: var(--text); background: var(--back); }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+p { overflow-wrap: anywhere; margin: .35rem 0; }
+table { border-collapse: collapse; margin: .6rem 0; display: block; overflow-x: auto; }
+th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--rule); text-align: right;
+  vertical-align: top; }
+th.text, td.text { text-align: left; overflow-wrap: anywhere; }
+figure { margin: 1rem 0; overflow-x: auto; } svg { max-width: 100%; height: auto; }
+svg text { font-size: 13px; fill: var(--text); } svg text.axis { font-size: 11px; }
+svg text.title { font-weight: 600; }
+.grid { stroke: var(--rule); } .frame { stroke: var(--faint); } polyline.line { stroke-width: 2; }
+.special, .padding, .faint { color: var(--faint); } .masked { color: var(--masked); }
+.replaced { color: var(--replaced); } .kept { color: var(--kept); }
+.masked, .replaced, .kept { font-weight: 600; } .original { color: var(--good); }
+.segment_b { color: var(--segment_b); } .strong { font-weight: 600; }
+.word { background: var(--word); } .differs { background: var(--differs); }
+.good { color: var(--good); } .warning { color: var(--replaced); } .bad { color: var(--masked); }
+"""
+_SERIES = "".join(
+    f".series{i} {{ fill: var(--s{i}); }} polyline.series{i} {{ fill: none; stroke: var(--s{i}); }}"
+    "\n"
+    for i in range(6)
+)
+
+
+class Page:
+    """A page that is being written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def heading(self, *text: str | Span) -> None:
+        """Write a heading, which begins a part of the page."""
+        self._write(f"<h2>{_inline(text)}</h2>\n")
+
+    def paragraph(self, *text: str | Span) -> None:
+        """Write a paragraph of spans."""
+        self._write(f"<p>{_inline(text)}</p>\n")
+
+    def table(self, table: Table) -> None:
+        """Write a table."""
+        self._write(f"<table>{_row('th', table.head, table.is_text)}")
+        for row in table.rows:
+            self._write(_row("td", row, table.is_text))
+        self._write("</table>\n")
+
+    def plot(self, plot: Plot) -> None:
+        """Write a plot."""
+        self._write(f"<figure>{draw_plot(plot)}</figure>\n")
+
+    def _write(self, text: str) -> None:
+        self._file.write(text.encode())
+
+
+@contextlib.contextmanager
+def open_page(
+    path: str, title: str, *, reads: Sequence[str] = (), overwrite: bool = False
+) -> Iterator[Page]:
+    """Begin a page, which appears whole when the block ends without an error.
+
+    Args:
+      path: local, or a URI.
+      title: of the page.
+      reads: files that the run reads, which the page must not replace.
+      overwrite: whether it may replace a file of that name.
+
+    Raises:
+      ValueError: the page would replace a file of `reads`.
+      OSError: a file exists there, or cannot be written.
+    """
+    refuse_inputs([path], reads)
+    refuse_existing([path], overwrite=overwrite)
+    with open_whole(path) as file:
+        name = html.escape(visible(title))
+        file.write(
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width">'
+            f"<title>{name}</title><style>{_STYLE}{_SERIES}</style></head>\n"
+            f"<body>\n<h1>{name}</h1>\n".encode()
+        )
+        yield Page(file)
+        file.write(b"</body></html>\n")
+
+
+def _inline(text: Text) -> str:
+    return "".join(map(_span, spans_of(text)))
+
+
+def _span(span: Span) -> str:
+    text = html.escape(visible(span.text))
+    if not span.style and not span.note:
+        return text
+    style = f' class="{span.style}"' if span.style else ""
+    note = span.note or (STYLES[span.style] if span.style not in ("faint", "strong") else "")
+    title = f' title="{html.escape(visible(note))}"' if note else ""
+    return f"<span{style}{title}>{text}</span>"
+
+
+def _row(tag: str, cells: Sequence[Text], is_text: Sequence[int]) -> str:
+    written = (
+        f"<{tag}{' class=' + chr(34) + 'text' + chr(34) if i in is_text else ''}>"
+        f"{_inline(cell)}</{tag}>"
+        for i, cell in enumerate(cells)
+    )
+    return f"<tr>{''.join(written)}</tr>"

@@ -1,0 +1,41 @@
+"""Content: what is checked before it is shown, and that no text controls a terminal."""
+
+import pytest
+
+from bert_data.inspection.content import Plot, Span, Table, plain, spans_of, visible
+
+
+def test_control_characters_are_shown_as_escapes() -> None:
+    text = "a\x1b[31m\nb\x00\u202ec\ud800é 中"
+    assert visible(text) == r"a\x1b[31m\nb\x00\u202ec\ud800é 中"
+
+
+def test_a_line_is_a_string_a_span_or_several() -> None:
+    assert spans_of("a") == [Span("a")]
+    assert spans_of(Span("a", "masked")) == [Span("a", "masked")]
+    assert plain(["a", Span("b", "masked")]) == "ab"
+
+
+def test_an_unknown_style_is_refused() -> None:
+    with pytest.raises(ValueError, match="style is 'pink'; it must be one of"):
+        spans_of(Span("a", "pink"))
+
+
+def test_a_row_has_a_cell_for_each_column() -> None:
+    with pytest.raises(ValueError, match="a row has 1 cells; the table has 2 columns"):
+        Table(head=("a", "b"), rows=[("1",)])
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "message"),
+    [
+        ((1.0,), "bars", "series 'a' has 1 values for 2 x"),
+        ((1.0, float("nan")), "bars", "series 'a' of bars has a value that cannot be drawn"),
+        ((1.0, -1.0), "bars", "series 'a' of bars has a value that cannot be drawn"),
+        ((1.0, float("inf")), "lines", "series 'a' of lines has a value that cannot be drawn"),
+        ((1.0, 2.0), "pie", "kind is 'pie'; it must be bars or lines"),
+    ],
+)
+def test_a_plot_is_checked(values: tuple[float, ...], kind: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Plot(title="t", x_label="x", y_label="y", x=("1", "2"), series={"a": values}, kind=kind)
