@@ -1,9 +1,9 @@
-"""Arguments as a kernel's machine code takes them: words of 64 bits, one after another.
+"""A kernel's arguments as its machine code takes them: words of 64 bits, one after another.
 
-    (array, 7, Pair(array, 1.5))  ->  their types: what machine code is kept by
+    (array, 7, Pair(array, 1.5))  ->  their types, by which machine code is kept
                                   ->  words: address, size, itemsize, shape, strides, 7, ...
 
-`compiling.py` makes the code that puts arrays and tuples together again.
+`words.py` compiles the code that puts arrays and tuples together again.
 """
 
 from collections.abc import Hashable, Iterable
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-_LETTERS = {"b": "?7x", "i": "q", "u": "Q", "f": "d"}  # of `struct`, by the kind of a NumPy dtype
+_LETTERS = {"b": "?7x", "i": "q", "u": "Q", "f": "d"}  # `struct`'s, by the kind of a NumPy dtype
 _NUMBERS: dict[type, str] = {bool: "?7x", int: "q", float: "d"}
 _ARRAY_WORDS = 3  # address, size and itemsize; shape and strides follow
 
@@ -23,10 +23,10 @@ def _layout(flags: Any) -> str:
 
 
 def type_of(value: Any) -> Hashable:
-    """What tells machine code for this argument from that for others.
+    """Return what distinguishes an argument from those that need other machine code.
 
     Raises:
-      TypeError: no kernel takes such a value.
+      TypeError: kernels do not take this value.
     """
     if isinstance(value, np.ndarray):
         flags = value.flags
@@ -41,7 +41,7 @@ def type_of(value: Any) -> Hashable:
 
 
 def flatten(values: Iterable[Any], out: list[Any]) -> None:
-    """Appends the numbers that stand for arguments to `out`, one a word."""
+    """Append the numbers that represent arguments, one per word, to `out`."""
     for value in values:
         if isinstance(value, np.ndarray):
             address = value.__array_interface__["data"][0]
@@ -53,7 +53,7 @@ def flatten(values: Iterable[Any], out: list[Any]) -> None:
 
 
 def letters(values: Iterable[Any]) -> str:
-    """How `struct` packs the numbers that `flatten` appends."""
+    """Return how `struct` packs the numbers that `flatten` appends."""
     parts: list[str] = []
     for value in values:
         if isinstance(value, np.ndarray):

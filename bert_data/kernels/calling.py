@@ -19,15 +19,16 @@ class Kernel(Declared):
         self._lock = threading.Lock()
 
     def __call__(self, *arguments: Any) -> Any:
-        """Runs the kernel.
+        """Run the kernel.
 
         Raises:
-          TypeError: an argument is no array, number or tuple of them, or there are too many or few.
+          TypeError: an argument is not an array, a number or a tuple of them, or there are too many
+            or too few.
           struct.error: a number does not fit in 64 bits.
         """
         if len(arguments) != self._num_arguments:
             name, count = self.__name__, len(arguments)
-            raise TypeError(f"{name} takes {self._num_arguments} arguments, {count} were given")
+            raise TypeError(f"{name} takes {self._num_arguments} arguments, not {count}")
         numbers: list[Any] = []
         flatten(arguments, numbers)
         types = tuple(map(type_of, arguments))
@@ -40,7 +41,7 @@ class Kernel(Declared):
         from bert_data.kernels.keeping import Shelf
         from bert_data.kernels.machine_code import NativeFunction
 
-        # numba takes a whole number of more than 63 bits for an unsigned one: refuse it here.
+        # numba treats an integer of more than 63 bits as unsigned: refuse it here.
         struct.pack(letters(arguments), *numbers)
         with self._lock:
             if types in self._natives:
@@ -57,12 +58,13 @@ class Kernel(Declared):
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compiles a function at its first call: no GIL, no bounds checks, C's division, kept on disk.
+    """Compile a function at its first call: no GIL, no bounds checks, C's division, kept on disk.
 
     Args:
       function: takes NumPy arrays, numbers, and tuples of them; writes into the arrays and returns
-        a number or truth value, a tuple of them, or nothing. It makes no array and raises nothing.
-        The kernels that it calls and the constants that it reads must be defined before it.
+        a number or truth value, a tuple of them, or nothing. It allocates no array and raises
+        nothing. The kernels that it calls and the constants that it reads must be defined before
+        it.
 
     Returns:
       A callable like the function; positional arguments only.

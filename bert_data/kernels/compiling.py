@@ -2,9 +2,9 @@
 
     kernel(values, total)  --numba-->  void entry(int64 *words, int64 *results)  --LLVM-->  code
 
-numba is asked for what it documents: a C callback, the name of its symbol and its LLVM code. The
-callback loads the kernel's arguments from words (`arguments.py`) and stores what the kernel returns
-as words too. This module and `words.py` import numba, so they are imported only to compile.
+Only documented parts of numba are used: a C callback, the name of its symbol and its LLVM code. The
+callback loads the kernel's arguments from words (`arguments.py`) and stores its results as words.
+This module and `words.py` import numba, so they are imported only to compile.
 """
 
 import threading
@@ -16,14 +16,13 @@ import numba
 from absl import logging
 from numba.extending import intrinsic
 
-from bert_data.kernels.declaring import Declared
+from bert_data.kernels.declaring import Declared, global_names
 from bert_data.kernels.machine_code import MachineCode, make_target
-from bert_data.kernels.stamps import global_names
 from bert_data.kernels.words import make_load, make_store
 
 _SETTINGS = {"error_model": "numpy", "boundscheck": False}
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-# What code names to raise an exception or to free an array: nothing that a kernel ever does.
+# Prefixes of functions that raise exceptions or free arrays, which kernels never do.
 _UNREACHABLE = ("numba_", "NRT_")
 
 _lock = threading.RLock()
@@ -31,10 +30,10 @@ _has_said = False
 
 
 def compile_kernel(declared: Declared, arguments: tuple[Any, ...]) -> MachineCode:
-    """Compiles a kernel for arguments of these types.
+    """Compile a kernel for arguments of these types.
 
     Raises:
-      TypeError: it returns anything but numbers, tuples of numbers, and None.
+      TypeError: it returns something other than numbers, tuples of numbers, and None.
       numba.core.errors.NumbaError: it cannot be compiled.
     """
     global _has_said
@@ -61,10 +60,10 @@ def compile_kernel(declared: Declared, arguments: tuple[Any, ...]) -> MachineCod
 def _make_entry(
     declared: Declared, types: tuple[Any, ...], results: list[tuple[str, bool]]
 ) -> FunctionType:
-    """The callback: (address of the arguments' words, address of the results' words) -> nothing.
+    """Return the callback: (address of the arguments' words, address of the results' words).
 
-    The kernel becomes part of it, so that LLVM optimizes both once, and `*arguments` does not go
-    with that: hence the source.
+    The kernel is inlined, so that LLVM optimizes both at once. numba does not inline a call with
+    `*arguments`: hence the source text.
 
     Args:
       declared: the kernel.
@@ -89,7 +88,7 @@ def entry(words, result):
 
 
 def make_twin(declared: Declared) -> FunctionType:
-    """The function as written, with what numba knows its callees by in their place."""
+    """Return the function as written, with its callees replaced by their counterparts in numba."""
     function = declared.py_func
     scope = dict(function.__globals__)
     for name in global_names(function.__code__):
@@ -101,7 +100,7 @@ def make_twin(declared: Declared) -> FunctionType:
 
 
 def _compilable(declared: Declared) -> Any:
-    """What numba knows a declared function by."""
+    """Return the counterpart of a declared function in numba."""
     if declared.numba_object is None:
         if declared.is_intrinsic:
             declared.numba_object = intrinsic(declared.py_func)

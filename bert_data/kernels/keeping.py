@@ -2,10 +2,10 @@
 
     sha256 of the name and all that follows, 32 bytes | machine code, see `MachineCode.to_bytes`
 
-Machine code runs, so nothing is loaded but what only this user, or root, can have written: the file
-and its folder belong to one of them, and no other user may write to them. A damaged file, and one
-under the name of another, is compiled again. A file appears by rename, whole. The first machine
-code of a changed kernel removes what its earlier source left.
+Machine code runs, so only files are loaded that nobody but this user or root can have written: the
+file and its folder belong to one of them, and no other user may write to them. A file that is
+damaged, or has another's name, is compiled again. Files appear complete. The first machine code of
+a changed kernel removes that of its earlier source.
 """
 
 import hashlib
@@ -28,12 +28,12 @@ class Shelf:
     """Where the machine code of one kernel is kept."""
 
     def __init__(self, source: str, name: str, stamp: str) -> None:
-        """Names a place.
+        """Describe the kernel.
 
         Args:
-          source: path of the kernel's file.
+          source: path of its file.
           name: of the kernel.
-          stamp: of all it depends on but for the types and the processor.
+          stamp: of all it depends on except the types and the processor.
         """
         self._source, self._stamp = source, stamp[:_DIGITS]
         self._name = f"{os.path.splitext(os.path.basename(source))[0]}.{name}"
@@ -43,10 +43,10 @@ class Shelf:
         return f"{self._name}-{self._stamp}-{digest[:_DIGITS]}{_ENDING}"
 
     def _folders(self) -> Iterator[str]:
-        """The folders that are tried, the best first."""
+        """Yield the folders to try, the best first."""
         chosen = os.environ.get(CACHE_DIR_VARIABLE)
         place = os.path.dirname(os.path.abspath(self._source))
-        # One folder for each place of sources, so that two checkouts do not remove each other's.
+        # One folder per checkout, so that two of them do not remove each other's files.
         own = hashlib.sha256(place.encode()).hexdigest()[:_DIGITS]
         if chosen:
             yield os.path.join(chosen, own)
@@ -56,7 +56,7 @@ class Shelf:
         yield os.path.join(cache, "bert_data", own)
 
     def find(self, types: str) -> MachineCode | None:
-        """The machine code for arguments of these types, if it is there, whole and trusted."""
+        """Return the machine code for arguments of these types, if it is intact and trusted."""
         name = self._file_name(types)
         for folder in self._folders():
             try:
@@ -71,7 +71,7 @@ class Shelf:
         return None
 
     def keep(self, types: str, code: MachineCode) -> None:
-        """Keeps machine code, if there is a place; without one the next run compiles again."""
+        """Keep machine code, if a folder is writable; otherwise the next run compiles again."""
         name = self._file_name(types)
         content = code.to_bytes()
         problem: OSError | None = None
@@ -104,7 +104,7 @@ _DIGEST_BYTES = len(_digest("", b""))
 
 
 def _refuse_strangers(status: os.stat_result, path: str) -> None:
-    """Raises a PermissionError where somebody else may have written, or may write."""
+    """Raise PermissionError if another user may have written, or may write."""
     if status.st_uid not in (os.geteuid(), _ROOT):
         raise PermissionError(f"{path} belongs to another user")
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

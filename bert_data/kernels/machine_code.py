@@ -2,7 +2,7 @@
 
     MachineCode (object code, symbol, result)  --link-->  NativeFunction: called with numbers
 
-LLVM's own linker puts it into memory, through llvmlite, which numba stands on too.
+LLVM's own linker loads it, through llvmlite, which numba is built on too.
 """
 
 import ctypes
@@ -26,11 +26,11 @@ class MachineCode:
     """A compiled kernel: void symbol(const int64 *arguments, int64 *results).
 
     Attributes:
-      object_code: an object file's bytes, for this processor.
-      symbol: of the function in it.
-      unreachable: functions that it names and never calls, unless a kernel raises an exception.
-      result: what it returns: letters of `struct`, a word each; "" for None.
-      is_tuple: whether it returns a tuple of them.
+      object_code: bytes of an object file for this processor.
+      symbol: name of the function in it.
+      unreachable: functions that it refers to and never calls, unless a kernel raises an exception.
+      result: `struct`'s letters of what it returns, one word each; "" for None.
+      is_tuple: whether it returns a tuple.
     """
 
     object_code: bytes
@@ -40,18 +40,13 @@ class MachineCode:
     is_tuple: bool
 
     def to_bytes(self) -> bytes:
-        """One line of JSON, then the object code."""
-        head = {
-            "symbol": self.symbol,
-            "unreachable": self.unreachable,
-            "result": self.result,
-            "is_tuple": self.is_tuple,
-        }
+        """Return one line of JSON, then the object code."""
+        head = {name: value for name, value in vars(self).items() if name != "object_code"}
         return json.dumps(head).encode() + b"\n" + self.object_code
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "MachineCode":
-        """Reads what `to_bytes` wrote, whole: nothing here notices damage."""
+        """Read what `to_bytes` returned, which must be intact: damage is not noticed here."""
         line, _, object_code = content.partition(b"\n")
         head = json.loads(line)
         head["unreachable"] = tuple(head["unreachable"])
@@ -59,7 +54,7 @@ class MachineCode:
 
 
 def make_target() -> Any:
-    """LLVM's code generator for this processor."""
+    """Return LLVM's code generator for this processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
@@ -77,7 +72,7 @@ def _jit() -> Any:
 
 @functools.cache
 def processor() -> str:
-    """The processor, its extensions and the LLVM that machine code is made for and by."""
+    """Return the names of the processor, its extensions and the version of LLVM."""
     features = llvm.get_host_cpu_features().flatten()
     version = ".".join(map(str, llvm.llvm_version_info))
     return f"{llvm.get_default_triple()} {llvm.get_host_cpu_name()} {features} LLVM {version}"
@@ -90,12 +85,12 @@ class NativeFunction:
     """
 
     def __init__(self, code: MachineCode, name: str, letters: str) -> None:
-        """Links the code.
+        """Link the code.
 
         Args:
           code: of the kernel.
-          name: of the kernel, for the message where it raises an exception and so ends the process.
-          letters: of `struct`, for the numbers it takes, see `arguments.letters`.
+          name: of the kernel, for the message if it raises an exception and so ends the process.
+          letters: `struct`'s, of the numbers it takes, see `arguments.letters`.
 
         Raises:
           RuntimeError: LLVM cannot link it.
@@ -115,7 +110,7 @@ class NativeFunction:
         self._is_tuple = code.is_tuple
 
     def __call__(self, numbers: Sequence[Any]) -> Any:
-        """Runs the kernel, without the GIL.
+        """Run the kernel, without the GIL.
 
         Args:
           numbers: see `arguments.flatten`; the arrays must live until it returns.
@@ -132,6 +127,6 @@ class NativeFunction:
 
 
 def _stop(name: str) -> None:
-    """Ends the process: what a kernel wrote before it raised an exception cannot be taken back."""
-    logging.error("the kernel %s raised an exception, which kernels must not do", name)
+    """End the process: what a kernel wrote before it raised an exception cannot be undone."""
+    logging.error("kernel %s raised an exception, which kernels must not do", name)
     os.abort()

@@ -3,7 +3,7 @@
     address, size, itemsize, shape, strides, 7  --load-->  (array, 7)
     (3, 2.5, True)                              --store-->  3, bits of 2.5, 1
 
-A word is 64 bits; `arguments.py` says which words an argument is.
+A word is 64 bits; `arguments.py` defines which words represent an argument.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ class _Words:
 
 
 def make_load(arguments: tuple[Any, ...]) -> Any:
-    """What gives a kernel its arguments: (address of words) -> tuple.
+    """Return the function that loads a kernel's arguments: (address of words) -> tuple.
 
     Args:
       arguments: numba's types of them.
@@ -54,7 +54,7 @@ def make_load(arguments: tuple[Any, ...]) -> Any:
 
 
 def _read(kind: Any, context: Any, builder: Any, words: _Words) -> Any:
-    """The next value, of a numba type, made of as many words as it takes."""
+    """Return the next value, of a numba type, read from as many words as it takes."""
     if isinstance(kind, types.BaseTuple):
         members = [_read(member, context, builder, words) for member in kind]
         return context.make_tuple(builder, kind, members)
@@ -70,7 +70,7 @@ def _read(kind: Any, context: Any, builder: Any, words: _Words) -> Any:
 
 
 def _read_array(kind: Any, context: Any, builder: Any, words: _Words) -> Any:
-    """An array whose memory its caller owns: nothing here counts references to it."""
+    """Return an array whose memory its caller owns: references to it are not counted."""
     array = cgutils.create_struct_proxy(kind)(context, builder)
     array.meminfo = ir.Constant(array.meminfo.type, None)
     array.parent = ir.Constant(array.parent.type, None)
@@ -82,11 +82,11 @@ def _read_array(kind: Any, context: Any, builder: Any, words: _Words) -> Any:
 
 
 def make_store(results: list[tuple[str, bool]]) -> Any:
-    """What puts a kernel's results where its caller reads them: (address, results) -> nothing.
+    """Return the function that stores a kernel's results: (address, results) -> nothing.
 
     Args:
-      results: as soon as the kernel's type is known, how `struct` reads the words, and whether they
-        are a tuple, is appended to it.
+      results: `struct`'s letters of the words, and whether they are a tuple, are appended to it
+        once numba knows the kernel's type.
     """
 
     @intrinsic
@@ -108,7 +108,7 @@ def make_store(results: list[tuple[str, bool]]) -> Any:
 
 
 def _letter(kind: Any) -> str:
-    """How `struct` reads the word of a number."""
+    """Return the letter by which `struct` reads a number's word."""
     if isinstance(kind, types.Boolean):
         return "?7x"
     if isinstance(kind, types.Float):

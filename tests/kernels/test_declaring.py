@@ -16,7 +16,6 @@ COVERS = (
     "kernels/calling",
     "kernels/compiling",
     "kernels/machine_code",
-    "kernels/stamps",
     "kernels/words",
 )
 
@@ -186,7 +185,7 @@ def test_without_a_place_to_keep_it_the_result_is_the_same(program):
 
 
 def test_a_kernel_says_what_it_does_not_take():
-    with pytest.raises(TypeError, match="2 arguments, 1 were given"):
+    with pytest.raises(TypeError, match="2 arguments, not 1"):
         add_to(np.zeros(1))
     with pytest.raises(TypeError, match="not 'text'"):
         add_to(np.zeros(1), "text")
@@ -232,7 +231,7 @@ def test_a_kernel_that_raises_ends_the_process_and_is_not_taken_for_a_result(tmp
     )
     assert done.returncode == -signal.SIGABRT
     assert done.stdout == "0\n"
-    assert "the kernel refuse raised an exception, which kernels must not do" in done.stderr
+    assert "kernel refuse raised an exception, which kernels must not do" in done.stderr
 
 
 def test_threads_run_one_kernel_at_the_same_time():
