@@ -2,11 +2,13 @@
 
     kernel(values, total)  --numba-->  void entry(int64 *words, int64 *results)  --LLVM-->  code
 
-Only documented parts of numba are used: a C callback, the name of its symbol and its LLVM code. The
-callback loads the kernel's arguments from words (`arguments.py`) and stores its results as words.
-This module and `words.py` import numba, so they are imported only to compile.
+Only documented parts of numba are used: a C callback, the name of its symbol and its LLVM code,
+which llvmlite optimizes once more. The callback loads the kernel's arguments from words
+(`arguments.py`) and stores its results as words. This module and `words.py` import numba, so they
+are imported only to compile.
 """
 
+import re
 import threading
 from types import FunctionType
 from typing import Any
@@ -24,6 +26,7 @@ _SETTINGS = {"error_model": "numpy", "boundscheck": False}
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Prefixes of functions that raise exceptions or free arrays, which kernels never do.
 _UNREACHABLE = ("numba_", "NRT_")
+_COUNTING = re.compile(r"^.*call void @NRT_(?:inc|dec)ref\(.*\n", re.MULTILINE)
 
 _lock = threading.RLock()
 _has_said = False
@@ -45,7 +48,7 @@ def compile_kernel(declared: Declared, arguments: tuple[Any, ...]) -> MachineCod
         entry = _make_entry(declared, tuple(map(numba.typeof, arguments)), results)
         pointer = numba.types.voidptr
         callback = numba.cfunc(numba.void(pointer, pointer), **_SETTINGS)(entry)
-        module = llvm.parse_assembly(callback.inspect_llvm())
+        module = _optimize(callback.inspect_llvm(), callback.native_name)
         declarations = (function.name for function in module.functions if function.is_declaration)
         letters, is_tuple = results[-1]
         return MachineCode(
@@ -55,6 +58,24 @@ def compile_kernel(declared: Declared, arguments: tuple[Any, ...]) -> MachineCod
             result=letters,
             is_tuple=is_tuple,
         )
+
+
+def _optimize(assembly: str, entry: str) -> Any:
+    """Return LLVM's module, stripped of reference counts and optimized around one entry.
+
+    numba counts the references to an array wherever it is passed on. A kernel holds no array that
+    its caller does not hold, and `_read_array` gives it none that can be counted, so the counting
+    does nothing, except that it keeps LLVM from inlining functions and vectorizing loops.
+    """
+    module = llvm.parse_assembly(_COUNTING.sub("", assembly))
+    for function in module.functions:
+        if not function.is_declaration and function.name != entry:
+            function.linkage = llvm.Linkage.internal
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = True
+    builder = llvm.create_pass_builder(make_target(), options)
+    builder.getModulePassManager().run(module, builder)
+    return module
 
 
 def _make_entry(

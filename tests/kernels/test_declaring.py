@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bert_data.kernels import inner, kernel
+from bert_data.kernels.compiling import compile_kernel
 
 COVERS = (
     "kernels/calling",
@@ -249,3 +250,25 @@ def test_importing_the_package_loads_neither_numba_nor_numpy(checkout):
         [sys.executable, "-c", code], cwd=checkout, capture_output=True, text=True, check=True
     )
     assert done.stdout == "False False\n"
+
+
+@inner
+def sum_below(values, stop):
+    total = 0
+    for i in range(stop):
+        total += values[i]
+    return total
+
+
+@kernel
+def sum_of_sums(values):
+    return sum_below(values, values.size) + sum_below(values, values.size // 2)
+
+
+def test_machine_code_is_one_function_that_counts_no_references():
+    values = np.arange(10)
+    code = compile_kernel(sum_of_sums, (values,))
+    assert b"NRT_" not in code.object_code
+    symbols = [name for name in code.object_code.split(b"\0") if b"sum_below" in name]
+    assert all(name.startswith(b"_ZN08NumbaEnv") for name in symbols)  # data, no function
+    assert sum_of_sums(values) == 45 + 10
