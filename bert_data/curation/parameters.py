@@ -1,47 +1,94 @@
-"""Check and convert the values of a step's parameters by the types of its fields.
+"""Convert and check the values of a step's parameters by the annotations of its fields.
 
-tuple[str, ...]  "US" -> ("US",)      ["US", "GB"] -> ("US", "GB")      [1] -> refused
-float            3 -> 3               "3" -> refused
-bool             false -> False       0 -> refused
+float                      3, 0.5; never NaN; `min_...` and `max_...` are >= 0
+int                        3, 3.0 -> 3
+Share                      a number in [0, 1]
+Annotated[int, Within(1)]  a whole number >= 1
+Literal["first", "none"]   one of these
+tuple[str, ...]            "US" -> ("US",)      ["US", "GB"] -> ("US", "GB")
+Mapping[str, float]        {"en": 0.5}
 """
 
+import math
 import types
 import typing
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
-_NUMBERS = (int, float)
-_NEEDED = {bool: "true or false", int: "a number", float: "a number", str: "a string"}
+from bert_data.curation.verdict import MAX, MIN
 
-
-def as_field(kind: Any, value: Any) -> Any:
-    """Convert a value to the form of a field: lists to tuples, and a string to a tuple of one."""
-    if isinstance(value, str) and typing.get_origin(kind) is tuple:
-        return (value,)
-    return tuple(value) if isinstance(value, list) else value
+_NOUNS = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
 
 
-def find_refusal(name: str, kind: Any, value: Any) -> str | None:
-    """Return why a converted value does not fit its field, or None if it does.
+class Within(NamedTuple):
+    """The range of a number, both ends inclusive."""
+
+    least: float
+    most: float = math.inf
+
+    def __str__(self) -> str:
+        if math.isinf(self.most):
+            return f" >= {self.least}"
+        return f" in [{self.least}, {self.most}]"
+
+
+Share = Annotated[float, Within(0, 1)]
+_THRESHOLD = Within(0)
+_LARGEST = 2**63 - 1  # what kernels take
+
+
+def convert_parameter(name: str, kind: Any, value: Any) -> Any:
+    """Return a value in the form of its field.
 
     Args:
       name: of the parameter.
-      kind: the annotation of the field.
-      value: for it.
+      kind: the annotation of the field; an unknown one accepts any value.
+      value: as a user or a program wrote it.
+
+    Raises:
+      ValueError: the value does not fit; with the name, the value and what is allowed.
     """
-    if typing.get_origin(kind) in (types.UnionType, typing.Union):
+    if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
         if value is None:
             return None
         kind = next(each for each in typing.get_args(kind) if each is not types.NoneType)
-    if typing.get_origin(kind) is tuple:
-        if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
-            return None
-        return f"{name} is {value!r}; it must be a list of strings"
-    if kind not in _NEEDED or _is_of(kind, value):
-        return None
-    return f"{name} is {value!r}; {_NEEDED[kind]} is needed"
+    within = _THRESHOLD if name.startswith((MIN, MAX)) else None
+    if typing.get_origin(kind) is Annotated:
+        kind, within = typing.get_args(kind)
+    origin = typing.get_origin(kind)
+    if origin is Literal:
+        allowed = typing.get_args(kind)
+        return _accept(name, value, value in allowed, f"one of {', '.join(map(_shown, allowed))}")
+    if origin is tuple:
+        value = (value,) if isinstance(value, str) else value
+        fits = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
+        return tuple(_accept(name, value, fits, "a list of strings"))
+    if origin is Mapping:
+        fits = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+        _accept(name, value, fits, "a mapping of names")
+        (_, of_values) = typing.get_args(kind)
+        return {key: convert_parameter(f"{name}[{key}]", of_values, value[key]) for key in value}
+    if kind in (int, float):
+        return _convert_number(name, kind, value, within)
+    return _accept(name, value, kind not in _NOUNS or isinstance(value, kind), _NOUNS.get(kind, ""))
 
 
-def _is_of(kind: type, value: Any) -> bool:
-    if kind in _NUMBERS:
-        return isinstance(value, _NUMBERS) and not isinstance(value, bool)
-    return isinstance(value, kind)
+def _convert_number(name: str, kind: type, value: Any, within: Within | None) -> Any:
+    if kind is int and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    fits = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
+    fits = fits and not math.isnan(value) and not (name.startswith(MIN) and math.isinf(value))
+    fits = fits and (within is None or within.least <= value <= within.most)
+    if fits and kind is int and within is not None and value > _LARGEST:
+        raise ValueError(f"{name} is {value!r:.60}; at most {_LARGEST} is allowed")
+    return _accept(name, value, fits, f"{_NOUNS[kind]}{within or ''}")
+
+
+def _accept(name: str, value: Any, fits: bool, allowed: str) -> Any:
+    if not fits:
+        raise ValueError(f"{name} is {value!r:.60}; it must be {allowed}")
+    return value
+
+
+def _shown(text: str) -> str:
+    return text or "''"

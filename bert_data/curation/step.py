@@ -11,13 +11,15 @@
             return Verdict(document, (measure("min_words", len(document.words), self.min_words),))
 
 A step is one file in `bert_data/curation/steps/`: a frozen dataclass whose fields are its
-parameters, with defaults wherever there is a sensible one, checked in `__post_init__` (ValueError:
+parameters, with defaults wherever there is a sensible one. Their annotations say which values are
+allowed (`parameters`); what depends on several fields is checked in `__post_init__` (ValueError:
 field, value, what is allowed). It is picklable and stateless: several processes work on shards, and
 may repeat work.
 """
 
 import abc
 import dataclasses
+import functools
 import importlib
 import pkgutil
 import typing
@@ -26,8 +28,8 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from bert_data.curation.document import Document
-from bert_data.curation.parameters import as_field, find_refusal
-from bert_data.curation.verdict import Verdict
+from bert_data.curation.parameters import convert_parameter
+from bert_data.curation.verdict import Measured, Verdict, measure
 
 _PACKAGE = "bert_data.curation.steps"
 
@@ -48,6 +50,15 @@ class Step(abc.ABC):
     step_examples: ClassVar[Sequence[tuple[str, str | None]]] = ()
     example_parameters: ClassVar[Mapping[str, Any]] = {}
     example_fields: ClassVar[Mapping[str, Any]] = {}
+
+    def __post_init__(self) -> None:
+        """Convert and check the parameters by their annotations."""
+        for name, kind in _annotations(type(self)).items():
+            object.__setattr__(self, name, convert_parameter(name, kind, getattr(self, name)))
+
+    def measure_rules(self, values: Mapping[str, float]) -> tuple[Measured, ...]:
+        """Compare values, by rule, with the parameters that hold the rules' thresholds."""
+        return tuple(measure(rule, value, getattr(self, rule)) for rule, value in values.items())
 
     def prepare(self, folder: Path) -> None:  # noqa: B027 (most steps have nothing to prepare)
         """Prepare, once and before all else, what judging needs: lists, a language model.
@@ -74,6 +85,13 @@ class Step(abc.ABC):
             that rejected them.
         """
         return None
+
+
+@functools.cache
+def _annotations(step: type[Step]) -> Mapping[str, Any]:
+    """Return the annotations of a step's parameters, by name."""
+    hints = typing.get_type_hints(step, include_extras=True)
+    return {field.name: hints[field.name] for field in dataclasses.fields(step)}
 
 
 class DocumentStep(Step):
@@ -187,16 +205,7 @@ def make_step(name: str, parameters: dict[str, Any]) -> Step:
     ]
     if missing:
         raise ValueError(f"step {name} needs the parameter {missing[0]!r}")
-    kinds = typing.get_type_hints(steps[name])
-    values = {key: as_field(kinds[key], value) for key, value in parameters.items()}
-    refusals = [find_refusal(key, kinds[key], value) for key, value in values.items()]
-    refusal = next(filter(None, refusals), None)
     try:
-        step = steps[name](**values)
-    except ValueError as error:  # whose message is more specific
+        return steps[name](**parameters)
+    except ValueError as error:
         raise ValueError(f"step {name}: {error}") from None
-    except TypeError as error:
-        raise ValueError(f"step {name}: {refusal or error}") from None
-    if refusal:
-        raise ValueError(f"step {name}: {refusal}")
-    return step

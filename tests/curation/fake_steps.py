@@ -6,8 +6,10 @@ import os
 import signal
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 from bert_data.curation.document import Document
+from bert_data.curation.parameters import Within
 from bert_data.curation.step import CorpusStep, DocumentStep
 from bert_data.curation.verdict import Measured, Verdict, measure
 
@@ -17,7 +19,7 @@ class Few(DocumentStep):
     """Keeps documents with few letters x, and says so of each."""
 
     name = "few"
-    max_xs: int = 3
+    max_xs: Annotated[int, Within(-1)] = 3
     max_ys: int = 100
 
     def judge(self, document: Document) -> Verdict:

@@ -1,12 +1,17 @@
-"""Values of parameters against the types of their fields."""
+"""Values of parameters against the annotations of their fields."""
 
-from typing import Any
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import pytest
 
-from bert_data.curation.parameters import as_field, find_refusal
+from bert_data.curation.parameters import Share, Within, convert_parameter
+from bert_data.curation.step import make_step, steps_by_name
 
 STRINGS = tuple[str, ...]
+KEEP = Literal["first", "none", ""]
+LEAST = Annotated[int, Within(1, 9)]
 
 
 @pytest.mark.parametrize(
@@ -17,33 +22,86 @@ STRINGS = tuple[str, ...]
         (STRINGS, [], ()),
         (str, "US", "US"),
         (float, 3, 3),
-        (dict, {"a": 1}, {"a": 1}),
+        (float, math.inf, math.inf),
+        (float | None, None, None),
+        (STRINGS | None, None, None),
+        (int, 3.0, 3),
+        (int, -(2**70), -(2**70)),
+        (LEAST, 9, 9),
+        (Share | None, 1, 1),
+        (KEEP, "", ""),
+        (Mapping[str, LEAST], {"a": 1.0}, {"a": 1}),
+        (dict, {1: 2}, {1: 2}),
     ],
 )
 def test_values_that_fit(kind: Any, value: Any, field: Any) -> None:
-    converted = as_field(kind, value)
+    converted = convert_parameter("p", kind, value)
     assert converted == field
     assert type(converted) is type(field)
-    assert find_refusal("p", kind, converted) is None
 
 
 @pytest.mark.parametrize(
     ("kind", "value", "sentence"),
     [
-        (STRINGS, [1], "p is (1,); it must be a list of strings"),
+        (STRINGS, [1], "p is [1]; it must be a list of strings"),
         (STRINGS, 7, "p is 7; it must be a list of strings"),
-        (float, "3", "p is '3'; a number is needed"),
-        (float, True, "p is True; a number is needed"),
-        (int, None, "p is None; a number is needed"),
-        (bool, 0, "p is 0; true or false is needed"),
-        (str, 1, "p is 1; a string is needed"),
-        (float | None, "3", "p is '3'; a number is needed"),
+        (float, "3", "p is '3'; it must be a number"),
+        (float, True, "p is True; it must be a number"),
+        (float, math.nan, "p is nan; it must be a number"),
+        (int, None, "p is None; it must be a whole number"),
+        (int, 1.5, "p is 1.5; it must be a whole number"),
+        (int, math.inf, "p is inf; it must be a whole number"),
+        (Annotated[int, Within(0)], 2**63, f"p is {2**63}; at most {2**63 - 1} is allowed"),
+        (bool, 0, "p is 0; it must be true or false"),
+        (str, 1, "p is 1; it must be a string"),
+        (float | None, "3", "p is '3'; it must be a number"),
+        (LEAST, 10, "p is 10; it must be a whole number in [1, 9]"),
+        (Share | None, -0.1, "p is -0.1; it must be a number in [0, 1]"),
+        (KEEP, "last", "p is 'last'; it must be one of first, none, ''"),
+        (Mapping[str, Share], {"a": 2}, "p[a] is 2; it must be a number in [0, 1]"),
+        (Mapping[str, Share], {1: 2}, "p is {1: 2}; it must be a mapping of names"),
+        (str, [9] * 99, f"p is [{'9, ' * 19}9,; it must be a string"),
     ],
 )
 def test_values_that_do_not(kind: Any, value: Any, sentence: str) -> None:
-    assert find_refusal("p", kind, as_field(kind, value)) == sentence
+    with pytest.raises(ValueError) as caught:
+        convert_parameter("p", kind, value)
+    assert str(caught.value) == sentence
 
 
-def test_none_fits_where_it_is_allowed() -> None:
-    assert find_refusal("p", float | None, None) is None
-    assert find_refusal("p", STRINGS | None, None) is None
+@pytest.mark.parametrize("value", [-1, -0.001, math.nan, -math.inf, True, "3", None])
+@pytest.mark.parametrize("name", ["min_x", "max_x"])
+def test_a_threshold_is_a_number_from_0_on(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"^{name} is {value!r}; it must be a number >= 0$"):
+        convert_parameter(name, float, value)
+
+
+def test_only_a_greatest_value_may_be_infinite() -> None:
+    assert convert_parameter("max_x", float, math.inf) == math.inf
+    with pytest.raises(ValueError, match="min_x is inf; it must be a number >= 0"):
+        convert_parameter("min_x", float, math.inf)
+
+
+REQUIRED: dict[str, dict[str, Any]] = {
+    "licence": {"allowed": ["mit"]},
+    "mix": {"weights": {"a": 1}},
+    "perplexity": {"reference": "a"},
+    "decontaminate": {"evaluation_sets": "a"},
+}
+VALUES: list[Any] = [math.nan, math.inf, -math.inf, -1, 0, 2**70, True, None, "x", ["x"], {1: 2}]
+
+
+@pytest.mark.parametrize("name", steps_by_name())
+def test_no_value_of_a_parameter_raises_anything_but_a_sentence(name: str) -> None:
+    """And what is accepted is no NaN, nor an infinite number of copies, words or bands."""
+    required = REQUIRED.get(name, {})
+    for parameter in make_step(name, dict(required)).__dict__:
+        for value in VALUES:
+            try:
+                step = make_step(name, required | {parameter: value})
+            except ValueError as error:
+                assert str(error).startswith(f"step {name}: ")
+                continue
+            accepted = getattr(step, parameter)
+            if isinstance(accepted, float) and not math.isfinite(accepted):
+                assert parameter.startswith("max_") and accepted == math.inf

@@ -8,9 +8,10 @@ import functools
 import re
 import sys
 import unicodedata
-from typing import Any
+from typing import Literal
 
-_FORMS = ("none", "NFC", "NFKC")
+UnicodeForm = Literal["none", "NFC", "NFKC"]
+
 _DIGITS = re.compile(r"\d")
 _LAST_OF_PLANE_0 = "\uffff"
 
@@ -28,7 +29,7 @@ class Normalization:
       ignore_digits: replace every digit by 0, as in CCNet.
     """
 
-    form: Any = "NFKC"
+    form: UnicodeForm = "NFKC"
     ignore_case: bool = True
     ignore_whitespace: bool = True
     ignore_punctuation: bool = False
@@ -48,17 +49,6 @@ class Normalization:
         if self.ignore_whitespace:
             text = " ".join(text.split())
         return text
-
-
-def check_normalization(step: Any) -> None:
-    """Check the parameter `unicode_form` of a step.
-
-    Raises:
-      ValueError: it is unknown.
-    """
-    if step.unicode_form not in _FORMS:
-        allowed = ", ".join(_FORMS)
-        raise ValueError(f"unicode_form is {step.unicode_form!r}; one of {allowed} is allowed")
 
 
 @functools.cache

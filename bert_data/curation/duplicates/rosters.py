@@ -12,7 +12,7 @@ import dataclasses
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import xxhash
@@ -25,11 +25,34 @@ from bert_data.curation.duplicates.ragged_files import (
     merge_ragged,
     open_ragged,
 )
+from bert_data.curation.step import CorpusStep
 from bert_data.storage import load_array, save_array
 
 _IDS = "ids"
 _SIZES = "sizes.npy"
 _ID_HASHES = "id_hashes.npy"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RankedStep(CorpusStep):
+    """A step that keeps the best of several documents.
+
+    Attributes:
+      priority: names of data sets, highest priority first; data sets that are not named follow in
+        the order of the pipeline.
+    """
+
+    priority: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(set(self.priority)) < len(self.priority):
+            names = ", ".join(self.priority)
+            raise ValueError(f"priority is {names}; it may name each data set once")
+
+    def check_data_sets(self, names: Sequence[str]) -> None:
+        """Check that `priority` names data sets of the pipeline."""
+        check_priority(self.priority, names)
 
 
 class RosterWriter:
@@ -79,20 +102,6 @@ class Roster:
         ranks = np.empty_like(self.order)
         ranks[self.order] = np.arange(len(self.order))
         return ranks
-
-
-def take_priority(step: Any) -> None:
-    """Check a step's parameter `priority`; a single name may stand for a list of one.
-
-    Raises:
-      ValueError: it is not a list of names, or names one twice.
-    """
-    names = (step.priority,) if isinstance(step.priority, str) else step.priority
-    if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"priority is {names!r}; it must be a list of names of data sets")
-    if len(set(names)) < len(names):
-        raise ValueError(f"priority is {', '.join(names)}; it may name each data set once")
-    object.__setattr__(step, "priority", tuple(names))
 
 
 def check_priority(priority: Sequence[str], names: Sequence[str]) -> None:

@@ -13,15 +13,13 @@ All names are checked: a key, step or parameter that is not known is an error.
 
 import dataclasses
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-import yaml
 
 from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import AUTO, Output
 from bert_data.curation.running.presets import preset_steps
+from bert_data.curation.running.yaml_values import load_yaml
 from bert_data.curation.step import Step, make_step
 from bert_data.storage import expand_inputs, read_bytes
 from bert_data.text.documents import TextConfig
@@ -57,8 +55,9 @@ def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None)
     """
     content = read_bytes(path)
     try:
-        data = yaml.load(content, Loader=_UniqueKeys)
-        top = _mapping("the file", data, _TOP_KEYS)
+        top = _mapping("the file", load_yaml(content), _TOP_KEYS)
+        if "steps" in top and not top["steps"] and not top.get("preset"):
+            raise ValueError("steps is empty; name steps or a preset, or leave the key out")
         inputs = _list("inputs", top.get("inputs"))
         data_sets = tuple(
             _data_set(n, each, text, id_field, num_inputs=len(inputs))
@@ -70,23 +69,8 @@ def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None)
             steps=tuple(parse_steps(top.get("preset"), entries)),
             output=_output(top["output"]) if top.get("output") is not None else None,
         )
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path}: no YAML that can be read ({error})") from None
-    except RecursionError:
-        raise ValueError(f"{path}: no YAML that can be read (nested too deep)") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """Refuses a key that a mapping has twice, of which YAML's own loader takes the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [each.value for each, _ in node.value if isinstance(each, yaml.ScalarNode)]
-        for key, count in Counter(keys).items():
-            if count > 1:
-                raise ValueError(f"line {node.start_mark.line + 1}: the key {key!r} is there twice")
-        return super().construct_mapping(node, deep)
 
 
 def parse_steps(preset: Any, entries: Sequence[Any]) -> list[Step]:
@@ -104,10 +88,12 @@ def parse_steps(preset: Any, entries: Sequence[Any]) -> list[Step]:
         if isinstance(entry, str):
             entry = {entry: None}
         if not isinstance(entry, Mapping) or len(entry) != 1:
-            raise ValueError(f"step {entry!r} is neither a name nor `name: {{parameters}}`")
+            raise ValueError(f"step {entry!r:.60} is neither a name nor `name: {{parameters}}`")
         name, parameters = next(iter(entry.items()))
         if not (parameters is None or isinstance(parameters, Mapping)):
-            raise ValueError(f"step {name}: its parameters are {parameters!r}; a mapping is needed")
+            raise ValueError(
+                f"step {name}: its parameters are {parameters!r:.60}; it must be a mapping"
+            )
         steps.append(make_step(str(name), {str(k): v for k, v in (parameters or {}).items()}))
     return steps
 
@@ -184,10 +170,10 @@ def _data_set(
     if isinstance(files, str):
         files = [files]
     if not isinstance(files, list) or not files or not all(isinstance(f, str) for f in files):
-        raise ValueError(f"{where}: files are {files!r}; a pattern or a list of them is needed")
+        raise ValueError(f"{where}: files are {files!r:.60}; a pattern or a list of them is needed")
     weight = entry.get("weight")
     if weight is not None and (isinstance(weight, bool) or not isinstance(weight, int | float)):
-        raise ValueError(f"{where}: weight is {weight!r}; a number above 0 is allowed")
+        raise ValueError(f"{where}: weight is {weight!r:.60}; a number above 0 is allowed")
     changes = {key: entry[name] for key, name in _TEXT_KEYS.items() if entry.get(name) is not None}
     return DataSet(
         name=str(name),
@@ -209,10 +195,10 @@ def _output(data: Any) -> Output:
     if isinstance(files, list):
         files = ",".join(map(str, files))
     if not isinstance(files, str) or not files:
-        raise ValueError(f"output: files are {files!r}; a name or NAME@N is needed")
+        raise ValueError(f"output: files are {files!r:.60}; a name or NAME@N is needed")
     split = entry.get("split_sentences", False)
     if not isinstance(split, bool):
-        raise ValueError(f"output: split_sentences is {split!r}; true or false is allowed")
+        raise ValueError(f"output: split_sentences is {split!r:.60}; true or false is allowed")
     language = entry.get("language")
     return Output(
         files=files,
@@ -227,7 +213,7 @@ def _mapping(what: str, data: Any, keys: Sequence[str]) -> Mapping[str, Any]:
         raise ValueError(f"{what} is {data!r:.60}; a mapping with {', '.join(keys)} is needed")
     for key in data:
         if key not in keys:
-            raise ValueError(f"{what} has no key {key!r}; there are {', '.join(keys)}")
+            raise ValueError(f"{what} has no key {key!r:.60}; there are {', '.join(keys)}")
     return data
 
 

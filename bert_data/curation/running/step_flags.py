@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import yaml
+from bert_data.curation.running.yaml_values import load_yaml
 
 _STEP = re.compile(r"(?P<name>\w+)(?::(?P<parameters>.*))?", re.DOTALL)
 
@@ -43,9 +43,9 @@ def _parameters(word: str, text: str | None) -> dict[str, Any]:
         if name in parameters:
             raise ValueError(f"step {word!r} has the parameter {name!r} twice")
         try:
-            parameters[name] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise ValueError(f"step {word!r}: {value!r} is no value of YAML") from None
+            parameters[name] = load_yaml(value)
+        except ValueError as error:
+            raise ValueError(f"step {word!r:.60}: {value!r:.60}: {error}") from None
     return parameters
 
 

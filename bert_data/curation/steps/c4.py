@@ -20,7 +20,6 @@ from bert_data.curation.quality.languages import (
 )
 from bert_data.curation.quality.phrases import Phrases
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.thresholds import check_thresholds, measure_rules
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
 from bert_data.storage import read_bytes, write_bytes
@@ -110,11 +109,11 @@ class C4(DocumentStep):
     )
 
     def __post_init__(self) -> None:
-        check_thresholds(self)
+        super().__post_init__()
         if self.language:
             check_language(self.language)
         marks = self.terminal_punctuation
-        if not all(isinstance(each, str) and each for each in marks):
+        if not all(marks):
             raise ValueError(
                 f"terminal_punctuation is {marks!r}; it must be a list of non-empty marks"
             )
@@ -163,7 +162,7 @@ class C4(DocumentStep):
         }
         if phrases is not None:
             values["max_bad_words"] = phrases.count(document.text, spaced=letters == 1)
-        measured = measure_rules(self, values)
+        measured = self.measure_rules(values)
         if any(each.failed for each in measured):
             return Verdict(document, measured)
         edits = {edit: number for edit, number in counts.items() if number}

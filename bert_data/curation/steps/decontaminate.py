@@ -5,7 +5,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from absl import logging
@@ -20,8 +20,8 @@ from bert_data.curation.duplicates.ngram_index import (
     write_index,
 )
 from bert_data.curation.duplicates.suffix_arrays import mark_runs, runs_of_marked
+from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.thresholds import check_thresholds
 from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.curation.words import Words, split_words
 from bert_data.storage import expand_inputs
@@ -29,7 +29,6 @@ from bert_data.text.documents import SKIP, STRICT, TextConfig
 from bert_data.text.formats import read_documents
 
 _OWN_TEXTS = "evaluation_texts"
-_DROP, _CUT = _ACTIONS = ("drop", "cut")
 _TOLD_CHARACTERS = 1000  # a match may run to the last word
 MATCHED_NGRAM = "matched_ngram"
 """Name of what is told of a matching document: the first n-gram, and whose files it is from."""
@@ -72,12 +71,12 @@ class Decontaminate(DocumentStep):
     evaluation_sets: tuple[str, ...] = ()
     evaluation_texts: tuple[str, ...] = ()
     text_fields: tuple[str, ...] = ("text",)
-    ngram_size: int = 13
-    action: str = _DROP
-    max_overlap: float = 0.0
+    ngram_size: Annotated[int, Within(2)] = 13
+    action: Literal["drop", "cut"] = "drop"
+    max_overlap: Share = 0.0
     max_pieces: int = 10
-    margin: int = 200
-    shortest_piece: int = 200
+    margin: Annotated[int, Within(0)] = 200
+    shortest_piece: Annotated[int, Within(0)] = 200
 
     step_examples: ClassVar[Sequence[tuple[str, str | None]]] = (
         ("As we know, what is the capital of France? It is Paris.", None),
@@ -90,25 +89,11 @@ class Decontaminate(DocumentStep):
     }
 
     def __post_init__(self) -> None:
-        for field in ("evaluation_sets", "evaluation_texts", "text_fields"):
-            if isinstance(getattr(self, field), str):
-                object.__setattr__(self, field, (getattr(self, field),))
+        super().__post_init__()
         if not (self.evaluation_sets or self.evaluation_texts):
             raise ValueError("evaluation_sets is empty; name files, or give evaluation_texts")
         if not self.text_fields:
             raise ValueError("text_fields is empty; name at least one field")
-        if not isinstance(self.ngram_size, int) or self.ngram_size < 2:
-            raise ValueError(f"ngram_size is {self.ngram_size!r}; a whole number >= 2 is allowed")
-        if self.action not in _ACTIONS:
-            allowed = ", ".join(_ACTIONS)
-            raise ValueError(f"action is {self.action!r}; one of {allowed} is allowed")
-        check_thresholds(self)
-        if self.max_overlap > 1:
-            raise ValueError(f"max_overlap is {self.max_overlap}; it must be in [0, 1]")
-        for field in ("margin", "shortest_piece"):
-            value = getattr(self, field)
-            if not isinstance(value, int) or value < 0:
-                raise ValueError(f"{field} is {value!r}; a whole number >= 0 is allowed")
 
     def prepare(self, folder: Path) -> None:
         """Writes the index of the evaluation sets' n-grams."""
@@ -164,13 +149,13 @@ class Decontaminate(DocumentStep):
         runs = runs_of_marked(covered)
         pieces = self._pieces(words, plain, runs)
         measured = (*self._measured(float(covered.mean()), len(pieces)), first_match)
-        if self.action == _CUT:
+        if self.action == "cut":
             text = "\n".join(document.text[begin:end].strip() for begin, end in pieces)
             return Verdict(document.with_text(text), measured, {"matches": len(runs)}, counted)
         return Verdict(document, measured, counted=counted)
 
     def _measured(self, overlap: float, num_pieces: int) -> tuple[Measured, ...]:
-        if self.action == _CUT:
+        if self.action == "cut":
             return (measure("max_pieces", num_pieces, self.max_pieces),)
         return (measure("max_overlap", overlap, self.max_overlap),)
 

@@ -3,27 +3,23 @@
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.decisions import judge_duplicates, leave_decisions
 from bert_data.curation.duplicates.digests import digest_of, groups_of_equals, write_digests
-from bert_data.curation.duplicates.normal_text import Normalization, check_normalization
-from bert_data.curation.duplicates.rosters import (
-    RosterWriter,
-    check_priority,
-    read_roster,
-    take_priority,
-)
-from bert_data.curation.step import CorpusStep, register
-from bert_data.curation.thresholds import check_thresholds
+from bert_data.curation.duplicates.normal_text import Normalization, UnicodeForm
+from bert_data.curation.duplicates.rosters import RankedStep, RosterWriter, read_roster
+from bert_data.curation.parameters import Within
+from bert_data.curation.step import register
 from bert_data.curation.verdict import Verdict
 
 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ExactDuplicates(CorpusStep):
+class ExactDuplicates(RankedStep):
     """Keeps one of all documents that have the same normal form.
 
     Normal forms are compared by a 128-bit hash (XXH3). The copy that is kept comes from the data
@@ -42,23 +38,11 @@ class ExactDuplicates(CorpusStep):
     """
 
     name = "exact_duplicates"
-    max_copies: int = 1
-    unicode_form: str = "NFKC"
+    max_copies: Annotated[int, Within(1)] = 1
+    unicode_form: UnicodeForm = "NFKC"
     ignore_case: bool = True
     ignore_whitespace: bool = True
     ignore_punctuation: bool = False
-    priority: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_thresholds(self)
-        if self.max_copies < 1:
-            raise ValueError(f"max_copies is {self.max_copies}; 1 or more is allowed")
-        check_normalization(self)
-        take_priority(self)
-
-    def check_data_sets(self, names: Sequence[str]) -> None:
-        """Check that `priority` names data sets of the pipeline."""
-        check_priority(self.priority, names)
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
         """Write the hashes of the normal forms, the sizes and the ids."""

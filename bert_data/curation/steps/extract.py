@@ -2,8 +2,10 @@
 
 import dataclasses
 import re
+from typing import Annotated
 
 from bert_data.curation.document import Document
+from bert_data.curation.parameters import Within
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.web.html_tags import measure_tags
@@ -46,8 +48,8 @@ class Extract(DocumentStep):
     alt_texts: bool = False
     links: bool = False
     list_bullets: bool = True
-    max_depth: int = 256
-    max_attributes: int = 1_000
+    max_depth: Annotated[int, Within(1)] = 256
+    max_attributes: Annotated[int, Within(_FEW_ATTRIBUTES)] = 1_000
 
     step_examples = (
         (
@@ -58,12 +60,6 @@ class Extract(DocumentStep):
         ("No page: a < b.", "No page: a < b."),
         ("<html><body>" + "<div>" * 300 + "deep", None),
     )
-
-    def __post_init__(self) -> None:
-        for field, least in (("max_depth", 1), ("max_attributes", _FEW_ATTRIBUTES)):
-            value = getattr(self, field)
-            if value < least:
-                raise ValueError(f"{field} is {value}; {least} or more is allowed")
 
     def judge(self, document: Document) -> Verdict:
         """Extract the text of a page, or reject it if no parser should read it."""

@@ -1,17 +1,17 @@
 """FineWeb's quality rules: lines end like sentences, are not too short, and do not repeat."""
 
 import dataclasses
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from bert_data.curation.document import Document
 from bert_data.curation.lines import line_ends
+from bert_data.curation.parameters import Within
 from bert_data.curation.quality.languages import letters_per_word, marks_sentences
 from bert_data.curation.quality.repeats import repeated_lines
 from bert_data.curation.quality.terminal_marks import sentence_terminals
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.thresholds import check_thresholds, measure_rules
 from bert_data.curation.verdict import Verdict
 
 _LETTERS_OF_ENGLISH_WORD = 5  # with its space, so 30 characters are about six words
@@ -49,7 +49,7 @@ class FineWeb(DocumentStep):
     max_short_line_fraction: float = 0.67
     max_duplicate_line_character_fraction: float = 0.1
     max_newline_word_ratio: float = 0.3
-    short_line_characters: int = 30
+    short_line_characters: Annotated[int, Within(0)] = 30
 
     _PROSE: ClassVar[str] = (
         "The miller went down to the river at noon, and nobody saw him come back.\n"
@@ -62,12 +62,6 @@ class FineWeb(DocumentStep):
         ("Home\nAbout us\nShoes for men\nShoes for women", None),
         ("\n".join([_PROSE] * 2), None),
     )
-
-    def __post_init__(self) -> None:
-        check_thresholds(self)
-        characters = self.short_line_characters
-        if not isinstance(characters, int) or characters < 0:
-            raise ValueError(f"short_line_characters is {characters!r}; a number >= 0 is allowed")
 
     def judge(self, document: Document) -> Verdict:
         """Measure the rules; a text without words or lines measures 0."""
@@ -90,4 +84,4 @@ class FineWeb(DocumentStep):
         }
         if marks_sentences(words):
             values["min_terminal_line_fraction"] = ends.num_terminal / num_lines
-        return Verdict(document, measure_rules(self, values))
+        return Verdict(document, self.measure_rules(values))

@@ -18,7 +18,6 @@ from bert_data.curation.quality.languages import (
     stop_words,
 )
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.thresholds import check_thresholds, measure_rules
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words, hash_word
 from bert_data.kernels import kernel
@@ -92,10 +91,10 @@ class GopherQuality(DocumentStep):
     )
 
     def __post_init__(self) -> None:
-        check_thresholds(self)
-        if not all(isinstance(each, str) and len(each) == 1 for each in self.bullets):
+        super().__post_init__()
+        if not all(len(each) == 1 for each in self.bullets):
             raise ValueError(f"bullets is {self.bullets!r}; it must be a list of single characters")
-        if not all(isinstance(each, str) and each.strip() == each for each in self.stop_words):
+        if not all(each.strip() == each for each in self.stop_words):
             raise ValueError(f"stop_words is {self.stop_words!r}; it must be a list of words")
         if self.language and not self.stop_words and not stop_words(language_code(self.language)):
             known = ", ".join(STOP_WORDS)
@@ -133,7 +132,7 @@ class GopherQuality(DocumentStep):
             stops = stop_words(language)
         if stops:
             values["min_stop_words"] = count_stop_words(words, stops, spaced=letters == 1)
-        return Verdict(document, measure_rules(self, values))
+        return Verdict(document, self.measure_rules(values))
 
 
 def count_stop_words(words: Words, wanted: tuple[str, ...], *, spaced: bool) -> int:

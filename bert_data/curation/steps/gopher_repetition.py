@@ -10,7 +10,6 @@ from bert_data.curation.quality.languages import letters_per_word
 from bert_data.curation.quality.ngrams import ngram_characters
 from bert_data.curation.quality.repeats import repeated_lines, repeated_paragraphs
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.thresholds import check_thresholds, measure_rules
 from bert_data.curation.verdict import Verdict
 
 _TOP_ORDERS = (2, 3, 4)
@@ -73,9 +72,6 @@ class GopherRepetition(DocumentStep):
         ("buy shoes online now " * 5, None),
     )
 
-    def __post_init__(self) -> None:
-        check_thresholds(self)
-
     def judge(self, document: Document) -> Verdict:
         """Measure all thirteen rules; an empty text measures 0 for each."""
         words = document.words
@@ -101,4 +97,4 @@ class GopherRepetition(DocumentStep):
             values[f"max_top_{order}_gram_fraction"] = characters / num_characters
         for order, characters in zip(_REPEATED_ORDERS, repeated, strict=True):
             values[f"max_duplicate_{order}_gram_fraction"] = characters / num_characters
-        return Verdict(document, measure_rules(self, values))
+        return Verdict(document, self.measure_rules(values))

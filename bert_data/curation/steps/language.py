@@ -6,9 +6,10 @@ import importlib.util
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from bert_data.curation.document import Document
+from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.packages import load_package
@@ -44,9 +45,9 @@ class Language(DocumentStep):
 
     name = "language"
     languages: tuple[str, ...] = ()
-    min_score: float = 0.65
-    min_score_by_language: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    num_characters: int = 1_000
+    min_score: Share = 0.65
+    min_score_by_language: Mapping[str, Share] = dataclasses.field(default_factory=dict)
+    num_characters: Annotated[int, Within(1)] = 1_000
 
     example_parameters: ClassVar[Mapping[str, Any]] = {"languages": ("en", "zh")}
     step_examples = (
@@ -57,15 +58,7 @@ class Language(DocumentStep):
     )
 
     def __post_init__(self) -> None:
-        scores = {"min_score": self.min_score} | {
-            f"min_score_by_language[{code}]": score
-            for code, score in self.min_score_by_language.items()
-        }
-        for field, score in scores.items():
-            if not isinstance(score, int | float) or not 0 <= score <= 1:
-                raise ValueError(f"{field} is {score!r}; 0 to 1 is allowed")
-        if self.num_characters < 1:
-            raise ValueError(f"num_characters is {self.num_characters}; 1 or more is allowed")
+        super().__post_init__()
         named = [*self.languages, *self.min_score_by_language]
         unknown = [code for code in named if code not in known_languages()] if named else []
         if unknown:

@@ -5,7 +5,7 @@ import math
 
 from bert_data.curation.document import Document
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.verdict import Verdict, measure
+from bert_data.curation.verdict import Verdict
 
 
 @register
@@ -33,17 +33,13 @@ class Length(DocumentStep):
     )
 
     def __post_init__(self) -> None:
-        if not 0 <= self.min_words <= self.max_words:
+        super().__post_init__()
+        if self.min_words > self.max_words:
             raise ValueError(
-                f"min_words is {self.min_words} and max_words {self.max_words}; 0 or more, and no"
-                " more than max_words, is allowed"
+                f"min_words is {self.min_words}; it must be at most max_words, {self.max_words}"
             )
 
     def judge(self, document: Document) -> Verdict:
         """Count the words."""
         count = len(document.words)
-        measured = (
-            measure("min_words", count, self.min_words),
-            measure("max_words", count, self.max_words),
-        )
-        return Verdict(document, measured)
+        return Verdict(document, self.measure_rules({"min_words": count, "max_words": count}))

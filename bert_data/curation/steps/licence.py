@@ -3,14 +3,12 @@
 import dataclasses
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from bert_data.curation.document import Document
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict
 from bert_data.curation.web.licences import find_licences, is_allowed, normal_licence
-
-KEEP, REJECT = UNKNOWN = ("keep", "reject")
 
 _ALLOWED, _UNTOLD = "with an allowed licence", "without a licence"
 _OR = re.compile(r"\s+OR\s+")
@@ -39,7 +37,7 @@ class Licence(DocumentStep):
     allowed: tuple[str, ...]
     fields: tuple[str, ...] = ("license", "licence")
     from_text: bool = True
-    unknown: str = REJECT
+    unknown: Literal["reject", "keep"] = "reject"
 
     example_parameters: ClassVar[Mapping[str, Any]] = {"allowed": ("cc-by", "cc-by-sa", "mit")}
     step_examples = (
@@ -50,16 +48,15 @@ class Licence(DocumentStep):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.allowed or not all(map(normal_licence, self.allowed)):
             raise ValueError(f"allowed is {self.allowed!r}; name at least one licence")
-        if self.unknown not in UNKNOWN:
-            raise ValueError(f"unknown is {self.unknown!r}; it must be keep or reject")
 
     def judge(self, document: Document) -> Verdict:
         """Compare the licences of a document with the list."""
         names = self._told(document)
         if not names:
-            is_rejected = self.unknown == REJECT
+            is_rejected = self.unknown == "reject"
             return Verdict(document, (self._measured("none", is_rejected),), counted={_UNTOLD: 1})
         is_rejected = not all(self._is_allowed(each) for each in names)
         measured = self._measured(", ".join(names), is_rejected)

@@ -3,11 +3,13 @@
 import dataclasses
 import re
 from collections import Counter
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
+from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.web.line_measures import LineMeasures, measure_lines
@@ -46,9 +48,9 @@ class LineCorrections(DocumentStep):
     """
 
     name = "line_corrections"
-    max_corrected_fraction: float = 0.05
-    uppercase_fraction: float = 0.5
-    short_line_words: int = 10
+    max_corrected_fraction: Share = 0.05
+    uppercase_fraction: Share = 0.5
+    short_line_words: Annotated[int, Within(0)] = 10
     numeric: bool = True
     counters: bool = True
     one_word: bool = True
@@ -66,14 +68,6 @@ class LineCorrections(DocumentStep):
         ("Home | News\nThe miller went down to the river.\nRead more...", None),
         ("没有人再看见他。", "没有人再看见他。"),
     )
-
-    def __post_init__(self) -> None:
-        for field in ("max_corrected_fraction", "uppercase_fraction"):
-            value = getattr(self, field)
-            if not 0 <= value <= 1:
-                raise ValueError(f"{field} is {value}; 0 to 1 is allowed")
-        if self.short_line_words < 0:
-            raise ValueError(f"short_line_words is {self.short_line_words}; 0 or more is allowed")
 
     def judge(self, document: Document) -> Verdict:
         """Correct the lines of a document; reject it if they held too many of its words."""

@@ -5,6 +5,7 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 import xxhash
@@ -17,25 +18,18 @@ from bert_data.curation.duplicates.line_records import (
     read_cuts,
     write_records,
 )
-from bert_data.curation.duplicates.normal_text import Normalization, check_normalization
-from bert_data.curation.duplicates.rosters import (
-    RosterWriter,
-    check_priority,
-    read_roster,
-    take_priority,
-)
-from bert_data.curation.step import CorpusStep, register
-from bert_data.curation.thresholds import check_thresholds
+from bert_data.curation.duplicates.normal_text import Normalization, UnicodeForm
+from bert_data.curation.duplicates.rosters import RankedStep, RosterWriter, read_roster
+from bert_data.curation.parameters import Share, Within
+from bert_data.curation.step import register
 from bert_data.curation.verdict import Verdict, measure
 
-_LINE, _PARAGRAPH = _UNITS = ("line", "paragraph")
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
-_FIRST, _NONE = _KEEP = ("first", "none")
 
 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class LineDuplicates(CorpusStep):
+class LineDuplicates(RankedStep):
     """Removes lines that occur in several documents: menus, notices, licences.
 
     CCNet does this with paragraphs (Wenzek et al. 2020, arXiv:1911.00359): lines are compared in
@@ -61,35 +55,15 @@ class LineDuplicates(CorpusStep):
     """
 
     name = "line_duplicates"
-    max_documents: int = 1
-    keep: str = _FIRST
-    unit: str = _LINE
-    shortest: int = 1
-    min_kept: float = 0.0
-    unicode_form: str = "NFKC"
+    max_documents: Annotated[int, Within(1)] = 1
+    keep: Literal["first", "none"] = "first"
+    unit: Literal["line", "paragraph"] = "line"
+    shortest: Annotated[int, Within(1)] = 1
+    min_kept: Share = 0.0
+    unicode_form: UnicodeForm = "NFKC"
     ignore_case: bool = True
     ignore_punctuation: bool = True
     ignore_digits: bool = True
-    priority: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_thresholds(self)
-        for field in ("max_documents", "shortest"):
-            value = getattr(self, field)
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(f"{field} is {value!r}; a whole number >= 1 is allowed")
-        for field, allowed in (("keep", _KEEP), ("unit", _UNITS)):
-            value = getattr(self, field)
-            if value not in allowed:
-                raise ValueError(f"{field} is {value!r}; one of {', '.join(allowed)} is allowed")
-        if self.min_kept > 1:
-            raise ValueError(f"min_kept is {self.min_kept}; it must be in [0, 1]")
-        check_normalization(self)
-        take_priority(self)
-
-    def check_data_sets(self, names: Sequence[str]) -> None:
-        """Check that `priority` names data sets of the pipeline."""
-        check_priority(self.priority, names)
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
         """Write the sorted hashes of the lines, and the documents' sizes and ids."""
@@ -104,11 +78,11 @@ class LineDuplicates(CorpusStep):
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
         """Decide which documents lose which lines."""
-        num_kept = int(self.max_documents) if self.keep == _FIRST else 0
+        num_kept = self.max_documents if self.keep == "first" else 0
         num_lines = decide_cuts(
             [path / "lines" for path in paths],
             read_roster(paths, sources, self.priority),
-            Allowance(max_documents=int(self.max_documents), num_kept=num_kept),
+            Allowance(max_documents=self.max_documents, num_kept=num_kept),
             [self._cuts(folder, shard) for shard in range(len(paths))],
         )
         logging.info("%s: %d different %ss are duplicates", self.name, num_lines, self.unit)
@@ -142,7 +116,7 @@ class LineDuplicates(CorpusStep):
         )
         # The normal form keeps line breaks, so all lines are normalized at once; but a line that
         # consists of punctuation must not turn into the end of a paragraph.
-        if self.unit == _LINE:
+        if self.unit == "line":
             units = normalization.apply(text).split("\n")
         else:
             units = [normalization.apply(unit) for unit in _BLANK_LINES.split(text)]
@@ -155,8 +129,8 @@ class LineDuplicates(CorpusStep):
 
     def _without(self, text: str, lines: set[int]) -> tuple[str, int]:
         """A text without lines, and how many these were."""
-        separator = "\n" if self.unit == _LINE else "\n\n"
-        units = text.split("\n") if self.unit == _LINE else _BLANK_LINES.split(text)
+        separator = "\n" if self.unit == "line" else "\n\n"
+        units = text.split("\n") if self.unit == "line" else _BLANK_LINES.split(text)
         hashes = self._hashes(text)
         kept = [unit for unit, line in zip(units, hashes, strict=True) if line not in lines]
         return separator.join(kept), len(units) - len(kept)

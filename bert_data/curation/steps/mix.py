@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import xxhash
 from absl import logging
@@ -16,7 +16,6 @@ from bert_data.curation.step import CorpusStep, register
 from bert_data.curation.verdict import Measured, Verdict
 from bert_data.storage import make_folder, read_bytes, write_bytes
 
-_DOCUMENTS, _WORDS, _BYTES = _UNITS = ("documents", "words", "bytes")
 _TOLERANCE = 0.1
 _SIZES = "sizes.json"
 
@@ -48,27 +47,22 @@ class Mix(CorpusStep):
     name = "mix"
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     epochs: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    unit: str = _BYTES
+    unit: Literal["documents", "words", "bytes"] = "bytes"
     most_epochs: float = 1.0
     seed: int = 0
 
     def __post_init__(self) -> None:
         for field in ("weights", "epochs"):
             object.__setattr__(self, field, numbers_by_name(field, getattr(self, field)))
+        super().__post_init__()
         if bool(self.weights) == bool(self.epochs):
             raise ValueError("mix needs weights or epochs, by the names of data sets")
         for field, least in (("weights", "> 0"), ("epochs", ">= 0")):
             for name, value in getattr(self, field).items():
-                is_number = isinstance(value, int | float) and not isinstance(value, bool)
-                if not is_number or not 0 <= value < math.inf or (field == "weights" and not value):
-                    raise ValueError(f"{field} has {name}: {value!r}; a number {least} is allowed")
-        if self.unit not in _UNITS:
-            raise ValueError(f"unit is {self.unit!r}; one of {', '.join(_UNITS)} is allowed")
-        most = self.most_epochs
-        if not isinstance(most, int | float) or not 0 < most < math.inf:
-            raise ValueError(f"most_epochs is {most!r}; a number > 0 is allowed")
-        if not isinstance(self.seed, int):
-            raise ValueError(f"seed is {self.seed!r}; a whole number is allowed")
+                if not 0 <= value < math.inf or (field == "weights" and not value):
+                    raise ValueError(f"{field} has {name}: {value!r}; it must be a number {least}")
+        if not 0 < self.most_epochs < math.inf:
+            raise ValueError(f"most_epochs is {self.most_epochs!r}; it must be a number > 0")
 
     def check_data_sets(self, names: Sequence[str]) -> None:
         """Check that weights and epochs name data sets, and weights all of them."""
@@ -88,9 +82,9 @@ class Mix(CorpusStep):
         write_bytes(path / _SIZES, json.dumps(size).encode())
 
     def _size(self, document: Document) -> int:
-        if self.unit == _DOCUMENTS:
+        if self.unit == "documents":
             return 1
-        return len(document.words) if self.unit == _WORDS else document.num_bytes
+        return len(document.words) if self.unit == "words" else document.num_bytes
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
         """Decide how often each data set passes.

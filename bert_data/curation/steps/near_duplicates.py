@@ -8,6 +8,7 @@ judge_shard  similarity to the kept document, and its id
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from absl import logging
@@ -36,15 +37,10 @@ from bert_data.curation.duplicates.minhash import (
     permutations,
 )
 from bert_data.curation.duplicates.ragged_files import RaggedWriter
-from bert_data.curation.duplicates.rosters import (
-    RosterWriter,
-    check_priority,
-    read_roster,
-    take_priority,
-)
+from bert_data.curation.duplicates.rosters import RankedStep, RosterWriter, read_roster
 from bert_data.curation.duplicates.union_find import find_roots
-from bert_data.curation.step import CorpusStep, register
-from bert_data.curation.thresholds import check_thresholds
+from bert_data.curation.parameters import Within
+from bert_data.curation.step import register
 from bert_data.curation.verdict import Verdict
 from bert_data.storage import load_array, remove, save_array
 
@@ -53,7 +49,7 @@ _MAX_BANDS = 100  # 8 bytes each: with all else, a document has less than 1,024 
 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class NearDuplicates(CorpusStep):
+class NearDuplicates(RankedStep):
     """Keeps one of all documents that are nearly the same.
 
     Documents are compared as sets of shingles, the runs of `ngram_size` words that they contain, in
@@ -92,26 +88,15 @@ class NearDuplicates(CorpusStep):
 
     name = "near_duplicates"
     max_similarity: float = 0.75
-    ngram_size: int = 5
+    ngram_size: Annotated[int, Within(1, 1000)] = 5
     ignore_case: bool = True
-    num_bands: int = 14
-    rows_per_band: int = 8
-    priority: tuple[str, ...] = ()
+    num_bands: Annotated[int, Within(1, _MAX_BANDS)] = 14
+    rows_per_band: Annotated[int, Within(1, 64)] = 8
 
     def __post_init__(self) -> None:
-        check_thresholds(self)
+        super().__post_init__()
         if self.max_similarity >= 1:
             raise ValueError(f"max_similarity is {self.max_similarity}; it must be in [0, 1)")
-        limits = {"ngram_size": 1000, "num_bands": _MAX_BANDS, "rows_per_band": 64}
-        for field, limit in limits.items():
-            value = getattr(self, field)
-            if not isinstance(value, int) or not 1 <= value <= limit:
-                raise ValueError(f"{field} is {value!r}; a whole number in [1, {limit}] is allowed")
-        take_priority(self)
-
-    def check_data_sets(self, names: Sequence[str]) -> None:
-        """Check that `priority` names data sets of the pipeline."""
-        check_priority(self.priority, names)
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
         """Write shingles, band keys, sizes and ids."""

@@ -4,11 +4,13 @@ import dataclasses
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from absl import logging
 
 from bert_data.curation.document import Document
+from bert_data.curation.parameters import Within
 from bert_data.curation.quality.ngram_model import ModelConfig, open_model, train_model
 from bert_data.curation.step import CorpusStep, register
 from bert_data.curation.verdict import Verdict, measure
@@ -16,6 +18,8 @@ from bert_data.curation.words import Words, split_words
 from bert_data.storage import expand_inputs, load_array, make_folder, save_array
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
+
+Percentile = Annotated[float, Within(0, 100)]
 
 _HEAD, _MIDDLE, _TAIL = "head", "middle", "tail"
 
@@ -52,31 +56,23 @@ class Perplexity(CorpusStep):
     name = "perplexity"
     reference: tuple[str, ...]
     text_field: str = "text"
-    max_percentile: float = 60.0
-    max_perplexity: float | None = None
-    head_percentile: float = 30.0
-    middle_percentile: float = 60.0
+    max_percentile: Percentile = 60.0
+    max_perplexity: Annotated[float, Within(1)] | None = None
+    head_percentile: Percentile = 30.0
+    middle_percentile: Percentile = 60.0
     order: int = 3
     max_words: int = 200_000
     max_ngrams: int = 2_000_000
 
     def __post_init__(self) -> None:
-        if isinstance(self.reference, str):
-            object.__setattr__(self, "reference", (self.reference,))
+        super().__post_init__()
         if not self.reference:
             raise ValueError("reference is empty; name files of good text")
-        for field in ("max_percentile", "head_percentile", "middle_percentile"):
-            value = getattr(self, field)
-            if not isinstance(value, int | float) or not 0 <= value <= 100:
-                raise ValueError(f"{field} is {value!r}; it must be in [0, 100]")
         if self.head_percentile > self.middle_percentile:
             raise ValueError(
-                f"head_percentile is {self.head_percentile}; at most middle_percentile,"
-                f" {self.middle_percentile}, is allowed"
+                f"head_percentile is {self.head_percentile}; it must be at most middle_percentile,"
+                f" {self.middle_percentile}"
             )
-        limit = self.max_perplexity
-        if limit is not None and not (isinstance(limit, int | float) and limit >= 1):
-            raise ValueError(f"max_perplexity is {limit!r}; 1 or more is allowed")
         self._model_config()
 
     def _model_config(self) -> ModelConfig:

@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 from bert_data.curation.document import Document
 from bert_data.curation.step import DocumentStep, register
@@ -16,7 +17,7 @@ from bert_data.curation.web.personal_numbers import (
 )
 from bert_data.packages import load_package
 
-REPLACE, REMOVE, REJECT, KEEP = TREATMENTS = ("replace", "remove", "reject", "keep")
+Treatment = Literal["replace", "remove", "reject", "keep"]
 
 # In the order of the search: what one kind matches, no later kind can.
 PLACEHOLDERS = {
@@ -60,12 +61,12 @@ class Privacy(DocumentStep):
     """
 
     name = "privacy"
-    email: str = REPLACE
-    ip_address: str = REPLACE
-    chinese_id: str = REPLACE
-    credit_card: str = REPLACE
-    chinese_mobile: str = REPLACE
-    phone: str = REPLACE
+    email: Treatment = "replace"
+    ip_address: Treatment = "replace"
+    chinese_id: Treatment = "replace"
+    credit_card: Treatment = "replace"
+    chinese_mobile: Treatment = "replace"
+    phone: Treatment = "replace"
     regions: tuple[str, ...] = ("US", "GB", "CN")
     placeholders: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
@@ -78,16 +79,12 @@ class Privacy(DocumentStep):
     )
 
     def __post_init__(self) -> None:
-        for kind in PLACEHOLDERS:
-            treatment = getattr(self, kind)
-            if treatment not in TREATMENTS:
-                allowed = ", ".join(TREATMENTS)
-                raise ValueError(f"{kind} is {treatment!r}; one of {allowed} is allowed")
+        super().__post_init__()
         unknown = [kind for kind in self.placeholders if kind not in PLACEHOLDERS]
         if unknown:
             known = ", ".join(PLACEHOLDERS)
             raise ValueError(f"placeholders has {unknown[0]!r}; the kinds are {known}")
-        if self.phone != KEEP:
+        if self.phone != "keep":
             known_regions = load_package("phonenumbers", "the step privacy").SUPPORTED_REGIONS
             for region in self.regions:
                 if region not in known_regions:
@@ -104,7 +101,7 @@ class Privacy(DocumentStep):
         rejecting = tuple(
             Measured(kind, count, 0, failed=True)
             for kind, count in edits.items()
-            if getattr(self, kind) == REJECT
+            if getattr(self, kind) == "reject"
         )
         if rejecting:
             return Verdict(document, rejecting)
@@ -128,7 +125,7 @@ class Privacy(DocumentStep):
         matches = [
             (start, end, order, kind)
             for order, kind in enumerate(PLACEHOLDERS)
-            if kind in finders and getattr(self, kind) != KEEP
+            if kind in finders and getattr(self, kind) != "keep"
             for start, end in finders[kind](text)
         ]
         return _without_overlaps(matches)
@@ -137,7 +134,7 @@ class Privacy(DocumentStep):
         parts, done = [], 0
         for kind, start, end in found:
             parts.append(text[done:start])
-            if getattr(self, kind) == REPLACE:
+            if getattr(self, kind) == "replace":
                 parts.append(self.placeholders.get(kind, PLACEHOLDERS[kind]))
             done = end
         return "".join([*parts, text[done:]])

@@ -4,7 +4,7 @@ import dataclasses
 import re
 import unicodedata
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from bert_data.curation.document import Document
 from bert_data.curation.step import DocumentStep, register
@@ -49,7 +49,7 @@ class Repair(DocumentStep):
     encoding: bool = True
     entities: bool = True
     controls: bool = True
-    normalization: str = "NFC"
+    normalization: Literal["NFC", "NFKC", "NFD", "NFKD", ""] = "NFC"
     whitespace: bool = True
 
     step_examples = (
@@ -57,12 +57,6 @@ class Repair(DocumentStep):
         ("Salt &amp; pepper\r\n\x00and\u00a0\u00a0time ", "Salt & pepper\nand time"),
         ("全角，文本。“引号”", "全角，文本。“引号”"),
     )
-
-    def __post_init__(self) -> None:
-        if self.normalization not in ("NFC", "NFKC", "NFD", "NFKD", ""):
-            raise ValueError(
-                f"normalization is {self.normalization!r}; it must be NFC, NFKC, NFD, NFKD or ''"
-            )
 
     def judge(self, document: Document) -> Verdict:
         """Repair the text of a document, and count the repairs."""

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from absl import logging
@@ -11,8 +12,8 @@ from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
 from bert_data.curation.duplicates.suffix_arrays import mark_copied_words, runs_of_marked
 from bert_data.curation.duplicates.word_cuts import cut_words
+from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import CorpusStep, register
-from bert_data.curation.thresholds import check_thresholds
 from bert_data.curation.verdict import Verdict, measure
 
 
@@ -35,15 +36,8 @@ class SubstringDuplicates(CorpusStep):
     """
 
     name = "substring_duplicates"
-    length: int = 50
-    min_kept: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.length, int) or self.length < 1:
-            raise ValueError(f"length is {self.length!r}; a whole number >= 1 is allowed")
-        check_thresholds(self)
-        if self.min_kept > 1:
-            raise ValueError(f"min_kept is {self.min_kept}; it must be in [0, 1]")
+    length: Annotated[int, Within(1)] = 50
+    min_kept: Share = 0.0
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
         """Find the copies, and write which words of each document they cover."""

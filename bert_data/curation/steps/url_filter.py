@@ -62,8 +62,7 @@ class UrlFilter(DocumentStep):
     step_examples = (("Any text.", None),)
 
     def __post_init__(self) -> None:
-        if self.max_soft_words < 0:
-            raise ValueError(f"max_soft_words is {self.max_soft_words}; 0 or more is allowed")
+        super().__post_init__()
         if not self.url_field:
             raise ValueError("url_field is ''; name a field")
         for field in ("strict_words", "hard_words", "soft_words"):

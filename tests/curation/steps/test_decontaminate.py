@@ -112,10 +112,10 @@ def test_a_million_repeated_words(tmp_path):
     [
         ({}, "evaluation_sets is empty; name files, or give evaluation_texts"),
         ({"text_fields": []}, "text_fields is empty; name at least one field"),
-        ({"ngram_size": 1}, "ngram_size is 1; a whole number >= 2 is allowed"),
-        ({"action": "mark"}, "action is 'mark'; one of drop, cut is allowed"),
-        ({"max_overlap": 1.1}, r"max_overlap is 1.1; it must be in \[0, 1\]"),
-        ({"margin": -1}, "margin is -1; a whole number >= 0 is allowed"),
+        ({"ngram_size": 1}, "ngram_size is 1; it must be a whole number >= 2"),
+        ({"action": "mark"}, "action is 'mark'; it must be one of drop, cut"),
+        ({"max_overlap": 1.1}, r"max_overlap is 1.1; it must be a number in \[0, 1\]"),
+        ({"margin": -1}, "margin is -1; it must be a whole number >= 0"),
     ],
 )
 def test_mistakes_in_parameters_are_told(parameters, message):

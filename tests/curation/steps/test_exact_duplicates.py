@@ -82,8 +82,8 @@ def test_ten_thousand_equal_documents(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"max_copies": 0}, "max_copies is 0; 1 or more is allowed"),
-        ({"unicode_form": "NFD"}, "unicode_form is 'NFD'; one of none, NFC, NFKC is allowed"),
+        ({"max_copies": 0}, "max_copies is 0; it must be a whole number >= 1"),
+        ({"unicode_form": "NFD"}, "unicode_form is 'NFD'; it must be one of none, NFC, NFKC"),
         ({"priority": ["a", "a"]}, "priority is a, a"),
     ],
 )

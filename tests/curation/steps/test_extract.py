@@ -38,7 +38,9 @@ def test_parameters():
     assert "http://a.example/b" in judge(PAGE, links=True).document.text
     assert "• One" in judge(PAGE, main_content=False).document.text
     assert "•" not in judge(PAGE, main_content=False, list_bullets=False).document.text
-    with pytest.raises(ValueError, match=r"step extract: max_depth is 0; 1 or more is allowed"):
+    with pytest.raises(
+        ValueError, match=r"step extract: max_depth is 0; it must be a whole number >= 1"
+    ):
         make_step("extract", {"max_depth": 0})
 
 

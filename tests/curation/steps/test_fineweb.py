@@ -80,7 +80,9 @@ def test_a_text_without_lines_has_no_line_that_ends(text):
 
 
 def test_a_length_that_is_none_is_told():
-    with pytest.raises(ValueError, match="short_line_characters is -1; a number >= 0 is allowed"):
+    with pytest.raises(
+        ValueError, match="short_line_characters is -1; it must be a whole number >= 0"
+    ):
         make_step("fineweb", {"short_line_characters": -1})
 
 

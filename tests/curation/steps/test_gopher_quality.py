@@ -134,7 +134,7 @@ def test_an_empty_text_is_too_short_and_nothing_else():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"min_words": -1}, "min_words is -1; a number >= 0 is allowed"),
+        ({"min_words": -1}, "min_words is -1; it must be a number >= 0"),
         ({"bullets": ["--"]}, "bullets is .*; it must be a list of single characters"),
         ({"language": "xx"}, "language is 'xx', of which no stop words are known; one of en, de"),
         ({"stop_words": [" a"]}, "stop_words is .*; it must be a list of words"),

@@ -131,7 +131,7 @@ def test_a_million_repeated_words_are_measured(text):
 
 @pytest.mark.parametrize("value", [-1, "a", True, float("nan"), None])
 def test_thresholds_are_numbers(value):
-    with pytest.raises(ValueError, match=r"top_2_gram_fraction is .*; a number >= 0 is allowed"):
+    with pytest.raises(ValueError, match=r"top_2_gram_fraction is .*; it must be a number >= 0"):
         make_step("gopher_repetition", {"max_top_2_gram_fraction": value})
 
 

@@ -86,9 +86,12 @@ def test_wrong_parameters_are_told():
             "the model does not know the language 'chinese'; it knows af, als,",
         ),
         ({"min_score_by_language": {"xx": 0.5}}, "the model does not know the language 'xx'"),
-        ({"min_score": 65}, "min_score is 65; 0 to 1 is allowed"),
-        ({"min_score_by_language": {"en": "high"}}, "min_score_by_language.en. is 'high'; 0 to 1"),
-        ({"num_characters": 0}, "num_characters is 0; 1 or more is allowed"),
+        ({"min_score": 65}, "min_score is 65; it must be a number in .0, 1."),
+        (
+            {"min_score_by_language": {"en": "high"}},
+            "min_score_by_language.en. is 'high'; it must be",
+        ),
+        ({"num_characters": 0}, "num_characters is 0; it must be a whole number >= 1"),
     ]:
         with pytest.raises(ValueError, match=told):
             make_step("language", parameters)

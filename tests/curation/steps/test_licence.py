@@ -124,7 +124,7 @@ def test_mistakes_and_unused_lists_are_told():
         make_step("licence", {})
     with pytest.raises(ValueError, match=r"allowed is \(\); name at least one licence"):
         make_step("licence", {"allowed": []})
-    with pytest.raises(ValueError, match="unknown is 'drop'; it must be keep or reject"):
+    with pytest.raises(ValueError, match="unknown is 'drop'; it must be one of reject, keep"):
         make_step("licence", {"allowed": ["mit"], "unknown": "drop"})
     step = Licence(allowed=("mit", "cc0"))
     others = {"without a licence": 3, "allowed": 2}  # two have others and were rejected for it

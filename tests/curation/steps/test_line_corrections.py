@@ -109,9 +109,12 @@ def test_texts_of_nothing():
 
 def test_mistakes_are_told():
     for parameters, told in [
-        ({"max_corrected_fraction": 5}, "max_corrected_fraction is 5; 0 to 1 is allowed"),
-        ({"uppercase_fraction": -1}, "uppercase_fraction is -1; 0 to 1 is allowed"),
-        ({"short_line_words": -1}, "short_line_words is -1; 0 or more is allowed"),
+        (
+            {"max_corrected_fraction": 5},
+            r"max_corrected_fraction is 5; it must be a number in \[0, 1\]",
+        ),
+        ({"uppercase_fraction": -1}, r"uppercase_fraction is -1; it must be a number in \[0, 1\]"),
+        ({"short_line_words": -1}, "short_line_words is -1; it must be a whole number >= 0"),
     ]:
         with pytest.raises(ValueError, match=told):
             make_step("line_corrections", parameters)

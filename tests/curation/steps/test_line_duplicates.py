@@ -124,11 +124,11 @@ def test_many_equal_lines_and_documents(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"max_documents": 0}, "max_documents is 0; a whole number >= 1 is allowed"),
+        ({"max_documents": 0}, "max_documents is 0; it must be a whole number >= 1"),
         ({"shortest": 0}, "shortest is 0"),
-        ({"keep": "last"}, "keep is 'last'; one of first, none is allowed"),
-        ({"unit": "word"}, "unit is 'word'; one of line, paragraph is allowed"),
-        ({"min_kept": 2}, r"min_kept is 2; it must be in \[0, 1\]"),
+        ({"keep": "last"}, "keep is 'last'; it must be one of first, none"),
+        ({"unit": "word"}, "unit is 'word'; it must be one of line, paragraph"),
+        ({"min_kept": 2}, r"min_kept is 2; it must be a number in \[0, 1\]"),
         ({"unicode_form": ""}, "unicode_form is ''"),
     ],
 )

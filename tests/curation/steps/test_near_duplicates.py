@@ -211,12 +211,12 @@ def test_what_is_planted_is_found_as_often_as_the_bands_say(tmp_path):
     ("parameters", "message"),
     [
         ({"max_similarity": 1.0}, r"max_similarity is 1.0; it must be in \[0, 1\)"),
-        ({"max_similarity": float("nan")}, "max_similarity is nan; a number >= 0 is allowed"),
-        ({"max_similarity": "high"}, "max_similarity is 'high'; a number >= 0 is allowed"),
-        ({"ngram_size": 0}, r"ngram_size is 0; a whole number in \[1, 1000\] is allowed"),
+        ({"max_similarity": float("nan")}, "max_similarity is nan; it must be a number >= 0"),
+        ({"max_similarity": "high"}, "max_similarity is 'high'; it must be a number >= 0"),
+        ({"ngram_size": 0}, r"ngram_size is 0; it must be a whole number in \[1, 1000\]"),
         ({"num_bands": 101}, "num_bands is 101"),
         ({"rows_per_band": 2.5}, "rows_per_band is 2.5"),
-        ({"priority": 7}, r"priority is 7; it must be a list of names of data sets"),
+        ({"priority": 7}, r"priority is 7; it must be a list of strings"),
         ({"priority": ["a", "b", "a"]}, "priority is a, b, a; it may name each data set once"),
     ],
 )

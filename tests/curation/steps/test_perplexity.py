@@ -77,9 +77,15 @@ def test_a_reference_without_words_is_told(tmp_path):
     [
         ({}, "step perplexity needs the parameter 'reference'"),
         ({"reference": []}, "reference is empty; name files of good text"),
-        ({"reference": "x", "max_percentile": 101}, r"max_percentile is 101; it must be in"),
-        ({"reference": "x", "head_percentile": 70}, "head_percentile is 70; at most middle_perc"),
-        ({"reference": "x", "max_perplexity": 0}, "max_perplexity is 0; 1 or more is allowed"),
+        (
+            {"reference": "x", "max_percentile": 101},
+            r"max_percentile is 101; it must be a number in",
+        ),
+        (
+            {"reference": "x", "head_percentile": 70},
+            "head_percentile is 70; it must be at most middle_perc",
+        ),
+        ({"reference": "x", "max_perplexity": 0}, "max_perplexity is 0; it must be a number >= 1"),
         ({"reference": "x", "order": 1}, "order is 1"),
     ],
 )

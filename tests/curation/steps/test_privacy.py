@@ -109,7 +109,7 @@ def test_clean_texts_are_the_same_object():
 
 def test_mistakes_are_told():
     for parameters, told in [
-        ({"email": "drop"}, "email is 'drop'; one of replace, remove, reject, keep is allowed"),
+        ({"email": "drop"}, "email is 'drop'; it must be one of replace, remove, reject, keep"),
         (
             {"placeholders": {"mail": "x"}},
             "placeholders has 'mail'; the kinds are email, ip_address",

@@ -63,7 +63,7 @@ def test_parameters():
     assert repair(damaged, normalization="", **off) == (damaged, {})
     assert repair("ＡＢＣ", normalization="NFKC")[0] == "ABC"
     with pytest.raises(
-        ValueError, match="normalization is 'nfc'; it must be NFC, NFKC, NFD, NFKD or ''"
+        ValueError, match="normalization is 'nfc'; it must be one of NFC, NFKC, NFD, NFKD, ''"
     ):
         make_step("repair", {"normalization": "nfc"})
 

@@ -46,9 +46,9 @@ def test_documents_without_words_and_shards_without_documents(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"length": 0}, "length is 0; a whole number >= 1 is allowed"),
-        ({"min_kept": 1.5}, r"min_kept is 1.5; it must be in \[0, 1\]"),
-        ({"min_kept": -1}, "min_kept is -1; a number >= 0 is allowed"),
+        ({"length": 0}, "length is 0; it must be a whole number >= 1"),
+        ({"min_kept": 1.5}, r"min_kept is 1.5; it must be a number in \[0, 1\]"),
+        ({"min_kept": -1}, r"min_kept is -1; it must be a number in \[0, 1\]"),
     ],
 )
 def test_mistakes_in_parameters_are_told(parameters, message):

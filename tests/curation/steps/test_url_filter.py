@@ -144,7 +144,7 @@ def test_lists_that_cannot_be_meant(tmp_path):
         UrlFilter(blocked_url_files=("no-such-file",)).prepare(tmp_path)
     with pytest.raises(ValueError, match="hard_words has 'b-d'; only letters and digits"):
         make_step("url_filter", {"hard_words": ["b-d"]})
-    with pytest.raises(ValueError, match="max_soft_words is -1; 0 or more"):
+    with pytest.raises(ValueError, match="max_soft_words is -1; it must be a whole number >= 0"):
         make_step("url_filter", {"max_soft_words": -1})
 
 
