@@ -156,6 +156,12 @@ flags.DEFINE_integer(
     "random_seed", 12345, "Seed of initial weights, dropout and the order of records."
 )
 flags.DEFINE_integer("keep_checkpoints", 5, "Number of checkpoints to keep.")
+flags.DEFINE_bool(
+    "use_older_checkpoint",
+    False,
+    "If the last checkpoint in --output_dir is damaged, continue from (or evaluate) the last one"
+    " before it that is whole.",
+)
 flags.DEFINE_integer("log_every_steps", 100, "Number of steps between two lines of the log.")
 
 
@@ -335,6 +341,7 @@ def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.S
             mixed_precision=FLAGS.mixed_precision,
             jit_compile=FLAGS.jit_compile,
             next_sentence=next_sentence_of(data),
+            use_older_checkpoint=FLAGS.use_older_checkpoint,
         ),
         config,
         make_batches,
@@ -348,9 +355,8 @@ def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
     from bert_data import training
     from bert_data.reader import next_sentence_of, read_batches
 
-    checkpoint = training.Checkpoint(
-        training.latest_checkpoint(FLAGS.output_dir) or FLAGS.init_checkpoint or FLAGS.output_dir
-    )
+    last = training.last_whole_checkpoint(FLAGS.output_dir, use_older=FLAGS.use_older_checkpoint)
+    checkpoint = training.Checkpoint(last or FLAGS.init_checkpoint or FLAGS.output_dir)
     logging.info("evaluating %s", checkpoint.prefix)
     model = training.load_pretrained(
         checkpoint.prefix, config, next_sentence=next_sentence_of(data)

@@ -1,4 +1,4 @@
-"""The error that is not a caller's mistake: damaged data.
+"""Errors that are not a caller's mistake: damaged data, and what TensorFlow reports.
 
 A caller's mistake (a flag out of its range, a pattern that matches nothing) is a `ValueError` whose
 text names the field, its value and what is allowed. Damaged bytes on disk raise a
@@ -6,7 +6,10 @@ text names the field, its value and what is allowed. Damaged bytes on disk raise
 """
 
 import os
+import re
 from typing import Self
+
+_NODES = re.compile(r"\{\{[^}]*\}\}|\[Op:\w+\]( name:)?")
 
 
 class CorruptDataError(Exception):
@@ -37,3 +40,9 @@ class CorruptDataError(Exception):
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, int, str, int | None]]:
         return type(self), (self.path, self.offset, self.reason, self.record)
+
+
+def first_sentence(error: Exception) -> str:
+    """Return the first line of an error of TensorFlow, without the names of its nodes."""
+    lines = _NODES.sub("", str(error)).strip().splitlines()
+    return lines[0].strip().rstrip(".") if lines else repr(error)

@@ -8,7 +8,7 @@ from types import FrameType
 
 from absl import app, flags, logging
 
-from bert_data.errors import CorruptDataError
+from bert_data.errors import CorruptDataError, first_sentence
 
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MISSING_FLAG = re.compile(r"Flag (--\w+) must have a value other than None")
@@ -22,9 +22,9 @@ def run(main: Callable[[Sequence[str]], object]) -> None:
 
     Args:
       main: takes the positional arguments, argv[0] first. A ValueError, OSError, MemoryError or
-        CorruptDataError that it raises is printed as one line, with exit status 1. The first
-        Ctrl-C, SIGTERM or SIGHUP raises KeyboardInterrupt in it; further ones are ignored, so that
-        it can clean up.
+        CorruptDataError that it raises is printed as one line, with exit status 1, and so is an
+        error of TensorFlow's operations. The first Ctrl-C, SIGTERM or SIGHUP raises
+        KeyboardInterrupt in it; further ones are ignored, so that it can clean up.
     """
 
     def guarded(argv: Sequence[str]) -> int:
@@ -38,6 +38,10 @@ def run(main: Callable[[Sequence[str]], object]) -> None:
             number = interrupt.args[0] if interrupt.args else signal.SIGINT
             _say(argv[0], f"stopped by {signal.Signals(number).name}")
             return _SIGNAL_STATUS + number
+        except Exception as error:
+            if not _is_of_tensorflow(error):
+                raise
+            return _say(argv[0], f"TensorFlow: {first_sentence(error)}")
         return 0
 
     app.run(guarded, flags_parser=_parse_flags)
@@ -68,6 +72,12 @@ def _interrupt_on_signals() -> None:
 
     for number in heeded:
         signal.signal(number, interrupt)
+
+
+def _is_of_tensorflow(error: Exception) -> bool:
+    """Whether one of TensorFlow's operations raised an error; nothing is imported to find out."""
+    tensorflow = sys.modules.get("tensorflow")
+    return tensorflow is not None and isinstance(error, tensorflow.errors.OpError)
 
 
 def _sentence(error: BaseException) -> str:

@@ -15,7 +15,7 @@ os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
 import keras
 
-from bert_data.training.checkpoints import Checkpoint, latest_checkpoint
+from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint, latest_checkpoint
 from bert_data.training.config import BertConfig
 from bert_data.training.distribution import DistributionConfig, is_chief, make_strategy, num_hosts
 from bert_data.training.evaluate import evaluate, write_results
@@ -39,6 +39,7 @@ __all__ = [
     "best_guesses",
     "evaluate",
     "is_chief",
+    "last_whole_checkpoint",
     "latest_checkpoint",
     "load_pretrained",
     "make_strategy",

@@ -7,19 +7,30 @@ The index appears last, by rename: a bundle that has one is whole. What reads re
 reads these too (`tf.train.load_checkpoint`), and the other way round.
 """
 
+import contextlib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from bert_data.errors import CorruptDataError
-from bert_data.storage import exists, is_folder, list_folder, remove, remove_abandoned, write_bytes
+from bert_data.errors import CorruptDataError, first_sentence
+from bert_data.storage import (
+    exists,
+    is_folder,
+    list_folder,
+    read_bytes,
+    remove,
+    remove_abandoned,
+    write_bytes,
+)
 
 _NAME = "model.ckpt"
-_STATE = "checkpoint"
+_LIST = "checkpoint"
+_INDEX = re.compile(rf"({re.escape(_NAME)}-([0-9]+))\.index")
+_LAST = re.compile(rb'^model_checkpoint_path: *"([^"]+)"', re.MULTILINE)
 _LEFT_OVER = re.compile(rf"{re.escape(_NAME)}-\d+\..*tempstate.*")
 
 
@@ -32,26 +43,27 @@ class Checkpoint:
     """
 
     def __init__(self, prefix: str) -> None:
-        """Opens the index.
+        """Open the index.
+
+        Args:
+          prefix: of the bundle; a folder stands for its last one.
 
         Raises:
           ValueError: there is no checkpoint of this name.
           CorruptDataError: there is one, and it is damaged.
         """
-        self.prefix = latest_checkpoint(prefix) or prefix  # a folder stands for its last one
+        self.prefix = latest_checkpoint(prefix) or prefix
         if not exists(self.prefix + ".index"):
             raise ValueError(f"there is no checkpoint {prefix!r} (no file {self.prefix}.index)")
-        try:
+        with _reading(self.prefix + ".index"):
             self._reader = tf.train.load_checkpoint(self.prefix)
             self.shapes: dict[str, list[int]] = self._reader.get_variable_to_shape_map()
-        except (tf.errors.OpError, ValueError, RuntimeError) as error:
-            raise CorruptDataError(self.prefix + ".index", 0, _first_line(error)) from None
 
     def __contains__(self, name: str) -> bool:
         return name in self.shapes
 
     def read(self, name: str) -> np.ndarray | bytes:
-        """The tensor `name`.
+        """Return the tensor `name`.
 
         Raises:
           ValueError: the checkpoint has no such tensor.
@@ -59,23 +71,79 @@ class Checkpoint:
         """
         if name not in self.shapes:
             raise ValueError(f"checkpoint {self.prefix} has no variable {name!r}")
-        try:
+        with _reading(self.prefix, f"{name}: "):
             return self._reader.get_tensor(name)
-        except (tf.errors.OpError, RuntimeError) as error:
-            raise CorruptDataError(self.prefix, 0, f"{name}: {_first_line(error)}") from None
+
+
+@contextlib.contextmanager
+def _reading(path: str, what: str = "") -> Iterator[None]:
+    try:
+        yield
+    except (tf.errors.OpError, ValueError, RuntimeError, LookupError, MemoryError) as error:
+        raise CorruptDataError(path, 0, f"{what}{first_sentence(error)}") from None
 
 
 def latest_checkpoint(folder: str) -> str | None:
-    """Prefix of the last checkpoint of a folder, or None."""
+    """Return the prefix of the last checkpoint of a folder, or None if it has none.
+
+    It is the one that the file `checkpoint` names. If that file or its checkpoint is gone, as after
+    copying model.ckpt-* alone, it is the one with the most steps.
+    """
     if not is_folder(folder):
         return None
-    return tf.train.latest_checkpoint(folder)
+    with contextlib.suppress(OSError):
+        for name in _LAST.findall(read_bytes(os.path.join(folder, _LIST))):
+            prefix = os.path.join(folder, os.path.basename(os.fsdecode(name)))
+            if exists(f"{prefix}.index"):
+                return prefix
+    prefixes = _list_checkpoints(folder)
+    return prefixes[-1] if prefixes else None
+
+
+def last_whole_checkpoint(folder: str, *, use_older: bool = False) -> str | None:
+    """Return the prefix of the last checkpoint of a folder after reading all of it.
+
+    Args:
+      folder: of a run.
+      use_older: whether an older checkpoint may take the place of a damaged one.
+
+    Returns:
+      The prefix, or None if the folder has no checkpoint.
+
+    Raises:
+      CorruptDataError: the checkpoint is damaged; the error names an older one that is whole.
+    """
+    prefix = latest_checkpoint(folder)
+    damage = None if prefix is None else _find_damage(prefix)
+    if damage is None:
+        return prefix
+    prefixes = _list_checkpoints(folder)
+    older = prefixes[: prefixes.index(prefix)] if prefix in prefixes else prefixes
+    whole = next((each for each in reversed(older) if _find_damage(each) is None), None)
+    if whole is None:
+        raise damage
+    if not use_older:
+        advice = f"{whole} is whole: set use_older_checkpoint to continue from it"
+        raise CorruptDataError(damage.path, damage.offset, f"{damage.reason}; {advice}")
+    logging.warning("%s; %s takes its place", damage, whole)
+    return whole
+
+
+def _find_damage(prefix: str) -> CorruptDataError | None:
+    """Read a whole checkpoint, whose tensors have checksums; return the first error."""
+    try:
+        checkpoint = Checkpoint(prefix)
+        for name in checkpoint.shapes:
+            checkpoint.read(name)
+    except CorruptDataError as error:
+        return error
+    return None
 
 
 def save_checkpoint(
     folder: str, step: int, values: Mapping[str, np.ndarray | tf.Tensor], *, num_kept: int
 ) -> str:
-    """Writes a checkpoint and removes the oldest ones.
+    """Write a checkpoint and remove the oldest ones.
 
     Args:
       folder: to write to; it exists.
@@ -85,27 +153,48 @@ def save_checkpoint(
 
     Returns:
       The prefix.
+
+    Raises:
+      OSError: it cannot be written; the error names it, and nothing of it is left.
     """
     prefix = os.path.join(folder, f"{_NAME}-{step}")
+    _remove_bundle(prefix)  # of the same steps, done before; never half old and half new
     names = sorted(values)
-    with tf.device("cpu:0"):
-        tf.raw_ops.SaveV2(
-            prefix=prefix,
-            tensor_names=names,
-            shape_and_slices=[""] * len(names),
-            tensors=[tf.convert_to_tensor(values[name]) for name in names],
-        )
-    kept = [name for name in _listed(folder) if name != os.path.basename(prefix)]
-    kept.append(os.path.basename(prefix))
-    dropped, kept = kept[:-num_kept], kept[-num_kept:]
-    _write_state(folder, kept)
-    for name in dropped:
-        _remove_bundle(folder, name)
+    try:
+        with naming_write(prefix), tf.device("cpu:0"):
+            tf.raw_ops.SaveV2(
+                prefix=prefix,
+                tensor_names=names,
+                shape_and_slices=[""] * len(names),
+                tensors=[tf.convert_to_tensor(values[name]) for name in names],
+            )
+    except OSError:
+        with contextlib.suppress(OSError):
+            _remove_bundle(prefix)
+        raise
+    kept = _list_checkpoints(folder, most_steps=step)
+    _write_list(folder, kept[-num_kept:])
+    for each in kept[:-num_kept]:
+        _remove_bundle(each)
     return prefix
 
 
+@contextlib.contextmanager
+def naming_write(path: str) -> Iterator[None]:
+    """Turn an error of TensorFlow while it writes a file or a folder into an OSError that names it.
+
+    Raises:
+      OSError: such as "out/model.ckpt-3: cannot be written: No space left on device".
+    """
+    try:
+        yield
+    except tf.errors.OpError as error:
+        reason = first_sentence(error).rpartition("; ")[2]
+        raise OSError(f"{path}: cannot be written: {reason}") from None
+
+
 def remove_left_overs(folder: str) -> None:
-    """Removes what a run that was killed while it wrote has left, whole bundles excepted."""
+    """Remove what a run that was killed while it wrote has left, whole bundles excepted."""
     remove_abandoned(folder)
     for name in list_folder(folder):
         if _LEFT_OVER.fullmatch(name):
@@ -113,28 +202,30 @@ def remove_left_overs(folder: str) -> None:
             remove(os.path.join(folder, name))
 
 
-def _listed(folder: str) -> list[str]:
-    """Names of the checkpoints that the folder's list holds and that exist, oldest first."""
-    state = tf.train.get_checkpoint_state(folder)
-    paths: Iterable[str] = state.all_model_checkpoint_paths if state else ()
-    names = [os.path.basename(path) for path in paths]
-    return [name for name in names if exists(os.path.join(folder, f"{name}.index"))]
+def _list_checkpoints(folder: str, *, most_steps: int | None = None) -> list[str]:
+    """Return the prefixes of a folder's checkpoints of up to some steps, in the order of steps."""
+    matches = map(_INDEX.fullmatch, list_folder(folder))
+    steps = {match[1]: int(match[2]) for match in matches if match}
+    names = sorted(steps, key=lambda name: (steps[name], name))
+    return [
+        os.path.join(folder, name)
+        for name in names
+        if most_steps is None or steps[name] <= most_steps
+    ]
 
 
-def _write_state(folder: str, names: list[str]) -> None:
-    """Writes the text that `tf.train.latest_checkpoint` reads."""
+def _write_list(folder: str, prefixes: list[str]) -> None:
+    """Write the text that `tf.train.latest_checkpoint` reads."""
+    names = list(map(os.path.basename, prefixes))
     lines = [f'model_checkpoint_path: "{names[-1]}"\n']
     lines += [f'all_model_checkpoint_paths: "{name}"\n' for name in names]
-    write_bytes(os.path.join(folder, _STATE), "".join(lines).encode())
+    write_bytes(os.path.join(folder, _LIST), "".join(lines).encode())
 
 
-def _remove_bundle(folder: str, name: str) -> None:
-    """Removes the index first: without it the rest is no checkpoint."""
-    remove(os.path.join(folder, f"{name}.index"))
+def _remove_bundle(prefix: str) -> None:
+    """Remove a bundle, its index first: without it the rest is no checkpoint."""
+    folder, name = os.path.split(prefix)
+    remove(f"{prefix}.index")
     for each in list_folder(folder):
-        if each.startswith(f"{name}.data-"):
+        if each.startswith((f"{name}.data-", f"{name}.index.")):
             remove(os.path.join(folder, each))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else repr(error)

@@ -13,13 +13,13 @@ from absl import logging
 
 from bert_data.training.batches import MakeBatches, distribute_batches
 from bert_data.training.calls import is_due, run_steps
-from bert_data.training.checkpoints import latest_checkpoint, save_checkpoint
+from bert_data.training.checkpoints import last_whole_checkpoint, save_checkpoint
 from bert_data.training.config import BertConfig
 from bert_data.training.distribution import agree_on, check_that_xla_compiles, is_chief
 from bert_data.training.init_checkpoint import load_weights
 from bert_data.training.model import PretrainingModel, pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
-from bert_data.training.output_folder import claim_output_folder
+from bert_data.training.output_folder import claim_output_folder, write_config
 from bert_data.training.report import TensorBoard, TrainingReport, log_report
 from bert_data.training.state import TrainingState
 from bert_data.training.stopping import heed_signals
@@ -67,6 +67,8 @@ def train(
         with strategy.scope():
             state = _first_state(config, bert_config, data_description)
             agree_on(strategy, "number of steps done", state.step)
+        if is_chief(strategy):
+            write_config(config.output_dir, bert_config)
         if state.step >= config.num_train_steps:
             logging.info("%d steps are done already; num_train_steps is %d", state.step,
                          config.num_train_steps)  # fmt: skip
@@ -131,8 +133,13 @@ def _first_state(
     )
     optimizer = AdamWeightDecay(schedule, loss_scaling=config.mixed_precision == "float16")
     optimizer.build(model.trainable_variables)
-    state = TrainingState(model=model, optimizer=optimizer, data_description=data_description)
-    last = latest_checkpoint(config.output_dir)
+    state = TrainingState(
+        model=model,
+        optimizer=optimizer,
+        settings=config.lasting_settings,
+        data_description=data_description,
+    )
+    last = last_whole_checkpoint(config.output_dir, use_older=config.use_older_checkpoint)
     if last is not None:
         state.restore(last)
         logging.info("continuing from %s", last)

@@ -2,17 +2,15 @@
 
     output_dir/bert_config.json, checkpoint, model.ckpt-*, events.*, eval/, eval_results.txt
 
-To another configuration the folder is closed, and to a second run while one trains in it.
+A run of another configuration is refused, and so is a second run while one trains in the folder.
 """
 
 import contextlib
 import dataclasses
 import errno
-import json
 import os
 from collections.abc import Iterator
 
-import tensorflow as tf
 from absl import logging
 
 from bert_data.storage import (
@@ -21,7 +19,6 @@ from bert_data.storage import (
     hidden_path,
     is_remote,
     make_folder,
-    read_bytes,
     write_bytes,
 )
 from bert_data.training.checkpoints import latest_checkpoint, remove_left_overs
@@ -34,14 +31,14 @@ _MAY_CHANGE = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializ
 
 @contextlib.contextmanager
 def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) -> Iterator[None]:
-    """Makes the folder, writes the configuration into it, and keeps other runs out meanwhile.
+    """Make the folder of a run, and keep other runs out meanwhile.
 
     What a killed run has left half-written is removed. A remote folder (gs://...) has no lock.
 
     Args:
       folder: of the run.
       config: of its model.
-      write: false in workers that only look whether the folder is another model's.
+      write: false in workers that only check whether the folder is another model's.
 
     Raises:
       ValueError: the folder has checkpoints of a model of another configuration.
@@ -52,17 +49,22 @@ def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) 
             make_folder(folder)
         except OSError as error:
             raise OSError(f"cannot write to output_dir {folder!r}: {error.strerror}") from None
-        try:
-            if write and not is_remote(folder):
-                stack.callback(_lock(folder).release)
-            if latest_checkpoint(folder) is not None:
-                _compare(folder, config)
-            if write:
-                write_bytes(os.path.join(folder, _CONFIG), config.to_json().encode())
-                remove_left_overs(folder)
-        except tf.errors.OpError as error:
-            raise OSError(f"cannot write to output_dir {folder!r}: {error.message}") from None
+        if write and not is_remote(folder):
+            stack.callback(_lock(folder).release)
+        if latest_checkpoint(folder) is not None:
+            _compare(folder, config)
+        if write:
+            remove_left_overs(folder)
         yield
+
+
+def write_config(folder: str, config: BertConfig) -> None:
+    """Write the configuration of a run's model, which its checkpoints must fit.
+
+    Raises:
+      OSError: it cannot be written.
+    """
+    write_bytes(os.path.join(folder, _CONFIG), config.to_json().encode())
 
 
 def _lock(folder: str) -> RunLock:
@@ -74,11 +76,13 @@ def _lock(folder: str) -> RunLock:
 
 
 def folder_config(folder: str) -> BertConfig | None:
-    """The configuration of the checkpoints in a folder, or None where none is written."""
+    """Return the configuration of the checkpoints in a folder, or None if there is none.
+
+    Raises:
+      ValueError: see `BertConfig.from_json_file`.
+    """
     path = os.path.join(folder, _CONFIG)
-    if not exists(path):
-        return None
-    return BertConfig.from_dict(json.loads(read_bytes(path)))
+    return BertConfig.from_json_file(path) if exists(path) else None
 
 
 def _compare(folder: str, config: BertConfig) -> None:

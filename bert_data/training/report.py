@@ -13,6 +13,7 @@ import tensorflow as tf
 from absl import logging
 
 from bert_data.progress import duration
+from bert_data.training.checkpoints import naming_write
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ class TrainingReport:
 
 
 def log_report(report: TrainingReport) -> None:
-    """Writes a report as one line of the log."""
+    """Write a report as one line of the log."""
     logging.info(
         "step %d/%d  loss %.6f (mean of %d: %.6f)  %s  lr %.3g"
         "  %s examples/s  %s tokens/s  %s left",
@@ -79,10 +80,17 @@ class TensorBoard:
     """Curves in a folder: the last step's losses, the learning rate and the pace."""
 
     def __init__(self, folder: str) -> None:
-        self._writer = tf.summary.create_file_writer(folder)
+        """Open a new file of curves.
+
+        Raises:
+          OSError: it cannot be written.
+        """
+        self._folder = folder
+        with naming_write(folder):
+            self._writer = tf.summary.create_file_writer(folder)
 
     def write_report(self, report: TrainingReport) -> None:
-        """Adds one point to each curve of training."""
+        """Add one point to each curve of training."""
         self.write(
             report.step,
             {
@@ -95,8 +103,13 @@ class TensorBoard:
         )
 
     def write(self, step: int, values: dict[str, float]) -> None:
-        """Adds one point to each of the named curves."""
-        with self._writer.as_default(step):
-            for name, value in values.items():
-                tf.summary.scalar(name, value)
-        self._writer.flush()
+        """Add one point to each of the named curves.
+
+        Raises:
+          OSError: they cannot be written.
+        """
+        with naming_write(self._folder):
+            with self._writer.as_default(step):
+                for name, value in values.items():
+                    tf.summary.scalar(name, value)
+            self._writer.flush()

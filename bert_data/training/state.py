@@ -1,9 +1,10 @@
-"""All that a training run is, so that a checkpoint of it goes on as if nothing had happened.
+"""The state of a training run: all that a run needs to continue as if it had never stopped.
 
     weights              bert/..., cls/...
     slots of Adam        bert/.../adam_m, bert/.../adam_v      (names as in Google's checkpoints)
     steps done           global_step
     place in the data    data/description, data/num_batches
+    settings             settings, to report what has changed
     scale of the loss    loss_scale, loss_scale/num_good_steps (float16 only)
 
 Nothing else is needed: the data, the order of batches and the zeros of dropout follow from seeds
@@ -12,6 +13,8 @@ and the number of the step.
 
 import dataclasses
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -25,7 +28,8 @@ from bert_data.training.optimizer import AdamWeightDecay
 _STEP = "global_step"
 _DESCRIPTION = "data/description"
 _NUM_BATCHES = "data/num_batches"
-_MOST_DIFFERENCES = 3  # that are told
+_SETTINGS = "settings"
+_MOST_DIFFERENCES = 3  # that a message names
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -35,6 +39,7 @@ class TrainingState:
     Attributes:
       model: with weights.
       optimizer: built on the model's variables.
+      settings: of the run, by name; JSON. A run that continues with others logs what differs.
       data_description: text that says which batches there are and in which order; if it is a JSON
         object, a warning that it differs tells the values that do.
       first_step: the step that reads the data's first batch; batch = step - first_step.
@@ -42,6 +47,7 @@ class TrainingState:
 
     model: PretrainingModel
     optimizer: AdamWeightDecay
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     data_description: str = ""
     first_step: int = 0
 
@@ -56,17 +62,18 @@ class TrainingState:
         return self.step - self.first_step
 
     def values(self) -> dict[str, np.ndarray]:
-        """What a checkpoint holds."""
+        """Return what a checkpoint holds."""
         weights = named_weights(self.model)
         values = {name: variable.numpy() for name, variable in weights.items()}
         values |= {name: slot.numpy() for name, slot in self._slots().items()}
         values[_STEP] = np.int64(self.step)
         values[_NUM_BATCHES] = np.int64(self.next_batch)
         values[_DESCRIPTION] = np.array(self.data_description, object)
+        values[_SETTINGS] = np.array(json.dumps(self.settings), object)
         return values
 
     def restore(self, path: str) -> None:
-        """Goes back to a checkpoint: this program's or Google's, which lacks the place in the data.
+        """Go back to a checkpoint: this program's or Google's, which lacks the place in the data.
 
         Raises:
           ValueError: the checkpoint does not fit the model.
@@ -82,6 +89,11 @@ class TrainingState:
         step = int(checkpoint.read(_STEP))
         self.optimizer.iterations.assign(step)
         self.first_step = step - self._batches_read(checkpoint)
+        if _SETTINGS in checkpoint:
+            before = tf.compat.as_text(checkpoint.read(_SETTINGS))
+            if before != json.dumps(self.settings):
+                changes = what_differs(before, json.dumps(self.settings), len(self.settings))
+                logging.warning("not as in the run of %s: %s", checkpoint.prefix, changes)
 
     def _batches_read(self, checkpoint: Checkpoint) -> int:
         if _DESCRIPTION not in checkpoint:
@@ -105,8 +117,8 @@ class TrainingState:
         return self.optimizer.named_slots({n: v for n, v in weights.items() if v.trainable})
 
 
-def what_differs(before: str, now: str) -> str:
-    """Tells the first values that differ in two descriptions of data, see `TrainingState`."""
+def what_differs(before: str, now: str, most: int = _MOST_DIFFERENCES) -> str:
+    """Return the first values that differ in two JSON objects, or two other texts."""
     try:
         old, new = json.loads(before), json.loads(now)
     except ValueError:
@@ -115,9 +127,13 @@ def what_differs(before: str, now: str) -> str:
         return f"before: {before}; now: {now}"
     names = [name for name in {**new, **old} if old.get(name) != new.get(name)]
     differences = [
-        f"{name} was {old.get(name, 'not set')} and is {new.get(name, 'not set')}"
-        for name in names[:_MOST_DIFFERENCES]
+        f"{name} was {_shown(old.get(name))} and is {_shown(new.get(name))}"
+        for name in names[:most]
     ]
     if len(names) > len(differences):
         differences.append(f"{len(names) - len(differences)} more")
     return "; ".join(differences)
+
+
+def _shown(value: Any) -> Any:
+    return "not set" if value is None else value

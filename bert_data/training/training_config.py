@@ -4,6 +4,7 @@ TrainingConfig(output_dir="out", num_train_steps=1000, num_warmup_steps=100)
 """
 
 import dataclasses
+from typing import Any
 
 from bert_data.objectives.next_sentence import NSP, check_next_sentence
 
@@ -27,6 +28,8 @@ class TrainingConfig:
       mixed_precision: "none", "bfloat16" or "float16".
       jit_compile: whether XLA compiles a step.
       next_sentence: what the records ask about the two segments, see `pretraining_model`.
+      use_older_checkpoint: whether to continue from the last checkpoint that is whole if a newer
+        one is damaged.
     """
 
     output_dir: str
@@ -43,6 +46,7 @@ class TrainingConfig:
     mixed_precision: str = "none"
     jit_compile: bool = False
     next_sentence: str = NSP
+    use_older_checkpoint: bool = False
 
     def __post_init__(self) -> None:
         check_next_sentence(self.next_sentence)
@@ -57,3 +61,12 @@ class TrainingConfig:
             raise ValueError(f"num_warmup_steps is {self.num_warmup_steps}; 0 or more is allowed")
         if not 0 < self.learning_rate < float("inf"):
             raise ValueError(f"learning_rate is {self.learning_rate}; a number > 0 is allowed")
+
+    @property
+    def lasting_settings(self) -> dict[str, Any]:
+        """What a run that continues should have in common with the run that it continues."""
+        names = (
+            "learning_rate", "num_train_steps", "num_warmup_steps", "init_checkpoint",
+            "mixed_precision", "jit_compile", "random_seed",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names}

@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.process
 
 PROGRAM = """
-import os, signal, sys, time
+import os, signal, sys, time, types
 from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.errors import CorruptDataError
@@ -39,6 +39,11 @@ def main(argv):
         case "corrupt": raise CorruptDataError("a.gz", 7, "cut off", record=3)
         case "memory": raise MemoryError("Unable to allocate 9 GiB")
         case "empty": raise MemoryError
+        case "tensorflow":
+            class OpError(Exception): pass
+            errors = types.SimpleNamespace(OpError=OpError)
+            sys.modules["tensorflow"] = types.SimpleNamespace(errors=errors)
+            raise OpError("{{function_node a}} /x; Disk full\\n\\tmore [Op:SaveV2] name: ")
         case "bug": raise TypeError("a bug")
         case "nohup":
             os.kill(os.getpid(), signal.SIGHUP)
@@ -88,6 +93,7 @@ def test_a_good_end(program, checkout):
         ("corrupt", "a.gz: record 3, byte offset 7: cut off"),
         ("memory", "out of memory: Unable to allocate 9 GiB"),
         ("empty", "out of memory"),
+        ("tensorflow", "TensorFlow: /x; Disk full"),
     ],
 )
 def test_an_error_is_one_line(program, checkout, how, sentence):

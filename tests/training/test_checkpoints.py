@@ -1,6 +1,9 @@
 """Bundles of named tensors: whole or not there, and readable by TensorFlow itself."""
 
 import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +14,12 @@ from bert_data.errors import CorruptDataError
 from bert_data.storage import hidden
 from bert_data.training.checkpoints import (
     Checkpoint,
+    last_whole_checkpoint,
     latest_checkpoint,
     remove_left_overs,
     save_checkpoint,
 )
+from bert_data.training.report import TensorBoard
 
 
 def save(folder: Path, step: int, *, num_kept: int = 3) -> str:
@@ -63,6 +68,24 @@ def test_a_moved_folder_is_found_where_it_is(tmp_path: Path) -> None:
     assert latest_checkpoint(str(tmp_path / "b")) == str(tmp_path / "b" / "model.ckpt-3")
 
 
+def test_without_the_list_the_bundle_of_the_most_steps_is_the_last(tmp_path: Path) -> None:
+    for step in (9, 10, 100):
+        save(tmp_path, step)
+    (tmp_path / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-9"\n')
+    assert latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-9")  # as its user says
+    for content in ('model_checkpoint_path: "model.ckpt-11"', "", None):
+        if content is None:
+            (tmp_path / "checkpoint").unlink()
+        else:
+            (tmp_path / "checkpoint").write_text(content)
+        assert latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-100")
+    save(tmp_path, 101, num_kept=2)
+    assert sorted(path.stem for path in tmp_path.glob("*.index")) == [
+        "model.ckpt-100",
+        "model.ckpt-101",
+    ]
+
+
 def test_what_a_killed_run_leaves_is_removed(tmp_path: Path) -> None:
     save(tmp_path, 3)
     before = sorted(os.listdir(tmp_path))
@@ -89,3 +112,63 @@ def test_a_damaged_checkpoint_is_told(tmp_path: Path) -> None:
     Path(f"{prefix}.index").write_bytes(b"")
     with pytest.raises(CorruptDataError, match=r"model.ckpt-3.index"):
         Checkpoint(prefix)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "missing", "index"])
+def test_an_older_checkpoint_is_named_and_used_if_asked_for(tmp_path: Path, damage: str) -> None:
+    for step in (1, 2, 3):
+        save(tmp_path, step)
+    data = tmp_path / "model.ckpt-3.data-00000-of-00001"
+    content = bytearray(data.read_bytes())
+    content[5] ^= 1
+    if damage == "index":
+        (tmp_path / "model.ckpt-3.index").write_bytes(b"x")
+    elif damage == "missing":
+        data.unlink()
+    else:
+        data.write_bytes(content if damage == "flipped" else content[:10])
+    (tmp_path / "model.ckpt-2.index").write_bytes(b"")
+    advice = rf"{tmp_path}/model.ckpt-1 is whole: set use_older_checkpoint to continue from it"
+    with pytest.raises(CorruptDataError, match=rf"{tmp_path}/model.ckpt-3.*; {advice}"):
+        last_whole_checkpoint(str(tmp_path))
+    found = last_whole_checkpoint(str(tmp_path), use_older=True)
+    assert found == str(tmp_path / "model.ckpt-1")
+    (tmp_path / "model.ckpt-1.index").unlink()
+    with pytest.raises(CorruptDataError, match=r"model.ckpt-3") as error:
+        last_whole_checkpoint(str(tmp_path), use_older=True)
+    assert "whole" not in str(error.value)
+
+
+def test_a_whole_last_checkpoint_is_used_as_it_is(tmp_path: Path) -> None:
+    assert last_whole_checkpoint(str(tmp_path)) is None
+    save(tmp_path, 3)
+    assert last_whole_checkpoint(str(tmp_path), use_older=True) == str(tmp_path / "model.ckpt-3")
+
+
+@contextmanager
+def full_disk(num_bytes: int) -> Iterator[None]:
+    """No file grows beyond a size meanwhile."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("num_bytes", [5, 100])  # the data do not fit, or the index
+def test_what_cannot_be_written_is_named_and_leaves_nothing(tmp_path: Path, num_bytes: int) -> None:
+    save(tmp_path, 3)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with (
+        full_disk(num_bytes),
+        pytest.raises(OSError, match=rf"{tmp_path}/model.ckpt-6: cannot be written: File too la"),
+    ):
+        save(tmp_path, 6)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert save(tmp_path, 6) == latest_checkpoint(str(tmp_path))
+
+
+def test_curves_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+    with full_disk(5), pytest.raises(OSError, match=rf"{tmp_path}: cannot be written: File too"):
+        TensorBoard(str(tmp_path))

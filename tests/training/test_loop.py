@@ -141,6 +141,7 @@ def test_the_folder_holds_what_is_needed_later(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "bert_config.json").read_text())["hidden_size"] == 8
     assert any(name.startswith("events.") for name in names)
     reports: list[TrainingReport] = []
+    (tmp_path / "checkpoint").unlink()  # the checkpoints alone are enough
     train(config(tmp_path), bert, batches_of(EXAMPLES, 8), observers=[reports.append])
     assert not reports  # all steps were done
 
@@ -167,6 +168,10 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="whose hidden_size is 8, not 16: use another output_dir"):
         train(config(tmp_path, num_train_steps=20), small(hidden_size=16), batches)
     train(config(tmp_path, num_train_steps=13), small(hidden_dropout_prob=0.1), batches)
+    (tmp_path / "bert_config.json").unlink()
+    with pytest.raises(ValueError, match="in the model's configuration and"):
+        train(config(tmp_path, num_train_steps=20), small(hidden_size=16), batches)
+    assert not (tmp_path / "bert_config.json").exists()
 
 
 @pytest.mark.slow

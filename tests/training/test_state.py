@@ -70,3 +70,20 @@ def test_float16_may_be_switched_on_and_off(tmp_path: Path) -> None:
     again.optimizer.loss_scale.assign(32.0)
     again.restore(str(tmp_path))
     assert float(again.optimizer.loss_scale.numpy()) == 32.0
+
+
+def test_settings_that_changed_are_logged_by_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = new_state("a")
+    state.settings = {"learning_rate": 0.1, "num_warmup_steps": 5, "init_checkpoint": "bert"}
+    save_checkpoint(str(tmp_path), 5, state.values(), num_kept=9)
+    state.restore(str(tmp_path))
+    assert not caplog.records
+    state.settings = {"learning_rate": 0.2, "num_warmup_steps": 5, "init_checkpoint": None}
+    state.restore(str(tmp_path))
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f"not as in the run of {tmp_path}/model.ckpt-5: learning_rate was 0.1 and is 0.2;"
+        " init_checkpoint was bert and is not set"
+    )
