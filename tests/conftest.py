@@ -15,6 +15,8 @@ from tests.goldens.inputs import VOCABULARIES, WORDS
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # Tests never use an accelerator, so that they give the same results on every machine.
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+# As many tests run at a time as there are cores; more threads than cores only wait for each other.
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 # A shell ignores Ctrl-C for what it starts in the background, nohup ignores the end of a terminal,
 # and what tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

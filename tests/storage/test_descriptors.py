@@ -3,6 +3,7 @@
 import gc
 import os
 import resource
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,15 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     for number in range(NUM_FILES):
         (folder / str(number)).write_bytes(b"%d" % number)
     return [str(folder / str(number)) for number in range(NUM_FILES)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_collections() -> Iterator[None]:
+    """Leave what other tests' modules hold out of each collection of garbage."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def num_open() -> int:
