@@ -99,7 +99,7 @@ def test_files_that_exist_stay_until_the_new_ones_are_whole(tmp_path, tokenizer)
     path = tmp_path / "out"
     path.write_bytes(b"earlier")
     instance = create_pretraining_data.TrainingInstance(["ba"] * 9, [0] * 9, [], [], False)
-    with pytest.raises(ValueError, match="an instance has 9 tokens; 8 are allowed"):
+    with pytest.raises(ValueError, match="an instance has 9 tokens; it may have at most 8"):
         create_pretraining_data.write_instance_to_example_files(
             [instance], tokenizer, 8, 2, [str(path)]
         )

@@ -1,16 +1,16 @@
-"""How the memory that a run may take is shared among what it keeps there.
+"""How the memory that a run may take is divided among what it keeps there.
 
     max_memory_mb = program, compiler | blocks of each worker | token store | rows, twice
 
-What does not fit its share is on disk. To all of it come up to 16 bytes an instance, for the order
-of the records.
+What does not fit its share is on disk. The order of the records takes up to 16 bytes per instance
+in addition.
 """
 
 import dataclasses
 
 MIN_MEMORY_MB = 300
 MAX_BYTES_OF_INSTANCE = 16
-"""What an instance takes in memory whatever the budget is."""
+"""Memory of an instance whatever the budget is."""
 
 _BASE_BYTES = 220_000_000  # measured; the first run, which compiles, takes the most
 _WORKER_BYTES = 10_000_000  # a block of text and its tokens, or a chunk of records
@@ -22,10 +22,10 @@ class MemoryBudget:
     """Shares of the memory.
 
     Attributes:
-      num_workers: threads, >= 1; not more than there is memory for.
+      num_workers: threads, >= 1; no more than there is memory for.
       max_store_bytes: of the token store in memory at a time.
-      max_rows_bytes: of a bucket of instances. The next one is read while the last is in use, so
-        that there are two.
+      max_rows_bytes: of a bucket of instances. There are two at a time, as the next one is read
+        while the last is in use.
     """
 
     num_workers: int
@@ -34,19 +34,19 @@ class MemoryBudget:
 
 
 def share_memory(max_memory_mb: int, num_workers: int, *, reserved_bytes: int = 0) -> MemoryBudget:
-    """Shares memory out.
+    """Divide memory into shares.
 
     Args:
       max_memory_mb: in 10**6 bytes.
-      num_workers: wanted, >= 1.
-      reserved_bytes: what the format of the shards takes beside; the least allowed rises by it.
+      num_workers: requested, >= 1.
+      reserved_bytes: needed by the format of the shards; the minimum rises by it.
 
     Raises:
-      ValueError: less than `MIN_MEMORY_MB` and what is reserved.
+      ValueError: it is less than `MIN_MEMORY_MB` and the reserved bytes.
     """
-    least_mb = MIN_MEMORY_MB + reserved_bytes // 1_000_000
-    if max_memory_mb < least_mb:
-        raise ValueError(f"max_memory_mb is {max_memory_mb}; {least_mb} or more is allowed")
+    min_mb = MIN_MEMORY_MB + reserved_bytes // 1_000_000
+    if max_memory_mb < min_mb:
+        raise ValueError(f"max_memory_mb is {max_memory_mb}; it must be {min_mb} or more")
     free = max_memory_mb * 1_000_000 - _BASE_BYTES - reserved_bytes
     workers = max(1, min(num_workers, free // 2 // _WORKER_BYTES))
     free -= workers * _WORKER_BYTES

@@ -1,4 +1,4 @@
-"""The tokens that instances are made from: text is tokenized, a token store is taken as it is.
+"""The tokens from which instances are made: of text, or of a token store.
 
 "corpus.txt"            --fill_store--> store in the work folder
 "tokens.bin" ("tokens") --open_store--> sentences and documents that have tokens
@@ -29,40 +29,36 @@ _COUNTED_IDS = 1 << 24  # at a time
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CorpusFiles:
-    """What is read.
-
-    Attributes:
-      paths: the files.
-      prefix: of the token store that they are, or None if they are text.
-    """
+    """The files to read; `prefix` is that of their token store, or None if they are text."""
 
     paths: Sequence[str]
     prefix: str | None = None
 
 
 def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
-    """Finds out what files there are, and whether they are text or a token store.
+    """Find the files, and whether they are text or a token store.
 
     Raises:
-      ValueError: there is none, they are of several formats, or of several token stores.
+      ValueError: there is no file, or they have several formats, or belong to several stores.
       OSError: a file of the store is missing.
     """
     entries = input_file.split(",")
-    bases = {_prefix(entry) for entry in entries}
     is_store = all(
         entry.endswith(_ENDINGS) or (not exists(entry) and exists(entry + ".idx"))
         for entry in entries
     )
     if text.input_format == STORE or (text.input_format == AUTO and is_store):
+        bases = {os.path.splitext(e)[0] if e.endswith(_ENDINGS) else e for e in entries}
         if len(bases) > 1:
             raise ValueError(
-                f"{len(bases)} token stores are given; one is allowed: merge them with python -m"
+                f"the input is {len(bases)} token stores; it must be one: merge them with python -m"
                 " bert_data.cli.tokenize --merge"
             )
         prefix = bases.pop()
-        for ending in _ENDINGS:
-            file_size(prefix + ending)  # it is told now if there is none
-        return CorpusFiles(paths=[prefix + ending for ending in _ENDINGS], prefix=prefix)
+        paths = [prefix + ending for ending in _ENDINGS]
+        for path in paths:
+            file_size(path)  # raises now if it is missing
+        return CorpusFiles(paths=paths, prefix=prefix)
     paths = expand_inputs(input_file)
     find_plain_format(paths, text.input_format)
     return CorpusFiles(paths=paths)
@@ -77,18 +73,18 @@ def load_corpus(
     text: TextConfig,
     executor: Executor,
 ) -> tuple[TokenStore, TokenCounts]:
-    """Opens the tokens of a corpus, which are made of it first if it is text.
+    """Open the tokens of a corpus; text is tokenized first.
 
     Args:
       files: of the corpus.
       tokenizer: of text.
       vocabulary: of the tokens.
-      prefix: of the store to make.
+      prefix: of the store to write, for text.
       text: how files are read.
       executor: tokenizes text.
 
     Raises:
-      ValueError: the text has no sentence, or the store is of another vocabulary, case or level.
+      ValueError: the text has no sentence, or the store has another vocabulary, case or level.
       OSError, CorruptDataError: a file cannot be read.
     """
     if files.prefix is None:
@@ -97,23 +93,21 @@ def load_corpus(
     store = open_store(files.prefix)
     if store.ids.dtype.name not in _DTYPES:
         raise ValueError(
-            f"{files.prefix}: the token store is of {store.ids.dtype.name}; one of"
-            f" {' or '.join(_DTYPES)} is needed"
+            f"{files.prefix}: the token store holds {store.ids.dtype.name}; it must hold"
+            f" {' or '.join(_DTYPES)}"
         )
     notes = read_notes(files.prefix)
     if notes is not None:
         check_files(files.prefix, notes)
         _check_notes(files.prefix, notes, vocabulary, tokenizer)
     elif np.array_equal(store.documents, np.arange(store.lengths.size + 1)):
-        logging.warning("%s: each document is one sequence; is it of sentences?", files.prefix)
+        logging.warning(
+            "%s: each document is one sequence; does the store hold sentences?", files.prefix
+        )
     store = _without_empty(store)
     if not store.ids.size:
         raise ValueError(f"{files.prefix}: the token store has no token")
     return store, _count(files.prefix, store, notes, vocabulary)
-
-
-def _prefix(path: str) -> str:
-    return os.path.splitext(path)[0] if path.endswith(_ENDINGS) else path
 
 
 def _check_notes(
@@ -126,26 +120,26 @@ def _check_notes(
             f" tokens, sha256 {notes.vocab_sha256[:12]}) than {vocabulary.path}"
             f" ({vocabulary.size:,} tokens, sha256 {vocabulary.sha256[:12]})"
         )
-    of_store, asked_for = settings["do_lower_case"], tokenizer.do_lower_case
-    if None not in (of_store, asked_for) and of_store != asked_for:
+    of_store, requested = settings["do_lower_case"], tokenizer.do_lower_case
+    if None not in (of_store, requested) and of_store != requested:
         raise ValueError(
             f"{prefix}: the token store was made with do_lower_case {str(of_store).lower()}, but"
-            f" {str(asked_for).lower()} is asked for"
+            f" {str(requested).lower()} is requested"
         )
     if settings["level"] == DOCUMENT:
         raise ValueError(
-            f"{prefix}: the token store is of documents; instances are made from one of sentences"
+            f"{prefix}: the token store's sequences are documents; instances need sentences"
             " (--level=sentence)"
         )
     if settings["eod_id"] is not None:
         raise ValueError(
             f"{prefix}: the token store has an end-of-document token in each document; instances"
-            " are made from one without (--noappend_eod)"
+            " need a store without it (--noappend_eod)"
         )
 
 
 def _without_empty(store: TokenStore) -> TokenStore:
-    """The store without sentences and documents that have no token, as from the text."""
+    """Return the store without sentences and documents that have no token, as from the text."""
     bounds = store.documents
     if store.lengths.all() and (bounds[1:] > bounds[:-1]).all():
         return store
@@ -161,7 +155,7 @@ def _without_empty(store: TokenStore) -> TokenStore:
 def _count(
     prefix: str, store: TokenStore, notes: StoreNotes | None, vocabulary: Vocabulary
 ) -> TokenCounts:
-    """Counts what is in a store, and checks that all ids are of the vocabulary.
+    """Count what is in a store, and check that all ids are in the vocabulary.
 
     Raises:
       ValueError: one is not.
@@ -176,14 +170,14 @@ def _count(
                 f" has {vocabulary.size:,} tokens"
             )
         num_unknown += int(np.count_nonzero(ids == vocabulary.unk_id))
-    counts = TokenCounts(**notes.counts) if notes is not None else None
+    noted = notes.counts if notes is not None else {}
     return TokenCounts(
-        num_bytes=counts.num_bytes if counts else store.ids.nbytes,
-        num_lines=counts.num_lines if counts else 0,
+        num_bytes=noted.get("num_bytes", store.ids.nbytes),
+        num_lines=noted.get("num_lines", 0),
         num_documents=store.num_documents,
         num_sentences=store.lengths.size,
         num_tokens=store.ids.size,
         num_unknown=num_unknown,
-        num_replaced=counts.num_replaced if counts else 0,
-        num_skipped=counts.num_skipped if counts else 0,
+        num_replaced=noted.get("num_replaced", 0),
+        num_skipped=noted.get("num_skipped", 0),
     )

@@ -1,4 +1,4 @@
-"""Padded tf.train.Examples as google-research/bert defines them, made and written by TensorFlow.
+"""Padded tf.train.Examples as google-research/bert defines them, written by TensorFlow.
 
     TrainingInstance  -->  input_ids [2 14 4 3 21 3 0 0]    input_mask [1 1 1 1 1 1 0 0]
                            segment_ids [0 0 0 0 1 1 0 0]    next_sentence_labels [0]
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class TokenIds(Protocol):
-    """What writing asks of a tokenizer; `tokens.definition.FullTokenizer` has it."""
+    """What writing needs of a tokenizer, such as `tokens.definition.FullTokenizer`."""
 
     def convert_tokens_to_ids(self, tokens: list[str], /) -> list[int]:
-        """Returns the ids of tokens."""
+        """Return the ids of tokens."""
 
 
 def write_instance_to_example_files(
@@ -37,24 +37,24 @@ def write_instance_to_example_files(
     max_predictions_per_seq: int,
     output_files: Sequence[str],
 ) -> None:
-    """Writes instances to TFRecord files, in turn; the files appear together, when all is written.
+    """Write instances to TFRecord files, in turn; the files appear together, once complete.
 
     Args:
       instances: in the order of the records.
       tokenizer: has an id for each of their tokens.
       max_seq_length: what the features of tokens are padded to.
       max_predictions_per_seq: what the features of predictions are padded to.
-      output_files: paths; files that exist are replaced.
+      output_files: paths; existing files are replaced.
 
     Raises:
       KeyError: the tokenizer does not know a token.
       OSError: a file cannot be written.
-      ValueError: an instance has more tokens or predictions than allowed, or there are no files.
+      ValueError: an instance has too many tokens or predictions, or there are no files.
     """
     import tensorflow as tf
 
     if not output_files:
-        raise ValueError("output_files is empty; one file or more is needed")
+        raise ValueError("output_files is empty; name at least one file")
     total = 0
     with OutputSet(output_files[0], output_files, reads=(), overwrite=True) as outputs:
         parts = [os.path.join(outputs.work_dir, str(i)) for i in range(len(output_files))]
@@ -78,7 +78,7 @@ def create_example(
     max_seq_length: int,
     max_predictions_per_seq: int,
 ) -> "tf.train.Example":
-    """Returns the Example of one instance; see `write_instance_to_example_files`."""
+    """Return the Example of one instance; see `write_instance_to_example_files`."""
     import tensorflow as tf
 
     ids = tokenizer.convert_tokens_to_ids(instance.tokens)
@@ -107,19 +107,19 @@ def create_example(
 
 def _pad(values: Sequence[int], length: int, unit: str) -> list[int]:
     if len(values) > length:
-        raise ValueError(f"an instance has {len(values)} {unit}; {length} are allowed")
+        raise ValueError(f"an instance has {len(values)} {unit}; it may have at most {length}")
     return [*values, *[0] * (length - len(values))]
 
 
 def create_int_feature(values: Iterable[int]) -> "tf.train.Feature":
-    """Returns a feature of int64 values."""
+    """Return a feature of int64 values."""
     import tensorflow as tf
 
     return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
 
 
 def create_float_feature(values: Iterable[float]) -> "tf.train.Feature":
-    """Returns a feature of float32 values."""
+    """Return a feature of float32 values."""
     import tensorflow as tf
 
     return tf.train.Feature(float_list=tf.train.FloatList(value=values))

@@ -1,10 +1,10 @@
 """From files of labelled texts to a set of shards of their records.
 
-    files --rows--> classes             (a first pass, where the labels' names must be known)
+    files --rows--> classes             (a first pass, if the labels' names must be found)
     files --rows--> chunks --workers: tokenize, encode--> spool --dealt out--> shards, indexes
     then the manifests, last
 
-The index has of each record the tokens of its texts, so that batches can be planned by length.
+The index has the number of tokens in each record's texts, so that batches can be planned by length.
 """
 
 import dataclasses
@@ -45,13 +45,13 @@ _CHUNK_CHARACTERS, _CHUNK_TEXTS = 1 << 20, 1 << 12
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelledDatasetConfig:
-    """What is made of which files, and with what.
+    """Configuration of `create_labelled_dataset`.
 
     Attributes:
       input_file, output_file: comma-separated, see `bert_data.storage`.
-      vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`; one of
-        BERT's rules, which tells words and their pieces.
-      texts: where texts and labels stand in the files.
+      vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`; it must be
+        WordPiece with BERT's rules, which distinguish words and their pieces.
+      texts: where the files hold texts and labels.
       labels: what labels are.
       sentences: "one": each text is one sentence, its tokens are [words, pieces]. "lines": its
         lines are its sentences, [sentences, words, pieces]. "split": those that `split_sentences`
@@ -59,7 +59,7 @@ class LabelledDatasetConfig:
       language: code of the texts' language, for "split".
       num_workers: threads; 0: all cores. The files do not depend on it.
       work_dir: folder for the spool, which is as large as the shards; None: the first shard's.
-      overwrite: whether outputs that exist are replaced.
+      overwrite: whether to replace existing outputs.
     """
 
     input_file: str
@@ -78,19 +78,19 @@ class LabelledDatasetConfig:
     def __post_init__(self) -> None:
         if self.sentences not in SENTENCES:
             allowed = ", ".join(SENTENCES)
-            raise ValueError(f"sentences is {self.sentences!r}; one of {allowed} is allowed")
+            raise ValueError(f"sentences is {self.sentences!r}; it must be one of {allowed}")
         check_language(self.language)
         count_workers(self.num_workers)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelledDataset:
-    """What was made.
+    """A finished set.
 
     Attributes:
       inputs: the files read.
       paths: of the shards.
-      manifest: what it says; its files are in the order of `paths`.
+      manifest: its files are in the order of `paths`.
     """
 
     inputs: Sequence[str]
@@ -99,15 +99,15 @@ class LabelledDataset:
 
 
 def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
-    """Makes a set of shards from labelled texts; they appear together, or not at all.
+    """Make a set of shards from labelled texts; they appear together, or not at all.
 
     Record i, in the order of the files and their rows, goes to shard i mod the number of shards.
-    Memory does not grow with the texts, but for some 40 bytes a record.
+    Apart from some 40 bytes per record, memory does not grow with the texts.
 
     Raises:
-      ValueError: a setting, a row (with file and line) or the vocabulary cannot serve, or there is
-        no row or no token at all; nothing is left behind.
-      OSError, CorruptDataError: a file cannot be read or written; likewise.
+      ValueError: a setting, a row (with file and line) or the vocabulary cannot be used, or there
+        is no row or no token.
+      OSError, CorruptDataError: a file cannot be read or written.
     """
     expand_outputs(config.output_file)
     inputs = expand_inputs(config.input_file)
@@ -115,7 +115,7 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
         file_format(path, config.texts)
         if config.labels.needs_look and not is_file(path):
             raise ValueError(
-                f"{path} is no regular file and can be read once only; name the classes, or say"
+                f"{path} is not a regular file and can be read only once; name the classes, or say"
                 " that labels are integers"
             )
     tokenizer = _load_tokenizer(config)
@@ -156,8 +156,8 @@ def _load_tokenizer(config: LabelledDatasetConfig) -> FastTokenizer:
     )
     if not isinstance(tokenizer, FastTokenizer):
         raise ValueError(
-            f"{config.tokenizer_file} is not WordPiece with BERT's rules, which are needed to tell"
-            " words and their pieces"
+            f"{config.tokenizer_file} is not WordPiece with BERT's rules, which are needed to"
+            " distinguish words and their pieces"
         )
     return tokenizer
 
@@ -186,7 +186,7 @@ def _fill_spool(
     numbers: LabelNumbers,
     executor: Executor,
 ) -> dict[str, int]:
-    """Encodes all records; returns counts of what the texts hold."""
+    """Encode all records; return counts of what the texts hold."""
     counts = dict.fromkeys(COUNTS, 0)
 
     def encode(chunk: "_Chunk") -> tuple[LabelledColumns, EncodedRecords]:
@@ -207,9 +207,9 @@ def _fill_spool(
             for name, count in columns.counts.items():
                 counts[name] += count
     if not counts["num_tokens"]:
-        what = "token" if counts["num_texts"] else "row"
+        unit = "token" if counts["num_texts"] else "row"
         raise ValueError(
-            f"no {what} in the texts of {len(inputs)} file(s), {inputs[0]!r} the first"
+            f"no {unit} in the texts of {len(inputs)} file(s), {inputs[0]!r} the first"
         )
     return counts
 
@@ -224,7 +224,7 @@ class _Chunk:
 
 
 def _cut(rows: Iterator[LabelledText], numbers: LabelNumbers) -> Iterator[_Chunk]:
-    """Cuts rows into chunks, which depend on the rows alone."""
+    """Cut rows into chunks, which depend only on the rows."""
     chunk = _Chunk()
     for row in rows:
         chunk.texts.append(row.texts)

@@ -1,9 +1,10 @@
-"""From text to a set of shards: the stages in their order, and what they leave.
+"""From text to a set of shards: the stages in their order.
 
 text --load_corpus--> token store --make_instances--> spool --columns--> write_shards --> shards
 then the manifests, last
 """
 
+import contextlib
 import dataclasses
 import json
 import mmap
@@ -47,21 +48,20 @@ CHUNKS_OF_GROUP = 16  # in a row group of Parquet
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DatasetConfig:
-    """What is made of which text, and with what.
+    """Configuration of `create_dataset`.
 
     Attributes:
       input_file, output_file: comma-separated, see `bert_data.storage`.
       vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`.
-      text: how the input is read; its format may be "store", too, see `find_corpus`.
+      text: how the input is read; its format may also be "store", see `find_corpus`.
       instances: how instances are made.
       output_format, record_layout, compression: of the shards, see `formats.registry.find_format`;
         records of the layout "reference" are padded.
       num_workers: threads; 0: all cores. The files do not depend on it.
-      max_memory_mb: what the process may take, in 10**6 bytes, >= 300, see `share_memory`; to it
-        come up to 16 bytes an instance.
+      max_memory_mb: of the process, in 10**6 bytes, >= 300, see `share_memory`.
       work_dir: folder for what spills to disk; None: the first output's.
-      overwrite: whether outputs that exist are replaced.
-      num_examples: records to show, >= 0.
+      overwrite: whether to replace existing outputs.
+      num_examples: number of records to return, >= 0.
     """
 
     input_file: str
@@ -89,12 +89,12 @@ class DatasetConfig:
             output_file=self.output_file,
         )
         if self.num_examples < 0:
-            raise ValueError(f"num_examples is {self.num_examples}; 0 or more is allowed")
+            raise ValueError(f"num_examples is {self.num_examples}; it must be 0 or more")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A stage that is done: its wall-clock seconds, and the bytes that it is measured by."""
+    """A finished stage: its wall-clock seconds, and the bytes by which its speed is measured."""
 
     name: str
     seconds: float
@@ -103,13 +103,13 @@ class Stage:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """What was made.
+    """A finished set, and how it was made.
 
     Attributes:
       inputs: the files read.
       tokens, instances: counts.
-      stages: seconds and bytes.
-      manifest: what it says; its files are in the order of the outputs.
+      stages: in their order.
+      manifest: its files are in the order of `paths`.
       paths: of the shards.
       examples: the first records.
       vocabulary: of the tokens.
@@ -125,13 +125,44 @@ class Dataset:
     vocabulary: Vocabulary
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Run:
+    """What the stages of a run share.
+
+    Attributes:
+      num_open: number of shards that are written at a time.
+    """
+
+    config: DatasetConfig
+    corpus: CorpusFiles
+    tokenizer: Tokenizer
+    vocabulary: Vocabulary
+    record_set: RecordSet
+    budget: MemoryBudget
+    num_open: int
+    executor: Executor
+    stages: list[Stage] = dataclasses.field(default_factory=list)
+
+    def path(self, name: str) -> str:
+        """Return the path of a temporary file."""
+        return os.path.join(self.record_set.outputs.work_dir, name)
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[list[int]]:
+        """Time a stage; its block appends the stage's bytes to the list."""
+        start, sizes = time.monotonic(), list[int]()
+        yield sizes
+        seconds = time.monotonic() - start
+        self.stages.append(Stage(name=name, seconds=seconds, num_bytes=sum(sizes)))
+
+
 def create_dataset(config: DatasetConfig) -> Dataset:
-    """Makes a set of shards from text; they appear together, or not at all.
+    """Make a set of shards from text; they appear together, or not at all.
 
     Raises:
-      ValueError: a setting, an input or the vocabulary cannot serve; nothing is left behind.
-      OSError: something cannot be read or written; likewise.
-      CorruptDataError: a compressed input is damaged; likewise.
+      ValueError: a setting, an input or the vocabulary cannot be used.
+      OSError: a file cannot be read or written.
+      CorruptDataError: an input is damaged.
     """
     shard_format = find_format(config.output_format)
     budget, num_open = _share_memory(config, shard_format)
@@ -139,24 +170,33 @@ def create_dataset(config: DatasetConfig) -> Dataset:
     tokenizer = load_tokenizer(
         config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
     )
-    read = [*corpus.paths, *filter(None, (config.vocab_file, config.tokenizer_file))]
     with (
         open_record_set(
             config.output_file,
-            inputs=read,
+            inputs=[*corpus.paths, *filter(None, (config.vocab_file, config.tokenizer_file))],
             has_indexes=shard_format.has_index,
             overwrite=config.overwrite,
             work_dir=config.work_dir,
         ) as record_set,
         open_threads(budget.num_workers) as executor,
     ):
-        dataset = _make(config, corpus, tokenizer, record_set, budget, num_open, executor)
+        run = _Run(
+            config=config,
+            corpus=corpus,
+            tokenizer=tokenizer,
+            vocabulary=_checked_vocabulary(config, tokenizer),
+            record_set=record_set,
+            budget=budget,
+            num_open=num_open,
+            executor=executor,
+        )
+        dataset = _make(run)
         record_set.commit(dataset.manifest)
     return dataset
 
 
 def _share_memory(config: DatasetConfig, shard_format: ShardFormat) -> tuple[MemoryBudget, int]:
-    """The shares of memory, and the number of shards that are written at a time."""
+    """Return the shares of memory, and the number of shards to write at a time."""
     num_workers = count_workers(config.num_workers)
     reserved = shard_format.reserved_bytes
     free = (config.max_memory_mb - MIN_MEMORY_MB) * 1_000_000 - reserved
@@ -166,68 +206,67 @@ def _share_memory(config: DatasetConfig, shard_format: ShardFormat) -> tuple[Mem
     return share_memory(config.max_memory_mb, num_workers, reserved_bytes=reserved), num_open
 
 
-def _make(
-    config: DatasetConfig,
-    corpus: CorpusFiles,
-    tokenizer: Tokenizer,
-    record_set: RecordSet,
-    budget: MemoryBudget,
-    num_open: int,
-    executor: Executor,
-) -> Dataset:
-    """Runs the stages; the shards are then there under hidden names."""
-    stages: list[Stage] = []
-    start = time.monotonic()
-    vocabulary = _vocabulary(config, tokenizer)
-    store, tokens = load_corpus(
-        corpus,
-        tokenizer,
-        vocabulary,
-        os.path.join(record_set.outputs.work_dir, "tokens"),
-        text=config.text,
-        executor=executor,
-    )
-    start = _note(stages, "read tokens" if corpus.prefix else "tokenize", start, tokens.num_bytes)
-    spool_path = os.path.join(record_set.outputs.work_dir, "instances")
-    with open_scratch(spool_path) as spool:
-        instances = make_instances(
-            store, vocabulary, config.instances, spool, max_store_bytes=budget.max_store_bytes
+def _checked_vocabulary(config: DatasetConfig, tokenizer: Tokenizer) -> Vocabulary:
+    """Return the vocabulary, which must mark words' pieces if whole words are masked.
+
+    Raises:
+      ValueError: it does not, or lacks a token that is needed.
+    """
+    vocabulary = vocabulary_of(tokenizer)
+    if config.instances.do_whole_word_mask and not vocabulary.continuation.any():
+        raise ValueError(
+            "--do_whole_word_mask needs a vocabulary with pieces that begin with ##;"
+            f" {vocabulary.path} has none"
         )
-    first = instances.order[: config.num_examples]
-    rows = read_rows(spool_path, instances.num_words, first)
-    start = _note(stages, "make instances", start, file_size(spool_path))
-    manifest = _manifest(config, tokenizer, vocabulary, tokens, instances.counts)
-    files = _write(
-        config, manifest, store, vocabulary, instances, spool_path, record_set, budget, num_open,
-        executor,
-    )  # fmt: skip
-    _note(stages, "write records", start, sum(file.num_bytes for file in files))
+    return vocabulary
+
+
+def _make(run: _Run) -> Dataset:
+    """Run the stages; the shards then have hidden names."""
+    config, vocabulary = run.config, run.vocabulary
+    with run.stage("read tokens" if run.corpus.prefix else "tokenize") as sizes:
+        store, tokens = load_corpus(
+            run.corpus,
+            run.tokenizer,
+            vocabulary,
+            run.path("tokens"),
+            text=config.text,
+            executor=run.executor,
+        )
+        sizes.append(tokens.num_bytes)
+    spool_path = run.path("instances")
+    with run.stage("make instances") as sizes:
+        with open_scratch(spool_path) as spool:
+            instances = make_instances(
+                store,
+                vocabulary,
+                config.instances,
+                spool,
+                max_store_bytes=run.budget.max_store_bytes,
+            )
+        rows = read_rows(spool_path, instances.num_words, instances.order[: config.num_examples])
+        sizes.append(file_size(spool_path))
+    manifest = _manifest(run, tokens, instances.counts)
+    with run.stage("write records") as sizes:
+        files = _write(run, manifest, store, instances, spool_path)
+        sizes += [file.num_bytes for file in files]
     return Dataset(
-        inputs=corpus.paths,
+        inputs=run.corpus.paths,
         tokens=tokens,
         instances=instances.counts,
-        stages=stages,
+        stages=run.stages,
         manifest=dataclasses.replace(manifest, files=files),
-        paths=record_set.paths,
+        paths=run.record_set.paths,
         examples=[decode_row(row, store.ids, vocabulary) for row in rows],
         vocabulary=vocabulary,
     )
 
 
 def _write(
-    config: DatasetConfig,
-    manifest: Manifest,
-    store: TokenStore,
-    vocabulary: Vocabulary,
-    instances: Instances,
-    spool_path: str,
-    record_set: RecordSet,
-    budget: MemoryBudget,
-    num_open: int,
-    executor: Executor,
+    run: _Run, manifest: Manifest, store: TokenStore, instances: Instances, spool_path: str
 ) -> tuple[ManifestFile, ...]:
-    """Writes the shards; the spool is removed."""
-    num_records = chunk_size(config)
+    """Write the shards, and remove the spool."""
+    config, num_records = run.config, chunk_size(run.config)
     kind = masked_lm_records(
         config.record_layout,
         max_seq_length=config.instances.max_seq_length,
@@ -242,112 +281,82 @@ def _write(
     writer = find_format(config.output_format).make(kind, settings)
 
     def encode(chunk: RowChunk) -> Any:
-        batch = read_columns(chunk.rows, chunk.order, store.ids, vocabulary, writer.kind)
+        batch = read_columns(chunk.rows, chunk.order, store.ids, run.vocabulary, writer.kind)
         return writer.encode(batch)
 
     chunks = read_chunks(
         spool_path,
         instances.num_words,
         instances.order,
-        num_shards=len(record_set.paths),
-        num_open=num_open,
+        num_shards=len(run.record_set.paths),
+        num_open=run.num_open,
         chunk_size=num_records,
         turn_size=settings.group_records,
-        max_bytes=budget.max_rows_bytes,
+        max_bytes=run.budget.max_rows_bytes,
     )
     return write_shards(
-        record_set,
+        run.record_set,
         writer,
-        _release_memory(chunks, store, budget.max_store_bytes),
+        _release_memory(chunks, store, run.budget.max_store_bytes),
         encode,
         num_records=instances.order.size,
-        num_open=num_open,
-        executor=executor,
+        num_open=run.num_open,
+        executor=run.executor,
     )
 
 
 def chunk_size(config: DatasetConfig) -> int:
-    """Records that are encoded at once, >= 1.
+    """Return the number of records that are encoded at once, >= 1.
 
-    A gzip stream is cut where a chunk ends and a row group holds whole chunks, so that the bytes of
-    files depend on it, and it depends on nothing but the configuration.
+    The bytes of the files depend on it (gzip streams are cut where chunks end, and row groups hold
+    whole chunks), so it depends only on the configuration.
     """
-    most_tokens = config.instances.max_seq_length
-    most_predictions = config.instances.max_predictions_per_seq
+    max_tokens = config.instances.max_seq_length
+    max_predictions = config.instances.max_predictions_per_seq
     if config.output_format == PARQUET:
-        row_bytes = 5 * most_tokens + 8 * min(most_tokens, most_predictions) + 9
+        row_bytes = 5 * max_tokens + 8 * min(max_tokens, max_predictions) + 9
         return max(1, _CHUNK_BYTES // row_bytes)
-    num_records = _CHUNK_BYTES // (10 * most_tokens + 12 * most_predictions + 666)
+    num_records = _CHUNK_BYTES // (10 * max_tokens + 12 * max_predictions + 666)
     return max(1, num_records * (1 if config.compression == GZIP else 2))
 
 
 def _release_memory(chunks: Iterator[Chunk], store: TokenStore, max_bytes: int) -> Iterator[Chunk]:
-    """Lets go of the store's pages from time to time: a record touches two of them at least."""
-    num_records, most_records = 0, max_bytes // (2 * mmap.PAGESIZE)
+    """Release the store's pages from time to time: each record touches at least two of them."""
+    num_records, max_records = 0, max_bytes // (2 * mmap.PAGESIZE)
     for chunk in chunks:
         num_records += chunk.num_records
-        if num_records > most_records:
+        if num_records > max_records:
             store.release_memory(max_bytes)
             num_records = 0
         yield chunk
 
 
-def _vocabulary(config: DatasetConfig, tokenizer: Tokenizer) -> Vocabulary:
-    """The vocabulary, which must tell what a word is if whole words are masked.
-
-    Raises:
-      ValueError: it does not, or lacks a token that is needed.
-    """
-    vocabulary = vocabulary_of(tokenizer)
-    if config.instances.do_whole_word_mask and not vocabulary.continuation.any():
-        raise ValueError(
-            f"{vocabulary.path} has no piece that begins with ##, so that it is not known which"
-            " make a word; --do_whole_word_mask cannot be"
-        )
-    return vocabulary
-
-
-def _note(stages: list[Stage], name: str, start: float, num_bytes: int) -> float:
-    now = time.monotonic()
-    stages.append(Stage(name=name, seconds=now - start, num_bytes=num_bytes))
-    return now
-
-
-def _manifest(
-    config: DatasetConfig,
-    tokenizer: Tokenizer,
-    vocabulary: Vocabulary,
-    tokens: TokenCounts,
-    instances: InstanceCounts,
-) -> Manifest:
-    """What is known of the shards before they are written."""
-    instance_config = config.instances
+def _manifest(run: _Run, tokens: TokenCounts, counts: InstanceCounts) -> Manifest:
+    """Return the manifest without its files."""
+    config, instances = run.config, run.config.instances
+    flags = {
+        "do_lower_case": run.tokenizer.do_lower_case,
+        "do_whole_word_mask": instances.do_whole_word_mask,
+        "dupe_factor": instances.dupe_factor,
+        "masked_lm_prob": instances.masked_lm_prob,
+        "short_seq_prob": instances.short_seq_prob,
+        **dataclasses.asdict(config.text),
+    }
+    if instances.next_sentence != NSP:  # omitted in sets of the reference's objective
+        flags["next_sentence"] = instances.next_sentence
     return Manifest(
         output_format=config.output_format,
         record_layout=config.record_layout,
         compression=find_format(config.output_format).compression or config.compression,
-        max_seq_length=instance_config.max_seq_length,
-        max_predictions_per_seq=instance_config.max_predictions_per_seq,
-        random_seed=instance_config.random_seed,
-        vocab_size=vocabulary.size,
-        vocab_sha256=vocabulary.sha256,
-        flags={
-            "do_lower_case": tokenizer.do_lower_case,
-            "do_whole_word_mask": instance_config.do_whole_word_mask,
-            "dupe_factor": instance_config.dupe_factor,
-            "masked_lm_prob": instance_config.masked_lm_prob,
-            "short_seq_prob": instance_config.short_seq_prob,
-            **dataclasses.asdict(config.text),
-            # Sets of the reference's objective are as they were before there were others.
-            **(
-                {}
-                if instance_config.next_sentence == NSP
-                else {"next_sentence": instance_config.next_sentence}
-            ),
-        },
+        max_seq_length=instances.max_seq_length,
+        max_predictions_per_seq=instances.max_predictions_per_seq,
+        random_seed=instances.random_seed,
+        vocab_size=run.vocabulary.size,
+        vocab_sha256=run.vocabulary.sha256,
+        flags=flags,
         counts={
             "text": dataclasses.asdict(tokens),
-            "instances": {k: n for k, n in dataclasses.asdict(instances).items() if n is not None},
+            "instances": {k: n for k, n in dataclasses.asdict(counts).items() if n is not None},
         },
         files=(),
     )

@@ -1,4 +1,4 @@
-"""The files of one set of records: shards, mostly an index beside each, a manifest in each folder.
+"""The files of one set of records: shards, an index beside each, a manifest in each folder.
 
 with open_record_set("train@2", inputs=[...], overwrite=False, work_dir=None) as record_set:
     record_set.outputs.open(record_set.paths[0]) ...        under hidden names
@@ -25,13 +25,13 @@ from bert_data.storage import OutputSet, expand_outputs, naming
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RecordSet:
-    """A set that is being made.
+    """A set that is being written.
 
     Attributes:
       paths: of the shards, in the order in which records are dealt to them.
-      index_paths: of their indexes; none for a format that has none.
+      index_paths: of their indexes; () for a format without.
       manifest_paths: one in each folder of shards, the first shard's folder last.
-      outputs: where its files are made.
+      outputs: where its files are written.
     """
 
     paths: tuple[str, ...]
@@ -40,22 +40,21 @@ class RecordSet:
     outputs: OutputSet
 
     def commit(self, manifest: Manifest | SampleManifest) -> None:
-        """Writes the manifests and gives all files their final names.
+        """Write the manifests and give all files their final names.
 
-        Shards and indexes must have been written. What an earlier set of the same name has more,
-        and manifests that would be untrue now, are removed.
+        Shards and indexes must have been written. Files of an earlier set of the same name that
+        this one does not replace, and manifests that would be untrue now, are removed.
 
         Args:
           manifest: its files are in the order of `paths`.
         """
         for path in self.manifest_paths:
-            part = _part_in_folder(manifest, self.paths, os.path.dirname(path))
+            pairs = zip(manifest.files, self.paths, strict=True)
+            folder = os.path.dirname(path)
+            files = tuple(file for file, shard in pairs if os.path.dirname(shard) == folder)
             with self.outputs.open(path) as file:
-                file.write(part.to_json().encode())
-        self.outputs.commit(
-            [*self.paths, *self.index_paths],
-            self.manifest_paths,
-        )
+                file.write(dataclasses.replace(manifest, files=files).to_json().encode())
+        self.outputs.commit([*self.paths, *self.index_paths], self.manifest_paths)
 
 
 @contextlib.contextmanager
@@ -67,12 +66,12 @@ def open_record_set(
     work_dir: str | None,
     has_indexes: bool = True,
 ) -> Iterator[RecordSet]:
-    """Begins a set; leaving the block without `commit` removes all that was written.
+    """Begin a set; leaving the block without `commit` removes everything written.
 
     Args:
       output_file: names of the shards, see `bert_data.storage.expand_outputs`.
       inputs: files that are read, which the set must not replace.
-      overwrite: whether files that exist are replaced.
+      overwrite: whether to replace existing files.
       work_dir: folder for what spills to disk; None: the folder of the first shard.
       has_indexes: whether an index lies beside each shard.
 
@@ -81,13 +80,15 @@ def open_record_set(
       OSError: a file exists, or cannot be written.
     """
     names = expand_outputs(output_file)
-    manifests = _manifest_paths(names.name, names.paths)
+    # One manifest in each folder of shards, the first shard's folder last.
+    folders = dict.fromkeys(os.path.dirname(path) for path in names.paths)
+    name = os.path.basename(names.name)
+    manifests = [manifest_path(os.path.join(folder, name)) for folder in reversed(folders)]
     indexes = tuple(map(index_path, names.paths)) if has_indexes else ()
-    written = [*names.paths, *indexes, *manifests]
     with (
         OutputSet(
             names.name,
-            written,
+            [*names.paths, *indexes, *manifests],
             reads=inputs,
             overwrite=overwrite,
             work_dir=work_dir,
@@ -100,28 +101,12 @@ def open_record_set(
         )
 
 
-def _manifest_paths(set_name: str, paths: Sequence[str]) -> list[str]:
-    """One manifest in each folder of shards, the first shard's folder last."""
-    folders = dict.fromkeys(os.path.dirname(path) for path in paths)
-    name = os.path.basename(set_name)
-    return [manifest_path(os.path.join(folder, name)) for folder in reversed(folders)]
-
-
-def _part_in_folder(
-    manifest: Manifest | SampleManifest, paths: Sequence[str], folder: str
-) -> Manifest | SampleManifest:
-    """The manifest with those of its shards that lie in a folder."""
-    pairs = zip(manifest.files, paths, strict=True)
-    files = tuple(file for file, path in pairs if os.path.dirname(path) == folder)
-    return dataclasses.replace(manifest, files=files)
-
-
 def _obsolete(manifests: Sequence[str], shards: Sequence[str], indexes: Sequence[str]) -> list[str]:
-    """Files that the new set makes untrue or superfluous.
+    """Return the files that the new set makes untrue or superfluous.
 
-    That is, the shards and indexes of the earlier set of the same name that it does not replace,
-    indexes of shards that it replaces by some without, and manifests of other sets that list a
-    shard that it does replace.
+    These are the shards and indexes of the earlier set of the same name that it does not replace,
+    indexes of shards that it replaces by shards without, and manifests of other sets that list a
+    shard that it replaces.
     """
     kept = {*shards, *indexes}
     obsolete = [name for name in map(index_path, shards) if name not in kept]

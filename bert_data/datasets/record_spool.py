@@ -1,8 +1,8 @@
-"""Encoded records put aside until all are there, then dealt out to shards.
+"""Encoded records kept in a file until their number is known, then dealt out to shards.
 
     add(records 0 1 2), add(records 3 4)  ->  read_chunks, 2 shards  ->  0 2 4 | 1 3
 
-Only the places of the records are in memory, their bytes are in a file.
+Only where the records are is in memory.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ class RecordSpool:
     """Framed records in one file, in their order."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        """Begins with no record.
+        """Begin with no record.
 
         Args:
           file: opened for writing and reading.
@@ -33,7 +33,7 @@ class RecordSpool:
         self._num_bytes = 0
 
     def add(self, records: EncodedRecords) -> None:
-        """Appends records."""
+        """Append records."""
         self._file.write(records.data)
         self._ends.append(records.ends + self._num_bytes)
         self._num_tokens.append(records.num_tokens)
@@ -41,11 +41,11 @@ class RecordSpool:
         records.give_back()
 
     def max_tokens(self) -> int:
-        """The most tokens of a record; 0 if there is none."""
+        """Return the number of tokens of the longest record; 0 if there is no record."""
         return max((int(numbers.max(initial=0)) for numbers in self._num_tokens), default=0)
 
     def read_chunks(self, num_shards: int) -> Iterator[Chunk]:
-        """Reads the records, of which there is at least one; record i goes to shard i mod number.
+        """Read the records, at least one; record i goes to shard i mod num_shards.
 
         Yields:
           Chunks of `EncodedRecords`, shard by shard.
@@ -55,13 +55,12 @@ class RecordSpool:
         starts = np.concatenate([[0], ends[:-1]])
         data = map_file(self._file.name).data.data
         for shard in range(num_shards):
-            chosen = np.arange(shard, ends.size, num_shards)
-            for first in range(0, chosen.size, _CHUNK_RECORDS):
-                part = chosen[first : first + _CHUNK_RECORDS]
+            numbers = np.arange(shard, ends.size, num_shards)
+            for first in range(0, numbers.size, _CHUNK_RECORDS):
+                part = numbers[first : first + _CHUNK_RECORDS]
                 places = zip(starts[part].tolist(), ends[part].tolist(), strict=True)
-                records = b"".join([data[start:end] for start, end in places])
                 encoded = EncodedRecords(
-                    data=memoryview(records),
+                    data=memoryview(b"".join([data[start:end] for start, end in places])),
                     ends=np.cumsum(ends[part] - starts[part]),
                     num_tokens=num_tokens[part],
                 )

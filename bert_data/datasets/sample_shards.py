@@ -58,7 +58,7 @@ class SampleWriting:
     num_threads: int
 
     def depends_on(self, snapshot: Snapshot) -> dict[str, Any]:
-        """All that the bytes of the shards depend on."""
+        """Return all that the bytes of the shards depend on."""
         return {
             "manifest": self.description,
             "row_group_bytes": _ROW_GROUP_BYTES,
@@ -75,7 +75,7 @@ class SampleWriting:
 
 
 def write_shard(writing: SampleWriting, shard: SampleShard, folder: str) -> dict[str, Any]:
-    """Writes a shard, and its index, into a folder; gives what the manifest says of it."""
+    """Write a shard, and its index, into a folder; return what the manifest says about it."""
     dataset = writing.dataset
     # A row group is a batch.
     settings = WriterSettings(manifest=writing.description, group_records=1)
@@ -104,11 +104,11 @@ def write_shard(writing: SampleWriting, shard: SampleShard, folder: str) -> dict
 
 
 def sample_bytes(dataset: SampleSet) -> int:
-    """Memory of a sample."""
+    """Return the memory of a sample."""
     return 4 * len(SampleBatch._fields) * dataset.config.seq_length
 
 
 def columns_of(batch: SampleBatch) -> ColumnBatch:
-    """Samples as columns that share their memory."""
+    """Return samples as columns that share their memory."""
     columns = {name: Column(values) for name, values in batch._asdict().items()}
     return ColumnBatch(kind=GPT_SAMPLES, columns=columns)

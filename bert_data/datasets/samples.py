@@ -6,7 +6,7 @@
 
 Sample i goes to shard i modulo their number. Each shard is a task, whose files stay in a hidden
 folder beside the set, `.train.parquet.samples`, until all files get their final names together: a
-run that was killed goes on with the shards that are missing.
+run that was killed resumes with the missing shards.
 """
 
 import contextlib
@@ -50,16 +50,17 @@ _PROCESS_BYTES = 256 << 20  # of samples: fewer are written before a process has
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SampleExportConfig:
-    """Where samples go.
+    """Configuration of `export_samples`.
 
     Attributes:
       output_file: comma-separated names, or path@N; see `bert_data.storage.expand_outputs`.
       output_format: one of `formats.registry.format_names()`.
-      overwrite: whether files that exist are replaced.
-      num_workers: >= 1; 0: all cores. The files do not depend on it, nor on the next one.
-      num_processes: >= 1. Of so many shards at a time each is written in a process of its own, by
-        its part of the workers, which are threads. More than one need a program whose main module
-        can be imported (`if __name__ == "__main__"`).
+      overwrite: whether to replace existing files.
+      num_workers: >= 0, threads in all; 0: all cores. The files do not depend on it, nor on the
+        next one.
+      num_processes: >= 1. So many shards are written at a time, each in its own process with its
+        share of the threads. More than one process needs a program whose main module can be
+        imported (`if __name__ == "__main__"`).
     """
 
     output_file: str
@@ -73,23 +74,24 @@ class SampleExportConfig:
         expand_outputs(self.output_file)
         count_workers(self.num_workers)
         if self.num_processes < 1:
-            raise ValueError(f"num_processes is {self.num_processes}; 1 or more is allowed")
+            raise ValueError(f"num_processes is {self.num_processes}; it must be 1 or more")
 
 
 def check_export(dataset: SampleSet, config: SampleExportConfig) -> OutputNames:
-    """The names of the shards, before any is written.
+    """Return the names of the shards, before any is written.
 
     Raises:
-      ValueError: there are more shards than samples, they are in several folders, or one is read.
-      OSError: one is there already.
+      ValueError: there are more shards than samples, they are in several folders, or one is an
+        input.
+      OSError: one exists already.
     """
     names = expand_outputs(config.output_file)
     if len({os.path.dirname(path) for path in names.paths}) > 1:
-        raise ValueError(f"output_file is {config.output_file!r}; files of one folder are allowed")
+        raise ValueError(f"output_file is {config.output_file!r}; the shards must be in one folder")
     if len(names.paths) > len(dataset):
         raise ValueError(
-            f"{config.output_file}: {len(names.paths):,} shards for {len(dataset):,} samples; fewer"
-            " will do"
+            f"{config.output_file}: {len(names.paths):,} shards for {len(dataset):,} samples; there"
+            " must be no more shards than samples"
         )
     refuse_inputs(names.paths, _inputs_of(dataset))
     refuse_existing(names.paths, overwrite=config.overwrite)
@@ -98,10 +100,10 @@ def check_export(dataset: SampleSet, config: SampleExportConfig) -> OutputNames:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WrittenSamples:
-    """A set whose shards are whole and have no final names yet.
+    """A set whose shards are complete and still have hidden names.
 
     Attributes:
-      files: of each shard, what the manifest says.
+      files: what the manifest says about each shard.
       commit: gives all files their final names.
     """
 
@@ -112,10 +114,10 @@ class WrittenSamples:
 def export_samples(
     dataset: SampleSet, config: SampleExportConfig, *, made_from: Mapping[str, Any] | None = None
 ) -> tuple[ManifestFile, ...]:
-    """Writes all samples of a data set; see `write_samples`.
+    """Write all samples of a data set; see `write_samples`.
 
     Returns:
-      Of each shard, what the manifest says.
+      What the manifest says about each shard.
     """
     with write_samples(dataset, config, made_from=made_from) as written:
         written.commit()
@@ -126,12 +128,12 @@ def export_samples(
 def write_samples(
     dataset: SampleSet, config: SampleExportConfig, *, made_from: Mapping[str, Any] | None = None
 ) -> Iterator[WrittenSamples]:
-    """Writes all samples of a data set, which appear when `commit` is called within the block.
+    """Write all samples of a data set, which appear when `commit` is called within the block.
 
     Args:
       dataset: a `GptDataset` or `BlendedDataset`.
-      config: where to.
-      made_from: what the manifest says beside the configuration of the data set; JSON.
+      config: where to write them.
+      made_from: JSON for the manifest, in addition to the configuration of the data set.
 
     Raises:
       ValueError: there are more shards than samples, or they are in several folders.
@@ -165,7 +167,7 @@ def write_samples(
         if num_processes > 1:
             snapshot.save(work_dir)
         work = [writing.depends_on(snapshot), [os.path.abspath(path) for path in names.paths]]
-        # What a remote set has of finished shards is local, and does not outlast the run.
+        # Finished shards of a remote set are local, and do not outlast the run.
         parent = work_dir if is_remote(names.name) else hidden_path(names.name, "samples")
         with (
             open_work_folder(
@@ -182,7 +184,7 @@ def write_samples(
 
 
 def _inputs_of(dataset: SampleSet) -> list[str]:
-    """The files of the stores, and of the folder that keeps the indices."""
+    """Return the files of the stores, and of the folder that keeps the indices."""
     folder = dataset.config.cache_dir
     indices = [] if folder is None else [os.path.join(folder, n) for n in list_folder(folder)]
     return [*dataset.paths, *indices]
@@ -207,7 +209,7 @@ def _write_shards(
 def _describe(
     dataset: SampleSet, config: SampleExportConfig, made_from: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What the manifest says of all files together."""
+    """Return what the manifest says about all files together."""
     settings = dataclasses.asdict(dataset.config)
     del settings["cache_dir"]
     return {

@@ -1,11 +1,11 @@
-"""Rows of instances in the order of the records, whatever fits in memory.
+"""Rows of instances in the order of the records, in bounded memory.
 
-    spool, as made   [row 0][row 1][row 2] ...
-    slots            the place of each row: in the order in which the records are written
-    chunks           rows of a run of slots of one shard, with their order
+    spool            [row 0][row 1][row 2] ...       in the order in which they were made
+    slots            the place of each row in the order in which the records are written
+    chunks           rows of consecutive slots of one shard, with their order
 
-Spools that fit in memory are read whole. Larger ones are cut into buckets: one pass sends each row
-to the file of its bucket of slots, and each bucket is then read by itself.
+A spool that fits in memory is read whole. A larger one is divided into buckets: one pass sends each
+row to the file of its bucket of slots, and then one bucket after the other is read.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bert_data.datasets.writing import Chunk, Turn, take_turns
 from bert_data.storage import load_values, naming, open_input, open_scratch, read_values, remove
 
-_MAX_BUCKETS = 768  # open files while rows are dealt out; buckets are larger rather than more
+_MAX_BUCKETS = 768  # files open at a time; rather than more, buckets are larger
 _CHUNK_BYTES = 16 << 20
 
 
@@ -41,12 +41,12 @@ class SlotRun:
 def slots_of_turns(
     order: NDArray[np.uint32], num_shards: int, turns: Sequence[Turn]
 ) -> NDArray[np.uint32]:
-    """Deals records to shards in turn: record i goes to shard i mod num_shards.
+    """Deal records to shards in turn: record i goes to shard i mod num_shards.
 
     Args:
       order: uint32[records], the row of each record.
       num_shards: >= 1.
-      turns: what is written of which shard, one after the other.
+      turns: the ranges of shards in the order in which they are written.
 
     Returns:
       uint32[records]: the row of each slot, in the order of the turns.
@@ -60,10 +60,10 @@ def slots_of_turns(
 def read_slots(
     path: str, num_words: int, rows_of_slots: NDArray[np.uint32], *, max_bytes: int
 ) -> Iterator[SlotRun]:
-    """Reads a spool in the order of its slots.
+    """Read a spool in the order of its slots.
 
     Args:
-      path: of the spool; removed when it is read. Buckets are written beside it.
+      path: of the spool, which is removed after reading. Buckets are written beside it.
       num_words: of a row.
       rows_of_slots: uint32[rows], the row of each slot.
       max_bytes: of rows in memory at a time.
@@ -94,7 +94,7 @@ def read_slots(
 def _deal_out(
     path: str, num_words: int, rows_of_slots: NDArray[np.uint32], bucket_size: int
 ) -> list[str]:
-    """Writes each row, with its slot as one more word, to the file of its bucket."""
+    """Write each row, with its slot as an additional word, to the file of its bucket."""
     num_rows = rows_of_slots.size
     slots_of_rows = np.empty(num_rows, np.uint32)
     slots_of_rows[rows_of_slots] = np.arange(num_rows, dtype=np.uint32)
@@ -106,31 +106,21 @@ def _deal_out(
         for start in range(0, num_rows, chunk_size):
             slots = slots_of_rows[start : start + chunk_size]
             rows = np.empty((slots.size, num_words + 1), np.uint32)
-            rows[:, :num_words] = read_values(spool, np.uint32, slots.size * num_words).reshape(
-                slots.size, num_words
-            )
+            values = read_values(spool, np.uint32, slots.size * num_words)
+            rows[:, :num_words] = values.reshape(slots.size, num_words)
             rows[:, num_words] = slots
             buckets = slots // bucket_size
             by_bucket = np.argsort(buckets, kind="stable")
             bounds = np.searchsorted(buckets[by_bucket], np.arange(len(paths) + 1))
             for number in range(len(paths)):
-                chosen = by_bucket[bounds[number] : bounds[number + 1]]
+                part = by_bucket[bounds[number] : bounds[number + 1]]
                 with naming(paths[number]):
-                    files[number].write(rows[chosen].data)
+                    files[number].write(rows[part].data)
     return paths
 
 
 def read_rows(path: str, num_words: int, numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Reads single rows of a spool.
-
-    Args:
-      path: of the spool.
-      num_words: of a row.
-      numbers: uint32[rows], which ones.
-
-    Returns:
-      uint32[rows, num_words].
-    """
+    """Return the rows of a spool with these numbers: uint32[rows, num_words]."""
     spool = load_values(path, np.uint32).reshape(-1, num_words)
     return np.array(spool[numbers])
 
@@ -153,25 +143,26 @@ def read_chunks(
     turn_size: int,
     max_bytes: int,
 ) -> Iterator[Chunk]:
-    """Reads a spool as chunks of `RowChunk`, in the order of `take_turns`.
+    """Read a spool as chunks of `RowChunk`, in the order of `take_turns`.
 
-    Where chunks are cut does not depend on what fits in memory: one that goes on in the next run of
-    slots is put together.
+    Chunks do not depend on what fits in memory: one that continues in the next run of slots is
+    joined.
 
     Args:
-      path: of the spool; removed when it is read.
+      path: of the spool, which is removed after reading.
       num_words: of a row.
       order: uint32[records], the row of each record; record i goes to shard i mod num_shards.
       num_shards, num_open: see `take_turns`.
-      chunk_size: records of a chunk at most, >= 1.
-      turn_size: records of a shard in a row where several are written at a time: whole chunks.
+      chunk_size: records per chunk at most, >= 1.
+      turn_size: consecutive records of a shard when several are written at a time; a multiple of
+        chunk_size.
       max_bytes: of rows in memory at a time.
     """
     size = turn_size if num_open > 1 else max(1, order.size)
     turns = list(take_turns(order.size, num_shards, num_open=num_open, turn_size=size))
     starts = np.cumsum([0, *(turn.end - turn.start for turn in turns)])
     number = start = 0  # of the turn, and of the chunk's first slot
-    for_next: list[NDArray[np.uint32]] = []  # the first rows of a chunk that goes on
+    begun: list[NDArray[np.uint32]] = []  # the first rows of a chunk that continues
     slots = slots_of_turns(order, num_shards, turns)
     for run in read_slots(path, num_words, slots, max_bytes=max_bytes):
         at, stop = run.start, run.start + run.order.size
@@ -179,14 +170,14 @@ def read_chunks(
             while starts[number + 1] <= start:
                 number += 1
             end = min(int(starts[number + 1]), start + chunk_size)
-            rows, chosen = run.rows, run.order[at - run.start : end - run.start]
-            at += chosen.size
-            if for_next or at < end:
-                for_next.append(rows[chosen])
+            rows, of_slots = run.rows, run.order[at - run.start : end - run.start]
+            at += of_slots.size
+            if begun or at < end:
+                begun.append(rows[of_slots])
                 if at < end:
                     break
-                rows = np.concatenate(for_next)
-                chosen = np.arange(len(rows), dtype=np.uint32)
-                for_next.clear()
-            yield Chunk(turns[number].shard, chosen.size, RowChunk(rows, chosen), number)
+                rows = np.concatenate(begun)
+                of_slots = np.arange(len(rows), dtype=np.uint32)
+                begun.clear()
+            yield Chunk(turns[number].shard, of_slots.size, RowChunk(rows, of_slots), number)
             start = end

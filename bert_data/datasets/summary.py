@@ -1,4 +1,4 @@
-"""What a run says when it is done, and examples of what it made, for people."""
+"""Summaries of finished sets, and example records, for people to read."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from bert_data.formats.registry import PARQUET
 from bert_data.objectives.next_sentence import NONE, NSP, TASKS
 
-if TYPE_CHECKING:  # a command that sums up one kind of set does not load what makes the others
+if TYPE_CHECKING:  # so that a command loads only what makes its own kind of set
     from bert_data.datasets.labelled import LabelledDataset
     from bert_data.datasets.masked_lm import Dataset
     from bert_data.objectives.making import InstanceCounts
@@ -16,7 +16,7 @@ _MAX_NAMED = 10
 
 
 def describe_example(instance: "Instance", dataset: "Dataset") -> str:
-    """An instance as lines: its tokens, what its segments are, and what is to be predicted.
+    """Return an instance as lines: its tokens, what its segments are, and what is to be predicted.
 
     Example:
       tokens: [CLS] the [MASK] sat [SEP] on the mat [SEP]
@@ -27,21 +27,19 @@ def describe_example(instance: "Instance", dataset: "Dataset") -> str:
     tokens = [vocabulary.tokens[i] for i in instance.ids]
     predictions = []
     for position, original in zip(instance.masked_positions, instance.masked_ids, strict=True):
-        there = instance.ids[position]
-        how = (
-            "masked" if there == vocabulary.mask_id else "kept" if there == original else "replaced"
-        )
-        predictions.append(f"{position} {vocabulary.tokens[original]} ({how})")
+        changes = {original: "kept", vocabulary.mask_id: "masked"}
+        change = changes.get(instance.ids[position], "replaced")
+        predictions.append(f"{position} {vocabulary.tokens[original]} ({change})")
     lines = [f"tokens: {' '.join(tokens)}"]
     if task is not None:
-        other = "from elsewhere" if task == TASKS[NSP] else "not in order"
-        lines.append(f"{task.replace('_', ' ')}: {other if instance.label else 'it follows'}")
+        label = "random" if task == TASKS[NSP] else "swapped"
+        lines.append(f"{task.replace('_', ' ')}: {label if instance.label else 'it follows'}")
     lines.append(f"to predict: {', '.join(predictions) or 'nothing'}")
     return "\n  ".join(lines)
 
 
 def summarize(dataset: "Dataset") -> str:
-    """The lines of the summary."""
+    """Return the lines of the summary."""
     return "\n".join(_lines(dataset))
 
 
@@ -60,7 +58,10 @@ def _lines(dataset: "Dataset") -> Iterator[str]:
     if tokens.num_skipped:
         yield _row("skipped", f"{tokens.num_skipped:,} rows without a text")
     if tokens.num_replaced:
-        yield _row("undecodable", f"{tokens.num_replaced:,} places were replaced or ignored")
+        yield _row(
+            "undecodable",
+            f"{tokens.num_replaced:,} invalid byte sequences were replaced or ignored",
+        )
     yield _row(
         "instances", f"{made.num_instances:,} of {made.num_tokens / made.num_instances:.1f} tokens"
     )
@@ -85,7 +86,7 @@ def _lines(dataset: "Dataset") -> Iterator[str]:
 def _segments_row(made: "InstanceCounts", next_sentence: str) -> str:
     random = f"{_percent(made.num_random_next, made.num_instances)} random"
     if next_sentence == NONE:
-        return _row("next sentence", "none, one segment each")
+        return _row("next sentence", "none, one segment per instance")
     if made.num_swapped is None:
         return _row("next sentence", random)
     swapped = f"{_percent(made.num_swapped, made.num_instances)} swapped"
@@ -93,7 +94,7 @@ def _segments_row(made: "InstanceCounts", next_sentence: str) -> str:
 
 
 def summarize_labelled(dataset: "LabelledDataset") -> str:
-    """The lines of the summary."""
+    """Return the lines of the summary."""
     return "\n".join(_labelled_lines(dataset))
 
 
@@ -105,7 +106,7 @@ def _labelled_lines(dataset: "LabelledDataset") -> Iterator[str]:
     levels = "[sentences, words, pieces]" if nested else "[words, pieces]"
     yield f"records of labelled texts in {len(dataset.paths):,} file(s)"
     yield _row("read", f"{len(dataset.inputs):,} file(s), {num_texts:,} rows")
-    names = "classes" if manifest.flags["classes"] else "whole numbers"
+    names = "classes" if manifest.flags["classes"] else "integers"
     named = [f"{name} {count:,}" for name, count in list(labels.items())[:_MAX_NAMED]]
     more = ", ..." if len(labels) > _MAX_NAMED else ""
     yield _row("labels", f"{len(labels):,} {names}: {', '.join(named)}{more}")
@@ -114,10 +115,8 @@ def _labelled_lines(dataset: "LabelledDataset") -> Iterator[str]:
     yield _row("words", f"{counts['num_words']:,}")
     unknown = f"{counts['num_unknown']:,} [UNK], {_percent(counts['num_unknown'], num_tokens)}"
     yield _row("tokens", f"{num_tokens:,} ({unknown}), {levels}")
-    yield _row(
-        "a row",
-        f"{num_tokens / num_texts:.1f} tokens on average, at most {manifest.max_seq_length:,}",
-    )
+    mean = f"{num_tokens / num_texts:.1f} tokens on average"
+    yield _row("per row", f"{mean}, at most {manifest.max_seq_length:,}")
     if counts["num_without_tokens"]:
         yield _row("empty", f"{counts['num_without_tokens']:,} rows have no token")
     yield from _files(dataset)

@@ -2,18 +2,17 @@
 
     chunks --encode, in workers--> bytes, or rows --in order--> shards, one after the other
 
-    chunks of shard 0 --encode, add--> shard 0      where adding is what takes the time,
+    chunks of shard 0 --encode, add--> shard 0      for formats in which adding takes the time,
     chunks of shard 1 --encode, add--> shard 1      several shards at a time, each by a worker
 
-A chunk is a run of records of one shard. What it holds depends on the records alone; workers only
-decide who encodes which chunk.
+A chunk is a run of records of one shard, and depends only on the records; workers only decide who
+encodes which chunk.
 """
 
 import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from bert_data.datasets.record_set import RecordSet
@@ -30,8 +29,8 @@ class Chunk(NamedTuple):
     Attributes:
       shard: its number.
       num_records: >= 1.
-      item: what `encode` takes.
-      turn: number of its `Turn`, where several shards are written at a time.
+      item: the argument of `encode`.
+      turn: number of its `Turn`, when several shards are written at a time.
     """
 
     shard: int
@@ -51,16 +50,16 @@ class Turn(NamedTuple):
 def take_turns(
     num_records: int, num_shards: int, *, num_open: int, turn_size: int
 ) -> Iterator[Turn]:
-    """The order in which the records of a set are written, so many shards at a time.
+    """Yield the order in which to write the records of a set, several shards at a time.
 
-        8 records, 3 shards, 2 of them at a time, 2 records a turn
+        8 records, 3 shards, 2 of them at a time, 2 records per turn
           ->  0: 0 1   1: 0 1   0: 2   1: 2   2: 0 1
 
     Args:
       num_records: of the set; record i is number i // num_shards of shard i mod num_shards.
       num_shards: >= 1.
       num_open: shards that are written at a time, >= 1.
-      turn_size: records of one shard in a row, >= 1.
+      turn_size: consecutive records of one shard, >= 1.
     """
     sizes = [len(range(shard, num_records, num_shards)) for shard in range(num_shards)]
     for first in range(0, num_shards, num_open):
@@ -81,29 +80,26 @@ def write_shards(
     num_records: int,
     num_open: int = 1,
     executor: Executor,
-    label: str = "write records",
-    unit: str = "record",
 ) -> tuple[ManifestFile, ...]:
-    """Writes all shards of a set.
+    """Write all shards of a set.
 
     Args:
       record_set: the set; record i goes to shard i mod the number of its shards.
       writer: of the set.
       chunks: in the order of `take_turns`.
-      encode: makes of a chunk's item what the writer's shards take; called in workers.
+      encode: turns a chunk's item into what the writer's shards add; called in workers.
       num_records: of the set.
-      num_open: shards that are written at a time; with more than one, workers also add what they
-        have encoded.
+      num_open: shards that are written at a time; if more than one, workers also add what they have
+        encoded.
       executor: its workers share memory. The files do not depend on it.
-      label, unit: what progress is called, and what it counts.
 
     Returns:
-      What the manifest says of each shard.
+      What the manifest says about each shard.
     """
     add = _add_here if num_open == 1 else functools.partial(_add_in_workers, num_open)
     with (
         _Shards(record_set, writer, num_records) as shards,
-        progress(label, total=num_records, unit=unit) as advance,
+        progress("write records", total=num_records, unit="record") as advance,
     ):
         for chunk in add(shards, chunks, encode, executor):
             shards.count(chunk)
@@ -114,7 +110,7 @@ def write_shards(
 def _add_here(
     shards: "_Shards", chunks: Iterable[Chunk], encode: Callable[[Any], Any], executor: Executor
 ) -> Iterator[Chunk]:
-    """Adds chunks that workers encode; yields each when it is added."""
+    """Add chunks that workers encode; yield each once it is added."""
 
     def encode_chunk(chunk: Chunk) -> tuple[Chunk, Any]:
         return chunk, encode(chunk.item)
@@ -132,7 +128,7 @@ def _add_in_workers(
     encode: Callable[[Any], Any],
     executor: Executor,
 ) -> Iterator[Chunk]:
-    """Lets workers encode and add, each the chunks of another shard; yields chunks when added."""
+    """Let workers encode and add, each the chunks of another shard; yield chunks once added."""
 
     def write_turn(turn: tuple[OpenShard, Sequence[Chunk]]) -> Sequence[Chunk]:
         shard, own = turn
@@ -149,7 +145,7 @@ def _add_in_workers(
 
 
 def _without_repeats(turns: Iterable[list[Chunk]], most: int) -> Iterator[list[list[Chunk]]]:
-    """Turns that can be taken at the same time: of different shards, at most so many."""
+    """Group turns that can be taken at the same time: of different shards, at most `most`."""
     together: list[list[Chunk]] = []
     for own in turns:
         if len(together) == most or own[0].shard in [each[0].shard for each in together]:
@@ -174,40 +170,34 @@ class _Shards:
     def __enter__(self) -> "_Shards":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         for _, stack in self._open.values():
-            stack.__exit__(kind, error, trace)
+            stack.__exit__(*error)
 
     def naming(self, number: int) -> contextlib.AbstractContextManager[None]:
-        """An error on the disk names the shard."""
+        """Name the shard in errors of the disk."""
         return naming(self._record_set.paths[number])
 
     def open(self, number: int) -> OpenShard:
-        """A shard to add to."""
+        """Return a shard to add to."""
         if number not in self._open:
             stack, path = contextlib.ExitStack(), self._record_set.paths[number]
             with self.naming(number):
-                shard = stack.enter_context(
-                    self._writer.open_shard(
-                        self._record_set.outputs.open, path, self._sizes[number]
-                    )
+                opened = self._writer.open_shard(
+                    self._record_set.outputs.open, path, self._sizes[number]
                 )
+                shard = stack.enter_context(opened)
             self._open[number] = shard, stack
         return self._open[number][0]
 
     def count(self, chunk: Chunk) -> None:
-        """Notes that a chunk was added; finishes its shard if it was the last one."""
+        """Note that a chunk was added; finish its shard if it was the last one."""
         self._left[chunk.shard] -= chunk.num_records
         if not self._left[chunk.shard]:
             self._finish(chunk.shard)
 
     def finish(self) -> tuple[ManifestFile, ...]:
-        """What the manifest says of all shards, when all records were added."""
+        """Return what the manifest says about all shards, when all records were added."""
         for number in range(len(self._left)):
             if number not in self._files:  # it has no record
                 self._finish(number)

@@ -11,8 +11,20 @@ from typing import Any
 from bert_data.kernels import intrinsic
 
 
-def _array_at(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """An array of the signature's type, at an address, of a number of values."""
+def _array_intrinsic(dtype: str) -> Any:
+    """Return an intrinsic: (address int64, size int64) -> array of `size` values of a dtype."""
+
+    @intrinsic
+    def array_at(typing_context: Any, address: Any, size: Any) -> Any:
+        from numba import types
+
+        kind = types.Array(getattr(types, dtype), 1, "C")
+        return kind(types.int64, types.int64), _make_array
+
+    return array_at
+
+
+def _make_array(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     from numba.core import cgutils
 
     address, size = arguments
@@ -29,25 +41,4 @@ def _array_at(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     return array._getvalue()
 
 
-@intrinsic
-def bytes_at(typing_context: Any, address: Any, size: Any) -> Any:
-    """uint8[size] at an address (int64)."""
-    from numba import types
-
-    return types.Array(types.uint8, 1, "C")(types.int64, types.int64), _array_at
-
-
-@intrinsic
-def int32s_at(typing_context: Any, address: Any, size: Any) -> Any:
-    """int32[size] at an address (int64)."""
-    from numba import types
-
-    return types.Array(types.int32, 1, "C")(types.int64, types.int64), _array_at
-
-
-@intrinsic
-def int64s_at(typing_context: Any, address: Any, size: Any) -> Any:
-    """int64[size] at an address (int64)."""
-    from numba import types
-
-    return types.Array(types.int64, 1, "C")(types.int64, types.int64), _array_at
+bytes_at, int32s_at, int64s_at = map(_array_intrinsic, ("uint8", "int32", "int64"))

@@ -1,9 +1,9 @@
-"""Kernels that move bytes 64 at a time, as many as one vector of a processor holds.
+"""Kernels that move bytes 64 at a time, the most that a processor's vector holds.
 
     put_bytes(out, at, data, start, size)     out[at : at + size] = data[start : start + size]
 
-For runs of mostly less than a hundred bytes, a loop that asks whether two arrays overlap and ends
-byte by byte costs more than the bytes. Here whole blocks are moved, and up to 63 bytes behind the
+For runs of mostly less than a hundred bytes, a loop that checks whether two arrays overlap and ends
+byte by byte costs more than the bytes. These kernels move whole blocks, so up to 63 bytes after the
 run change: callers write from left to right and leave that much room at the end.
 """
 
@@ -24,7 +24,7 @@ def _block_type() -> Any:
 
 
 def _block_at(context: Any, builder: Any, array_type: Any, array: Any, start: Any) -> Any:
-    """The address of 64 bytes of an array, as of one vector."""
+    """Return the address of 64 bytes of an array, as that of one vector."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [start]), _block_type().as_pointer())
 
@@ -47,7 +47,7 @@ def _copy_block(typing_context: Any, out: Any, at: Any, data: Any, start: Any) -
 def put_bytes(
     out: NDArray[np.uint8], at: Scalar, data: NDArray[np.uint8], start: Scalar, size: Scalar
 ) -> Scalar:
-    """Copies data[start : start + size] to out[at:], in whole blocks; returns at + size."""
+    """Copy data[start : start + size] to out[at:], in whole blocks; return at + size."""
     for i in range(0, size, BLOCK_BYTES):
         _copy_block(out, at + i, data, start + i)
     return at + size
@@ -73,7 +73,7 @@ def _fill_block(typing_context: Any, out: Any, at: Any, byte: Any) -> Any:
 
 @inner
 def put_repeated(out: NDArray[np.uint8], at: Scalar, byte: Scalar, count: Scalar) -> Scalar:
-    """Writes a byte `count` times to out[at:], in whole blocks; returns at + count."""
+    """Write a byte `count` times to out[at:], in whole blocks; return at + count."""
     for i in range(0, count, BLOCK_BYTES):
         _fill_block(out, at + i, byte)
     return at + count

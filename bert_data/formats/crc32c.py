@@ -1,8 +1,9 @@
-"""CRC-32C (Castagnoli), the checksum of TFRecord files, by the processor's own instruction.
+"""CRC-32C (Castagnoli), the checksum of TFRecord files.
 
     crc32c(b"123456789") == 0xE3069283
 
-x86-64 processors since 2008 (SSE 4.2) have it, for eight bytes at a time; elsewhere tables serve.
+x86-64 processors since 2008 (SSE 4.2) have an instruction for eight bytes at a time; other
+processors use tables.
 """
 
 import platform
@@ -30,7 +31,7 @@ HAS_INSTRUCTION = _has_instruction()
 
 
 def _make_tables() -> NDArray[np.uint32]:
-    """Eight tables: the checksum of each byte followed by 0 to 7 zero bytes; uint32[8, 256]."""
+    """Return eight tables: the checksum of each byte followed by 0 to 7 zero bytes."""
     tables = np.zeros((8, 256), np.uint32)
     values = np.arange(256, dtype=np.uint32)
     for _ in range(8):
@@ -46,7 +47,7 @@ _TABLES = _make_tables()
 
 @intrinsic
 def _crc_of_8_bytes(typing_context: Any, crc: Any, data: Any, start: Any) -> Any:
-    """The checksum `crc` (uint64) gone on over data[start : start + 8] (uint8 array)."""
+    """Continue the checksum `crc` (uint64) over data[start : start + 8] (uint8 array)."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
@@ -76,7 +77,7 @@ def _extend_bytes(crc: np.uint32, data: NDArray[np.uint8], start: int, stop: int
 
 @inner
 def _extend_by_tables(crc: np.uint32, data: NDArray[np.uint8], start: int, stop: int) -> np.uint32:
-    """Eight bytes a step (Kounavis and Berry 2005, slicing-by-8)."""
+    """Process eight bytes per step (Kounavis and Berry 2005, slicing-by-8)."""
     while stop - start >= 8:
         low = crc ^ (
             np.uint32(data[start])
@@ -114,12 +115,12 @@ _extend = _extend_by_instruction if HAS_INSTRUCTION else _extend_by_tables
 
 @kernel
 def crc32c_of_range(data: NDArray[np.uint8], start: int, stop: int, crc: np.uint32) -> np.uint32:
-    """CRC-32C of data[start:stop].
+    """Return the CRC-32C of data[start:stop].
 
     Args:
       data: uint8[...].
       start, stop: range of it.
-      crc: uint32, checksum of what went before; 0 at the beginning.
+      crc: uint32, checksum of what precedes it; 0 at the beginning.
 
     Returns:
       uint32.
@@ -129,19 +130,19 @@ def crc32c_of_range(data: NDArray[np.uint8], start: int, stop: int, crc: np.uint
 
 @kernel
 def masked_crc32c_of_range(data: NDArray[np.uint8], start: int, stop: int) -> np.uint32:
-    """The checksum as TFRecord files store it: rotated by 15 bits, plus a constant; uint32."""
+    """Return the checksum as in TFRecord files: rotated by 15 bits, plus a constant; uint32."""
     crc = crc32c_of_range(data, start, stop, np.uint32(0))
     # numba widens the sum to 64 bits.
     return np.uint32((crc >> np.uint32(15) | crc << np.uint32(17)) + _MASK_DELTA)
 
 
 def crc32c(data: bytes | memoryview | NDArray[np.uint8], crc: int = 0) -> int:
-    """CRC-32C of bytes, going on from the checksum `crc` of what went before; in [0, 2**32)."""
+    """Return the CRC-32C of bytes, continued from that of those before them; in [0, 2**32)."""
     array = np.frombuffer(data, np.uint8)
     return int(crc32c_of_range(array, 0, array.size, np.uint32(crc)))
 
 
 def masked_crc32c(data: bytes | memoryview | NDArray[np.uint8]) -> int:
-    """The masked checksum of bytes, as in a TFRecord; in [0, 2**32)."""
+    """Return the masked checksum of bytes, as in a TFRecord; in [0, 2**32)."""
     array = np.frombuffer(data, np.uint8)
     return int(masked_crc32c_of_range(array, 0, array.size))

@@ -1,10 +1,10 @@
 """The kernel that writes framed tf.train.Examples from any columns.
 
-    table     features, sorted by name: where their values are, how they are written, padded to what
+    table     features, sorted by name: where their values are, how to write them, padding
     record    values --packed--> sizes of all entries --> tags, sizes, names, values; frame
 
-A record goes over its features twice: its sizes stand before its values. Values that are bytes
-already, as masks and segment ids are, go straight to where they belong.
+The kernel visits a record's features twice, as sizes precede values. Values that are bytes already,
+such as masks and segment ids, are copied straight to their place.
 """
 
 import numpy as np
@@ -29,17 +29,17 @@ from bert_data.formats.wire import (
 from bert_data.kernels import Scalar, inner, kernel
 
 MAX_EXAMPLE_BYTES = 2**31 - 1
-"""What protobuf allows."""
+"""The limit of protobuf."""
 
 ONES, FLOAT_ONES, BYTE, INT32, SMALL_INT32, INT64, FLOAT32, TEXT = range(8)
 """How a feature's values are written; `SMALL_INT32` hints that they are mostly below 128."""
 
 LIST, TYPE, NAME, NAME_SIZE = range(4)
-"""Columns of the table: tag of the list, one of the above, where the name stands, its bytes."""
+"""Columns of the table: tag of the list, one of the kinds above, offset and bytes of the name."""
 
 VALUES, NUM_VALUES, SPLITS, WIDTH, TEXT_ENDS, PADDED_TO = range(4, 10)
-"""Addresses of values (texts: of their bytes), of row splits (0: each record has `WIDTH` values)
-and of the ends of texts; the number of values of all records; values of a padded record."""
+"""More columns: addresses of the values (of texts: of their bytes), of row splits (0: each record
+has `WIDTH` values) and of texts' ends; number of values of all records, and of a padded record."""
 
 _BEGIN, _END, _PACKED, _PACKED_END, _SIZE, HEADER_FOR, _HEADER_SIZE = range(10, 17)
 TABLE_COLUMNS = 17
@@ -52,7 +52,7 @@ _ONE = 0x3F800000  # 1.0 as float32
 
 @inner
 def _find_bounds(table: NDArray[np.int64], key: Scalar, record: Scalar) -> tuple[Scalar, Scalar]:
-    """Where a record's values begin and end in a feature's column."""
+    """Return where a record's values begin and end in a feature's column."""
     if table[key, SPLITS] == 0:
         width = table[key, WIDTH]
         return record * width, (record + 1) * width
@@ -69,7 +69,7 @@ def _put_texts(
     begin: Scalar,
     end: Scalar,
 ) -> Scalar:
-    """Writes the texts begin to end, each with its tag and size; returns their end."""
+    """Write the texts begin to end, each with its tag and size; return their end."""
     for i in range(begin, end):
         start = ends[i - 1] if i else np.int64(0)
         out[at] = FIELD_1
@@ -80,7 +80,7 @@ def _put_texts(
 
 @inner
 def _pack_bytes(out: NDArray[np.uint8], at: Scalar, values: NDArray[np.uint8]) -> Scalar:
-    """Packs int8 values, of which one is negative; returns their end."""
+    """Pack int8 values, of which one is negative; return their end."""
     for i in range(values.size):
         at = put_varint(out, at, np.int64(np.int8(values[i])))
     return at
@@ -90,7 +90,7 @@ def _pack_bytes(out: NDArray[np.uint8], at: Scalar, values: NDArray[np.uint8]) -
 def _pack_feature(
     table: NDArray[np.int64], key: Scalar, payload: NDArray[np.uint8], at: Scalar
 ) -> Scalar:
-    """Packs a feature's values into the payload unless they are bytes already; returns the end."""
+    """Pack a feature's values into the payload unless they are bytes already; return the end."""
     begin, end, kind = table[key, _BEGIN], table[key, _END], table[key, TYPE]
     values, size = table[key, VALUES], table[key, NUM_VALUES]
     table[key, _PACKED] = at
@@ -120,7 +120,7 @@ def _pack_feature(
 def _measure_features(
     table: NDArray[np.int64], record: Scalar, payload: NDArray[np.uint8]
 ) -> Scalar:
-    """Packs the values of a record, and says where they are; returns the bytes of all entries."""
+    """Pack the values of a record and note where they are; return the bytes of all entries."""
     at, total = np.int64(0), np.int64(0)
     for key in range(table.shape[0]):
         begin, end = _find_bounds(table, key, record)
@@ -141,7 +141,7 @@ def _measure_features(
 def _put_column(
     out: NDArray[np.uint8], at: Scalar, column: NDArray[np.uint8], start: Scalar, size: Scalar
 ) -> Scalar:
-    """Copies bytes of a column, in whole blocks where it has as many; returns their end."""
+    """Copy bytes of a column, in whole blocks if it is long enough; return their end."""
     if start + size + BLOCK_BYTES <= column.size:
         return put_bytes(out, at, column, start, size)
     for i in range(size):
@@ -157,7 +157,7 @@ def _put_values(
     key: Scalar,
     payload: NDArray[np.uint8],
 ) -> Scalar:
-    """Writes a feature's values and their padding; returns the end."""
+    """Write a feature's values and their padding; return the end."""
     stop, kind = at + table[key, _SIZE], table[key, TYPE]
     begin, end, packed = table[key, _BEGIN], table[key, _END], table[key, _PACKED]
     if packed != _NOT_PACKED:
@@ -183,19 +183,19 @@ def write_records(
     out: NDArray[np.uint8],
     ends: NDArray[np.int64],
 ) -> Scalar:
-    """Writes records, one after another.
+    """Write records, one after another.
 
     Args:
       table: int64[features, 17], the features sorted by name, see the columns above.
-      names: uint8[bytes], their names, one after another, and a block to spare.
-      headers: uint8[features, bytes], room for what stands before the values of each feature. It
-        mostly is the same again: it depends on nothing but their size.
+      names: uint8[bytes], their names, end to end, and a block to spare.
+      headers: uint8[features, bytes], room for what precedes the values of each feature. As it
+        depends only on their size, it is mostly the same for the next record.
       payload: uint8[bytes], room for the packed values of one record.
       out: uint8[bytes], room for all records.
       ends: int64[records], filled: where in `out` each record ends.
 
     Returns:
-      The bytes written; or -1 - i where record i is larger than an Example may be.
+      The bytes written; or -1 - i if record i is larger than an Example may be.
     """
     at = np.int64(0)
     for record in range(ends.size):

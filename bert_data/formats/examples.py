@@ -3,9 +3,9 @@
     batch of 2 records  ->  length, crc(length), Example{input_ids, input_mask, ...}, crc(Example),
                             length, crc(length), Example{...}, crc(Example)      ends [310 655]
 
-An Example is a protobuf map, and protobuf leaves the order of a map's entries open; here they are
-sorted by name, so that equal records are equal bytes. The form of a feature follows from its field:
-its list from the dtype, its padding from the kind of records, its ones from `is_implied`.
+An Example is a protobuf map, whose entries may have any order; here they are sorted by name, so
+that equal records are equal bytes. The form of a feature follows from its field: its list from the
+dtype, its padding from the kind of records, its ones from `is_implied`.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ from bert_data.schema.ragged_arrays import Values
 _LISTS = {"int64_list": INT64_LIST, "float_list": FLOAT_LIST, "bytes_list": BYTES_LIST}
 _KINDS = (kernel.BYTE, kernel.BYTE, kernel.INT32, kernel.INT64, kernel.FLOAT32, kernel.TEXT)
 _TYPES = dict(zip(DTYPES, _KINDS, strict=True))
-_HEADER_BYTES = 64  # of a feature at most, beside its name: tags and sizes
+_HEADER_BYTES = 64  # of a feature at most, besides its name: tags and sizes
 
 
 def _new_bytes(size: int) -> NDArray[np.uint8]:
@@ -60,23 +60,24 @@ class ExampleEncoder:
     def encode(
         self, batch: ColumnBatch, new_bytes: Callable[[int], NDArray[np.uint8]] = _new_bytes
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Encodes records as framed Examples.
+        """Encode records as framed Examples.
 
         Args:
           batch: the records.
-          new_bytes: makes uint8[at least so many] that the records go into.
+          new_bytes: returns uint8[at least so many] to write the records into.
 
         Returns:
-          uint8[bytes], the records one behind the other, at the beginning of what `new_bytes` made;
-          and int64[records], where each ends.
+          uint8[bytes], the records end to end, a view of the start of what `new_bytes` returned;
+            and
+          int64[records], where each ends.
 
         Raises:
           ValueError: a record takes more bytes than protobuf allows.
         """
         table = self._table.copy()
-        kept = [_place(row, field, batch) for row, field in zip(table, self._fields, strict=True)]
+        arrays = [_place(row, field, batch) for row, field in zip(table, self._fields, strict=True)]
         most = MAX_VARINT_BYTES * int(table[:, kernel.NUM_VALUES].sum()) + sum(
-            values.size for values, _, ends in kept if ends is not None
+            values.size for values, _, ends in arrays if ends is not None
         )
         padding = int(
             np.where(table[:, kernel.LIST] == FLOAT_LIST, kernel.FLOAT_BYTES, 1)
@@ -106,7 +107,7 @@ def _type_of(field: Field) -> int:
 
 
 def _place(row: NDArray[np.int64], field: Field, batch: ColumnBatch) -> Any:
-    """Fill in the addresses of a field's values; return what must be kept until they are used."""
+    """Fill in the addresses of a field's values; return the arrays that must stay alive."""
     column = batch.column_of(field.axis) if field.is_implied else batch[field]
     values, splits, ends = np.ascontiguousarray(column.values), column.splits, None
     row[kernel.NUM_VALUES] = values.size
@@ -129,15 +130,15 @@ def _address(array: NDArray[Any]) -> int:
 
 
 def encode_example(features: Mapping[str, Values]) -> bytes:
-    """The bytes of one tf.train.Example; equal features give equal bytes.
+    """Return the bytes of one tf.train.Example; equal features give equal bytes.
 
     Args:
       features: values by name. An int64 array becomes an int64_list, a float32 array a float_list,
-        a sequence of bytes (an object array, too) a bytes_list; any of them may be empty. An array
-        has one dimension.
+        a sequence of bytes (or an object array) a bytes_list; each may be empty. Arrays have one
+        dimension.
 
     Raises:
-      ValueError: values are of another type or have more dimensions.
+      ValueError: values have another type or more dimensions.
     """
     arrays = {name: _array_of(name, values) for name, values in features.items()}
     fields = [
@@ -157,9 +158,9 @@ def _array_of(name: str, values: Values) -> NDArray[Any]:
         array[:] = values
         values = array
     if values.ndim != 1:
-        raise ValueError(f"feature {name!r} has {values.ndim} dimensions; one is allowed")
+        raise ValueError(f"feature {name!r} has {values.ndim} dimensions; it must have one")
     kinds = {type(value) for value in values} - {bytes} if values.dtype == object else set()
     if values.dtype.name not in ("int64", "float32", "object") or kinds:
         kind = kinds.pop().__name__ if kinds else values.dtype
-        raise ValueError(f"feature {name!r} holds {kind}; int64, float32 or bytes are allowed")
+        raise ValueError(f"feature {name!r} holds {kind}; it must hold int64, float32 or bytes")
     return values

@@ -1,4 +1,4 @@
-"""Make one gzip file of chunks that are compressed in parallel.
+"""One gzip file of chunks that are compressed in parallel.
 
     header | deflate(chunk 0), up to a whole byte | deflate(chunk 1) | ... | last block | crc, size
 

@@ -24,9 +24,8 @@ def index_path(shard: str) -> str:
 class IndexWriter:
     """Writes the index of a shard whose number of records is known, batch by batch.
 
-    The file is a NumPy array, so `np.load(path, mmap_mode="r")` opens it: one row per record, with
-    the offset of the record in the uncompressed shard and its tokens without padding, and a last
-    row with the size of the uncompressed shard.
+    The file is a NumPy array: one row per record, with its offset in the uncompressed shard and its
+    number of tokens without padding, and a last row with the size of the uncompressed shard.
     """
 
     def __init__(self, file: IO[bytes], num_records: int) -> None:
@@ -40,7 +39,7 @@ class IndexWriter:
         np.lib.format.write_array_header_1_0(file, header)
 
     def add(self, ends: NDArray[np.int64], num_tokens: NDArray[np.uint32]) -> None:
-        """Adds records.
+        """Add records.
 
         Args:
           ends: int64[records], where each record ends, counted from the end of the last batch.

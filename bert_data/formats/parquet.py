@@ -67,12 +67,13 @@ class ParquetWriter:
     def __init__(
         self, kind: RecordKind, *, manifest: Mapping[str, Any], group_records: int
     ) -> None:
-        """Begins a set.
+        """Describe a set.
 
         Args:
           kind: of its records.
           manifest: JSON for the metadata of each file.
-          group_records: rows of a row group, >= 1; a group ends with the batch that reaches them.
+          group_records: rows per row group, >= 1; a group ends with the batch that reaches this
+            number.
         """
         self.kind = kind
         self._schema = parquet_schema(kind)
@@ -80,17 +81,17 @@ class ParquetWriter:
         self._group_records = group_records
 
     def encode(self, batch: ColumnBatch) -> "pyarrow.RecordBatch":
-        """Makes the rows of a batch, which must not change until they are written."""
+        """Return the rows of a batch, which must not change until they are written."""
         return to_rows(batch, self._schema)
 
     @contextlib.contextmanager
     def open_shard(
         self, open_file: OpenFile, path: str, num_records: int
     ) -> Iterator["ParquetShard"]:
-        """Begins a shard."""
+        """Begin a shard."""
         from pyarrow import parquet
 
-        del num_records  # they are counted
+        del num_records  # the shard counts them
         with open_file(path) as file:
             summed = SummedFile(file, path)
             writer = parquet.ParquetWriter(
@@ -98,7 +99,7 @@ class ParquetWriter:
                 self._schema.with_metadata({METADATA_KEY: json.dumps(self._manifest)}),
                 compression="zstd",
                 write_page_checksum=True,
-                # They tell nothing of tokens, and where they are damaged, Arrow ends the process.
+                # Useless for tokens, and damaged statistics make Arrow end the process.
                 write_statistics=False,
             )
             try:
@@ -124,7 +125,7 @@ class ParquetShard:
         self._num_held = self._num_records = 0
 
     def add(self, rows: "pyarrow.RecordBatch") -> None:
-        """Adds rows, at least one; they are held until there are enough for a row group."""
+        """Add rows, at least one; they are held until there are enough for a row group."""
         self._held.append(rows)
         self._num_held += rows.num_rows
         if self._num_held >= self._group_records:
@@ -140,7 +141,7 @@ class ParquetShard:
         self._num_held = 0
 
     def finish(self) -> ManifestFile:
-        """Ends the file."""
+        """End the file; return what the manifest says about it."""
         if self._held:
             self._write_group()
         self._writer.close()

@@ -2,7 +2,7 @@
 
     find_format("parquet").make(kind, settings)  ->  encodes batches of columns, writes files
 
-A format is one file beside this one, and a line at the end of this one.
+A format is one file in this folder, and a line at the end of this one.
 """
 
 import dataclasses
@@ -18,10 +18,10 @@ if TYPE_CHECKING:  # commands load this module for the names of formats, before 
 
 TFRECORD, PARQUET = "tfrecord", "parquet"
 NONE, GZIP = COMPRESSIONS = ("none", "gzip")
-"""Compressions of files whose format has none of its own."""
+"""Compressions of files whose format leaves the choice."""
 
 OpenFile = Callable[[str], AbstractContextManager[IO[bytes]]]
-"""Opens a file for writing by its final path, wherever it lies until it has that."""
+"""Opens a file for writing, given its final path."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,10 +44,10 @@ class OpenShard(Protocol):
     """A file that is being written."""
 
     def add(self, encoded: Any, /) -> None:
-        """Adds what `ShardWriter.encode` made, in the order of the records."""
+        """Add what `ShardWriter.encode` returned, in the order of the records."""
 
     def finish(self) -> "ManifestFile":
-        """Ends the file; returns what the manifest says of it."""
+        """End the file; return what the manifest says about it."""
 
 
 class ShardWriter(Protocol):
@@ -60,12 +60,12 @@ class ShardWriter(Protocol):
     kind: RecordKind
 
     def encode(self, batch: "ColumnBatch", /) -> Any:
-        """Encodes a batch of columns; many threads call it at a time."""
+        """Encode a batch of columns; called by many threads at a time."""
 
     def open_shard(
         self, open_file: OpenFile, path: str, num_records: int
     ) -> AbstractContextManager[OpenShard]:
-        """Begins a shard that will have so many records; `open_file` opens its files."""
+        """Begin a shard of `num_records` records; `open_file` opens its files."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,11 +73,11 @@ class ShardFormat:
     """A format.
 
     Attributes:
-      make: begins to write a set of records of a kind.
+      make: returns a writer for a set of records of a kind.
       has_index: whether each shard has an index beside it.
       compression: the only compression of its files; None if the caller chooses.
       reserved_bytes: memory that writing takes in addition to each worker's.
-      open_bytes: memory that each further shard takes that is written at the same time; None: they
+      open_bytes: memory for each additional shard that is written at the same time; None: shards
         are written one after the other, as adding records to one takes little time.
     """
 
@@ -88,7 +88,7 @@ class ShardFormat:
     open_bytes: int | None = None
 
     def count_open(self, num_workers: int, num_shards: int, free_bytes: int | None = None) -> int:
-        """How many shards are written at a time: one, or one a worker as long as memory is free."""
+        """Return how many shards to write at a time: one, or one per worker as memory allows."""
         if self.open_bytes is None:
             return 1
         if free_bytes is not None:
@@ -106,7 +106,7 @@ def register(name: str, shard_format: ShardFormat) -> None:
       ValueError: there already is one of this name.
     """
     if name in _FORMATS:
-        raise ValueError(f"there already is a format {name!r}")
+        raise ValueError(f"format {name!r} is already registered")
     _FORMATS[name] = shard_format
 
 
@@ -135,7 +135,7 @@ def find_format(
         ("compression", compression, COMPRESSIONS),
     ):
         if value not in allowed:
-            raise ValueError(f"{field} is {value!r}; {' or '.join(allowed)} is allowed")
+            raise ValueError(f"{field} is {value!r}; it must be {' or '.join(allowed)}")
     shard_format = _FORMATS[name]
     own = shard_format.compression
     for field, value, only, why in (
@@ -144,13 +144,13 @@ def find_format(
     ):
         if own is not None and value != only:
             raise ValueError(
-                f"{field} is {value!r}; with output_format {name!r} {only!r} is allowed: {why}"
+                f"{field} is {value!r}; with output_format {name!r} it must be {only!r}, as {why}"
             )
     for entry in output_file.split(","):
         if entry.partition("@")[0].endswith(".parquet") and name != PARQUET:
             raise ValueError(
-                f"output {entry!r} would hold {name}; give output_format {PARQUET!r}, or another"
-                " ending"
+                f"output {entry!r} would hold {name}; set output_format to {PARQUET!r}, or choose"
+                " another ending"
             )
     return shard_format
 
@@ -176,7 +176,7 @@ register(
         make=_make_parquet,
         has_index=False,
         compression="zstd",
-        # The library, a row group that is put together and its compressed pages; measured.
+        # Measured: the library, a row group and its compressed pages.
         reserved_bytes=180_000_000,
         open_bytes=60_000_000,
     ),

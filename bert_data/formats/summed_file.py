@@ -13,7 +13,7 @@ from bert_data.formats.crc32c import crc32c
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ManifestFile:
-    """A shard: its name beside the manifest, its records, and its bytes as they are on disk."""
+    """A shard: its name beside the manifest, its records, and the size and CRC-32C of its bytes."""
 
     name: str
     num_records: int
@@ -22,12 +22,12 @@ class ManifestFile:
 
 
 class SummedFile:
-    """Counts and sums the bytes that are written; pyarrow takes it for a Python file."""
+    """Counts and sums the bytes that are written; pyarrow treats it as a Python file."""
 
     closed = False
 
     def __init__(self, file: IO[bytes], path: str) -> None:
-        """Begins with nothing written.
+        """Begin with nothing written.
 
         Args:
           file: opened for writing.
@@ -35,11 +35,10 @@ class SummedFile:
         """
         self._file: IO[bytes] | None = file
         self._name = os.path.basename(path)
-        self._crc = 0
-        self._num_bytes = 0
+        self._crc = self._num_bytes = 0
 
     def write(self, data: Any) -> int:
-        """Writes bytes, or an object whose memory they are; returns how many."""
+        """Write bytes, or the memory of an object; return how many."""
         view = memoryview(data)
         if self._file is not None:
             self._crc = crc32c(view, self._crc)
@@ -48,23 +47,20 @@ class SummedFile:
         return view.nbytes
 
     def tell(self) -> int:
-        """Where the next byte goes."""
+        """Return the number of bytes written."""
         return self._num_bytes
 
     def flush(self) -> None:
-        """Passes on what waits in memory."""
+        """Write what is buffered."""
         if self._file is not None:
             self._file.flush()
 
     def give_up(self) -> None:
-        """Drops whatever is written from now on."""
+        """Drop whatever is written from now on."""
         self._file = None
 
     def describe(self, num_records: int) -> ManifestFile:
-        """What the manifest says of the file."""
+        """Return what the manifest says about the file."""
         return ManifestFile(
-            name=self._name,
-            num_records=num_records,
-            num_bytes=self._num_bytes,
-            crc32c=self._crc,
+            name=self._name, num_records=num_records, num_bytes=self._num_bytes, crc32c=self._crc
         )

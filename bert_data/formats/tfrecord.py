@@ -1,6 +1,6 @@
 """Shards as TFRecord files, each with its index.
 
-batch of columns --encode, in workers--> framed Examples, deflated if asked for
+batch of columns --encode, in workers--> framed Examples, compressed if requested
 --add, in order--> shard, index, checksum
 """
 
@@ -24,13 +24,13 @@ from bert_data.schema.fields import RecordKind
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class EncodedRecords:
-    """Framed records, one behind the other.
+    """Framed records, end to end.
 
     Attributes:
       data: their bytes.
       ends: int64[records], where in `data` each ends.
       num_tokens: uint32[records], for the index.
-      deflated: what `deflate_chunk` made of the data, where shards are compressed.
+      deflated: the data as compressed by `deflate_chunk`, for compressed shards.
       give_back: called when the data has been written; its memory may then be used again.
     """
 
@@ -45,7 +45,7 @@ class TFRecordWriter:
     """Writes TFRecord shards, see `bert_data.formats.registry.ShardWriter`."""
 
     def __init__(self, kind: RecordKind, *, gzip: bool = False) -> None:
-        """Begins a set.
+        """Describe a set.
 
         Args:
           kind: of its records.
@@ -57,7 +57,7 @@ class TFRecordWriter:
         self._buffers: queue.SimpleQueue[NDArray[np.uint8]] = queue.SimpleQueue()
 
     def encode(self, batch: ColumnBatch) -> EncodedRecords:
-        """Encodes a batch, in memory that is used again when it has been written."""
+        """Encode a batch, into memory that is used again once it has been written."""
         buffers: list[NDArray[np.uint8]] = []
 
         def take_buffer(size: int) -> NDArray[np.uint8]:
@@ -74,10 +74,10 @@ class TFRecordWriter:
         )
 
     def _take_buffer(self, size: int) -> NDArray[np.uint8]:
-        """Memory that is free again, or new memory where that is too small or there is none.
+        """Return memory that is free again, or new memory if that is too small or there is none.
 
-        Batches differ a little in size, so there is room for larger ones: pages that nobody writes
-        cost nothing, and new ones cost more than the records that go into them.
+        Batches differ a little in size, so there is room for larger ones: pages that are never
+        written cost nothing, and new pages cost more than the records that go into them.
         """
         with contextlib.suppress(queue.Empty):
             buffer = self._buffers.get_nowait()
@@ -89,7 +89,7 @@ class TFRecordWriter:
     def open_shard(
         self, open_file: OpenFile, path: str, num_records: int
     ) -> Iterator["TFRecordShard"]:
-        """Begins a shard and its index."""
+        """Begin a shard and its index."""
         with open_file(path) as file, open_file(index_path(path)) as index_file:
             yield TFRecordShard(SummedFile(file, path), index_file, num_records, gzip=self._gzip)
 
@@ -106,7 +106,7 @@ class TFRecordShard:
         self._index = IndexWriter(index_file, num_records)
 
     def add(self, encoded: EncodedRecords) -> None:
-        """Adds records."""
+        """Add records."""
         if self._stream is not None:
             self._stream.add(encoded.data, encoded.deflated)
         else:
@@ -115,7 +115,7 @@ class TFRecordShard:
         encoded.give_back()
 
     def finish(self) -> ManifestFile:
-        """Ends the shard and its index."""
+        """End the shard and its index; return what the manifest says about it."""
         if self._stream is not None:
             self._stream.finish()
         self._index.finish()

@@ -19,7 +19,7 @@ BYTES_LIST, FLOAT_LIST, INT64_LIST = 0x0A, 0x12, 0x1A  # tags of the kinds of Fe
 FIELD_1, FIELD_2 = 0x0A, 0x12  # tags of fields 1 and 2 that hold bytes
 MAX_VARINT_BYTES = 10
 FRAME_START, FRAME_END = 12, 4
-"""Bytes of a frame before its data and behind it."""
+"""Bytes of a frame before and after its data."""
 
 _CRC_BYTES = 4
 _SEVEN, _HIGH_BIT = np.uint64(7), np.uint64(128)
@@ -28,7 +28,7 @@ _FOUR_BYTES = np.uint64(1 << 21)  # a varint of this or more has four bytes or m
 
 @inner
 def varint_size(value: Scalar) -> Scalar:
-    """Bytes of a varint, value in [0, 2**35)."""
+    """Return the bytes of a varint, value in [0, 2**35)."""
     return (
         1
         + np.int64(value >= 1 << 7)
@@ -40,7 +40,7 @@ def varint_size(value: Scalar) -> Scalar:
 
 @inner
 def put_varint(out: NDArray[np.uint8], at: Scalar, value: Scalar) -> Scalar:
-    """Writes a varint; returns its end. A negative number counts modulo 2**64."""
+    """Write a varint; return its end. A negative number counts modulo 2**64."""
     rest = np.uint64(value)
     while rest >= _HIGH_BIT:
         out[at] = rest | _HIGH_BIT
@@ -54,7 +54,7 @@ def put_varint(out: NDArray[np.uint8], at: Scalar, value: Scalar) -> Scalar:
 def put_little_endian(
     out: NDArray[np.uint8], at: Scalar, value: Scalar, num_bytes: Scalar
 ) -> Scalar:
-    """Writes a number, lowest byte first; returns its end."""
+    """Write a number, lowest byte first; return its end."""
     for i in range(num_bytes):
         out[at + i] = value >> (8 * i) & 255
     return at + num_bytes
@@ -62,11 +62,11 @@ def put_little_endian(
 
 @inner
 def put_varints(out: NDArray[np.uint8], at: Scalar, values: NDArray[np.integer]) -> Scalar:
-    """Writes packed varints; returns their end.
+    """Write packed varints; return their end.
 
-    Up to three bytes behind it change.
-    Ids have one byte to three, in no order that a processor could predict; so four are stored
-    always, at once, and only how far to go on depends on the value.
+    Up to three bytes after it change. Ids have one to three bytes, in an order that no processor
+    can predict; so four are always stored at once, and only how far to advance depends on the
+    value.
     """
     for i in range(values.size):
         value = np.int64(values[i])
@@ -82,14 +82,14 @@ def put_varints(out: NDArray[np.uint8], at: Scalar, values: NDArray[np.integer])
 
 @inner
 def put_small_varints(out: NDArray[np.uint8], at: Scalar, values: NDArray[np.int32]) -> Scalar:
-    """The same, fast where all but the last value are in [0, 128): these are bytes."""
+    """Do the same, fast if all but the last value are in [0, 128): these are bytes."""
     last = values.size - 1
     all_bits = np.uint32(0)
     for i in range(last):
         all_bits |= np.uint32(values[i])
     if last < 0 or all_bits >= np.uint32(128):
         return put_varints(out, at, values)
-    small = out[at : at + last]  # from 0, so that the loop becomes vectors
+    small = out[at : at + last]  # begins at 0, so that LLVM vectorizes the loop
     for i in range(last):
         small[i] = values[i]
     return put_varint(out, at + last, np.int64(values[last]))
@@ -97,20 +97,20 @@ def put_small_varints(out: NDArray[np.uint8], at: Scalar, values: NDArray[np.int
 
 @inner
 def packed_list_size(payload_size: Scalar) -> Scalar:
-    """Bytes of a list with a packed payload, without its tag and size; nothing if it is empty."""
+    """Return the bytes of a list with a packed payload, without tag and size; 0 if it is empty."""
     return payload_size + 1 + varint_size(payload_size) if payload_size else np.int64(0)
 
 
 @inner
 def _entry_size(name_size: Scalar, list_size: Scalar) -> Scalar:
-    """Bytes of a map entry without its tag and size."""
+    """Return the bytes of a map entry without its tag and size."""
     feature_size = 1 + varint_size(list_size) + list_size
     return 2 + varint_size(name_size) + name_size + varint_size(feature_size) + feature_size
 
 
 @inner
 def tagged_entry_size(name_size: Scalar, list_size: Scalar) -> Scalar:
-    """Bytes of a map entry with its tag and size."""
+    """Return the bytes of a map entry with its tag and size."""
     size = _entry_size(name_size, list_size)
     return 1 + varint_size(size) + size
 
@@ -125,7 +125,7 @@ def put_entry_header(
     kind: Scalar,
     payload_size: Scalar,
 ) -> Scalar:
-    """Writes all of a map entry that stands before its payload; returns the end."""
+    """Write all of a map entry that precedes its payload; return the end."""
     is_packed = kind != BYTES_LIST
     list_size = packed_list_size(payload_size) if is_packed else payload_size
     out[at] = FIELD_1
@@ -145,7 +145,7 @@ def put_entry_header(
 
 @inner
 def put_frame(out: NDArray[np.uint8], at: Scalar, stop: Scalar) -> Scalar:
-    """Frames the data that begins `FRAME_START` bytes behind `at`; returns the record's end."""
+    """Frame the data that begins `FRAME_START` bytes after `at`; return the record's end."""
     data = at + FRAME_START
     put_little_endian(out, at, stop - data, 8)
     crc = np.int64(masked_crc32c_of_range(out, at, at + 8))

@@ -99,12 +99,12 @@ def test_what_does_not_go_together(folder, tmp_path):
     with pytest.raises(ValueError, match=r"made with another vocabulary \(.* than .*other\.txt"):
         records(folder, "s", vocab_file=str(folder / "other.txt"))
     make_store(folder, "text.txt", level="document")
-    with pytest.raises(ValueError, match="the token store is of documents"):
+    with pytest.raises(ValueError, match="the token store's sequences are documents"):
         records(folder, "s")
     make_store(folder, "text.txt", append_eod=True, eod_token="ba")
     with pytest.raises(ValueError, match="has an end-of-document token in each document"):
         records(folder, "s")
-    with pytest.raises(ValueError, match="2 token stores are given; one is allowed: merge them"):
+    with pytest.raises(ValueError, match="the input is 2 token stores; it must be one: merge them"):
         records(folder, f"s,{folder}/t.idx")
     with pytest.raises(FileNotFoundError):
         records(folder, "none", text=TextConfig(input_format="store"))
@@ -117,13 +117,13 @@ def test_ids_that_the_vocabulary_has_not(folder, caplog):
             writer.add(np.full(9, number, "<u2"), np.array([9], np.int32), np.array([1], np.int64))
     with pytest.raises(ValueError, match=r"the token store has id 60000; .*vocab\.txt has "):
         records(folder, "s")
-    assert "each document is one sequence; is it of sentences?" in caplog.text
+    assert "each document is one sequence; does the store hold sentences?" in caplog.text
 
 
 def test_a_store_of_other_dtypes(folder):
     with StoreWriter(str(folder / "s"), np.dtype("<i8")) as writer:
         writer.add(np.full(9, 7, "<i8"), np.array([9], np.int32), np.array([1], np.int64))
-    with pytest.raises(ValueError, match="the token store is of int64; one of uint16 or int32 is"):
+    with pytest.raises(ValueError, match="holds int64; it must hold uint16 or int32"):
         records(folder, "s")
 
 
@@ -143,7 +143,7 @@ class TestTokenizerFile:
         whole_words = InstanceConfig(
             max_seq_length=32, max_predictions_per_seq=5, do_whole_word_mask=True
         )
-        with pytest.raises(ValueError, match=r"b\.json has no piece that begins with ##"):
+        with pytest.raises(ValueError, match=r"begin with ##; .*b\.json has none"):
             records(folder, "text.txt", instances=whole_words, **settings)
         byte_pairs(folder / "b.json", special[:4])
         with pytest.raises(ValueError, match=r"b\.json has no token \[MASK\]; "):

@@ -213,7 +213,7 @@ def test_an_input_is_not_replaced(make, tmp_path: Path) -> None:
 
 def test_settings_are_checked() -> None:
     names = {"input_file": "a", "output_file": "b", "vocab_file": "c"}
-    with pytest.raises(ValueError, match="sentences is 'two'; one of one, lines, split"):
+    with pytest.raises(ValueError, match="sentences is 'two'; it must be one of one, lines, split"):
         LabelledDatasetConfig(**names, sentences="two")
     with pytest.raises(ValueError, match="num_workers is -1"):
         LabelledDatasetConfig(**names, num_workers=-1)

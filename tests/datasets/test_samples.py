@@ -284,13 +284,13 @@ def test_a_set_appears_when_it_is_committed(dataset, tmp_path):
 
 
 def test_mistakes_are_refused(dataset, tmp_path):
-    with pytest.raises(ValueError, match="output_format is 'csv'; tfrecord or parquet"):
+    with pytest.raises(ValueError, match="output_format is 'csv'; it must be tfrecord or parquet"):
         SampleExportConfig(output_file="x", output_format="csv")
-    with pytest.raises(ValueError, match="num_processes is 0; 1 or more"):
+    with pytest.raises(ValueError, match="num_processes is 0; it must be 1 or more"):
         SampleExportConfig(output_file="x", num_processes=0)
     with pytest.raises(ValueError, match="2,000 shards for"):
         export(dataset, tmp_path / "t@2000")
-    with pytest.raises(ValueError, match="files of one folder are allowed"):
+    with pytest.raises(ValueError, match="the shards must be in one folder"):
         export(dataset, f"{tmp_path}/a/t,{tmp_path}/b/t")
     assert {path.suffix for path in tmp_path.iterdir()} == {".bin", ".idx"}
 

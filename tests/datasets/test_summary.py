@@ -19,8 +19,8 @@ COVERS = ("datasets/masked_lm",)
     ("next_sentence", "label", "line"),
     [
         ("nsp", False, "next sentence: it follows"),
-        ("nsp", True, "next sentence: from elsewhere"),
-        ("sop", True, "sentence order: not in order"),
+        ("nsp", True, "next sentence: random"),
+        ("sop", True, "sentence order: swapped"),
         ("none", None, None),
     ],
 )
@@ -70,7 +70,7 @@ def test_the_summary_counts_what_was_made(dataset):
         r"documents +2\b",
         r"sentences +3\b",
         r"tokens +6 \(1 \[UNK\], 16.7%\)",
-        r"undecodable +1 place",
+        r"undecodable +1 invalid byte",
         rf"instances +{counts.num_instances} of {mean:.1f} tokens",
         rf"next sentence +{100 * counts.num_random_next / counts.num_instances:.1f}% random",
         rf"to predict +{predicted} tokens: {100 * counts.num_masked / predicted:.1f}% \[MASK\]",

@@ -196,10 +196,10 @@ def test_a_shard_with_the_name_of_a_sidecar(create, tmp_path, sidecar):
 
 def test_settings_that_are_refused(create):
     for options, sentence in (
-        ({"record_layout": "square"}, "record_layout is 'square'; ragged or reference is allowed"),
-        ({"compression": "lzma"}, "compression is 'lzma'; none or gzip is allowed"),
-        ({"max_memory_mb": 299}, "max_memory_mb is 299; 300 or more is allowed"),
-        ({"num_examples": -1}, "num_examples is -1; 0 or more is allowed"),
+        ({"record_layout": "square"}, "record_layout is 'square'; it must be ragged or reference"),
+        ({"compression": "lzma"}, "compression is 'lzma'; it must be none or gzip"),
+        ({"max_memory_mb": 299}, "max_memory_mb is 299; it must be 300 or more"),
+        ({"num_examples": -1}, "num_examples is -1; it must be 0 or more"),
         ({"num_workers": -1}, "num_workers is -1; "),
     ):
         with pytest.raises(ValueError, match=f"^{sentence}"):

@@ -215,15 +215,15 @@ class TestOtherPrograms:
     [
         (
             {"compression": "gzip"},
-            "compression is 'gzip'; with output_format 'parquet' 'none' is allowed: it is"
+            "compression is 'gzip'; with output_format 'parquet' it must be 'none', as it is"
             " compressed inside, by zstd",
         ),
         (
             {"record_layout": "reference"},
-            "record_layout is 'reference'; with output_format 'parquet' 'ragged' is allowed: its"
+            "record_layout is 'reference'; with output_format 'parquet' it must be 'ragged', as its"
             " rows are never padded",
         ),
-        ({"name": "orc"}, "output_format is 'orc'; tfrecord or parquet is allowed"),
+        ({"name": "orc"}, "output_format is 'orc'; it must be tfrecord or parquet"),
     ],
 )
 def test_flags_that_contradict_each_other(options, sentence):

@@ -88,7 +88,7 @@ def test_tfrecord_holds_any_batch(batch: ColumnBatch) -> None:
 
 def test_names_are_registered_once() -> None:
     assert registry.format_names() == ("tfrecord", "parquet")
-    with pytest.raises(ValueError, match="there already is a format 'parquet'"):
+    with pytest.raises(ValueError, match="format 'parquet' is already registered"):
         registry.register("parquet", find_format("parquet"))
-    with pytest.raises(ValueError, match="'orc'; tfrecord or parquet is allowed"):
+    with pytest.raises(ValueError, match="'orc'; it must be tfrecord or parquet"):
         find_format("orc")
