@@ -22,11 +22,19 @@ from bert_data.formats.registry import COMPRESSIONS, TFRECORD, find_format, form
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.objectives.next_sentence import NEXT_SENTENCE, NSP
 from bert_data.schema.fields import LABELLED, LAYOUTS
-from bert_data.storage import escape, glob, open_input, read_bytes
+from bert_data.storage import JsonObject, escape, glob, open_input, parse_json, read_bytes
 
 MANIFEST_PREFIX = "manifest."
 FORMAT, SAMPLES_FORMAT = "bert_data records", "bert_data samples"
 FORMAT_VERSION = 1
+_FLAGS_OF_LABELLED: dict[str, type] = {
+    "do_lower_case": bool,
+    "sentences": str,
+    "text_columns": list,
+    "classes": list,
+    "cls_id": int,
+    "sep_id": int,
+}
 _FORMAT_WITHIN_BYTES = 100  # of a manifest: it comes first
 
 
@@ -146,34 +154,27 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
     Raises:
       CorruptDataError: it is not a manifest of this format.
     """
-    try:
-        data = json.loads(text)
-        if data["format"] != FORMAT or data["format_version"] != FORMAT_VERSION:
-            actual = f"{data['format']!r} version {data['format_version']}"
-            raise CorruptDataError(
-                path, 0, f"{actual}; {FORMAT!r} version {FORMAT_VERSION} can be read"
-            )
-        manifest = Manifest(
-            record_layout=data["record_layout"],
-            compression=data["compression"],
-            max_seq_length=data["max_seq_length"],
-            max_predictions_per_seq=data["max_predictions_per_seq"],
-            random_seed=data["random_seed"],
-            vocab_size=data["vocabulary"]["size"],
-            vocab_sha256=data["vocabulary"]["sha256"],
-            flags=data["flags"],
-            counts=data["counts"],
-            files=tuple(ManifestFile(**file) for file in data["files"]),
-            output_format=data.get("output_format", TFRECORD),
-            created_by=data["created_by"],
-        )
-        strangers = [f.name for f in manifest.files if os.path.basename(f.name) != f.name]
-        if strangers:
-            raise CorruptDataError(path, 0, f"{strangers[0]!r} is no name of a file beside it")
-    except json.JSONDecodeError as error:
-        raise CorruptDataError(path, error.pos, f"not JSON ({error.msg})") from error
-    except (KeyError, TypeError, UnicodeDecodeError) as error:
-        raise CorruptDataError(path, 0, f"not a manifest of records ({error!r})") from error
+    data = JsonObject(parse_json(text, path), path)
+    actual = data.take("format", str), data.count("format_version")
+    if actual != (FORMAT, FORMAT_VERSION):
+        readable = f"{FORMAT!r} version {FORMAT_VERSION} can be read"
+        raise CorruptDataError(path, 0, f"{actual[0]!r} version {actual[1]}; {readable}")
+    vocabulary, flags, counts = (data.object(name) for name in ("vocabulary", "flags", "counts"))
+    manifest = Manifest(
+        record_layout=data.take("record_layout", str),
+        compression=data.take("compression", str),
+        max_seq_length=data.count("max_seq_length"),
+        max_predictions_per_seq=data.count("max_predictions_per_seq"),
+        random_seed=data.take("random_seed", int),
+        vocab_size=vocabulary.count("size"),
+        vocab_sha256=vocabulary.take("sha256", str),
+        flags=flags.values,
+        counts={name: counts.object(name).counts() for name in counts.values},
+        files=tuple(parse_file(file) for file in data.objects("files")),
+        output_format=data.values.get("output_format", TFRECORD),
+        created_by=data.take("created_by", str),
+    )
+    _check_flags(flags, counts, is_labelled=manifest.record_layout == LABELLED)
     is_known = manifest.output_format in format_names()
     own = find_format(manifest.output_format).compression if is_known else None
     if (
@@ -185,6 +186,29 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
         what = "output_format, record_layout, compression or next_sentence"
         raise CorruptDataError(path, 0, f"an unknown {what}")
     return manifest
+
+
+def parse_file(file: JsonObject) -> ManifestFile:
+    """Return what a manifest or a report says of a file.
+
+    Raises:
+      CorruptDataError: it is not that, or the file's name is that of another folder.
+    """
+    name = file.take("name", str)
+    if not name or os.path.basename(name) != name:
+        raise CorruptDataError(file.path, 0, f"{name!r} is not the name of a file beside it")
+    sizes = {field: file.count(field) for field in ("num_records", "num_bytes", "crc32c")}
+    return ManifestFile(name=name, **sizes)
+
+
+def _check_flags(flags: JsonObject, counts: JsonObject, *, is_labelled: bool) -> None:
+    """Check the flags and counts that readers rely on; others are only shown."""
+    if is_labelled:
+        for name, kind in _FLAGS_OF_LABELLED.items():
+            flags.take(name, kind)
+        counts.object("labels")
+    elif "masked_lm_prob" in flags.values:
+        flags.take("masked_lm_prob", float)
 
 
 def find_manifest(shard: str) -> Manifest | None:
@@ -220,8 +244,8 @@ def is_manifest(text: bytes, formats: Sequence[str] = (FORMAT,)) -> bool:
 def listed_shards(manifest: str) -> list[str]:
     """The paths of the shards that a manifest of records or samples lists; [] if it is damaged."""
     try:
-        names = [str(each["name"]) for each in json.loads(read_bytes(manifest))["files"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        names = [file.take("name", str) for file in JsonObject.read(manifest).objects("files")]
+    except (OSError, CorruptDataError):
         return []
     folder = os.path.dirname(manifest)
     return [os.path.join(folder, name) for name in names if os.path.basename(name) == name]

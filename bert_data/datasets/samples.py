@@ -19,13 +19,14 @@ from typing import Any
 
 from bert_data.causal.gpt import SampleSet
 from bert_data.causal.snapshot import take_snapshot
-from bert_data.datasets.manifest import SampleManifest
+from bert_data.datasets.manifest import SampleManifest, parse_file
 from bert_data.datasets.record_set import RecordSet, open_record_set
 from bert_data.datasets.sample_shards import SampleShard, SampleWriting, sample_bytes, write_shard
 from bert_data.errors import CorruptDataError
 from bert_data.formats.registry import TFRECORD, find_format
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.storage import (
+    JsonObject,
     OutputNames,
     expand_outputs,
     hidden_path,
@@ -199,7 +200,8 @@ def _write_shards(
     done = run_tasks("build_samples", task, shards, executor)
     files = []
     for number, (made, _) in enumerate(done):
-        files.append(ManifestFile(**read_report(made)))
+        report = JsonObject(read_report(made), made)
+        files.append(parse_file(report))
         own_index = record_set.index_paths[number : number + 1]
         for path in (record_set.paths[number], *own_index):
             record_set.outputs.link_in(path, os.path.join(made, os.path.basename(path)))

@@ -11,14 +11,47 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.errors import CorruptDataError
+from bert_data.formats.wire import FRAME_END, FRAME_START
+from bert_data.storage import read_array
+
 INDEX_PREFIX = "index."
 INDEX_DTYPE = np.dtype([("offset", "<u8"), ("num_tokens", "<u4")])
+FRAME_BYTES = FRAME_START + FRAME_END
+"""Bytes of a record in its shard besides its own: length and checksums."""
+_OFFSET_LIMIT = np.uint64(1 << 63)
+_MAX_RECORD_BYTES = 2**31 - 1
 
 
 def index_path(shard: str) -> str:
     """Return the path of a shard's index."""
     folder, name = os.path.split(shard)
     return os.path.join(folder, f"{INDEX_PREFIX}{name}.npy")
+
+
+def read_index_file(path: str) -> NDArray[np.void]:
+    """Read an index and check that its offsets are those of records.
+
+    Returns:
+      INDEX_DTYPE[records + 1]; offsets ascend from 0 and are below 2**63, and each record has
+      `FRAME_BYTES` to `FRAME_BYTES` + 2**31 - 1 bytes.
+
+    Raises:
+      OSError: it cannot be read.
+      CorruptDataError: it is not an index.
+    """
+    index = read_array(path)
+    if index.dtype != INDEX_DTYPE or index.ndim != 1 or not index.size:
+        raise CorruptDataError(path, 0, "is not an index of records")
+    offsets = index["offset"]
+    # Compared before they are subtracted: differences of damaged offsets may wrap around.
+    ascends = not offsets[0] and offsets[-1] < _OFFSET_LIMIT and (offsets[1:] > offsets[:-1]).all()
+    sizes = np.diff(offsets)
+    if not ascends or ((sizes < FRAME_BYTES) | (sizes > FRAME_BYTES + _MAX_RECORD_BYTES)).any():
+        raise CorruptDataError(path, 0, "its offsets are not those of records")
+    if (index["num_tokens"][:-1] > sizes - FRAME_BYTES).any():
+        raise CorruptDataError(path, 0, "a record has more tokens than bytes in it")
+    return index
 
 
 class IndexWriter:

@@ -7,7 +7,8 @@ A path is local, or a URI of pyarrow.fs (`paths.py`); no other module opens, map
 renames or removes a data file.
 
 names.py        patterns to input files, "path@N" to output files; patterns.py: TensorFlow's Glob
-reading.py      streams, memory maps, sizes, listings; arrays.py: NumPy arrays
+reading.py      streams, memory maps, sizes, listings; arrays.py: NumPy arrays;
+                json_files.py: JSON, checked value by value
 changing.py     one file or folder that appears complete or not at all; removals
 outputs.py      sets of files and folders that appear together or not at all
   refusals.py     what they must not replace, such as the run's own inputs
@@ -27,6 +28,7 @@ from bert_data.storage.changing import (
     write_bytes,
 )
 from bert_data.storage.hidden import hidden_path
+from bert_data.storage.json_files import JsonObject, parse_json, read_json
 from bert_data.storage.names import OutputNames, expand_inputs, expand_outputs
 from bert_data.storage.outputs import OutputSet
 from bert_data.storage.paths import is_remote, naming
@@ -50,6 +52,7 @@ from bert_data.storage.refusals import real_path, refuse_doubles, refuse_existin
 from bert_data.storage.run_lock import RunLock, remove_left_overs
 
 __all__ = [
+    "JsonObject",
     "MappedFile",
     "OutputNames",
     "OutputSet",
@@ -77,8 +80,10 @@ __all__ = [
     "open_input",
     "open_scratch",
     "open_whole",
+    "parse_json",
     "read_array",
     "read_bytes",
+    "read_json",
     "read_status",
     "read_values",
     "real_path",

@@ -11,6 +11,7 @@ from bert_data.storage.paths import Path
 from bert_data.storage.reading import file_size, map_file
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import DTypeLike, NDArray
 
 
@@ -40,7 +41,7 @@ def load_array(path: Path) -> "NDArray[Any]":
     import numpy as np
 
     array = _open_array(path)
-    if not isinstance(array, np.memmap) or array.offset + array.nbytes != file_size(path):
+    if array.offset + array.nbytes != file_size(path):
         raise CorruptDataError(path, 0, "longer than its array")
     return np.asarray(array)
 
@@ -55,15 +56,14 @@ def read_array(path: Path) -> "NDArray[Any]":
     return load_array(path).copy()
 
 
-def _open_array(path: Path) -> Any:
-    """Open a .npy file, or whatever else NumPy takes it for, such as a zip."""
-    import tokenize
-
+def _open_array(path: Path) -> "np.memmap[Any, Any]":
     import numpy as np
 
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, SyntaxError, tokenize.TokenError) as error:
+        return np.lib.format.open_memmap(path, mode="r")
+    except OSError:
+        raise
+    except Exception as error:  # the header is parsed as Python, so damage raises almost anything
         reason = f"not a complete array ({' '.join(str(error).split())})"
         raise CorruptDataError(path, 0, reason) from error
 

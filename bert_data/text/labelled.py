@@ -194,7 +194,7 @@ def _read_json_lines(
             continue
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path}:{number}: not JSON ({error})") from error
         if not isinstance(row, dict):
             raise ValueError(f"{path}:{number}: a JSON {type(row).__name__}; it must be an object")

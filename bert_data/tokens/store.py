@@ -109,10 +109,8 @@ def _check_bounds(store: TokenStore, prefix: str, num_bytes: int) -> None:
         raise CorruptDataError(prefix + ".bin", num_bytes, reason)
     bounds = store.documents
     covered = bounds.size and bounds[0] == 0 and bounds[-1] == store.lengths.size
-    descends = any(
-        (np.diff(bounds[start : start + _CHECKED + 1]) < 0).any()
-        for start in range(0, bounds.size, _CHECKED)
-    )
+    parts = (bounds[start : start + _CHECKED + 1] for start in range(0, bounds.size, _CHECKED))
+    descends = any((part[1:] < part[:-1]).any() for part in parts)
     if not covered or descends:
         at = HEADER.size + 12 * store.lengths.size
         raise CorruptDataError(

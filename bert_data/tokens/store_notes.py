@@ -16,12 +16,13 @@ from typing import Any
 
 import bert_data
 from bert_data.errors import CorruptDataError
-from bert_data.storage import file_size, read_bytes
+from bert_data.storage import JsonObject, file_size, parse_json, read_bytes
 from bert_data.tokens.store_writer import FileSummary
 
 FORMAT = "bert_data token store"
 FORMAT_VERSION = 1
 ENDINGS = ("bin", "idx")
+_COUNTED = ("num_documents", "num_sentences", "num_tokens")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -90,20 +91,37 @@ def read_notes(prefix: str) -> StoreNotes | None:
         content = read_bytes(path)
     except FileNotFoundError:
         return None
-    try:
-        data = json.loads(content)
-        if data["format"] != FORMAT or data["format_version"] != FORMAT_VERSION:
-            raise CorruptDataError(path, 0, f"not the notes of a {FORMAT}, version 1")
-        return StoreNotes(
-            vocab_size=data["vocabulary"]["size"],
-            vocab_sha256=data["vocabulary"]["sha256"],
-            settings=data["settings"],
-            inputs=data["inputs"],
-            counts={str(name): int(count) for name, count in data["counts"].items()},
-            files=tuple(FileSummary(**data["files"][ending]) for ending in ENDINGS),  # type: ignore[arg-type]
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise CorruptDataError(path, 0, f"not the notes of a {FORMAT} ({error!r})") from error
+    data = JsonObject(parse_json(content, path), path)
+    if data.take("format", str) != FORMAT or data.count("format_version") != FORMAT_VERSION:
+        raise CorruptDataError(path, 0, f"not the notes of a {FORMAT}, version {FORMAT_VERSION}")
+    vocabulary, settings, files = (data.object(n) for n in ("vocabulary", "settings", "files"))
+    _check_settings(settings)
+    binary, index = (files.object(ending) for ending in ENDINGS)
+    counts = data.object("counts")
+    for name in _COUNTED:
+        counts.count(name)
+    return StoreNotes(
+        vocab_size=vocabulary.count("size"),
+        vocab_sha256=vocabulary.take("sha256", str),
+        settings=settings.values,
+        inputs=[each.values for each in data.objects("inputs")],
+        counts=counts.counts(),
+        files=(_summary(binary), _summary(index)),
+    )
+
+
+def _check_settings(settings: JsonObject) -> None:
+    """Check the settings that readers of a store rely on; others are only compared."""
+    settings.take("level", str)
+    settings.count("id_limit")
+    if settings.values.get("eod_id") is not None:
+        settings.count("eod_id")
+    if settings.values.get("do_lower_case") is not None:
+        settings.take("do_lower_case", bool)
+
+
+def _summary(file: JsonObject) -> FileSummary:
+    return FileSummary(num_bytes=file.count("num_bytes"), crc32=file.count("crc32"))
 
 
 def check_files(prefix: str, notes: StoreNotes) -> None:

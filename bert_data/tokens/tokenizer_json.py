@@ -5,13 +5,15 @@
 """
 
 import hashlib
-import json
 from collections.abc import Iterable
 from typing import Any
 
-from bert_data.storage import read_bytes
+from bert_data.errors import CorruptDataError
+from bert_data.storage import parse_json, read_bytes
 from bert_data.tokens.vocabulary import REQUIRED, SPECIAL
 from bert_data.tokens.vocabulary_file import CONTINUATION
+
+_MAX_INT32 = 2**31 - 1
 
 
 def parse_definition(path: str, content: bytes) -> dict[str, Any]:
@@ -21,9 +23,9 @@ def parse_definition(path: str, content: bytes) -> dict[str, Any]:
       ValueError: it is not a tokenizer.json.
     """
     try:
-        definition = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not a tokenizer.json: it is not JSON ({error})") from None
+        definition = parse_json(content, path)
+    except CorruptDataError as error:
+        raise ValueError(f"{path} is not a tokenizer.json: {error.reason}") from None
     model = definition.get("model") if isinstance(definition, dict) else None
     if not isinstance(model, dict) or not isinstance(model.get("vocab"), dict | list):
         raise ValueError(f"{path} is not a tokenizer.json: it has no model with a vocab")
@@ -31,16 +33,19 @@ def parse_definition(path: str, content: bytes) -> dict[str, Any]:
 
 
 def difference_from_bert(definition: dict[str, Any]) -> str:
-    """Return why a definition is not WordPiece with BERT's rules, or "" if it is."""
+    """Return why a definition is not WordPiece with BERT's rules, or "" if it is.
+
+    What has other types than a tokenizer.json has them differs; the library refuses it.
+    """
     model = definition["model"]
     if model.get("type") != "WordPiece":
         return "not WordPiece"
     if model.get("continuing_subword_prefix") != CONTINUATION or model.get("unk_token") != "[UNK]":
         return "marks other than ## and [UNK]"
     letters = model.get("max_input_chars_per_word")
-    if not isinstance(letters, int) or letters < 1:
+    if type(letters) is not int or not 1 <= letters <= _MAX_INT32:
         return "no max_input_chars_per_word"
-    normalizer = definition.get("normalizer") or {}
+    normalizer = _object(definition, "normalizer")
     lower = normalizer.get("lowercase")
     if (
         normalizer.get("type") != "BertNormalizer"
@@ -48,19 +53,27 @@ def difference_from_bert(definition: dict[str, Any]) -> str:
         or normalizer.get("strip_accents") not in (None, lower)
     ):
         return "a normalizer other than BERT's"
-    if (definition.get("pre_tokenizer") or {}).get("type") != "BertPreTokenizer":
+    if _object(definition, "pre_tokenizer").get("type") != "BertPreTokenizer":
         return "a pre_tokenizer other than BERT's"
     ids = model["vocab"]
-    if not isinstance(ids, dict) or sorted(ids.values()) != list(range(len(ids))):
+    is_plain = isinstance(ids, dict) and all(type(number) is int for number in ids.values())
+    if not is_plain or sorted(ids.values()) != list(range(len(ids))):
         return "ids with gaps"
     missing = [token for token in REQUIRED if token not in ids]
     if missing:
         return f"no {missing[0]}"
-    for token in definition.get("added_tokens") or []:
-        known = token["content"] in SPECIAL and ids.get(token["content"]) == token["id"]
+    added = definition.get("added_tokens") or []
+    for token in added if isinstance(added, list) else [added]:
+        content = token.get("content") if isinstance(token, dict) else None
+        known = content in SPECIAL and ids[content] == token.get("id")
         if not (known and token.get("special")):
-            return f"added token {token['content']!r}"
+            return f"added token {content!r}"
     return ""
+
+
+def _object(definition: dict[str, Any], name: str) -> dict[str, Any]:
+    value = definition.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def tokens_by_id(definition: dict[str, Any]) -> list[str]:

@@ -22,7 +22,7 @@ from bert_data.storage import (
     list_folder,
     make_folder,
     open_folder,
-    read_bytes,
+    read_json,
     remove,
     remove_abandoned,
     remove_folder,
@@ -76,8 +76,13 @@ def _plain(value: Any) -> Any:
 
 
 def read_report(folder: str) -> Any:
-    """Return the result of a `FolderTask`'s function."""
-    return json.loads(read_bytes(os.path.join(folder, _REPORT)))
+    """Return the result of a `FolderTask`'s function.
+
+    Raises:
+      OSError: the report cannot be read.
+      CorruptDataError: it is not JSON.
+    """
+    return read_json(os.path.join(folder, _REPORT))
 
 
 @contextlib.contextmanager

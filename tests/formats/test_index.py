@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.datasets.manifest import is_sidecar, manifest_path
-from bert_data.formats.index import INDEX_DTYPE, IndexWriter, index_path
+from bert_data.errors import CorruptDataError
+from bert_data.formats.index import INDEX_DTYPE, IndexWriter, index_path, read_index_file
 
 
 def test_names():
@@ -55,3 +56,42 @@ def test_it_can_be_mapped(tmp_path):
         writer.finish()
     index = np.load(tmp_path / "index.t.npy", mmap_mode="r")
     assert index.tolist() == [(0, 7), (50, 0)]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "tokens"),
+    [
+        ([0, 2**62, 2**63, 3 * 2**62, 100], [1, 1, 1, 1, 0]),  # wraps around twice
+        ([0, 2**63, 100], [1, 1, 0]),
+        ([0, 2**64 - 40, 100], [1, 1, 0]),
+        ([0, 2**63], [1, 0]),
+        ([0, 100, 60], [1, 1, 0]),
+        ([0, 50, 65], [1, 1, 0]),
+        ([0, 50, 50], [1, 1, 0]),
+        ([8, 50], [1, 0]),
+        ([0, 2**31 + 16], [1, 0]),
+        ([0, 50], [35, 0]),
+        ([0, 50], [2**32 - 1, 0]),
+        ([], []),
+    ],
+)
+def test_numbers_that_are_not_those_of_records(tmp_path, offsets, tokens):
+    path = str(tmp_path / "index.t.npy")
+    np.save(path, np.array([*zip(offsets, tokens, strict=True)], INDEX_DTYPE))
+    with pytest.raises(CorruptDataError, match=r"index\.t\.npy: byte offset 0: "):
+        read_index_file(path)
+
+
+def test_the_largest_records(tmp_path):
+    path = str(tmp_path / "index.t.npy")
+    index = np.array([(0, 34), (50, 2**31 - 1), (2**31 + 65, 0)], INDEX_DTYPE)
+    np.save(path, index)
+    assert read_index_file(path).tolist() == index.tolist()
+
+
+def test_an_array_of_something_else(tmp_path):
+    path = str(tmp_path / "index.t.npy")
+    for array in (np.zeros(3), np.zeros((2, 2), INDEX_DTYPE), np.array((0, 0), INDEX_DTYPE)):
+        np.save(path, array)
+        with pytest.raises(CorruptDataError, match="is not an index of records"):
+            read_index_file(path)

@@ -421,9 +421,9 @@ def beyond_bytes(index: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (beyond_bytes, "index.*tells of a record with more tokens than bytes"),
+        (beyond_bytes, "index.*a record has more tokens than bytes"),
         (lambda index: index["offset"], "is not an index of records"),
-        (swapped, "tells of offsets that are not those of records"),
+        (swapped, "its offsets are not those of records"),
         (lambda index: index[:0], "is not an index of records"),
         (moved, "record's length does not match|a record has .* bytes; its index says"),
         (longer, r"record 5, .*number of tokens is wrong; its index says \d+"),

@@ -64,6 +64,26 @@ def test_an_archive_of_arrays_is_no_array(tmp_path: Path) -> None:
         load_array(str(tmp_path / "a.npy"))
 
 
+@pytest.mark.parametrize("kind", ["<i8", [("offset", "<u8"), ("num_tokens", "<u4")]])
+def test_every_flipped_bit_of_a_header(tmp_path: Path, kind) -> None:
+    """Damage or an array; NumPy parses the header as Python, and raises what Python raises."""
+    path = tmp_path / "a.npy"
+    save_array(str(path), np.zeros(5, kind))
+    whole = path.read_bytes()
+    num_errors = 0
+    for bit in range(8 * 128):
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        try:
+            array = load_array(str(path))
+            assert array.nbytes == len(whole) - 128
+        except CorruptDataError as error:
+            num_errors += 1
+            assert error.path == str(path) and "\n" not in error.reason
+    assert num_errors > 500
+
+
 def test_bare_values(tmp_path: Path) -> None:
     path = tmp_path / "values"
     path.write_bytes(np.array([1, 2**32 - 1], "<u4").tobytes())

@@ -198,6 +198,16 @@ DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
         lambda b: patched(b, "offsets", 1, 2**40),
         "do not lie end to end",
     ),
+    "bounds that wrap around": (
+        ".idx",
+        lambda b: patched(patched(b, "bounds", 0, 0), "bounds", 1, 2**62),
+        "the document bounds do not cover the sequences",
+    ),
+    "bounds below 0": (
+        ".idx",
+        lambda b: patched(b, "bounds", 1, -(2**63) + 1),
+        "the document bounds do not cover the sequences",
+    ),
     "an offset inside a token": (
         ".idx",
         lambda b: patched(b, "offsets", 1, 7),

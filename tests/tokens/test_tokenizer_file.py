@@ -168,6 +168,13 @@ class TestVocabularyOf:
         (b"[PAD]\n[UNK]\n", "not JSON"),
         (b'{"a": 1}', "no model with a vocab"),
         (b'{"model": {"type": "BPE", "vocab": {"a": 0}}}', "not a readable"),
+        (b'{"model": {"type": 7, "vocab": {"a": 0}}}', "not a readable"),
+        (
+            b'{"normalizer": [], "model": {"type": "WordPiece", "vocab": {"a": "b"}}}',
+            "not a readab",
+        ),
+        (b"[" * 200_000, "nested too deep"),
+        (b'{"a": ' + b"9" * 6_000 + b"}", "4300 digits"),
         (b'{"model": {"type": "BPE", "dropout": 0.1, "vocab": {}}}', "has dropout 0.1"),
     ],
 )

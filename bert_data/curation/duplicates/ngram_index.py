@@ -18,7 +18,7 @@ from bert_data.curation.duplicates.minhash import make_shingles
 from bert_data.curation.duplicates.sorted_runs import runs_of_equals
 from bert_data.curation.hash_tables import NONE, fill_slots, look_up, make_slots
 from bert_data.curation.words import Words
-from bert_data.storage import load_array, read_bytes, save_array, write_bytes
+from bert_data.storage import load_array, read_json, save_array, write_bytes
 
 
 def ngrams_of(words: Words, size: int) -> NDArray[np.uint64]:
@@ -83,5 +83,5 @@ def open_index(folder: Path) -> NgramIndex:
     """Map the index in a folder."""
     slots = load_array(folder / "slots.npy")
     groups = load_array(folder / "groups.npy")
-    files = json.loads(read_bytes(folder / "files.json").decode())
+    files = read_json(folder / "files.json")
     return NgramIndex(np.asarray(slots), np.asarray(groups), files)

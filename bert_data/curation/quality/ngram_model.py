@@ -30,7 +30,7 @@ from bert_data.curation.quality.kneser_ney import (
 )
 from bert_data.curation.words import Words
 from bert_data.kernels import kernel
-from bert_data.storage import load_array, read_bytes, save_array, write_bytes
+from bert_data.storage import load_array, read_json, save_array, write_bytes
 
 _MIN_COUNT = 2  # words that were seen once train what follows unknown words
 
@@ -181,7 +181,7 @@ def open_model(folder: Path) -> NgramModel:
         return load_array(folder / f"{name}.npy")
 
     return NgramModel(
-        order=json.loads(read_bytes(folder / "model.json").decode())["order"],
+        order=read_json(folder / "model.json")["order"],
         word_slots=load("word_slots"),
         word_ids=load("word_ids"),
         table=Table(*map(load, Table._fields)),

@@ -15,7 +15,6 @@ import gzip
 import hashlib
 import io
 import itertools
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -29,13 +28,14 @@ from bert_data.curation.document import Document
 from bert_data.curation.running.field_kinds import Kinds, arrow_column, arrow_schema
 from bert_data.curation.running.pipeline import COMPRESSIONS, JSONL, LINES
 from bert_data.curation.running.spool import dump_fields, read_spool
+from bert_data.errors import CorruptDataError
 from bert_data.storage import (
+    JsonObject,
     expand_outputs,
     file_size,
     is_remote,
     open_input,
     open_scratch,
-    read_bytes,
 )
 
 DOCUMENTS = "documents"
@@ -256,9 +256,8 @@ def _groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
 def earlier_files(summary: str) -> list[str]:
     """The files of an earlier set, by its summary; [] if there is none."""
     try:
-        data = json.loads(read_bytes(summary))
-        names = [file["name"] for file in data["files"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        names = [file.take("name", str) for file in JsonObject.read(summary).objects("files")]
+    except (OSError, CorruptDataError):
         return []
     folder = Path(summary).parent
-    return [str(folder / name) for name in names if isinstance(name, str) and "/" not in name]
+    return [str(folder / name) for name in names if "/" not in name]

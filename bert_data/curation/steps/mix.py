@@ -14,7 +14,7 @@ from absl import logging
 from bert_data.curation.document import Document
 from bert_data.curation.step import CorpusStep, register
 from bert_data.curation.verdict import Measured, Verdict
-from bert_data.storage import make_folder, read_bytes, write_bytes
+from bert_data.storage import make_folder, read_json, write_bytes
 
 _TOLERANCE = 0.1
 _SIZES = "sizes.json"
@@ -94,7 +94,7 @@ class Mix(CorpusStep):
         """
         sizes: Counter[str] = Counter(dict.fromkeys(sources, 0))
         for path, source in zip(paths, sources, strict=True):
-            sizes[source] += json.loads(read_bytes(path / _SIZES).decode())
+            sizes[source] += read_json(path / _SIZES)
         self.check_data_sets(list(sizes))
         if self.weights:
             for name, size in sizes.items():
@@ -113,7 +113,7 @@ class Mix(CorpusStep):
         self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Say how often each document passes."""
-        epochs = json.loads(read_bytes(folder / "epochs.json").decode())
+        epochs = read_json(folder / "epochs.json")
         for document in documents:
             rate = epochs[document.source]
             value = draw(self.seed, document)

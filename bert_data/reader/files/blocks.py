@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
+from bert_data.formats.index import FRAME_BYTES
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import (
     BAD_DATA,
@@ -33,7 +34,7 @@ from bert_data.reader.examples.example import (
 )
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.parquet_shards import read_row_blocks
-from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES, LENGTH_BYTES, Scan, scan_records
+from bert_data.reader.files.scan import HEADER_BYTES, LENGTH_BYTES, Scan, scan_records
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.memory import new_bytes
 

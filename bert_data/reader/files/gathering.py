@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bert_data.errors import CorruptDataError
+from bert_data.formats.index import FRAME_BYTES
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import BAD_DATA, FEATURES, NUM_NAMES, OK, read_example
@@ -21,7 +22,7 @@ from bert_data.reader.files.blocks import reason_of
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.indexes import read_indexes
 from bert_data.reader.files.places import PREAD, Places, Ranges, read_range
-from bert_data.reader.files.scan import FRAME_BYTES, HEADER_BYTES, LENGTH_BYTES, is_checked
+from bert_data.reader.files.scan import HEADER_BYTES, LENGTH_BYTES, is_checked
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.memory import new_bytes
 from bert_data.storage.descriptors import OpenFiles

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import INDEX_DTYPE, index_path
+from bert_data.formats.index import FRAME_BYTES, INDEX_DTYPE, index_path, read_index_file
 from bert_data.objectives.next_sentence import NONE
 from bert_data.reader.files.blocks import walk_frames
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.scan import FRAME_BYTES
 from bert_data.reader.files.shards import Shard
 
 _KEPT_SCANS = 4096
@@ -69,23 +68,14 @@ def read_index(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
 
 
 def _load(name: str, shard: Shard) -> NDArray[np.void]:
-    index = storage.read_array(name)
-    if index.dtype != INDEX_DTYPE or index.ndim != 1 or not index.size:
-        raise CorruptDataError(name, 0, "is not an index of records")
-    offsets, num_records = index["offset"], index.size - 1
-    num_bytes = np.diff(offsets.astype(np.int64)) - FRAME_BYTES
-    reason = None
-    if offsets[0] or (num_bytes < 0).any():
-        reason = "tells of offsets that are not those of records"
-    elif (index["num_tokens"][:-1] > num_bytes).any():
-        reason = "tells of a record with more tokens than bytes"
-    elif int(offsets[-1]) != shard.num_bytes:
-        reason = f"tells of {offsets[-1]} bytes, but {shard.path} has {shard.num_bytes}"
-    elif shard.num_records not in (None, num_records):
-        contradiction = f"but the manifest of {shard.path} of {shard.num_records}"
-        reason = f"tells of {num_records} records, {contradiction}"
-    if reason is not None:
-        raise CorruptDataError(name, 0, reason)
+    index = read_index_file(name)
+    end, num_records = int(index["offset"][-1]), index.size - 1
+    if end != shard.num_bytes:
+        contradiction = f"says {end} bytes, but {shard.path} has {shard.num_bytes}"
+        raise CorruptDataError(name, 0, contradiction)
+    if shard.num_records not in (None, num_records):
+        contradiction = f"but the manifest of {shard.path} says {shard.num_records}"
+        raise CorruptDataError(name, 0, f"says {num_records} records, {contradiction}")
     return index
 
 

@@ -17,7 +17,7 @@ from bert_data.kernels import Scalar, kernel
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import BAD_DATA, FEATURES, NUM_NAMES, read_example
 
-LENGTH_BYTES, HEADER_BYTES, FRAME_BYTES = 8, 12, 16
+LENGTH_BYTES, HEADER_BYTES = 8, 12
 _USUAL_BYTES, _MORE_RECORDS = 512, 64  # to guess how many records a scan finds
 
 

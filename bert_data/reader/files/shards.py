@@ -16,10 +16,9 @@ from absl import logging
 
 from bert_data import storage
 from bert_data.datasets.manifest import Manifest, find_manifest, is_sidecar
-from bert_data.errors import CorruptDataError
 from bert_data.formats import registry
 from bert_data.formats.crc32c import masked_crc32c
-from bert_data.formats.index import INDEX_DTYPE, index_path
+from bert_data.formats.index import index_path, read_index_file
 from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_shards import MAGIC, look_inside
@@ -172,8 +171,6 @@ def _compare_beside(shard: Shard, manifests: dict[str, Manifest]) -> Shard:
     index_name = index_path(shard.path)
     if shard.is_parquet or not storage.exists(index_name):
         return shard
-    index = storage.read_array(index_name)
-    if index.dtype != INDEX_DTYPE or index.ndim != 1 or not index.size:
-        raise CorruptDataError(index_name, 0, "is not an index of records")
+    index = read_index_file(index_name)
     expected_bytes = None if shard.is_gzip else int(index["offset"][-1])
     return dataclasses.replace(shard, num_records=index.size - 1, expected_bytes=expected_bytes)
