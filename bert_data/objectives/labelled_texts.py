@@ -22,8 +22,8 @@ from bert_data.schema.fields import (
 )
 from bert_data.schema.ragged_arrays import splits_name, values_name
 from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences
+from bert_data.tokens.tokenize_texts import TokenizedSentences, tokenize_sentences
 from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.word_splits import TokenizedSentences, tokenize_sentences
 
 ONE, LINES, SPLIT = SENTENCES = ("one", "lines", "split")
 """What the sentences of a text are: it is one, its lines, or what `split_sentences` finds."""

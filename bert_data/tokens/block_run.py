@@ -6,21 +6,73 @@ data --blocks.tokenize_lines--> ids, lengths, breaks     until the kernel stops 
   a line that is not UTF-8           Python's codec decodes it, or the run ends in an error
 """
 
+import contextlib
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.tokens import blocks, chunks
+from bert_data.tokens.definition import BasicTokenizer, WordpieceTokenizer
+from bert_data.tokens.entries import EntryTable
+from bert_data.tokens.store import token_dtype
 from bert_data.tokens.token_block import UndecodableLineError
-
-if TYPE_CHECKING:
-    from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.wordpiece import build_trie, number_characters
 
 _ASCII_SPACE = re.compile(rb"[ \t\n\r]")
 _LINE_FEED = re.compile(rb"\n")
 _REPLACEMENT = "\ufffd"
+_CACHE_PLACES = 1 << 16  # 2 MB per thread; more would gain little
+
+
+class Tables:
+    """What all passes with one tokenizer share; any number of threads may use it at a time."""
+
+    def __init__(self, vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int) -> None:
+        """Build the tables; see `FastTokenizer` for the arguments."""
+        symbols = number_characters(vocabulary.ids)
+        self.vocabulary = vocabulary
+        self.max_word_letters = max_word_letters
+        self.id_dtype = token_dtype(vocabulary.size)
+        self.trie = build_trie(vocabulary.ids, symbols)
+        self.entries = EntryTable(symbols, do_lower_case)
+        self._basic = BasicTokenizer(do_lower_case)
+        self._wordpiece = WordpieceTokenizer(
+            vocabulary.ids, max_input_chars_per_word=max_word_letters
+        )
+        self._caches: list[NDArray[np.uint64]] = []
+
+    def encode_by_definition(self, text: str) -> list[int]:
+        """Return the ids of one text by the definition, which is slow."""
+        ids = self.vocabulary.ids
+        words = self._basic.tokenize(text)
+        return [ids[piece] for word in words for piece in self._wordpiece.tokenize(word)]
+
+    @contextlib.contextmanager
+    def borrowed_cache(self) -> Iterator[NDArray[np.uint64]]:
+        """Lend a cache of chunks that no other thread uses meanwhile."""
+        try:
+            cache = self._caches.pop()
+        except IndexError:
+            cache = np.zeros((_CACHE_PLACES, blocks.CACHE_WIDTH), np.uint64)
+        try:
+            yield cache
+        finally:
+            self._caches.append(cache)
+
+
+def encode_text(tables: Tables, text: str) -> list[int]:
+    """Return the ids of one text; line endings are ordinary spaces."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # surrogates
+        return tables.encode_by_definition(text)
+    run = BlockRun(tables, data, by_lines=False)
+    run.finish()
+    return run.ids[: run.state[blocks.NUM_IDS]].tolist()
 
 
 class BlockRun:
@@ -33,28 +85,23 @@ class BlockRun:
     """
 
     def __init__(
-        self,
-        tokenizer: "FastTokenizer",
-        data: Any,
-        *,
-        by_lines: bool,
-        encoding_errors: str = "strict",
+        self, tables: Tables, data: Any, *, by_lines: bool, encoding_errors: str = "strict"
     ) -> None:
-        self.tokenizer = tokenizer
-        self.by_lines = by_lines
-        self.encoding_errors = encoding_errors
-        self.num_replaced = 0
-        self.view = memoryview(data)
-        self.data = np.frombuffer(data, np.uint8)
-        self.data.flags.writeable = False  # one type for the kernel, so that it is compiled once
-        size = len(self.data)
+        self._tables = tables
+        self._by_lines = by_lines
+        self._encoding_errors = encoding_errors
+        self._view = memoryview(data)
+        self._data = np.frombuffer(data, np.uint8)
+        self._data.flags.writeable = False  # one type for the kernel, so that it is compiled once
+        size = len(self._data)
         # Pages that are never written take no memory, so these have the largest size possible.
         num_lines = size + 1 if by_lines else 0
-        self.ids: NDArray[Any] = np.empty(size + blocks.IDS_A_HIT_WRITES, tokenizer.id_dtype)
+        self.ids: NDArray[Any] = np.empty(size + blocks.IDS_A_HIT_WRITES, tables.id_dtype)
         self.lengths = np.empty(num_lines, np.int32)
         self.breaks = np.empty(num_lines, np.int64)
-        self.word = np.empty(tokenizer.max_word_letters, np.int32)
+        self._word = np.empty(tables.max_word_letters, np.int32)
         self.state = np.zeros(blocks.STATE_SIZE, np.int64)
+        self.num_replaced = 0
 
     def finish(self) -> None:
         """Tokenize the whole block.
@@ -62,62 +109,52 @@ class BlockRun:
         Raises:
           UndecodableLineError: a line is not UTF-8 and encoding_errors is "strict".
         """
-        with self.tokenizer.borrowed_cache() as cache:
+        tables = self._tables
+        with tables.borrowed_cache() as cache:
             while True:
-                status = self._tokenize_lines(cache)
+                status = blocks.tokenize_lines(
+                    self._data, self._by_lines, tables.entries.entries, tables.trie,
+                    tables.vocabulary.unk_id, cache, self._word, self.ids, self.lengths,
+                    self.breaks, self.state,
+                )  # fmt: skip
                 if status == chunks.DONE:
                     return
                 if status == chunks.UNKNOWN_CODE_POINT:
-                    self.tokenizer.table.fill_page(int(self.state[blocks.TROUBLE]))
+                    tables.entries.fill_page(int(self.state[blocks.TROUBLE]))
                 elif status == chunks.UNUSUAL_CHUNK:
                     self._tokenize_chunk()
                 else:
                     self._tokenize_line()
 
-    def _tokenize_lines(self, cache: NDArray[np.uint64]) -> int:
-        return blocks.tokenize_lines(
-            self.data,
-            self.by_lines,
-            self.tokenizer.table.entries,
-            self.tokenizer.trie,
-            self.tokenizer.vocabulary.unk_id,
-            cache,
-            self.word,
-            self.ids,
-            self.lengths,
-            self.breaks,
-            self.state,
-        )
-
     def _tokenize_chunk(self) -> None:
         """Tokenize the chunk at the state's position by the definition."""
         start = int(self.state[blocks.POSITION])
-        space = _ASCII_SPACE.search(self.view, start)
-        end = space.start() if space else len(self.view)
+        space = _ASCII_SPACE.search(self._view, start)
+        end = space.start() if space else len(self._view)
         try:
-            text = bytes(self.view[start:end]).decode()
+            text = bytes(self._view[start:end]).decode()
         except UnicodeDecodeError:
             self._tokenize_line()
         else:
-            self._append_ids(self.tokenizer.encode_by_definition(text), end)
+            self._append_ids(self._tables.encode_by_definition(text), end)
 
     def _tokenize_line(self) -> None:
         """Tokenize the state's line again, without carriage returns and undecodable bytes."""
         state = self.state
         start = int(state[blocks.LINE_START])
-        feed = _LINE_FEED.search(self.view, start)
-        end = feed.start() if feed else len(self.view)
-        content = bytes(self.view[start:end]).replace(b"\r", b"")
+        feed = _LINE_FEED.search(self._view, start)
+        end = feed.start() if feed else len(self._view)
+        content = bytes(self._view[start:end]).replace(b"\r", b"")
         try:
             text = content.decode()
         except UnicodeDecodeError as error:
-            if self.encoding_errors == "strict":
+            if self._encoding_errors == "strict":
                 raise UndecodableLineError(int(state[blocks.NUM_LINES]), str(error)) from error
-            text = content.decode(errors=self.encoding_errors)
+            text = content.decode(errors=self._encoding_errors)
             marked = content.decode(errors="replace").count(_REPLACEMENT)
             self.num_replaced += marked - content.count(_REPLACEMENT.encode())
         state[blocks.NUM_IDS] = state[blocks.LINE_IDS]
-        ids = self.tokenizer.encode(text)
+        ids = encode_text(self._tables, text)
         self._append_ids(ids, end + 1 if feed else end)
         if ids:
             self.lengths[state[blocks.NUM_SENTENCES]] = len(ids)
@@ -133,7 +170,7 @@ class BlockRun:
         """Append ids that Python computed, and continue at a position."""
         first = int(self.state[blocks.NUM_IDS])
         end = first + len(ids)
-        room = end + len(self.data) - position + blocks.IDS_A_HIT_WRITES
+        room = end + len(self._data) - position + blocks.IDS_A_HIT_WRITES
         if room > len(self.ids):  # more ids than bytes: the kernel counts on one id per byte
             self.ids = np.resize(self.ids, room)
         self.ids[first:end] = ids

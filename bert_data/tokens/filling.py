@@ -28,9 +28,8 @@ from bert_data.text.lines import LineBlock, count_lines_before
 from bert_data.text.runs_of_lines import TextLines, read_texts
 from bert_data.text.spans import Span, as_spans
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
-from bert_data.tokens.store import StoreWriter, token_dtype
-from bert_data.tokens.store_format import DROP, StoreShape
-from bert_data.tokens.store_writer import FileSummary, fitting_ids
+from bert_data.tokens.store import DROP, StoreShape, token_dtype
+from bert_data.tokens.store_writer import FileSummary, StoreWriter, fitting_ids
 from bert_data.tokens.token_block import TokenBlock, UndecodableLineError
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import Tokenizer

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from bert_data.progress import progress
 from bert_data.storage import OutputSet, exists, real_path
-from bert_data.tokens.store import TokenStore, open_store
-from bert_data.tokens.store_format import MEGATRON, StoreShape
+from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
 from bert_data.tokens.store_notes import (
     ENDINGS,
     StoreNotes,

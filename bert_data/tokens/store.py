@@ -1,27 +1,102 @@
 """The token store: token ids of all sequences end to end, with the bounds of documents.
 
-    PREFIX.bin   ids of sequence 0 | ids of sequence 1 | ...          uint16 or int32, little-endian
+    PREFIX.bin   ids of sequence 0 | ids of sequence 1 | ...                      little-endian
     PREFIX.idx   header | lengths int32[S] | byte offsets int64[S] | documents int64[D + 1]
+                 | modes int8[S], in multimodal stores only; only the size shows it
 
-It is Megatron-LM's indexed dataset (see `store_format`): document d is the sequences documents[d]
-to documents[d + 1] - 1, which are sentences, or one whole document. The files are memory-mapped:
-opening a store is cheap, and any sequence is found by one look-up.
+It is Megatron-LM's indexed dataset, version 1: document d is the sequences documents[d] to
+documents[d + 1] - 1, which are sentences, or one whole document. The files are memory-mapped:
+opening a store is cheap, and any sequence is found by one look-up. `store_writer` writes them.
 """
 
 import dataclasses
 import mmap
+import struct
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import MappedFile, map_file
-from bert_data.tokens.store_format import DTYPES, HEADER, MAGIC, VERSION, StoreShape, token_dtype
-from bert_data.tokens.store_writer import StoreWriter, sequence_offsets
+from bert_data.text.documents import DOCUMENT, LEVELS, SENTENCE
 
-__all__ = ["StoreShape", "StoreWriter", "TokenStore", "open_store", "token_dtype"]
+MAGIC = b"MMIDIDX\x00\x00"
+VERSION = 1
+HEADER = struct.Struct("<9sQBQQ")  # magic, version, dtype code, S, D + 1
+DTYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
+CODES = {np.dtype(name): code for code, name in DTYPES.items()}
+MAX_LENGTH = 2**31 - 1
+"""The most tokens of a sequence, as lengths are int32."""
 
+CURATOR, MEGATRON = DTYPE_RULES = ("curator", "megatron")
+DROP = "drop"
+EMPTY_DOCUMENTS = (MEGATRON, CURATOR, DROP)
+"""What a document without tokens becomes: a repeated boundary and no sequence; a sequence of length
+0, or of one end-of-document token; nothing at all, as in google-research/bert."""
+
+_UINT16_BELOW = {CURATOR: (1 << 16) + 1, MEGATRON: 65500}
 _CHECKED = 1 << 20  # sequences or documents at a time
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StoreShape:
+    """What a sequence is, and how documents end.
+
+    Attributes:
+      level: one of `LEVELS`.
+      eod_id: of the token at the end of each document, or None; at sentence level it ends the last
+        sentence.
+      empty_documents: one of `EMPTY_DOCUMENTS`.
+    """
+
+    level: str = SENTENCE
+    eod_id: int | None = None
+    empty_documents: str = DROP
+
+    def __post_init__(self) -> None:
+        for field, allowed in (("level", LEVELS), ("empty_documents", EMPTY_DOCUMENTS)):
+            if getattr(self, field) not in allowed:
+                raise ValueError(
+                    f"{field} is {getattr(self, field)!r}; one of {', '.join(allowed)} is allowed"
+                )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether sequences are the sentences, unchanged."""
+        return (self.level, self.eod_id) == (SENTENCE, None) and self.empty_documents != CURATOR
+
+    @property
+    def joins_sentences(self) -> bool:
+        """Whether all sentences of a document are one sequence."""
+        return self.level == DOCUMENT
+
+
+def token_dtype(vocab_size: int, rule: str = CURATOR) -> np.dtype:
+    """Return the dtype of ids.
+
+    Args:
+      vocab_size: number of tokens, including added ones.
+      rule: "curator": uint16 for up to 65,536 tokens (NeMo Curator), "megatron": for fewer than
+        65,500 (Megatron-LM's preprocess_data); otherwise int32.
+    """
+    if rule not in DTYPE_RULES:
+        raise ValueError(f"dtype_rule is {rule!r}; one of {', '.join(DTYPE_RULES)} is allowed")
+    return np.dtype("<u2") if vocab_size < _UINT16_BELOW[rule] else np.dtype("<i4")
+
+
+def sequence_offsets(
+    lengths: NDArray[np.int32], item_bytes: int, start: int
+) -> tuple[NDArray[np.int64], int]:
+    """Return the byte offsets of sequences that lie end to end, and where the last one ends.
+
+    Args:
+      lengths: int32[sequences], in tokens.
+      item_bytes: of a token.
+      start: offset of the first one.
+    """
+    ends = np.cumsum(lengths, dtype=np.int64) * item_bytes + start
+    offsets = np.concatenate([[start], ends[:-1]]).astype("<i8")
+    return offsets[: ends.size], int(ends[-1]) if ends.size else start
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

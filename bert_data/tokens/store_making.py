@@ -35,7 +35,7 @@ from bert_data.text.partitions import plan_partitions
 from bert_data.text.spans import Span
 from bert_data.tokens.end_of_document import find_eod
 from bert_data.tokens.filling import fill_store
-from bert_data.tokens.store_format import CURATOR, DROP, MEGATRON, StoreShape, token_dtype
+from bert_data.tokens.store import CURATOR, DROP, MEGATRON, StoreShape, token_dtype
 from bert_data.tokens.store_notes import (
     ENDINGS,
     StoreNotes,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.storage import naming, open_scratch, remove
-from bert_data.tokens.store_format import (
+from bert_data.tokens.store import (
     CODES,
     CURATOR,
     DROP,
@@ -26,11 +26,10 @@ from bert_data.tokens.store_format import (
     MAX_LENGTH,
     VERSION,
     StoreShape,
+    sequence_offsets,
 )
 
 _COPY_BYTES = 4 << 20
-_NO_LENGTHS = np.empty(0, np.int32)
-_NO_ENDS = np.empty(0, np.int64)
 
 
 class StoreWriter:
@@ -96,7 +95,7 @@ class StoreWriter:
     ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
         """Return the ids to write, the lengths of the sequences they complete, and documents' ends.
 
-        The sequence that was open is sentence 0 here, without ids; the last one stays open if no
+        The open sequence is sentence 0 here, without ids; the last sequence stays open if no
         document ends after it.
         """
         shape, opened = self.shape, int(self._open_length >= 0)
@@ -140,9 +139,8 @@ class StoreWriter:
             ends = np.unique(ends)
             ends = ends[ends > self._document_start]
         if ends.size:
-            self.num_empty += int(
-                np.count_nonzero(np.diff(ends, prepend=self._document_start) == 0)
-            )
+            sizes = np.diff(ends, prepend=self._document_start)
+            self.num_empty += int(np.count_nonzero(sizes == 0))
             self._document_start = int(ends[-1])
             self.num_documents += ends.size
             self._documents.write(ends.astype("<i8").tobytes())
@@ -151,7 +149,8 @@ class StoreWriter:
         with naming(self._prefix + ".bin"), self._ids.file, self._lengths, self._documents:
             if kind is None:
                 if self._open_length >= 0:
-                    self.add(np.empty(0, self._dtype), _NO_LENGTHS, np.zeros(1, np.int64))
+                    no_ids, no_lengths = np.empty(0, self._dtype), np.empty(0, np.int32)
+                    self.add(no_ids, no_lengths, np.zeros(1, np.int64))
                 if self._document_start < self.num_sentences:
                     self._end_documents(np.array([self.num_sentences]))
                 self._write_index()
@@ -161,22 +160,14 @@ class StoreWriter:
     def _write_index(self) -> None:
         index = _SummedFile(self._prefix + ".idx")
         with index.file:
-            index.write(
-                HEADER.pack(
-                    MAGIC,
-                    VERSION,
-                    CODES[self._dtype],
-                    self.num_sentences,
-                    self.num_documents + 1,
-                )
-            )
+            counts = self.num_sentences, self.num_documents + 1
+            index.write(HEADER.pack(MAGIC, VERSION, CODES[self._dtype], *counts))
             for piece in _pieces(self._lengths):
                 index.write(piece)
             start = 0
             for piece in _pieces(self._lengths):
-                offsets, start = sequence_offsets(
-                    np.frombuffer(piece, "<i4"), self._dtype.itemsize, start
-                )
+                lengths = np.frombuffer(piece, "<i4")
+                offsets, start = sequence_offsets(lengths, self._dtype.itemsize, start)
                 index.write(offsets.tobytes())
             for piece in _pieces(self._documents):
                 index.write(piece)
@@ -192,7 +183,7 @@ class FileSummary:
 
 
 class _SummedFile:
-    """A file that sums up what is written to it, from its start to its end."""
+    """A file being written, its size and its checksum."""
 
     def __init__(self, path: str) -> None:
         self.file = open_scratch(path)
@@ -205,21 +196,6 @@ class _SummedFile:
 
     def summary(self) -> FileSummary:
         return FileSummary(num_bytes=self._num_bytes, crc32=self._crc32)
-
-
-def sequence_offsets(
-    lengths: NDArray[np.int32], item_bytes: int, start: int
-) -> tuple[NDArray[np.int64], int]:
-    """Return the byte offsets of sequences that lie end to end, and where the last one ends.
-
-    Args:
-      lengths: int32[sequences], in tokens.
-      item_bytes: of a token.
-      start: offset of the first one.
-    """
-    ends = np.cumsum(lengths, dtype=np.int64) * item_bytes + start
-    offsets = np.concatenate([[start], ends[:-1]]).astype("<i8")
-    return offsets[: ends.size], int(ends[-1]) if ends.size else start
 
 
 def fitting_ids(ids: NDArray[Any], dtype: np.dtype) -> NDArray[Any]:

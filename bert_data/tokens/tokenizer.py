@@ -8,32 +8,27 @@
     tokenizer.tokenize_block(b"The cat sat.\\n\\nThe end\\n")
       -> ids [1996 4937 2938 1012 1996 2203], sentence_lengths [4 2], breaks [1]
 
-Kernels do the work (`blocks`, `chunks`, `wordpiece`); `block_run` does what they cannot.
+Kernels do the work (`blocks`, `chunks`, `wordpiece`); `block_run` runs them and does what they
+cannot.
 """
 
-import contextlib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bert_data.tokens import blocks
-from bert_data.tokens.block_run import BlockRun
+from bert_data.tokens.block_run import BlockRun, Tables, encode_text
 from bert_data.tokens.decoding import join_pieces, tokens_of
-from bert_data.tokens.definition import BasicTokenizer, WordpieceTokenizer, convert_to_unicode
-from bert_data.tokens.entries import EntryTable
+from bert_data.tokens.definition import convert_to_unicode
 from bert_data.tokens.model_inputs import pack_inputs
-from bert_data.tokens.store import token_dtype
 from bert_data.tokens.token_block import TokenBlock
 from bert_data.tokens.tokenize_texts import tokenize_texts
 from bert_data.tokens.vocabulary import Vocabulary
-from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD, build_trie, number_characters
+from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 Texts = str | bytes | Iterable[str | bytes]
-
-_CACHE_PLACES = 1 << 16  # 2 MB a thread; more would gain little
 
 
 class FastTokenizer:
@@ -58,15 +53,7 @@ class FastTokenizer:
         self.vocabulary = vocabulary
         self.do_lower_case = do_lower_case
         self.max_word_letters = max_word_letters
-        self._basic = BasicTokenizer(do_lower_case)
-        self._wordpiece = WordpieceTokenizer(
-            vocabulary.ids, max_input_chars_per_word=max_word_letters
-        )
-        symbols = number_characters(vocabulary.ids)
-        self.trie = build_trie(vocabulary.ids, symbols)
-        self.id_dtype = token_dtype(vocabulary.size)
-        self.table = EntryTable(symbols, do_lower_case)
-        self._caches: list[NDArray[np.uint64]] = []
+        self._tables = Tables(vocabulary, do_lower_case, max_word_letters)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.vocabulary, self.do_lower_case, self.max_word_letters)
@@ -102,7 +89,7 @@ class FastTokenizer:
         Raises:
           UndecodableLineError: a line is not UTF-8 and encoding_errors is "strict".
         """
-        run = BlockRun(self, data, by_lines=True, encoding_errors=encoding_errors)
+        run = BlockRun(self._tables, data, by_lines=True, encoding_errors=encoding_errors)
         run.finish()
         state = run.state
         ids = run.ids[: state[blocks.NUM_IDS]].copy()
@@ -124,14 +111,7 @@ class FastTokenizer:
         Raises:
           ValueError: the text is neither str nor bytes.
         """
-        text = convert_to_unicode(text)
-        try:
-            data = text.encode()
-        except UnicodeEncodeError:  # surrogates
-            return self.encode_by_definition(text)
-        run = BlockRun(self, data, by_lines=False)
-        run.finish()
-        return run.ids[: run.state[blocks.NUM_IDS]].tolist()
+        return encode_text(self._tables, convert_to_unicode(text))
 
     def encode_batch(self, texts: Iterable[str | bytes]) -> list[list[int]]:
         """Return the result of `encode` for each text; ten times faster for short texts.
@@ -185,21 +165,3 @@ class FastTokenizer:
             return {name: values[0] for name, values in rows.items()}
         of_pairs = None if text_pair is None else self.encode_batch(text_pair)
         return pack_inputs(self.vocabulary, self.encode_batch(text), of_pairs)
-
-    def encode_by_definition(self, text: str) -> list[int]:
-        """Return the ids of one text by the definition, which is slow."""
-        ids = self.vocabulary.ids
-        words = self._basic.tokenize(text)
-        return [ids[piece] for word in words for piece in self._wordpiece.tokenize(word)]
-
-    @contextlib.contextmanager
-    def borrowed_cache(self) -> Iterator[NDArray[np.uint64]]:
-        """Lend a cache of chunks that no other thread uses meanwhile."""
-        try:
-            cache = self._caches.pop()
-        except IndexError:
-            cache = np.zeros((_CACHE_PLACES, blocks.CACHE_WIDTH), np.uint64)
-        try:
-            yield cache
-        finally:
-            self._caches.append(cache)

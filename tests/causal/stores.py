@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_data.tokens.store import StoreWriter
+from bert_data.tokens.store_writer import StoreWriter
 
 
 def write_store(prefix: Path | str, stories: Iterable[Sequence[int]], dtype: str = "<u2") -> str:

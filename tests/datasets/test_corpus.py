@@ -11,9 +11,9 @@ from pyarrow import parquet
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
-from bert_data.tokens.store import StoreWriter
-from bert_data.tokens.store_format import StoreShape
+from bert_data.tokens.store import StoreShape
 from bert_data.tokens.store_making import StoreConfig, make_stores
+from bert_data.tokens.store_writer import StoreWriter
 from tests.tokens.json_files import byte_pairs, wordpiece
 
 INSTANCES = InstanceConfig(max_seq_length=32, max_predictions_per_seq=5, dupe_factor=2)

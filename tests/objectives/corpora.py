@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from bert_data.tokens.store import StoreWriter, TokenStore, open_store, token_dtype
+from bert_data.tokens.store import TokenStore, open_store, token_dtype
+from bert_data.tokens.store_writer import StoreWriter
 from bert_data.tokens.vocabulary import Vocabulary
 from tests.objectives.oracle import Document
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bert_data.errors import CorruptDataError
 from bert_data.tokens import merging
 from bert_data.tokens.merging import merge_stores
-from bert_data.tokens.store_format import EMPTY_DOCUMENTS, StoreShape
+from bert_data.tokens.store import EMPTY_DOCUMENTS, StoreShape
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.verifying import verify_store
 from tests.goldens.reading import MEGATRON

@@ -10,12 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.tokens.store import StoreWriter, open_store, token_dtype
-from bert_data.tokens.store_writer import sequence_offsets
+from bert_data.tokens.store import open_store, token_dtype
+from bert_data.tokens.store_writer import StoreWriter, sequence_offsets
 from tests.goldens.reading import MEGATRON, load_goldens
-
-COVERS = ("tokens/store_format",)
-
 
 Document = list[list[int]]
 HEADER_BYTES = 9 + 8 + 1 + 8 + 8

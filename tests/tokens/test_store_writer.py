@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bert_data.tokens.store_format import DROP, EMPTY_DOCUMENTS, StoreShape, token_dtype
+from bert_data.tokens.store import DROP, EMPTY_DOCUMENTS, StoreShape, token_dtype
 from bert_data.tokens.store_writer import StoreWriter, fitting_ids
 from tests.goldens.reading import MEGATRON
 

@@ -1,11 +1,14 @@
 """Many texts at once, and bytes: the ids that each text has by itself."""
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bert_data.tokens.definition import convert_to_unicode
+from bert_data.tokens.definition import BasicTokenizer, WordpieceTokenizer, convert_to_unicode
+from bert_data.tokens.tokenize_texts import tokenize_sentences
 from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.vocabulary import load_vocabulary
 from tests.tokens.odd_texts import EVERY_LETTER, defined_ids, odd_texts, texts
 
 TOKENIZERS = {lower: FastTokenizer(EVERY_LETTER, lower) for lower in (False, True)}
@@ -35,3 +38,32 @@ def test_what_is_no_text():
     for call in (TOKENIZERS[True].encode, lambda text: TOKENIZERS[True].encode_batch([text])):
         with pytest.raises(ValueError, match="Unsupported string type: <class 'int'>"):
             call(7)
+
+
+ALPHABET = st.sampled_from(
+    [*"badokilu .?#[]", "\n", "\r", "\t", "\0", "\u2028", "é", "世", "\u0300"]
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(small_vocabulary) -> FastTokenizer:
+    return FastTokenizer(load_vocabulary(small_vocabulary))
+
+
+@given(sentences=st.lists(st.text(ALPHABET, max_size=20), max_size=6))
+def test_words_and_pieces(tokenizer: FastTokenizer, sentences: list[str]) -> None:
+    vocabulary = tokenizer.vocabulary
+    basic, pieces_of = BasicTokenizer(True), WordpieceTokenizer(vocabulary.ids)
+    expected = [
+        [[vocabulary.ids[piece] for piece in pieces_of.tokenize(word)]
+         for word in basic.tokenize(sentence)]
+        for sentence in sentences
+    ]  # fmt: skip
+    found = tokenize_sentences(tokenizer, sentences)
+    words = np.split(found.ids, found.word_splits[1:-1]) if found.ids.size else []
+    bounds = found.sentence_splits
+    assert [
+        [words[i].tolist() for i in range(*bounds[row : row + 2])] for row in range(len(sentences))
+    ] == expected
+    assert found.word_splits[0] == 0
+    assert found.word_splits[-1] == found.ids.size

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from bert_data.tokens.block_run import Tables
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer, read_vocabulary, vocabulary_of
@@ -45,7 +46,8 @@ def test_words_too_long_are_unknown_as_in_the_library(tmp_path, num_letters):
     expected = Tokenizer.from_file(path).encode(word, add_special_tokens=False).ids
     tokenizer = load_tokenizer(None, path)
     assert isinstance(tokenizer, FastTokenizer)
-    assert tokenizer.encode(word) == expected == tokenizer.encode_by_definition(word)
+    tables = Tables(tokenizer.vocabulary, True, tokenizer.max_word_letters)
+    assert tokenizer.encode(word) == expected == tables.encode_by_definition(word)
 
 
 @given(st.text(st.sampled_from("thecatsé a.É,\t東x")), st.booleans())
