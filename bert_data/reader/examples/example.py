@@ -34,7 +34,7 @@ FEATURES = (
     fields.NEXT_SENTENCE_LABELS.name,
 )
 IDS, MASK, SEGMENTS, POSITIONS, LABELS, WEIGHTS, NEXT = range(7)
-SPLITS = 7  # marks ragged records; not read
+SPLITS = 7  # marks ragged records; located where spans have a row for it
 _NAMES = (*FEATURES, fields.INPUT_IDS_SPLITS.name)
 NUM_NAMES = len(_NAMES)
 
@@ -132,7 +132,7 @@ def _read_plain_entries(
         if not is_plain or (word >> 23 & two) or difference != np.uint64(0):
             return at
         counts[name] = 0
-        if name != SPLITS:
+        if name < spans.shape[0]:
             counts[name] = count_packed(data, first, end, name == WEIGHTS)
             spans[name, 0], spans[name, 1] = first - start, end - start
         at = end
@@ -161,8 +161,8 @@ def _read_entry(
         begin = last
     if name < 0:
         return True
-    if name == SPLITS:
-        counts[SPLITS] = 0
+    if name >= spans.shape[0]:
+        counts[name] = 0
         return True
     list_tag = FIELD_2 if name == WEIGHTS else FIELD_3
     counts[name] = _ABSENT
@@ -235,7 +235,7 @@ def read_example(
       data: uint8[bytes].
       start, end: range of the Example.
       needs_label: whether a record without next_sentence_labels is damaged.
-      spans: int32[7, 2], filled, see `RecordBlock`.
+      spans: int32[7, 2], filled, see `RecordBlock`; or int32[8, 2], with the row splits.
       counts: int64[8], filled: numbers of each feature, padding included; negative if it is absent
         or malformed.
       lengths: int32[2], filled: tokens and predictions, without padding: the lengths of the lists

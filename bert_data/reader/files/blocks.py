@@ -113,12 +113,13 @@ def _read_frames(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
             yield frames.block if is_whole.all() else frames.block.take(np.flatnonzero(is_whole))
 
 
-def walk_frames(shard: Shard, damage: Damage) -> Generator[Frames]:
+def walk_frames(shard: Shard, damage: Damage, *, with_splits: bool = False) -> Generator[Frames]:
     """Yield all frames of a TFRecord file, as far as they can be found.
 
     Args:
       shard: a TFRecord file, compressed or not.
       damage: raises or counts the damage.
+      with_splits: whether the row splits are located, too, see `scan_records`.
 
     Raises:
       CorruptDataError: damage, unless it is counted.
@@ -127,7 +128,12 @@ def walk_frames(shard: Shard, damage: Damage) -> Generator[Frames]:
     with contextlib.closing(stream):
         while stream.fill():
             while True:
-                scan = scan_records(stream.data, stream.at, needs_label=shard.needs_label)
+                scan = scan_records(
+                    stream.data,
+                    stream.at,
+                    needs_label=shard.needs_label,
+                    with_splits=with_splits,
+                )
                 if scan.block.num_records:
                     offsets = scan.block.starts + (stream.offset - stream.at - HEADER_BYTES)
                     for i in np.flatnonzero(scan.statuses).tolist():

@@ -88,17 +88,22 @@ class Scan(NamedTuple):
     is_length_bad: bool
 
 
-def scan_records(data: NDArray[np.uint8], start: int, *, needs_label: bool = True) -> Scan:
+def scan_records(
+    data: NDArray[np.uint8], start: int, *, needs_label: bool = True, with_splits: bool = False
+) -> Scan:
     """Read frames from `start` on, as many as are complete; perhaps fewer if they are small.
 
     Args:
       data: uint8[bytes] of a TFRecord file.
       start: where in it a frame begins.
       needs_label: whether a record without next_sentence_labels is damaged.
+      with_splits: whether spans have an eighth row, of the row splits, (0, 0) without any.
     """
     room = (data.size - start) // _USUAL_BYTES + _MORE_RECORDS
     starts, sizes = np.empty(room, np.int64), np.empty(room, np.int32)
-    spans, lengths = np.empty((room, len(FEATURES), 2), np.int32), np.empty((room, 2), np.int32)
+    num_spans = NUM_NAMES if with_splits else len(FEATURES)
+    spans, lengths = np.empty((room, num_spans, 2), np.int32), np.empty((room, 2), np.int32)
+    spans[:, len(FEATURES) :] = 0
     statuses, counts = np.empty(room, np.int32), np.empty(NUM_NAMES, np.int64)
     count, end, is_length_bad = _scan(
         data, start, needs_label, counts, starts, sizes, spans, lengths, statuses

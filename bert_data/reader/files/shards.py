@@ -21,6 +21,7 @@ from bert_data.formats.crc32c import masked_crc32c
 from bert_data.formats.index import index_path, read_index_file
 from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.reader.config import ReaderConfig
+from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.parquet_shards import MAGIC, look_inside
 from bert_data.reader.files.scan import HEADER_BYTES, LENGTH_BYTES
 
@@ -58,20 +59,27 @@ class Shard:
         return self.next_sentence != NONE
 
 
-def find_shards(config: ReaderConfig) -> tuple[Shard, ...]:
+def find_shards(config: ReaderConfig, damage: Damage | None = None) -> tuple[Shard, ...]:
     """The shards that the patterns name: each pattern's matches sorted, each file once.
 
     Warns of shards of the same sets that are nowhere.
 
+    Args:
+      config: with the patterns.
+      damage: counts indexes and manifests that are damaged, which are then as if they were not
+        there; None raises the damage.
+
     Raises:
       ValueError: a pattern matches nothing.
       OSError: a match is a directory or cannot be read.
+      CorruptDataError: an index or a manifest is damaged, unless it is counted.
     """
+    damage = damage or Damage(skip=False)
     paths: dict[str, None] = {}
     for pattern in config.patterns:
         paths.update(dict.fromkeys(_matches(pattern)))
     manifests: dict[str, Manifest] = {}
-    shards = tuple(_with_objective(_describe(path, manifests), config) for path in paths)
+    shards = tuple(_with_objective(_describe(path, manifests, damage), config) for path in paths)
     absent = [path for path in manifests if path not in paths and not storage.exists(path)]
     if absent:
         _tell_absent(tuple(absent))
@@ -95,7 +103,7 @@ def _matches(pattern: str) -> list[str]:
     return matches
 
 
-def _describe(path: str, manifests: dict[str, Manifest]) -> Shard:
+def _describe(path: str, manifests: dict[str, Manifest], damage: Damage) -> Shard:
     """Looks at a shard's first bytes and beside it; `manifests` keeps those found by shard path."""
     if storage.is_folder(path):
         raise IsADirectoryError(f"{path} is a directory, not a shard (name its files: {path}/*)")
@@ -108,9 +116,13 @@ def _describe(path: str, manifests: dict[str, Manifest]) -> Shard:
     shard = Shard(
         path=path, num_bytes=num_bytes, is_gzip=_is_gzip(head), is_parquet=_is_parquet(head)
     )
-    if not storage.is_remote(path):
-        shard = _compare_beside(shard, manifests)
-    return _look_inside(shard) if shard.is_parquet and shard.manifest is None else shard
+    try:
+        if not storage.is_remote(path):
+            shard = _compare_beside(shard, manifests)
+        return _look_inside(shard) if shard.is_parquet and shard.manifest is None else shard
+    except CorruptDataError as error:
+        damage.found(error, 0)
+        return shard
 
 
 def _with_objective(shard: Shard, config: ReaderConfig) -> Shard:
