@@ -3,5 +3,10 @@
 content.py    what is shown: spans of text with a style, tables, plots
 page.py       content as a self-contained HTML page; plots.py: its plots as SVG
 
+check.py      a whole set: is it undamaged, and can a model learn from it; findings.py
+  surveying.py    reads a shard whole; measuring.py: its records, one kernel; repeats.py: copies
+  rules.py        what records must agree with; set_files.py: the files of a set
+  judging.py      figures.py with what is expected of them, and findings
+
 Nothing here needs TensorFlow.
 """

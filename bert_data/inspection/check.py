@@ -1,0 +1,219 @@
+"""Check a set of records: whether it is whole, and whether a model can learn from it.
+
+    CheckConfig(input_patterns="data/train-*", vocab_file="vocab.txt")
+      -> Report: figures, findings in order of harm, records of each length and shard
+
+shards --survey_shard, several at a time--> surveys --judging--> figures, findings
+
+All of the set is read once, and its files a second time for their checksums. Memory: some 100 MB
+for hashes of up to four million records, and a few MB for each worker.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.errors import CorruptDataError
+from bert_data.inspection.figures import Figure
+from bert_data.inspection.findings import DAMAGED, DOUBTFUL, HARMFUL, Finding, by_harm
+from bert_data.inspection.judging import Surveyed, figures_of, findings_of, uncertain
+from bert_data.inspection.measuring import FAULTS
+from bert_data.inspection.repeats import SeenRecords
+from bert_data.inspection.rules import rule_of, settings_of, special_ids
+from bert_data.inspection.set_files import check_listing
+from bert_data.inspection.surveying import FoundDamage, Survey, add_padded, survey_shard
+from bert_data.objectives.next_sentence import NONE
+from bert_data.reader.config import ReaderConfig
+from bert_data.reader.files.shards import Shard, find_shards
+from bert_data.schema import fields
+from bert_data.tokens.tokenizer_file import read_vocabulary
+from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.work import count_workers, open_threads
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CheckConfig:
+    """Configuration of `check_set`.
+
+    Attributes:
+      input_patterns: patterns of shards; a string with commas, or a sequence.
+      vocab_file: vocabulary, or tokenizer.json, of the records; without it, [UNK] and words are not
+        compared with the records.
+      next_sentence: the records' objective where no manifest says it; None for "nsp".
+      num_workers: shards that are read at a time; 0 for all cores.
+    """
+
+    input_patterns: str | Sequence[str]
+    vocab_file: str | None = None
+    next_sentence: str | None = None
+    num_workers: int = 0
+
+    def __post_init__(self) -> None:
+        count_workers(self.num_workers)
+        self.as_reader()
+
+    def as_reader(self) -> ReaderConfig:
+        """Return the reader's configuration of the same shards."""
+        return ReaderConfig(
+            input_patterns=self.input_patterns, batch_size=1, next_sentence=self.next_sentence
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Report:
+    """What a check found.
+
+    Attributes:
+      figures: in the order in which they are shown.
+      findings: the worst first.
+      num_records, num_tokens: of undamaged records.
+      max_seq_length: None if it is unknown.
+      num_of_length: int64[any], records of each number of tokens.
+      shards: (path, records) of each.
+    """
+
+    figures: Sequence[Figure]
+    findings: Sequence[Finding]
+    num_records: int
+    num_tokens: int
+    max_seq_length: int | None
+    num_of_length: NDArray[np.int64]
+    shards: Sequence[tuple[str, int]]
+
+    @property
+    def is_harmful(self) -> bool:
+        """Whether a finding is more than doubtful."""
+        return any(finding.severity != DOUBTFUL for finding in self.findings)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON."""
+        return {
+            "num_records": self.num_records,
+            "num_tokens": self.num_tokens,
+            "max_seq_length": self.max_seq_length,
+            "findings": [finding.as_json() for finding in self.findings],
+            "figures": [figure.as_json() for figure in self.figures],
+            "shards": [{"path": path, "num_records": count} for path, count in self.shards],
+            "num_of_length": {
+                str(length): int(self.num_of_length[length])
+                for length in np.flatnonzero(self.num_of_length).tolist()
+            },
+        }
+
+
+def check_set(config: CheckConfig) -> Report:
+    """Read a whole set, and check it.
+
+    Raises:
+      ValueError: a pattern matches nothing, the files hold no records of masked words, or the
+        vocabulary is another one.
+      OSError: a file cannot be read.
+    """
+    vocabulary = None if config.vocab_file is None else read_vocabulary(config.vocab_file)
+    beside = FoundDamage()
+    shards = find_shards(config.as_reader(), beside)
+    _refuse_others(shards, vocabulary)
+    settings = [settings_of(shard) for shard in shards]
+    special, seen = special_ids(vocabulary, shards), SeenRecords()
+
+    def survey(number: int) -> Survey:
+        rule = rule_of(shards[number], settings[number], special, vocabulary)
+        return survey_shard(shards[number], number, rule, seen)
+
+    with open_threads(count_workers(config.num_workers)) as executor:
+        surveys = list(executor.ordered_map(survey, range(len(shards))))
+    set_ = Surveyed(
+        shards=shards,
+        settings=settings,
+        surveys=surveys,
+        repeats=seen.count(max(each.num_passes for each in settings), 1),
+        knows_unknown=vocabulary is not None,
+    )
+    findings = [*_damage(beside, surveys), *check_listing(shards, settings), *_faults(set_)]
+    if not set_.counts["records"] and all(f.severity != DAMAGED for f in findings):
+        raise ValueError(f"no records in {', '.join(config.as_reader().patterns)}")
+    lengths = [each.max_seq_length for each in settings if each.max_seq_length is not None]
+    return Report(
+        figures=figures_of(set_),
+        findings=by_harm([*findings, *_contradictions(set_), *findings_of(set_)]),
+        num_records=set_.counts["records"],
+        num_tokens=set_.counts["tokens"],
+        max_seq_length=max(lengths, default=None),
+        num_of_length=functools.reduce(add_padded, (each.num_of_length for each in surveys)),
+        shards=[(each.path, each.num_records) for each in surveys],
+    )
+
+
+def _refuse_others(shards: Sequence[Shard], vocabulary: Vocabulary | None) -> None:
+    """Refuse sets of other records or vocabularies, and different objectives."""
+    for shard in shards:
+        manifest = shard.manifest
+        if shard.next_sentence != shards[0].next_sentence:
+            raise ValueError(
+                f"{shard.path} was made with next_sentence {shard.next_sentence}, but"
+                f" {shards[0].path} with {shards[0].next_sentence}; check them one at a time"
+            )
+        if manifest is None:
+            continue
+        if manifest.record_layout == fields.LABELLED:
+            raise ValueError(
+                f"{shard.path} holds labelled texts; only records of masked words can be checked"
+            )
+        if vocabulary is not None and vocabulary.sha256 != manifest.vocab_sha256:
+            raise ValueError(
+                f"vocabulary {vocabulary.path} has sha256 {vocabulary.sha256}, but {shard.path} was"
+                f" made with a vocabulary of sha256 {manifest.vocab_sha256}"
+            )
+
+
+def _damage(beside: FoundDamage, surveys: Sequence[Survey]) -> Iterator[Finding]:
+    """Yield all damage, each sentence once."""
+    errors: dict[str, CorruptDataError] = {}
+    for damage in (beside, *(survey.damage for survey in surveys)):
+        errors.update({str(error): error for error in damage.errors})
+    for sentence in errors:
+        yield Finding(name="damage", severity=DAMAGED, sentence=sentence)
+    num_lost = sum(survey.damage.num_records for survey in surveys)
+    num_places = sum(survey.damage.num_losses for survey in surveys)
+    if num_lost:
+        sentence = f"{num_lost:,} or more records are lost, in {num_places:,} place(s)"
+        yield Finding(name="lost", severity=DAMAGED, sentence=sentence)
+
+
+def _faults(set_: Surveyed) -> Iterator[Finding]:
+    """Yield what is wrong with single records, with the place of the first one."""
+    totals = np.sum([survey.num_faults for survey in set_.surveys], axis=0).tolist()
+    for (name, what), total in zip(FAULTS.items(), totals, strict=True):
+        if not total:
+            continue
+        first = next(survey for survey in set_.surveys if name in survey.places)
+        is_about_flags = name in ("too_many", "too_few")
+        assumed = uncertain(set_.settings) if is_about_flags else ""
+        if name == "form" and set_.objective == NONE:
+            what = "that are not [CLS] A [SEP]"
+        yield Finding(
+            name=name,
+            severity=DOUBTFUL if assumed else HARMFUL,
+            sentence=f"{total:,} of {set_.counts['records']:,} records {what}{assumed}; the first:"
+            f" record {first.places[name][0]} of {first.path}",
+        )
+
+
+def _contradictions(set_: Surveyed) -> Iterator[Finding]:
+    """Compare what manifests count with the records, if all of theirs were read undamaged."""
+    listed = set_.from_manifests("instances", "num_instances")
+    manifests = {id(s.manifest): s.manifest for s in set_.shards if s.manifest is not None}
+    num_files = sum(len(manifest.files) for manifest in manifests.values())
+    if num_files != len(set_.shards) or any(each.damage.num_places for each in set_.surveys):
+        return
+    if listed is not None and listed != set_.counts["records"]:
+        yield Finding(
+            name="counts",
+            severity=HARMFUL,
+            sentence=f"the manifest counts {listed:,} records; the shards hold"
+            f" {set_.counts['records']:,}",
+        )

@@ -1,0 +1,77 @@
+"""Figures: shares that are counted, with a confidence interval and what is expected of them.
+
+    Figure(name="[MASK]", part=15583, whole=19492, expected="80.0%")  ->  79.9%, 79.4% to 80.5%
+
+The interval is Wilson's (1927, J. Am. Stat. Assoc. 22), which holds for shares near 0 and 1, too.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+SHOWN = 1.96
+"""Standard deviations of the interval that is shown: 95%."""
+
+CERTAIN = 6.0
+"""Standard deviations of the interval that must exclude what is expected before it is a finding:
+chance does that to one figure in 500 million."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A share.
+
+    Attributes:
+      name: what is counted.
+      part, whole: how many of how many.
+      expected: what a good set has, in words; "" if nothing is expected.
+      is_sample: whether it varies by chance, so that it has an interval.
+    """
+
+    name: str
+    part: int
+    whole: int
+    expected: str = ""
+    is_sample: bool = True
+
+    @property
+    def share(self) -> float | None:
+        """Part of whole; None if the whole is nothing."""
+        return self.part / self.whole if self.whole else None
+
+    def interval(self, deviations: float = SHOWN) -> tuple[float, float]:
+        """Return Wilson's interval, in [0, 1]."""
+        return wilson(self.part, self.whole, deviations)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figure as JSON."""
+        low, high = self.interval() if self.is_sample else (self.share, self.share)
+        return {
+            "name": self.name, "part": self.part, "whole": self.whole, "share": self.share,
+            "low": low, "high": high, "expected": self.expected,
+        }  # fmt: skip
+
+
+def wilson(part: int, whole: int, deviations: float = SHOWN) -> tuple[float, float]:
+    """Return the interval of a share that a count of a sample allows, in [0, 1].
+
+    Args:
+      part: in [0, whole].
+      whole: size of the sample; 0 allows every share.
+      deviations: of the normal distribution, > 0: 1.96 for 95%.
+    """
+    if not whole:
+        return 0.0, 1.0
+    share, square = part / whole, deviations * deviations / whole
+    middle = share + square / 2
+    reach = math.sqrt(square * share * (1 - share) + square * square / 4)
+    low, high = (middle - reach) / (1 + square), (middle + reach) / (1 + square)
+    return (0.0 if part == 0 else max(0.0, low)), (1.0 if part == whole else min(1.0, high))
+
+
+def percent(share: float | None) -> str:
+    """Return a share as text: 12.3%, 0.04%, or - for None."""
+    if share is None:
+        return "-"
+    digits = 1 if share >= 0.0095 or share == 0 else 3
+    return f"{100 * share:.{digits}f}%"

@@ -1,0 +1,339 @@
+"""Judge what was surveyed: figures with what is expected of them, and findings.
+
+counts of a set, its settings  ->  [MASK] 79.9%, expected 80.0%
+                                   random next 53.2%, all of the same document: harmful
+"""
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bert_data.inspection.figures import CERTAIN, Figure, percent
+from bert_data.inspection.findings import DOUBTFUL, HARMFUL, Finding
+from bert_data.inspection.measuring import COUNTS
+from bert_data.inspection.repeats import Repeats
+from bert_data.inspection.rules import GOOGLES_PROB, Settings
+from bert_data.inspection.surveying import Survey
+from bert_data.objectives.next_sentence import NONE, NSP
+from bert_data.reader.files.shards import Shard
+
+MASKED_SHARE, KEPT_SHARE = 0.8, 0.1
+LEAST_DEVIATION = 0.005
+"""Shares of a large set that deviate by less are no finding, however certain."""
+
+_MOST_LOST = 0.05  # of the predictions, to max_predictions_per_seq
+_MOST_UNKNOWN, _HARMFUL_UNKNOWN = 0.05, 0.2
+_MOST_RANDOM = 0.8
+_MOST_COPIES, _MOST_BEYOND = 0.001, 0.01
+_MOST_UNBALANCED = 1.5  # times the mean
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Surveyed:
+    """A set that was read whole.
+
+    Attributes:
+      shards, settings, surveys: one each for every shard.
+      repeats: records that occur more than once.
+      knows_unknown: whether [UNK] could be counted in the records.
+    """
+
+    shards: Sequence[Shard]
+    settings: Sequence[Settings]
+    surveys: Sequence[Survey]
+    repeats: Repeats
+    knows_unknown: bool
+
+    @functools.cached_property
+    def counts(self) -> dict[str, int]:
+        """What was counted, by the names of `COUNTS`."""
+        total = np.sum([survey.counts for survey in self.surveys], axis=0)
+        return dict(zip(COUNTS, total.tolist(), strict=True))
+
+    @property
+    def objective(self) -> str:
+        """What the records ask about two segments."""
+        return self.shards[0].next_sentence
+
+    @functools.cached_property
+    def limits(self) -> "Limits":
+        """What max_predictions_per_seq does to the set."""
+        wanted = at_limit = 0
+        for settings, survey in zip(self.settings, self.surveys, strict=True):
+            lengths = np.arange(survey.num_of_length.size)
+            most = settings.most_to_predict(lengths).astype(np.int64)
+            wanted += int(most @ survey.num_of_length)
+            limit = settings.max_predictions_per_seq
+            at_limit += 0 if limit is None else int(survey.num_of_length[most >= limit].sum())
+        return Limits(wanted, at_limit)
+
+    def from_manifests(self, group: str, name: str) -> int | None:
+        """Return a count of all manifests together; None if one is missing, or does not have it."""
+        found = {id(shard.manifest): shard.manifest for shard in self.shards}
+        total = 0
+        for manifest in found.values():
+            count = manifest.counts.get(group, {}).get(name) if manifest is not None else None
+            if not isinstance(count, int):
+                return None
+            total += count
+        return total
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What max_predictions_per_seq does.
+
+    Attributes:
+      num_wanted: predictions if there were no limit.
+      num_at_limit: records that reach it by their length.
+    """
+
+    num_wanted: int
+    num_at_limit: int
+
+
+def figures_of(set_: Surveyed) -> list[Figure]:
+    """Return the figures of a set, in the order in which they are shown."""
+    return [*_masking_figures(set_), *_sentence_figures(set_), *_other_figures(set_)]
+
+
+def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
+    counts = set_.counts
+    predictions, records = counts["predictions"], counts["records"]
+    expected = percent(counts["expected_predictions"] / max(1, counts["tokens"]))
+    knows = any(each.max_predictions_per_seq is not None for each in set_.settings)
+    yield Figure(
+        name="tokens to predict",
+        part=predictions,
+        whole=counts["tokens"],
+        expected=expected if knows else "",
+        is_sample=False,
+    )
+    for name, key, share in (
+        ("shown as [MASK]", "masked", MASKED_SHARE),
+        ("shown as another token", "replaced", KEPT_SHARE),
+        ("shown as they are", "kept", KEPT_SHARE),
+    ):
+        yield Figure(name=name, part=counts[key], whole=predictions, expected=percent(share))
+    if knows:
+        yield Figure(
+            name="records at max_predictions_per_seq",
+            part=counts["at_limit"],
+            whole=records,
+            expected=percent(set_.limits.num_at_limit / max(1, records)),
+            is_sample=False,
+        )
+    if counts["predicted_words"] and any(each.whole_words for each in set_.settings):
+        yield Figure(
+            name="words predicted in part",
+            part=counts["partial_words"],
+            whole=counts["predicted_words"],
+            expected="0.0%",
+            is_sample=False,
+        )
+
+
+def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
+    if set_.objective == NONE:
+        return
+    name = "random next sentences" if set_.objective == NSP else "segments not in order"
+    records = set_.counts["records"]
+    counted = [
+        set_.from_manifests("instances", each)
+        for each in ("num_random_next", "num_swapped", "num_instances")
+    ]
+    expected = "50% or more"
+    if counted[0] is not None and counted[2] == records:
+        expected = percent((counted[0] + (counted[1] or 0)) / max(1, records))
+    yield Figure(name=name, part=set_.counts["random_next"], whole=records, expected=expected)
+
+
+def _other_figures(set_: Surveyed) -> Iterator[Figure]:
+    unknown = _unknown(set_)
+    if unknown is not None:
+        yield unknown
+    repeats = set_.repeats
+    yield Figure(
+        name="exact copies of other records",
+        part=repeats.num_copies,
+        whole=repeats.num_compared,
+        expected=f"below {percent(_MOST_COPIES)}",
+        is_sample=False,
+    )
+    yield Figure(
+        name="records of a text beyond dupe_factor",
+        part=repeats.num_beyond,
+        whole=repeats.num_compared,
+        expected=f"below {percent(_MOST_BEYOND)}",
+        is_sample=False,
+    )
+
+
+def _unknown(set_: Surveyed) -> Figure | None:
+    """Return the share of [UNK]: in the records, or else in the text by the manifest."""
+    part, whole = set_.counts["unknown"], set_.counts["text_tokens"]
+    if not set_.knows_unknown:
+        known = (set_.from_manifests("text", name) for name in ("num_unknown", "num_tokens"))
+        counted = [count for count in known if count is not None]
+        if len(counted) < 2:
+            return None
+        part, whole = counted
+    expected = f"below {percent(_MOST_UNKNOWN)}"
+    return Figure(name="[UNK]", part=part, whole=whole, expected=expected, is_sample=False)
+
+
+def findings_of(set_: Surveyed) -> Iterator[Finding]:
+    """Yield what is wrong with the records of a set, except for damage and single records."""
+    yield from _same_document(set_)
+    yield from _judge_masks(set_)
+    yield from _judge_sentences(set_)
+    yield from _judge_unknown(set_)
+    yield from _judge_repeats(set_)
+    yield from _judge_limit(set_)
+    yield from _judge_balance(set_)
+
+
+def _same_document(set_: Surveyed) -> Iterator[Finding]:
+    num_random = set_.counts["random_next"]
+    if set_.objective != NSP or not num_random:
+        return
+    documents = set_.from_manifests("text", "num_documents")
+    if documents == 1:
+        share = percent(num_random / set_.counts["records"])
+        yield _harmful(
+            "same_document",
+            f"all random next sentences ({share} of the records) are of the same document, because"
+            " the text is a single document; put a blank line between documents",
+        )
+
+
+def _judge_masks(set_: Surveyed) -> Iterator[Finding]:
+    counts = set_.counts
+    for name, key, expected in (
+        ("[MASK]", "masked", MASKED_SHARE),
+        ("a random token", "replaced", KEPT_SHARE),
+        ("the token itself", "kept", KEPT_SHARE),
+    ):
+        figure = Figure(name=name, part=counts[key], whole=counts["predictions"])
+        low, high = figure.interval(CERTAIN)
+        share = figure.share
+        if share is None or abs(share - expected) < LEAST_DEVIATION or low <= expected <= high:
+            continue
+        yield _harmful(
+            f"{key}_share",
+            f"{percent(share)} of the tokens to predict are shown as {name};"
+            f" {percent(expected)} should be",
+        )
+    partial, words = counts["partial_words"], counts["predicted_words"]
+    if partial and all(each.whole_words for each in set_.settings):
+        yield _harmful(
+            "partial_words",
+            f"{partial:,} of {words:,} predicted words are predicted in part, although the set"
+            " was made with --do_whole_word_mask",
+        )
+
+
+def _judge_sentences(set_: Surveyed) -> Iterator[Finding]:
+    random, records = set_.counts["random_next"], set_.counts["records"]
+    if set_.objective == NONE or not records:
+        return
+    what = "random next sentences" if set_.objective == NSP else "segments not in order"
+    figure = Figure(name=what, part=random, whole=records)
+    low, high = figure.interval(CERTAIN)
+    share = random / records
+    if share < 0.5 - LEAST_DEVIATION and high < 0.5:
+        yield _harmful(
+            "next_sentence_share",
+            f"{percent(share)} of the records have the label 1 ({what}); at least half should",
+        )
+    elif low > _MOST_RANDOM:
+        yield Finding(
+            name="next_sentence_share",
+            severity=HARMFUL if random == records else DOUBTFUL,
+            sentence=f"{percent(share)} of the records have the label 1 ({what}): a chunk of one"
+            " sentence always gets a random one; are documents single sentences, or lines whole"
+            " paragraphs?",
+        )
+
+
+def _judge_unknown(set_: Surveyed) -> Iterator[Finding]:
+    figure = _unknown(set_)
+    share = None if figure is None else figure.share
+    if share is not None and share > _MOST_UNKNOWN:
+        yield Finding(
+            name="unknown",
+            severity=HARMFUL if share > _HARMFUL_UNKNOWN else DOUBTFUL,
+            sentence=f"{percent(share)} of the tokens of text are [UNK]; does the vocabulary fit"
+            " the language and the case of the text?",
+        )
+
+
+def _judge_repeats(set_: Surveyed) -> Iterator[Finding]:
+    repeats = set_.repeats
+    if repeats.num_copies > _MOST_COPIES * repeats.num_compared:
+        (shard, record), (other, copy) = repeats.examples[0]
+        yield _harmful(
+            "copies",
+            f"{percent(repeats.num_copies / repeats.num_compared)} of the records are exact copies"
+            f" of others, masks included: record {copy} of {set_.shards[other].path} of record"
+            f" {record} of {set_.shards[shard].path}; is the same set there twice?",
+        )
+    elif repeats.num_beyond > _MOST_BEYOND * repeats.num_compared:
+        passes = max(each.num_passes for each in set_.settings)
+        yield Finding(
+            name="repeated_text",
+            severity=DOUBTFUL,
+            sentence=f"{percent(repeats.num_beyond / repeats.num_compared)} of the records have a"
+            f" text that {passes} or more others have (dupe_factor is {passes}); the corpus repeats"
+            " itself, and curate's exact_duplicates removes copies",
+        )
+
+
+def _judge_limit(set_: Surveyed) -> Iterator[Finding]:
+    wanted, counts = set_.limits.num_wanted, set_.counts
+    limits = [each.max_predictions_per_seq for each in set_.settings]
+    if not all(limits) or not wanted or any(each.whole_words for each in set_.settings):
+        return  # without predictions, the reader chooses them
+    lost = 1 - counts["expected_predictions"] / wanted
+    if lost > _MOST_LOST:
+        yield Finding(
+            name="prediction_limit",
+            severity=DOUBTFUL,
+            sentence=f"max_predictions_per_seq leaves out {percent(lost)} of the tokens to predict:"
+            f" {percent(set_.limits.num_at_limit / counts['records'])} of the records are at the"
+            f" limit, {max(each for each in limits if each)}; masked_lm_prob"
+            f" {max(each.masked_lm_prob for each in set_.settings)} allows"
+            f" {max(_most_useful(each) for each in set_.settings)}",
+        )
+
+
+def _most_useful(settings: Settings) -> int:
+    longest = np.array([settings.max_seq_length or 0])
+    return int(settings.most_to_predict(longest)[0])
+
+
+def _judge_balance(set_: Surveyed) -> Iterator[Finding]:
+    sizes = [survey.num_records for survey in set_.surveys]
+    mean = sum(sizes) / len(sizes)
+    if len(sizes) > 1 and mean >= 10 and max(sizes) > _MOST_UNBALANCED * mean:
+        largest, smallest = int(np.argmax(sizes)), int(np.argmin(sizes))
+        yield Finding(
+            name="balance",
+            severity=DOUBTFUL,
+            sentence=f"{set_.surveys[largest].path} holds {max(sizes):,} records and"
+            f" {set_.surveys[smallest].path} {min(sizes):,}; hosts that read whole shards wait for"
+            " the largest",
+        )
+
+
+def _harmful(name: str, sentence: str) -> Finding:
+    return Finding(name=name, severity=HARMFUL, sentence=sentence)
+
+
+def uncertain(settings: Sequence[Settings]) -> str:
+    """Return what is assumed where no manifest says it; "" if all do."""
+    if all(each.are_known for each in settings):
+        return ""
+    return f", if masked_lm_prob is {GOOGLES_PROB} and not of whole words (no manifest says so)"

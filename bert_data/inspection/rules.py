@@ -1,0 +1,169 @@
+"""What the records of a shard must agree with: from the manifest, the vocabulary and the flags.
+
+    manifest of 128 tokens, masked_lm_prob 0.15, vocab.txt  ->  Rule(cls_id=101, mask_id=103, ...)
+
+Without a vocabulary, the first records show which ids [CLS], [SEP] and [MASK] have. Without a
+manifest, padded records show their limits, and the rest is Google's default.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.errors import CorruptDataError
+from bert_data.inspection.measuring import Rule
+from bert_data.objectives.next_sentence import NONE
+from bert_data.reader.examples.block import RecordBlock
+from bert_data.reader.examples.decode import Rows, decode_records
+from bert_data.reader.files.blocks import look_at_first, read_blocks
+from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.shards import Shard
+from bert_data.reader.layout import STREAMED, BatchGroup, Shape, arrays_of, make_table, new_buffer
+from bert_data.schema import fields
+from bert_data.tokens.vocabulary import Vocabulary
+
+GOOGLES_PROB, GOOGLES_PASSES = 0.15, 10
+"""The defaults of --masked_lm_prob and --dupe_factor."""
+
+_MOST_LENGTH = 1 << 20  # of the table of predictions; longer records count as this long
+_SAMPLE_RECORDS = 2000
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings that made a shard.
+
+    Attributes:
+      max_seq_length, max_predictions_per_seq: None if they are unknown.
+      masked_lm_prob: share of tokens to predict.
+      whole_words: whether all pieces of a word are predicted together; None if that is unknown.
+      num_passes: over the text, each with other masks.
+      next_sentence: the objective.
+      are_known: whether a manifest says so.
+    """
+
+    max_seq_length: int | None
+    max_predictions_per_seq: int | None
+    masked_lm_prob: float
+    whole_words: bool | None
+    num_passes: int
+    next_sentence: str
+    are_known: bool
+
+    def most_to_predict(self, lengths: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return int32[records], predictions of records of these lengths without a limit."""
+        return np.maximum(1, np.rint(lengths * self.masked_lm_prob)).astype(np.int32)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SpecialIds:
+    """Ids of special tokens; -1 where they are unknown."""
+
+    cls_id: int = -1
+    sep_id: int = -1
+    mask_id: int = -1
+    unk_id: int = -1
+
+
+def settings_of(shard: Shard) -> Settings:
+    """Return the settings that made a shard, as far as anything shows them."""
+    manifest = shard.manifest
+    if manifest is not None:
+        flags = manifest.flags
+        return Settings(
+            max_seq_length=manifest.max_seq_length,
+            max_predictions_per_seq=manifest.max_predictions_per_seq,
+            masked_lm_prob=float(flags.get("masked_lm_prob", GOOGLES_PROB)),
+            whole_words=bool(flags.get("do_whole_word_mask", False)),
+            num_passes=int(flags.get("dupe_factor", GOOGLES_PASSES)),
+            next_sentence=shard.next_sentence,
+            are_known=True,
+        )
+    try:
+        first = look_at_first(shard, skip_corrupt=True)
+    except (CorruptDataError, ValueError):
+        first = None
+    is_padded = first is not None and not first.is_ragged
+    return Settings(
+        max_seq_length=first.num_tokens if first is not None and is_padded else None,
+        max_predictions_per_seq=first.num_predictions if first is not None and is_padded else None,
+        masked_lm_prob=GOOGLES_PROB,
+        whole_words=None,
+        num_passes=GOOGLES_PASSES,
+        next_sentence=shard.next_sentence,
+        are_known=False,
+    )
+
+
+def special_ids(vocabulary: Vocabulary | None, shards: Sequence[Shard]) -> SpecialIds:
+    """Return the ids of special tokens: the vocabulary's, or those that the first records have."""
+    if vocabulary is not None:
+        return SpecialIds(
+            cls_id=vocabulary.cls_id,
+            sep_id=vocabulary.sep_id,
+            mask_id=vocabulary.mask_id,
+            unk_id=vocabulary.unk_id,
+        )
+    for shard in shards:
+        for block in read_blocks(shard, Damage(skip=True)):
+            if block.num_records and block.lengths[:, 0].min() > 0:
+                return _guess_ids(block.take(slice(0, _SAMPLE_RECORDS)))
+    return SpecialIds()
+
+
+def _guess_ids(block: RecordBlock) -> SpecialIds:
+    """Return the commonest first id, last id, and id in place of another that is predicted."""
+    rows = block.num_records
+    width, predictions = np.maximum(block.lengths.max(axis=0), 1).tolist()
+    table, num_words = make_table([Shape(rows, width, predictions)], STREAMED)
+    words, splits = new_buffer(num_words), np.arange(rows + 1)
+    there = np.ones(rows, np.bool_)
+    decode_records(block, Rows(there, splits, np.array([0, rows])), STREAMED, table, words)
+    batch = next(arrays_of(BatchGroup(words, table), STREAMED))
+    ids, last = batch[fields.INPUT_IDS.name], block.lengths[:, 0] - 1
+    positions = batch[fields.MASKED_LM_POSITIONS.name]
+    is_real = np.arange(predictions) < block.lengths[:, 1:]
+    is_real &= (positions >= 0) & (positions < width)
+    shown = np.take_along_axis(ids, np.where(is_real, positions, 0), axis=1)
+    is_real &= shown != batch[fields.MASKED_LM_IDS.name]
+    return SpecialIds(
+        cls_id=_commonest(ids[:, 0]),
+        sep_id=_commonest(ids[np.arange(rows), last]),
+        mask_id=_commonest(shown[is_real]),
+    )
+
+
+def _commonest(ids: NDArray[np.generic]) -> int:
+    values, counts = np.unique(ids, return_counts=True)
+    return int(values[counts.argmax()]) if values.size else -1
+
+
+def rule_of(
+    shard: Shard, settings: Settings, special: SpecialIds, vocabulary: Vocabulary | None
+) -> Rule:
+    """Return what the records of a shard must agree with."""
+    vocab_size = -1
+    if vocabulary is not None:
+        vocab_size = vocabulary.size
+    elif shard.manifest is not None:
+        vocab_size = shard.manifest.vocab_size
+    longest, most = settings.max_seq_length, settings.max_predictions_per_seq
+    num_to_predict = np.zeros(0, np.int32)
+    if longest is not None and most is not None:
+        lengths = np.arange(min(longest, _MOST_LENGTH) + 1)
+        num_to_predict = np.minimum(most, settings.most_to_predict(lengths))
+    return Rule(
+        special.cls_id,
+        special.sep_id,
+        special.mask_id,
+        special.unk_id,
+        vocab_size,
+        -1 if longest is None else longest,
+        -1 if most is None else most,
+        int(settings.next_sentence != NONE),
+        -1 if settings.whole_words is None else int(settings.whole_words),
+        num_to_predict,
+        np.zeros(0, np.bool_) if vocabulary is None else vocabulary.continuation,
+    )

@@ -1,0 +1,86 @@
+"""What the files of a set say about each other: which are missing, or not vouched for.
+
+manifest lists train-0, train-1, train-2;  train-1 is not there  ->  Finding "missing", damaged
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from bert_data import storage
+from bert_data.datasets.manifest import Manifest
+from bert_data.formats.index import index_path
+from bert_data.formats.registry import find_format
+from bert_data.inspection.findings import DAMAGED, DOUBTFUL, Finding
+from bert_data.inspection.rules import Settings
+from bert_data.reader.files.shards import Shard
+
+
+def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iterator[Finding]:
+    """Compare the shards with what their manifests list; yield what is wrong."""
+    paths = {shard.path for shard in shards}
+    unread = []
+    for folder, manifest in _manifests(shards):
+        for file in manifest.files:
+            path = os.path.join(folder, file.name)
+            if path in paths:
+                continue
+            if storage.exists(path):
+                unread.append(path)
+                continue
+            yield Finding(
+                name="missing",
+                severity=DAMAGED,
+                sentence=f"{path} is not there; the manifest lists it with {file.num_records:,}"
+                " records",
+            )
+    if unread:
+        yield Finding(
+            name="unread",
+            severity=DOUBTFUL,
+            sentence=f"{_first_of(unread)} belong(s) to the same set, but --input_file does not"
+            " match",
+        )
+    for name, lacking, why in (
+        ("manifest", _without_manifest(shards, settings), "nothing shows whether the set is whole"),
+        ("index", _without_index(shards), "planned batches scan the shards first"),
+    ):
+        if lacking:
+            yield Finding(
+                name=f"no_{name}",
+                severity=DOUBTFUL,
+                sentence=f"{_first_of(lacking)} has/have no {name}; {why}",
+            )
+
+
+def _manifests(shards: Sequence[Shard]) -> list[tuple[str, Manifest]]:
+    """Return each manifest once, with its folder."""
+    found = {
+        id(shard.manifest): (os.path.dirname(shard.path), shard.manifest)
+        for shard in shards
+        if shard.manifest is not None
+    }
+    return list(found.values())
+
+
+def _without_manifest(shards: Sequence[Shard], settings: Sequence[Settings]) -> list[str]:
+    """Return our own shards without one; padded records are Google's, which have none."""
+    return [
+        shard.path
+        for shard, each in zip(shards, settings, strict=True)
+        if not each.are_known and each.max_seq_length is None and not storage.is_remote(shard.path)
+    ]
+
+
+def _without_index(shards: Sequence[Shard]) -> list[str]:
+    return [
+        shard.path
+        for shard in shards
+        if shard.manifest is not None
+        and find_format(shard.manifest.output_format).has_index
+        and not storage.is_remote(shard.path)
+        and not storage.exists(index_path(shard.path))
+    ]
+
+
+def _first_of(paths: Sequence[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1:,} more"

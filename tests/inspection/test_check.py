@@ -1,0 +1,350 @@
+"""Checks of whole sets: nothing is found in good ones, and every planted fault is."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+from bert_data.formats.index import index_path
+from bert_data.inspection.check import CheckConfig, Report, check_set
+from bert_data.inspection.findings import DAMAGED, DOUBTFUL, HARMFUL
+from bert_data.objectives.making import InstanceConfig
+from tests.inspection.making import (
+    CLS,
+    FIRST_PIECE,
+    FIRST_WORD,
+    MASK,
+    VOCAB_SIZE,
+    Record,
+    make_records,
+    write_set,
+    write_shard,
+    write_vocabulary,
+)
+
+COVERS = (
+    "inspection/findings",
+    "inspection/judging",
+    "inspection/rules",
+    "inspection/set_files",
+    "inspection/surveying",
+)
+
+NUM_RECORDS = 900
+
+
+def check(pattern: str, vocab_file: Path | None = None, **options: Any) -> Report:
+    vocabulary = None if vocab_file is None else str(vocab_file)
+    return check_set(CheckConfig(input_patterns=pattern, vocab_file=vocabulary, **options))
+
+
+def names(report: Report) -> list[str]:
+    return [finding.name for finding in report.findings]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("layout", ["ragged", "reference"])
+@pytest.mark.parametrize("is_pair", [True, False])
+def test_a_good_set_has_no_findings(layout: str, is_pair: bool, seed: int, tmp_path: Path) -> None:
+    records = make_records(NUM_RECORDS, seed, is_pair=is_pair)
+    objective = "nsp" if is_pair else "none"
+    pattern = write_set(tmp_path, records, layout=layout, flags={"next_sentence": objective})
+    for vocab_file in (None, tmp_path / "vocab.txt"):
+        report = check(pattern, vocab_file)
+        assert report.findings == []
+        assert not report.is_harmful
+        assert report.num_records == NUM_RECORDS
+        lengths = np.bincount([len(record["input_ids"]) for record in records])
+        np.testing.assert_array_equal(report.num_of_length, lengths)
+
+
+Plant = Callable[[int, Record], None]
+
+
+def every(step: int, plant: Callable[[Record], None]) -> Plant:
+    return lambda number, record: plant(record) if number % step == 0 else None
+
+
+def show(record: Record, how: str) -> None:
+    """Show a mask, the token itself or another one for each token to predict."""
+    for position, label in zip(record["masked_lm_positions"], record["masked_lm_ids"], strict=True):
+        other = FIRST_WORD if label != FIRST_WORD else FIRST_WORD + 1
+        record["input_ids"][position] = {"mask": MASK, "keep": label, "other": other}[how]
+
+
+def predict(record: Record, position: int) -> None:
+    """Predict one token more, by hand."""
+    record["masked_lm_positions"].append(position)
+    record["masked_lm_ids"].append(record["input_ids"][position])
+    record["masked_lm_weights"].append(1.0)
+
+
+def forget(record: Record) -> None:
+    """Predict one token less."""
+    position, label = record["masked_lm_positions"].pop(), record["masked_lm_ids"].pop()
+    record["masked_lm_weights"].pop()
+    record["input_ids"][position] = label
+
+
+def put(name: str, index: int, value: float) -> Callable[[Record], None]:
+    return lambda record: record[name].__setitem__(index, value)
+
+
+PLANTS: dict[str, tuple[Plant, str]] = {
+    "masked_share": (every(1, lambda r: show(r, "mask")), HARMFUL),
+    "form": (every(90, put("segment_ids", 3, 1)), HARMFUL),
+    "ids": (every(90, put("masked_lm_ids", 0, VOCAB_SIZE)), HARMFUL),
+    "mask": (every(90, put("input_mask", 3, 0)), HARMFUL),
+    "positions": (every(90, put("masked_lm_positions", 0, 39)), HARMFUL),
+    "specials": (every(90, put("masked_lm_ids", 0, CLS)), HARMFUL),
+    "label": (every(90, put("next_sentence_labels", 0, 2)), HARMFUL),
+    "splits": (every(90, put("input_ids_splits_0", 1, 0)), HARMFUL),
+    "too_few": (every(90, forget), HARMFUL),
+    "next_sentence_share": (every(2, put("next_sentence_labels", 0, 0)), HARMFUL),
+}
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_planted_fault_is_found(name: str, seed: int, tmp_path: Path) -> None:
+    plant, severity = PLANTS[name]
+    pattern = write_set(tmp_path, make_records(NUM_RECORDS, seed), change=plant)
+    report = check(pattern, tmp_path / "vocab.txt")
+    found = {finding.name: finding for finding in report.findings}
+    assert name in found
+    assert found[name].severity == severity
+    assert report.is_harmful
+    alike = {"words", "splits", "ids", "specials", "positions"}  # one fault may show twice
+    assert set(found) - {name} <= alike | ({"kept_share", "replaced_share"} & {*found})
+    if name in ("form", "label", "too_few"):  # every 90th, the first in the first shard
+        assert "10 of 900 records" in found[name].sentence
+        assert found[name].sentence.endswith(f"record 0 of {tmp_path / 'train-00000-of-00002'}")
+
+
+def test_row_splits_are_compared_with_the_vocabulary(tmp_path: Path) -> None:
+    records = make_records(50, 0)
+    assert any(token >= FIRST_PIECE for record in records for token in record["input_ids"])
+    for record in records:
+        record["input_ids_splits_0"] = list(range(len(record["input_ids"]) + 1))
+    pattern = write_set(tmp_path, records)
+    assert names(check(pattern)) == []  # words are whatever the splits say
+    assert names(check(pattern, tmp_path / "vocab.txt")) == ["words"]
+
+
+def test_a_prediction_too_many(tmp_path: Path) -> None:
+    records = make_records(NUM_RECORDS, 0)
+    for record in records[:5]:
+        predict(record, len(record["input_ids"]) - 1)
+    report = check(write_set(tmp_path, records))
+    assert names(report) == ["specials", "too_many"]
+    assert "5 of 900 records that predict a special token" in report.findings[0].sentence
+
+
+def test_whole_words_that_are_predicted_in_part(tmp_path: Path) -> None:
+    pattern = write_set(tmp_path, make_records(100, 0), flags={"do_whole_word_mask": True})
+    report = check(pattern)
+    assert names(report) == ["partial_words"]
+    assert any(figure.name == "words predicted in part" for figure in report.figures)
+
+
+@pytest.mark.parametrize(("share", "severity"), [(0.1, DOUBTFUL), (0.4, HARMFUL)])
+def test_unknown_words(share: float, severity: str, tmp_path: Path) -> None:
+    text = {"num_documents": 40, "num_unknown": int(9000 * share), "num_tokens": 9000}
+    pattern = write_set(tmp_path, make_records(100, 0), counts={"text": text})
+    report = check(pattern)
+    assert [(f.name, f.severity) for f in report.findings] == [("unknown", severity)]
+    # The records themselves hold none: the vocabulary shows it.
+    assert names(check(pattern, tmp_path / "vocab.txt")) == []
+
+
+def test_a_single_document(tmp_path: Path) -> None:
+    text = {"num_documents": 1, "num_unknown": 0, "num_tokens": 9000}
+    report = check(write_set(tmp_path, make_records(100, 0), counts={"text": text}))
+    assert [(f.name, f.severity) for f in report.findings] == [("same_document", HARMFUL)]
+
+
+def test_sets_that_repeat(tmp_path: Path) -> None:
+    records = make_records(NUM_RECORDS, 0)
+    pattern = write_set(tmp_path, records + records[:40])
+    report = check(pattern)
+    assert names(report) == ["copies"]
+    figures = {figure.name: figure for figure in report.figures}
+    num_telling = sum(len(record["masked_lm_ids"]) >= 5 for record in records[:40])
+    assert figures["exact copies of other records"].part == num_telling > 10
+    first = next(i for i in range(40) if len(records[i]["masked_lm_ids"]) >= 5)
+    copy = first + NUM_RECORDS
+    expected = f"record {copy // 2} of {tmp_path}/train-0000{copy % 2}-of-00002 of record"
+    assert expected in report.findings[0].sentence
+
+
+def test_too_low_a_limit_of_predictions(tmp_path: Path) -> None:
+    records = make_records(100, 0)
+    for record in records:
+        while len(record["masked_lm_ids"]) > 2:
+            forget(record)
+    report = check(write_set(tmp_path, records, max_predictions_per_seq=2))
+    assert [(f.name, f.severity) for f in report.findings] == [("prediction_limit", DOUBTFUL)]
+    assert "are at the limit, 2; masked_lm_prob 0.15 allows 6" in report.findings[0].sentence
+
+
+def test_shards_of_different_sizes(tmp_path: Path) -> None:
+    records = make_records(100, 0)
+    pattern = write_set(tmp_path, records[:60], num_shards=3)
+    write_shard(tmp_path / "train-00003", records[:60])
+    report = check(f"{pattern},{tmp_path / 'train-00003'}")
+    assert "balance" in names(report)
+
+
+def test_googles_records_need_no_manifest(tmp_path: Path) -> None:
+    pattern = write_set(tmp_path, make_records(NUM_RECORDS, 0), layout="reference")
+    (tmp_path / "manifest.train.json").unlink()
+    for path in tmp_path.glob("index.*"):
+        path.unlink()
+    report = check(pattern, tmp_path / "vocab.txt")
+    assert report.findings == []
+    assert report.max_seq_length == 40
+    other = tmp_path / "other"
+    other.mkdir()
+    pattern = write_set(other, make_records(90, 0), layout="reference", change=every(9, forget))
+    (other / "manifest.train.json").unlink()
+    report = check(pattern)
+    assert [(f.name, f.severity) for f in report.findings] == [("too_few", DOUBTFUL)]
+    assert (
+        "if masked_lm_prob is 0.15 and not of whole words (no manifest says so)"
+        in report.findings[0].sentence
+    )
+
+
+def test_our_records_without_a_manifest_are_doubtful(tmp_path: Path) -> None:
+    pattern = write_set(tmp_path, make_records(90, 0))
+    (tmp_path / "manifest.train.json").unlink()
+    report = check(pattern)
+    assert [(f.name, f.severity) for f in report.findings] == [("no_manifest", DOUBTFUL)]
+
+
+def test_all_damage_is_found_in_one_run(tmp_path: Path) -> None:
+    records = make_records(80, 0)
+    pattern = write_set(tmp_path, records, num_shards=5)
+    shards = [tmp_path / f"train-{i:05d}-of-00005" for i in range(5)]
+    offsets = np.load(index_path(str(shards[0])))["offset"]
+    data = bytearray(shards[0].read_bytes())
+    for record in (3, 7):  # two records' data
+        data[int(offsets[record]) + 20] ^= 1
+    shards[0].write_bytes(data)
+    data = bytearray(shards[1].read_bytes())
+    data[int(np.load(index_path(str(shards[1])))["offset"][4])] ^= 1  # a length
+    shards[1].write_bytes(data)
+    shards[2].unlink()
+    shards[3].write_bytes(shards[3].read_bytes()[:-10])
+    index = np.load(index_path(str(shards[4])))
+    index["num_tokens"][2] += 1
+    np.save(index_path(str(shards[4])), index)
+    report = check(pattern)
+    sentences = [f.sentence for f in report.findings if f.severity == DAMAGED]
+    for expected in (
+        f"{shards[0]}: byte offset 0: differs from the file",
+        f"{shards[0]}: record 3, byte offset {offsets[3]}: the checksum of a record's data",
+        f"{shards[0]}: record 7, byte offset {offsets[7]}: the checksum of a record's data",
+        f"{shards[1]}: record 4, byte offset",
+        f"{shards[3]}: record 15, byte offset",
+        f"{index_path(str(shards[4]))}: record 2, byte offset 24: lists a record of",
+        f"{shards[2]} is not there; the manifest lists it with 16 records",
+        "15 or more records are lost, in 4 place(s)",
+    ):
+        assert any(sentence.startswith(expected) for sentence in sentences), expected
+    assert report.num_records == 14 + 4 + 15 + 16
+
+
+@pytest.mark.parametrize("what", ["manifest", "index"])
+def test_files_beside_the_shards_may_be_damaged(what: str, tmp_path: Path) -> None:
+    pattern = write_set(tmp_path, make_records(40, 0))
+    path = tmp_path / "manifest.train.json"
+    if what == "index":
+        path = Path(index_path(str(tmp_path / "train-00001-of-00002")))
+    path.write_bytes(path.read_bytes()[:-40])
+    report = check(pattern)
+    assert report.findings[0].name == "damage"
+    assert report.findings[0].sentence.startswith(str(path))
+    assert report.num_records == 40
+
+
+def test_a_manifest_of_other_counts(tmp_path: Path) -> None:
+    counts = {"text": {"num_documents": 4}, "instances": {"num_instances": 41}}
+    report = check(write_set(tmp_path, make_records(40, 0), counts=counts))
+    assert names(report) == ["counts"]
+
+
+def test_only_a_part_of_a_set(tmp_path: Path) -> None:
+    write_set(tmp_path, make_records(40, 0))
+    report = check(str(tmp_path / "train-00000*"))
+    assert [(f.name, f.severity) for f in report.findings] == [("unread", DOUBTFUL)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"record_layout": "ragged"},
+        {"record_layout": "reference", "compression": "gzip"},
+        {"output_format": "parquet"},
+    ],
+    ids=lambda options: "-".join(options.values()),
+)
+@pytest.mark.parametrize("objective", ["nsp", "sop", "none"])
+def test_our_own_sets_are_good(
+    options: dict[str, str],
+    objective: str,
+    tmp_path: Path,
+    small_text: Path,
+    small_vocabulary: Path,
+) -> None:
+    instances = InstanceConfig(
+        max_seq_length=32,
+        max_predictions_per_seq=5,
+        dupe_factor=3,
+        do_whole_word_mask=objective == "none",
+        next_sentence=objective,
+    )
+    dataset = create_dataset(
+        DatasetConfig(
+            input_file=str(small_text),
+            output_file=str(tmp_path / "set@2"),
+            vocab_file=str(small_vocabulary),
+            instances=instances,
+            **options,  # type: ignore[arg-type]
+        )
+    )
+    report = check(str(tmp_path / "set-*"), small_vocabulary, num_workers=2)
+    assert not report.is_harmful
+    assert set(names(report)) <= {"unknown"}  # every 101st word
+    made = dataset.instances
+    assert (report.num_records, report.num_tokens) == (made.num_instances, made.num_tokens)
+    counted = {figure.name: figure.part for figure in report.figures}
+    predictions = made.num_masked + made.num_kept + made.num_replaced
+    assert counted["tokens to predict"] == predictions
+    json.dumps(report.as_json())
+
+
+def test_what_cannot_be_checked_is_refused(tmp_path: Path) -> None:
+    pattern = write_set(tmp_path, make_records(40, 0), num_shards=1)
+    (tmp_path / "other.txt").write_text("[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
+    with pytest.raises(ValueError, match=r"vocabulary .*other.txt has sha256"):
+        check(pattern, tmp_path / "other.txt")
+    with pytest.raises(ValueError, match="no file matches"):
+        check(str(tmp_path / "nothing*"))
+    empty = tmp_path / "empty"
+    empty.write_bytes(b"")
+    with pytest.raises(ValueError, match=f"no records in {empty}"):
+        check(str(empty))
+    with pytest.raises(ValueError, match="num_workers is -1"):
+        check(pattern, num_workers=-1)
+
+
+def test_the_report_is_the_same_for_any_number_of_workers(tmp_path: Path) -> None:
+    pattern = write_set(tmp_path, make_records(200, 0), num_shards=4)
+    reports = [check(pattern, write_vocabulary(tmp_path), num_workers=n) for n in (1, 3)]
+    first, second = (json.dumps(report.as_json()) for report in reports)
+    assert first == second
