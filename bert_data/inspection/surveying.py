@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.formats.crc32c import crc32c
-from bert_data.formats.index import INDEX_DTYPE, index_path
+from bert_data.formats.index import FRAME_BYTES, index_path, read_index_file
 from bert_data.inspection.measuring import COUNTS, FAULTS, Rule, measure_records
 from bert_data.inspection.repeats import SeenRecords
 from bert_data.reader.examples.block import RecordBlock
@@ -24,7 +24,6 @@ from bert_data.reader.examples.example import NUM_NAMES, OK
 from bert_data.reader.files.blocks import Frames, walk_frames
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.parquet_shards import read_row_blocks
-from bert_data.reader.files.scan import FRAME_BYTES
 from bert_data.reader.files.shards import Shard
 
 MOST_PLACES = 5
@@ -180,13 +179,10 @@ def _read_index(shard: Shard, damage: FoundDamage) -> NDArray[np.void] | None:
     if storage.is_remote(shard.path) or not storage.exists(name):
         return None
     try:
-        index = storage.load_array(name)
-        if index.dtype != INDEX_DTYPE or index.ndim != 1 or not index.size:
-            raise CorruptDataError(name, 0, "is not an index of records")
+        return read_index_file(name)
     except CorruptDataError as error:
         damage.found(error, 0)
         return None
-    return index
 
 
 def _agrees(

@@ -16,6 +16,7 @@ from absl import logging
 
 from bert_data import storage
 from bert_data.datasets.manifest import Manifest, find_manifest, is_sidecar
+from bert_data.errors import CorruptDataError
 from bert_data.formats import registry
 from bert_data.formats.crc32c import masked_crc32c
 from bert_data.formats.index import index_path, read_index_file
