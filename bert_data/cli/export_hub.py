@@ -40,7 +40,7 @@ flags.DEFINE_string(
     "The weights: the folder of a training run, which stands for its last checkpoint,"
     " or the prefix of a checkpoint (.../bert_model.ckpt).",
 )
-flags.DEFINE_string("output_dir", None, "Folder for preprocess/ and encoder/.")
+flags.DEFINE_string("output_dir", None, "Folder for preprocess/ and encoder/.", required=True)
 flags.DEFINE_bool(
     "do_lower_case", True, "Lower-case the text and drop accents, as for the model's training data."
 )
@@ -61,10 +61,7 @@ flags.DEFINE_bool("overwrite", False, "Replace existing folders.")
 def main(argv: Sequence[str]) -> None:
     """Write the SavedModels as the flags say."""
     del argv  # entry.run refuses what is not a flag
-    if not FLAGS.output_dir:
-        raise ValueError("--output_dir is missing: name the folder for the SavedModels")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # hide TensorFlow's own messages
-    # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data import hub
 
     report = hub.export(

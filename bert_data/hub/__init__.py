@@ -8,15 +8,33 @@
     keras_layers        the SavedModels as layers of Keras 3
 
 `hub.load`, `hub.KerasLayer` and `tf.saved_model.load` load the folders, also without bert_data.
+
+Names that need TensorFlow import it when they are first used.
 """
 
-# First: it selects Keras's backend.
-from bert_data.training import BertConfig  # noqa: F401, I001
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
 
-from bert_data.hub.exporting import ExportConfig, ExportReport, export
-from bert_data.hub.keras_layers import EncoderLayer, PreprocessingLayer
-from bert_data.hub.packing import SpecialIds, pack, width_of_longest
-from bert_data.hub.preprocessing import Preprocessing
+from bert_data.hub.config import ExportConfig
+from bert_data.hub.exporting import ExportReport, export
+
+# Keras reads this when it is first imported; a user's own setting may name another backend.
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+
+if TYPE_CHECKING:
+    from bert_data.hub.keras_layers import EncoderLayer, PreprocessingLayer
+    from bert_data.hub.packing import SpecialIds, pack, width_of_longest
+    from bert_data.hub.preprocessing import Preprocessing
+
+_OF_TENSORFLOW = {
+    "EncoderLayer": "keras_layers",
+    "Preprocessing": "preprocessing",
+    "PreprocessingLayer": "keras_layers",
+    "SpecialIds": "packing",
+    "pack": "packing",
+    "width_of_longest": "packing",
+}
 
 __all__ = [
     "EncoderLayer",
@@ -29,3 +47,11 @@ __all__ = [
     "pack",
     "width_of_longest",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name that needs TensorFlow."""
+    if name not in _OF_TENSORFLOW:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    importlib.import_module("bert_data.training")  # checks Keras's backend
+    return getattr(importlib.import_module(f"{__name__}.{_OF_TENSORFLOW[name]}"), name)

@@ -63,9 +63,9 @@ class EncoderObject(tf.train.Checkpoint):
         specs = {name: tf.TensorSpec([None, None], tf.int32, name=name) for name in names}
         for training in (False, True):
             self.__call__.get_concrete_function(specs, training=training)
-        self.serve = tf.function(self._run_for_serving, input_signature=[specs])
+        self.serve = tf.function(self._run_for_serving, [specs], autograph=False)
 
-    @tf.function
+    @tf.function(autograph=False)
     def __call__(self, inputs: Tensors, training: bool = False) -> Tensors:
         """Encode a batch; see the module."""
         return self._run(inputs, training)

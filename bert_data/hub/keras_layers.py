@@ -17,8 +17,8 @@ import keras
 import tensorflow as tf
 import tensorflow_text  # noqa: F401 - the preprocessing graph uses its ops
 
+from bert_data.hub.config import DEFAULT_SEQ_LENGTH
 from bert_data.hub.packing import INPUTS
-from bert_data.hub.preprocessing import DEFAULT_SEQ_LENGTH
 
 Tensors = dict[str, tf.Tensor]
 

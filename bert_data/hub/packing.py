@@ -14,16 +14,10 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from bert_data.reader.labelled.segments import (
-    MAX_SEGMENTS,
-    num_special_tokens,
-    pack_segments,
-    widest_row,
-)
+from bert_data.reader.labelled.segments import pack_segments, widest_row
 from bert_data.schema import fields
 
 INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
-MIN_SEQ_LENGTH = num_special_tokens(MAX_SEGMENTS)
 
 _OURS = (fields.INPUT_IDS.name, fields.INPUT_MASK.name, fields.SEGMENT_IDS.name)
 

@@ -12,15 +12,14 @@ TF Hub does not have the last one: use it if the encoder takes any width.
 
 import tensorflow as tf
 
-from bert_data.hub.packing import MIN_SEQ_LENGTH, SpecialIds, pack, width_of_longest
+from bert_data.hub.config import DEFAULT_SEQ_LENGTH, check_seq_length
+from bert_data.hub.packing import SpecialIds, pack, width_of_longest
 from bert_data.hub.tokenizing import GraphTokenizer
 from bert_data.reader.labelled.segments import MAX_SEGMENTS
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 Tensors = dict[str, tf.Tensor]
-
-DEFAULT_SEQ_LENGTH = 128
 
 
 class Preprocessing(tf.Module):
@@ -48,11 +47,7 @@ class Preprocessing(tf.Module):
           ValueError: an argument is not allowed.
         """
         super().__init__(name="preprocess")
-        if type(default_seq_length) is not int or default_seq_length < MIN_SEQ_LENGTH:
-            raise ValueError(
-                f"seq_length is {default_seq_length!r}; a whole number >= {MIN_SEQ_LENGTH} is"
-                " allowed"
-            )
+        check_seq_length(default_seq_length)
         special = SpecialIds(
             start_id=vocabulary.cls_id, end_id=vocabulary.sep_id, pad_id=vocabulary.pad_id
         )
@@ -65,7 +60,7 @@ class Preprocessing(tf.Module):
         self.bert_pack_inputs = Packer(special, default_seq_length)
         self.pack_to_longest = LongestPacker(special, default_seq_length)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="texts")])
+    @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string, name="texts")])
     def __call__(self, texts: tf.Tensor) -> Tensors:
         """Pack each text, string [batch], as one segment into a row of the default width."""
         return self.bert_pack_inputs([self.tokenize(texts)])
@@ -80,7 +75,7 @@ class Packer(tf.Module):
         self._default_seq_length = tf.constant(default_seq_length, tf.int32)
         _trace(self.__call__)
 
-    @tf.function
+    @tf.function(autograph=False)
     def __call__(
         self, inputs: list[tf.RaggedTensor], seq_length: int | tf.Tensor | None = None
     ) -> Tensors:
@@ -97,7 +92,7 @@ class LongestPacker(tf.Module):
         self._default_seq_length = tf.constant(default_seq_length, tf.int32)
         _trace(self.__call__)
 
-    @tf.function
+    @tf.function(autograph=False)
     def __call__(
         self, inputs: list[tf.RaggedTensor], max_seq_length: int | tf.Tensor | None = None
     ) -> Tensors:

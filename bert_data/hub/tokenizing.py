@@ -16,13 +16,12 @@ from collections.abc import Callable, Sequence
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from bert_data.hub.config import TOKENIZERS
 from bert_data.hub.words import WordSplitter
 from bert_data.tokens.characters import is_deleted
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.tokens.vocabulary_file import CONTINUATION
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
-
-TOKENIZERS = ("exact", "fast")
 
 _MAX_BYTES_OF_LETTER = 4
 
@@ -68,7 +67,7 @@ class GraphTokenizer(tf.Module):
             "mask_id": vocabulary.mask_id,
         }
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="texts")])
+    @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string, name="texts")])
     def __call__(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Tokenize texts.
 
@@ -81,7 +80,7 @@ class GraphTokenizer(tf.Module):
         """
         return self._cut(texts)
 
-    @tf.function(input_signature=[])
+    @tf.function(autograph=False, input_signature=[])
     def get_special_tokens_dict(self) -> dict[str, tf.Tensor]:
         """Return vocab_size and the ids of the special tokens, int32 scalars."""
         return {name: tf.constant(value, tf.int32) for name, value in self._special.items()}

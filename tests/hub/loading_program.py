@@ -45,6 +45,7 @@ def preprocessing(folder: str) -> dict[str, object]:
 
 def fine_tuning(preprocess: str, encoder: str) -> dict[str, object]:
     """Trains a classifier of texts with Keras 2, whole and with the encoder frozen."""
+    tf_keras.utils.set_random_seed(1)  # some initial weights learn nothing but the mean
     loaded = hub.load(preprocess)
     texts = tf_keras.Input((), dtype=tf.string)
     tokens = hub.KerasLayer(loaded.tokenize)(texts)

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ import tensorflow as tf
 
 from bert_data.hub.exporting import ExportConfig, export
 from bert_data.tokens.vocabulary_training import tokenizer_json
+from tests.full_disk import full_disk
 from tests.hub.exports import TOKENS, write_model
 
-COVERS = ("hub/preprocessing",)
+COVERS = ("hub/config", "hub/preprocessing", "hub/saving")
 
 
 PROGRAM = Path(__file__).with_name("loading_program.py")
@@ -109,7 +111,8 @@ def test_it_is_fine_tuned_through_keras_layers_of_tf_hub(seen: dict[str, Any]) -
         ({"vocab_file": None}, "nothing to export: give vocab_file for preprocessing"),
         ({"output_dir": ""}, "output_dir is ''; it must be a local folder"),
         ({"output_dir": "gs://b/c"}, "output_dir is 'gs://b/c'; it must be a local folder"),
-        ({"seq_length": 2}, "seq_length is 2; a whole number >= 3 is allowed"),
+        ({"seq_length": 2}, "seq_length is 2; it must be an integer in [3, 2147483647]"),
+        ({"seq_length": 2**31}, "seq_length is 2147483648; it must be an integer in [3, "),
         ({"tokenizer": "quick"}, "tokenizer is 'quick'; allowed are exact, fast"),
         ({"bert_config_file": "c"}, "bert_config_file needs init_checkpoint"),
     ],
@@ -193,3 +196,54 @@ def test_a_released_models_casing_is_checked(tmp_path: Path) -> None:
                 do_lower_case=False,
             )
         )
+
+
+@pytest.mark.process
+def test_mistakes_are_found_before_tensorflow_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "hub" / "preprocess").mkdir(parents=True)
+    program = f"""
+import sys
+from bert_data.hub import ExportConfig, export
+for changes in ({{"output_dir": {str(tmp_path / "hub")!r}}}, {{}}, {{"seq_length": 1}}):
+    try:
+        export(ExportConfig(**{{"vocab_file": "none", "output_dir": "out", **changes}}))
+    except (OSError, ValueError) as error:
+        print(type(error).__name__)
+print("tensorflow" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PROGRAM.parents[2])},
+    )  # fmt: skip
+    assert done.stdout.split() == ["FileExistsError", "FileNotFoundError", "ValueError", "False"]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_named_and_leaves_the_old_folders(tmp_path: Path, monkeypatch: Any) -> None:
+    model = write_model(tmp_path)
+    config = ExportConfig(
+        vocab_file=model.vocab_file, init_checkpoint=model.checkpoint,
+        output_dir=str(tmp_path / "hub"), seq_length=8, overwrite=True,
+    )  # fmt: skip
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    for name in ("preprocess", "encoder"):
+        (tmp_path / "hub" / name).mkdir(parents=True)
+        (tmp_path / "hub" / name / "old").write_text("precious")
+    before = sorted(tmp_path.rglob("*"))
+    with (
+        full_disk(3000),
+        pytest.raises(OSError, match=r"hub/preprocess: cannot be written: File too"),
+    ):
+        export(config)
+    assert sorted(tmp_path.rglob("*")) == before
+    export(config)
+    assert sorted(os.listdir(tmp_path / "hub" / "encoder")) == [
+        "assets",
+        "fingerprint.pb",
+        "saved_model.pb",
+        "variables",
+    ]
+    assert not list(scratch.iterdir())  # what TensorFlow generates would outlive a killed run

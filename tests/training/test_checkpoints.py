@@ -1,9 +1,6 @@
 """Bundles of named tensors: whole or not there, and readable by TensorFlow itself."""
 
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +17,7 @@ from bert_data.training.checkpoints import (
     save_checkpoint,
 )
 from bert_data.training.report import TensorBoard
+from tests.full_disk import full_disk
 
 
 def save(folder: Path, step: int, *, num_kept: int = 3) -> str:
@@ -143,17 +141,6 @@ def test_a_whole_last_checkpoint_is_used_as_it_is(tmp_path: Path) -> None:
     assert last_whole_checkpoint(str(tmp_path)) is None
     save(tmp_path, 3)
     assert last_whole_checkpoint(str(tmp_path), use_older=True) == str(tmp_path / "model.ckpt-3")
-
-
-@contextmanager
-def full_disk(num_bytes: int) -> Iterator[None]:
-    """No file grows beyond a size meanwhile."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("num_bytes", [5, 100])  # the data do not fit, or the index

@@ -1,0 +1,79 @@
+"""Configuration of `bert_data.hub.export`, which is checked before TensorFlow is imported.
+
+ExportConfig(vocab_file="vocab.txt", init_checkpoint="model", output_dir="hub")
+"""
+
+import dataclasses
+
+TOKENIZERS = ("exact", "fast")
+MIN_SEQ_LENGTH = 3  # [CLS] and two [SEP]
+MAX_SEQ_LENGTH = 2**31 - 1
+DEFAULT_SEQ_LENGTH = 128
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExportConfig:
+    """Configuration of `export`.
+
+    Attributes:
+      output_dir: folder that receives the folders "preprocess" and "encoder".
+      vocab_file: the vocabulary.
+      tokenizer_file: instead, a tokenizer.json of WordPiece with BERT's rules. Without both, no
+        preprocessing is exported.
+      init_checkpoint: prefix of a checkpoint, or the folder of a training run, which stands for its
+        last one; None: no encoder is exported.
+      bert_config_file: the model's sizes; None: the bert_config.json beside the checkpoint.
+      do_lower_case: whether the model's text is lower-cased and its accents are dropped; a
+        tokenizer_file specifies this itself.
+      seq_length: default width of the rows that preprocessing makes, in [3, 2**31).
+      tokenizer: "exact" or "fast", see `tokenizing`.
+      overwrite: whether existing folders are replaced.
+    """
+
+    output_dir: str
+    vocab_file: str | None = None
+    tokenizer_file: str | None = None
+    init_checkpoint: str | None = None
+    bert_config_file: str | None = None
+    do_lower_case: bool = True
+    seq_length: int = DEFAULT_SEQ_LENGTH
+    tokenizer: str = "exact"
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.output_dir or "://" in self.output_dir:
+            raise ValueError(f"output_dir is {self.output_dir!r}; it must be a local folder")
+        if not self.has_text and not self.init_checkpoint:
+            raise ValueError(
+                "nothing to export: give vocab_file for preprocessing, init_checkpoint for an"
+                " encoder, or both"
+            )
+        if self.bert_config_file and not self.init_checkpoint:
+            raise ValueError("bert_config_file needs init_checkpoint, the weights")
+        check_seq_length(self.seq_length)
+        if self.tokenizer not in TOKENIZERS:
+            raise ValueError(
+                f"tokenizer is {self.tokenizer!r}; allowed are {', '.join(TOKENIZERS)}"
+            )
+
+    @property
+    def has_text(self) -> bool:
+        """Whether preprocessing is exported."""
+        return bool(self.vocab_file or self.tokenizer_file)
+
+    @property
+    def inputs(self) -> list[str]:
+        """The files that are read; of a checkpoint its prefix or folder."""
+        named = (self.vocab_file, self.tokenizer_file, self.init_checkpoint, self.bert_config_file)
+        return [path for path in named if path]
+
+
+def check_seq_length(seq_length: int) -> None:
+    """Check the default width of rows.
+
+    Raises:
+      ValueError: it is not an integer, too small or too large.
+    """
+    if type(seq_length) is not int or not MIN_SEQ_LENGTH <= seq_length <= MAX_SEQ_LENGTH:
+        allowed = f"an integer in [{MIN_SEQ_LENGTH}, {MAX_SEQ_LENGTH}]"
+        raise ValueError(f"seq_length is {seq_length!r}; it must be {allowed}")

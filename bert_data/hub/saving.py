@@ -1,0 +1,151 @@
+"""Save the preprocessing and the encoder as SavedModels.
+
+FastTokenizer  ->  hub/.preprocess.TOKEN.partial/{saved_model.pb, assets/vocab.txt, ...}
+Checkpoint     ->  hub/.encoder.TOKEN.partial/{saved_model.pb, variables/...}
+"""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+from absl import logging
+
+from bert_data.hub.config import ExportConfig
+from bert_data.hub.encoding import EncoderObject, load_encoder
+from bert_data.hub.preprocessing import Preprocessing
+from bert_data.storage import write_bytes
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.training import BertConfig, Checkpoint
+from bert_data.training.checkpoints import naming_write
+from bert_data.training.output_folder import folder_config
+
+__all__ = [
+    "Checkpoint",
+    "VocabularyAssets",
+    "load_fitting_encoder",
+    "naming_write",
+    "save_encoder",
+    "save_preprocessing",
+    "vocabulary_assets",
+]
+
+_NUM_SEGMENTS = 2
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VocabularyAssets:
+    """The two attributes by which TF Hub's objects describe their tokenization.
+
+    Attributes:
+      path: of the vocabulary file.
+      do_lower_case: whether text is lower-cased.
+    """
+
+    path: str
+    do_lower_case: bool
+
+    def attach_to(self, target: tf.Module | tf.train.Checkpoint) -> None:
+        """Set the attributes of an object that will be saved."""
+        target.vocab_file = tf.saved_model.Asset(self.path)
+        target.do_lower_case = tf.Variable(self.do_lower_case, trainable=False)
+
+
+def vocabulary_assets(config: ExportConfig, text: FastTokenizer, scratch: str) -> VocabularyAssets:
+    """Return the assets of a tokenizer; write a vocabulary file for a tokenizer.json."""
+    path = config.vocab_file
+    if path is None:
+        path = os.path.join(scratch, "vocab.txt")
+        write_bytes(path, "".join(f"{token}\n" for token in text.vocabulary.tokens).encode())
+    return VocabularyAssets(path=path, do_lower_case=text.do_lower_case)
+
+
+def save_preprocessing(
+    config: ExportConfig, text: FastTokenizer, assets: VocabularyAssets, folder: str
+) -> None:
+    """Save the graph that turns texts into rows of ids.
+
+    Raises:
+      tf.errors.OpError: it cannot be written.
+    """
+    preprocessing = Preprocessing(
+        text.vocabulary,
+        do_lower_case=text.do_lower_case,
+        tokenizer=config.tokenizer,
+        default_seq_length=config.seq_length,
+        max_word_letters=text.max_word_letters,
+    )
+    assets.attach_to(preprocessing.tokenize)
+    _save(preprocessing, preprocessing.__call__, folder)
+
+
+def save_encoder(encoder: EncoderObject, assets: VocabularyAssets | None, folder: str) -> None:
+    """Save an encoder.
+
+    Raises:
+      tf.errors.OpError: it cannot be written.
+    """
+    if assets:
+        assets.attach_to(encoder)
+    _save(encoder, encoder.serve, folder)
+
+
+def _save(target: Any, serve: Any, folder: str) -> None:
+    with _quiet_tensorflow():
+        tf.saved_model.save(target, folder, signatures={"serving_default": serve})
+
+
+def load_fitting_encoder(
+    config: ExportConfig, checkpoint: Checkpoint, vocabulary: Vocabulary | None
+) -> EncoderObject:
+    """Load the encoder of a checkpoint, after checking that vocabulary and sizes fit it.
+
+    Raises:
+      ValueError: they do not, or the sizes are not known.
+      OSError: a file cannot be read.
+      CorruptDataError: the checkpoint is damaged.
+    """
+    if config.bert_config_file:
+        model: BertConfig | None = BertConfig.from_json_file(config.bert_config_file)
+    else:
+        model = folder_config(os.path.dirname(checkpoint.prefix))
+    if model is None:
+        raise ValueError(
+            f"there is no bert_config.json beside {checkpoint.prefix}: name bert_config_file"
+        )
+    if vocabulary and vocabulary.size > model.vocab_size:
+        raise ValueError(
+            f"vocabulary {vocabulary.path} has {vocabulary.size:,} tokens, more than the"
+            f" {model.vocab_size:,} of the model (vocab_size): it is not the one that the model was"
+            " trained with"
+        )
+    if vocabulary and vocabulary.size < model.vocab_size:
+        logging.warning(
+            "vocabulary %s has %d tokens, the model %d (vocab_size): is it the one that the model"
+            " was trained with?",
+            *(vocabulary.path, vocabulary.size, model.vocab_size),
+        )
+    if vocabulary and config.seq_length > model.max_position_embeddings:
+        raise ValueError(
+            f"seq_length is {config.seq_length}; the model reads up to"
+            f" {model.max_position_embeddings} tokens (max_position_embeddings)"
+        )
+    if model.type_vocab_size < _NUM_SEGMENTS:
+        logging.warning(
+            "the model has a single segment (type_vocab_size); do not pass it pairs of texts"
+        )
+    return load_encoder(checkpoint, model)
+
+
+@contextlib.contextmanager
+def _quiet_tensorflow() -> Iterator[None]:
+    """Keep TensorFlow from logging hidden folder names and the like while it saves."""
+    level = logging.get_verbosity()
+    logging.set_verbosity(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
