@@ -188,7 +188,7 @@ class OutputSet:
             # The last one first: without it the set is incomplete, with it nothing has changed.
             for path in (*reversed(vouchers), *earlier):
                 remove(path)
-            for path in self._folders:
+            for path in reversed(self._folders):
                 with contextlib.suppress(FileNotFoundError):
                     os.rename(path, replaced_path(path, self._token))
             for path in final:
@@ -218,7 +218,7 @@ class OutputSet:
             remove(self.work_dir)
         if self._lock is not None:
             if self._committing:
-                remove_mixture(self._committing)
+                remove_mixture(self._committing, self._token)
             for path in self._paths:
                 remove(self.partial(path))
             for path in self._folders:

@@ -106,7 +106,7 @@ class RunLock:
         states = notes.get("commit")
         if states is not None and _is_commit(states):
             remove_mixture(
-                {os.path.join(self._folder, path): which for path, which in states.items()}
+                {os.path.join(self._folder, path): which for path, which in states.items()}, token
             )
         for path in paths:
             remove(partial_path(path, token))
@@ -137,21 +137,27 @@ def commits_held(folders: Iterable[str]) -> Iterator[None]:
         yield
 
 
-def remove_mixture(states: Mapping[str, Sequence[Identity]]) -> None:
-    """Remove what an interrupted commit left.
+def remove_mixture(states: Mapping[str, Sequence[Identity]], token: str) -> None:
+    """Remove what an interrupted commit left; folders that it was replacing get their names back.
 
     Args:
-      states: the files that it renames, replaces or removes, each with the identities of the old
-        and the new file. If the last path still has one of its two, the set is complete, old or
-        new.
+      states: the files and folders that it renames, replaces or removes, each with the identities
+        of the old and the new one. If the last path still has one of its two, the set is complete,
+        old or new.
+      token: of the run.
     """
     last = list(states)[-1]
     with commits_held(os.path.dirname(path) for path in states):
         if identity(last) in states[last]:
             return
         for path, which in states.items():
-            if identity(path) in which:
+            if identity(path) in which and not os.path.isdir(path):
                 remove(path)
+            elif identity(path) in which and not os.path.lexists(partial_path(path, token)):
+                os.rename(path, partial_path(path, token))  # one step; removing it takes many
+            if not os.path.lexists(path):
+                with contextlib.suppress(FileNotFoundError):
+                    os.rename(replaced_path(path, token), path)
 
 
 def _is_start(notes: Mapping[str, Any]) -> bool:

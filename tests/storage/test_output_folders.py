@@ -87,6 +87,23 @@ def test_nothing_is_left_of_a_run_that_fails(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_replacement_that_fails_restores_the_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "old")
+    rename = os.replace
+
+    def failing(source: str, target: str) -> None:
+        if target.endswith("encoder"):
+            raise OSError("the disk is gone")
+        rename(source, target)
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="the disk is gone"):
+        patch.setattr(os, "replace", failing)
+        write(tmp_path, "new", overwrite=True)
+    assert contents(tmp_path) == dict.fromkeys(NAMES, "old")
+
+
 def test_what_is_no_folder_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "encoder").write_text("precious")
     with pytest.raises(NotADirectoryError, match="is not a folder to replace"):
@@ -117,5 +134,8 @@ def test_killed_at_every_step(checkout: Path, tmp_path: Path, dies_at: int) -> N
     texts = {(path / "file").read_text() for path in seen.values()}
     assert len(texts) <= 1, "a mixture of old and new"
     assert set(seen) <= set(NAMES)
+    with pytest.raises(FileExistsError, match="exists already"):
+        write(parent, "newest")  # restores what the killed run was replacing
+    assert contents(parent) in (dict.fromkeys(NAMES, "old"), dict.fromkeys(NAMES, "new"))
     write(parent, "newest", overwrite=True)
     assert contents(parent) == dict.fromkeys(NAMES, "newest")
