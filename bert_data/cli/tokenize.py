@@ -134,7 +134,7 @@ def _tokenize() -> str:
     from bert_data.cli.store_report import describe_stores
     from bert_data.datasets.budget import share_memory
     from bert_data.tokens.store_making import StoreConfig, make_stores
-    from bert_data.work import count_workers
+    from bert_data.work import MAX_WORKERS, count_workers
 
     budget = share_memory(FLAGS.max_memory_mb, count_workers(FLAGS.num_workers))
     start = time.monotonic()
@@ -153,7 +153,7 @@ def _tokenize() -> str:
             empty_documents=FLAGS.empty_documents,
             num_partitions=FLAGS.partitions,
             num_workers=budget.num_workers,
-            num_processes=max(1, FLAGS.max_memory_mb // _PROCESS_MB),
+            num_processes=max(1, min(FLAGS.max_memory_mb // _PROCESS_MB, MAX_WORKERS)),
             overwrite=FLAGS.overwrite,
         )
     )

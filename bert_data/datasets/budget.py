@@ -8,7 +8,10 @@ in addition.
 
 import dataclasses
 
+from bert_data.bounds import check_bounds
+
 MIN_MEMORY_MB = 300
+_MAX_MEMORY_MB = 1_000_000_000
 MAX_BYTES_OF_INSTANCE = 16
 """Memory of an instance whatever the budget is."""
 
@@ -45,8 +48,7 @@ def share_memory(max_memory_mb: int, num_workers: int, *, reserved_bytes: int = 
       ValueError: it is less than `MIN_MEMORY_MB` and the reserved bytes.
     """
     min_mb = MIN_MEMORY_MB + reserved_bytes // 1_000_000
-    if max_memory_mb < min_mb:
-        raise ValueError(f"max_memory_mb is {max_memory_mb}; it must be {min_mb} or more")
+    check_bounds("max_memory_mb", max_memory_mb, min_mb, _MAX_MEMORY_MB)
     free = max_memory_mb * 1_000_000 - _BASE_BYTES - reserved_bytes
     workers = max(1, min(num_workers, free // 2 // _WORKER_BYTES))
     free -= workers * _WORKER_BYTES

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from bert_data.bounds import check_bounds
 from bert_data.datasets.budget import MIN_MEMORY_MB, MemoryBudget, share_memory
 from bert_data.datasets.corpus import CorpusFiles, find_corpus, load_corpus
 from bert_data.datasets.manifest import Manifest
@@ -42,6 +43,7 @@ from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabular
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import Executor, count_workers, open_threads
 
+_MAX_EXAMPLES = 10_000
 _CHUNK_BYTES = 1 << 20  # of records that are encoded at once
 CHUNKS_OF_GROUP = 16  # in a row group of Parquet
 
@@ -61,7 +63,7 @@ class DatasetConfig:
       max_memory_mb: of the process, in 10**6 bytes, >= 300, see `share_memory`.
       work_dir: folder for what spills to disk; None: the first output's.
       overwrite: whether to replace existing outputs.
-      num_examples: number of records to return, >= 0.
+      num_examples: number of records to return, 0 to 10,000.
     """
 
     input_file: str
@@ -88,8 +90,7 @@ class DatasetConfig:
             compression=self.compression,
             output_file=self.output_file,
         )
-        if self.num_examples < 0:
-            raise ValueError(f"num_examples is {self.num_examples}; it must be 0 or more")
+        check_bounds("num_examples", self.num_examples, 0, _MAX_EXAMPLES)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -8,13 +8,13 @@ All draws come from one stream, as in the reference: the shuffle of the document
 """
 
 import dataclasses
-import math
 import mmap
 from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.bounds import check_bounds
 from bert_data.objectives.making_rows import (
     DOCUMENT,
     NO_SENTENCE,
@@ -42,6 +42,7 @@ from bert_data.storage import naming
 from bert_data.tokens.store import TokenStore
 from bert_data.tokens.vocabulary import Vocabulary
 
+MAX_DUPE_FACTOR = 1_000_000
 _MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
 _ROWS_BYTES = 2 << 20  # of rows between two writes
 _PAGES_OF_ROW = (
@@ -57,7 +58,8 @@ class InstanceConfig:
       max_seq_length: most tokens of an instance, 5 to 65,535.
       max_predictions_per_seq: most masked tokens of an instance, >= 0.
       random_seed: any integer.
-      dupe_factor: passes over the documents, >= 1, each with its own pairs and masks.
+      dupe_factor: passes over the documents, 1 to 1,000,000, each with its own pairs and
+        masks.
       masked_lm_prob: share of tokens to predict, in [0, 1].
       short_seq_prob: probability of a document with a shorter target length, in [0, 1].
       do_whole_word_mask: whether all pieces of a word are masked together.
@@ -78,14 +80,11 @@ class InstanceConfig:
         for field, low, high in (
             ("max_seq_length", _MIN_SEQ_LENGTH, MAX_SEQ_LENGTH),
             ("max_predictions_per_seq", 0, MAX_SEQ_LENGTH),
-            ("dupe_factor", 1, math.inf),
+            ("dupe_factor", 1, MAX_DUPE_FACTOR),
             ("masked_lm_prob", 0, 1),
             ("short_seq_prob", 0, 1),
         ):
-            value = getattr(self, field)
-            if not low <= value <= high:
-                allowed = f"{low} or more is" if high == math.inf else f"{low} to {high} is"
-                raise ValueError(f"{field} is {value}; {allowed} allowed")
+            check_bounds(field, getattr(self, field), low, high)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ from bert_data.storage.changing import (
 )
 from bert_data.storage.hidden import hidden_path
 from bert_data.storage.json_files import JsonObject, parse_json, read_json
-from bert_data.storage.names import OutputNames, expand_inputs, expand_outputs
+from bert_data.storage.names import MAX_SHARDS, OutputNames, expand_inputs, expand_outputs
 from bert_data.storage.outputs import OutputSet
 from bert_data.storage.paths import is_remote, naming
 from bert_data.storage.patterns import escape, glob
@@ -52,6 +52,7 @@ from bert_data.storage.refusals import real_path, refuse_doubles, refuse_existin
 from bert_data.storage.run_lock import RunLock, remove_left_overs
 
 __all__ = [
+    "MAX_SHARDS",
     "JsonObject",
     "MappedFile",
     "OutputNames",

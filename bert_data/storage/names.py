@@ -14,7 +14,7 @@ from bert_data.storage.reading import exists, is_folder
 from bert_data.storage.refusals import refuse_doubles
 
 _SHARDED = re.compile(r"(?P<path>.+)@(?P<count>\d+)")
-_MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
+MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
 
 
 def expand_inputs(patterns: str) -> list[str]:
@@ -75,9 +75,9 @@ def expand_outputs(specification: str) -> OutputNames:
             paths.append(entry)
             continue
         count = int(sharded["count"])
-        if not 1 <= count <= _MAX_SHARDS:
+        if not 1 <= count <= MAX_SHARDS:
             raise ValueError(
-                f"output {entry!r} asks for {count} shards; the number must be 1 to {_MAX_SHARDS}"
+                f"output {entry!r} asks for {count} shards; the number must be 1 to {MAX_SHARDS}"
             )
         paths += [f"{sharded['path']}-{i:05d}-of-{count:05d}" for i in range(count)]
     refuse_doubles(paths)

@@ -60,7 +60,7 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
 
     with naming(path), open_input(path, buffering=0) as stream:
         try:
-            with parquet.ParquetFile(stream) as file:
+            with parquet.ParquetFile(stream, page_checksum_verification=True) as file:
                 yield file
         except pyarrow.ArrowException as error:
             raise CorruptDataError(path, 0, f"not a readable Parquet file ({error})") from error

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 from absl import logging
 
+from bert_data.bounds import check_bounds
 from bert_data.errors import CorruptDataError
 from bert_data.storage import (
+    MAX_SHARDS,
     OutputSet,
     exists,
     expand_inputs,
@@ -45,7 +47,7 @@ from bert_data.tokens.store_notes import (
     store_paths,
 )
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
-from bert_data.work import open_executor, open_threads, run_tasks
+from bert_data.work import MAX_WORKERS, open_executor, open_threads, run_tasks
 
 _EDGE_BYTES = 1 << 16
 
@@ -95,9 +97,9 @@ class StoreConfig:
         if self.empty_documents == DROP:
             raise ValueError("empty_documents is 'drop'; it must be megatron or curator")
         StoreShape(level=self.level, empty_documents=self.empty_documents)
-        for field in ("num_partitions", "num_workers", "num_processes"):
-            if getattr(self, field) < 1:
-                raise ValueError(f"{field} is {getattr(self, field)}; it must be 1 or more")
+        check_bounds("num_partitions", self.num_partitions, 1, MAX_SHARDS)
+        for field in ("num_workers", "num_processes"):
+            check_bounds(field, getattr(self, field), 1, MAX_WORKERS)
         if os.path.basename(self.output_prefix) in ("", ".", ".."):
             raise ValueError(
                 f"output_prefix is {self.output_prefix!r}; it must end with the name of a store"

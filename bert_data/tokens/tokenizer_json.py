@@ -65,7 +65,7 @@ def difference_from_bert(definition: dict[str, Any]) -> str:
     added = definition.get("added_tokens") or []
     for token in added if isinstance(added, list) else [added]:
         content = token.get("content") if isinstance(token, dict) else None
-        known = content in SPECIAL and ids[content] == token.get("id")
+        known = content in SPECIAL and ids.get(content) == token.get("id")
         if not (known and token.get("special")):
             return f"added token {content!r}"
     return ""

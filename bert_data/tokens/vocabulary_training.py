@@ -13,11 +13,13 @@ the characters are found first and numbered in order, so that the same text give
 
 import collections
 import dataclasses
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from absl import logging
 
+from bert_data.bounds import check_bounds
 from bert_data.progress import progress
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_plain_format, read_documents
@@ -28,7 +30,9 @@ from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 if TYPE_CHECKING:
     import tokenizers
 
+MAX_VOCAB_SIZE = 10_000_000
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_MAX_FREQUENCY = 2**63 - 1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,7 +42,8 @@ class VocabularyTrainingConfig:
     Attributes:
       input_files: texts of any format.
       text: how they are read.
-      vocab_size: entries, the five special tokens and single characters included; > 5.
+      vocab_size: entries, the five special tokens and single characters included; 6 to
+        `MAX_VOCAB_SIZE`.
       do_lower_case: lower-case the text and drop its accents, as the tokenizer does with the same
         flag.
       min_frequency: how often a merged piece must occur; >= 1.
@@ -56,14 +61,12 @@ class VocabularyTrainingConfig:
     def __post_init__(self) -> None:
         if not self.input_files:
             raise ValueError("input_files is empty; name at least one file")
-        if self.vocab_size <= len(SPECIAL_TOKENS):
-            raise ValueError(
-                f"vocab_size is {self.vocab_size}; it must be more than the"
-                f" {len(SPECIAL_TOKENS)} special tokens"
-            )
-        for field in ("min_frequency", "max_characters"):
-            if getattr(self, field) < 1:
-                raise ValueError(f"{field} is {getattr(self, field)}; it must be at least 1")
+        for field, low, high in (
+            ("vocab_size", len(SPECIAL_TOKENS) + 1, MAX_VOCAB_SIZE),
+            ("min_frequency", 1, _MAX_FREQUENCY),
+            ("max_characters", 1, sys.maxunicode + 1),
+        ):
+            check_bounds(field, getattr(self, field), low, high)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -11,11 +11,18 @@ keep, `threads.py` and `processes.py` implement it, and `tasks.py` says what a t
 result of an earlier run is found. Processes are imported only when they are used.
 """
 
-from bert_data.work.executor import Executor, count_workers, open_executor, open_threads
+from bert_data.work.executor import (
+    MAX_WORKERS,
+    Executor,
+    count_workers,
+    open_executor,
+    open_threads,
+)
 from bert_data.work.folder_tasks import FolderTask, open_work_folder, read_report
 from bert_data.work.tasks import Task, fingerprint, run_tasks
 
 __all__ = [
+    "MAX_WORKERS",
     "Executor",
     "FolderTask",
     "Task",

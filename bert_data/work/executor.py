@@ -21,6 +21,11 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, Self, TypeVar
 
+from bert_data.bounds import check_bounds
+
+MAX_WORKERS = 1024
+"""More than machines have cores; more threads and processes would only cost memory."""
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -134,10 +139,9 @@ def count_workers(num_workers: int) -> int:
     """Return the number of workers for a flag's value; 0 means every core this process may use.
 
     Raises:
-      ValueError: num_workers is negative.
+      ValueError: num_workers is negative, or more than any machine has cores.
     """
-    if num_workers < 0:
-        raise ValueError(f"num_workers is {num_workers}; it must be 0 (all cores) or more")
+    check_bounds("num_workers", num_workers, 0, MAX_WORKERS)
     return num_workers or len(os.sched_getaffinity(0))
 
 

@@ -198,7 +198,7 @@ def test_settings_that_are_refused(create):
     for options, sentence in (
         ({"record_layout": "square"}, "record_layout is 'square'; it must be ragged or reference"),
         ({"compression": "lzma"}, "compression is 'lzma'; it must be none or gzip"),
-        ({"max_memory_mb": 299}, "max_memory_mb is 299; it must be 300 or more"),
+        ({"max_memory_mb": 299}, "max_memory_mb is 299; 300 to 1,000,000,000 is"),
         ({"num_examples": -1}, "num_examples is -1; it must be 0 or more"),
         ({"num_workers": -1}, "num_workers is -1; "),
     ):

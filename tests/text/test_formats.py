@@ -203,6 +203,18 @@ def test_a_row_group_belongs_to_the_part_in_which_it_begins(tmp_path):
     assert groups == [1, 1, None, None]
 
 
+def test_a_flipped_bit_in_a_page_with_a_checksum(tmp_path):
+    path = tmp_path / "a.parquet"
+    table = pyarrow.table({"text": [f"document number {i}" for i in range(100)]})
+    plain = {"compression": "none", "use_dictionary": False}
+    parquet.write_table(table, path, write_page_checksum=True, **plain)
+    data = bytearray(path.read_bytes())
+    data[data.index(b"number 50")] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(CorruptDataError, match=r"a\.parquet: .*CRC checksum"):
+        read(path)
+
+
 def test_other_fields_of_rows_are_kept_on_demand(tmp_path):
     row = {"text": "one", "id": 7, "meta": {"url": "http://a"}, "tags": ["x", None]}
     (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")

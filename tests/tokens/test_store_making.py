@@ -344,8 +344,8 @@ def test_curators_names(tmp_path):
         ({"dtype_rule": "x"}, "dtype_rule is 'x'; one of curator, megatron is allowed"),
         ({"empty_documents": "drop"}, "empty_documents is 'drop'; it must be megatron or curator"),
         ({"level": "x"}, "level is 'x'; one of document, sentence is allowed"),
-        ({"num_partitions": 0}, "num_partitions is 0; it must be 1 or more"),
-        ({"num_workers": 0}, "num_workers is 0; it must be 1 or more"),
+        ({"num_partitions": 0}, "num_partitions is 0; 1 to 99,999 is allowed"),
+        ({"num_workers": 0}, "num_workers is 0; 1 to 1,024 is allowed"),
         ({"output_prefix": "a/"}, "output_prefix is 'a/'; it must end with the name of a store"),
     ],
 )

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from pyarrow import ArrowException, Table, compute, concat_tables, parquet
+from pyarrow import Table, compute, concat_tables, parquet
 
 from bert_data.curation.running.ledger import OUTCOME_KEPT, SCHEMA
 from bert_data.curation.step import CorpusStep, steps_by_name
 from bert_data.curation.verdict import MAX, MIN
 from bert_data.errors import CorruptDataError
-from bert_data.storage import open_input
+from bert_data.text.parquet import open_parquet
 
 _QUESTION = re.compile(r"(?:(?P<step>[\w#]+)\.)?(?P<rule>\w+)=(?P<value>[^=]+)")
 
@@ -114,13 +114,10 @@ def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepCha
 
 @contextlib.contextmanager
 def _opened(ledger: str) -> Iterator[parquet.ParquetFile]:
-    try:
-        with open_input(ledger, buffering=0) as file, parquet.ParquetFile(file) as whole:
-            if whole.schema_arrow.names != SCHEMA.names:
-                raise CorruptDataError(ledger, 0, "not a ledger of curation")
-            yield whole
-    except ArrowException as error:
-        raise CorruptDataError(ledger, 0, f"not a readable Parquet file ({error})") from error
+    with open_parquet(ledger) as whole:
+        if whole.schema_arrow.names != SCHEMA.names:
+            raise CorruptDataError(ledger, 0, "not a ledger of curation")
+        yield whole
 
 
 def _rules_of_steps(ledger: str) -> dict[str, set[str]]:

@@ -229,7 +229,9 @@ def _json_line(document: Document) -> bytes:
 
 def _write_parquet(file: IO[bytes], documents: Iterator[Document], kinds: Kinds) -> None:
     schema = arrow_schema(kinds)
-    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+    with parquet.ParquetWriter(
+        file, schema, compression="zstd", write_page_checksum=True
+    ) as writer:
         for group in _groups(documents):
             columns = [
                 arrow_column([d.id for d in group], "text"),

@@ -113,7 +113,9 @@ def join_ledgers(parts: Iterable[Path], path: str) -> int:
     """Writes the parts of shards into one Parquet file, in their order; returns its rows."""
     num_rows = num_waiting = 0
     waiting: list[pyarrow.RecordBatch] = []
-    with parquet.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
+    with parquet.ParquetWriter(
+        path, SCHEMA, compression="zstd", write_page_checksum=True
+    ) as writer:
 
         def write() -> None:
             writer.write_table(pyarrow.Table.from_batches(waiting, SCHEMA))

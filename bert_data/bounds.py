@@ -1,0 +1,21 @@
+"""The numbers that a configuration allows: one check, one sentence.
+
+check_bounds("dupe_factor", 0, 1, 1_000_000)
+  -> ValueError: dupe_factor is 0; 1 to 1,000,000 is allowed
+"""
+
+
+def check_bounds(field: str, value: float, low: float, high: float) -> None:
+    """Check a number.
+
+    Args:
+      field: its name, for the error.
+      value: any number; NaN is outside all bounds.
+      low: the least that is allowed.
+      high: the most that is allowed.
+
+    Raises:
+      ValueError: the number is not in [low, high].
+    """
+    if not low <= value <= high:
+        raise ValueError(f"{field} is {value}; {low:,} to {high:,} is allowed")
