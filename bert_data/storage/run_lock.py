@@ -156,7 +156,7 @@ def remove_mixture(states: Mapping[str, Sequence[Identity]], token: str) -> None
             elif identity(path) in which and not os.path.lexists(partial_path(path, token)):
                 os.rename(path, partial_path(path, token))  # one step; removing it takes many
             if not os.path.lexists(path):
-                with contextlib.suppress(FileNotFoundError):
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                     os.rename(replaced_path(path, token), path)
 
 
