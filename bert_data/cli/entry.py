@@ -1,5 +1,6 @@
 """Run a command: absl's flags and logging, and one line for errors of the user or the data."""
 
+import contextlib
 import re
 import signal
 import sys
@@ -17,23 +18,35 @@ _SIGNAL_STATUS = (
 )
 
 
-def run(main: Callable[[Sequence[str]], object]) -> None:
+def run(
+    main: Callable[[Sequence[str]], object], *, is_filter: bool = False, error_status: int = 1
+) -> None:
     """Parse the flags, run `main` and exit; never returns.
 
     Args:
       main: takes the positional arguments, argv[0] first. A ValueError, OSError, MemoryError or
         CorruptDataError that it raises is printed as one line, with exit status 1, and so is an
         error of TensorFlow's operations. The first Ctrl-C, SIGTERM or SIGHUP raises
-        KeyboardInterrupt in it; further ones are ignored, so that it can clean up.
+        KeyboardInterrupt in it; further ones are ignored, so that it can clean up. An integer that
+        it returns is the exit status.
+      is_filter: whether it writes its result to standard output, which a reader such as `head` may
+        close; then it ends without a word, with the status of a program that SIGPIPE ended.
+      error_status: the exit status of errors.
     """
 
     def guarded(argv: Sequence[str]) -> int:
         logging.use_absl_handler()
         try:
             _interrupt_on_signals()
-            main(argv)
+            status = main(argv)
+            if is_filter:
+                sys.stdout.flush()
         except (ValueError, OSError, MemoryError, CorruptDataError) as error:
-            return _say(argv[0], _sentence(error))
+            if is_filter and isinstance(error, OSError):
+                _drop_output()
+                if isinstance(error, BrokenPipeError):
+                    return _SIGNAL_STATUS + signal.SIGPIPE
+            return _say(argv[0], _sentence(error), error_status)
         except KeyboardInterrupt as interrupt:
             number = interrupt.args[0] if interrupt.args else signal.SIGINT
             _say(argv[0], f"stopped by {signal.Signals(number).name}")
@@ -41,8 +54,8 @@ def run(main: Callable[[Sequence[str]], object]) -> None:
         except Exception as error:
             if not _is_of_tensorflow(error):
                 raise
-            return _say(argv[0], f"TensorFlow: {first_sentence(error)}")
-        return 0
+            return _say(argv[0], f"TensorFlow: {first_sentence(error)}", error_status)
+        return status if isinstance(status, int) else 0
 
     app.run(guarded, flags_parser=_parse_flags)
 
@@ -89,7 +102,13 @@ def _sentence(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _say(program: str, sentence: str) -> int:
+def _drop_output() -> None:
+    """Close standard output, whatever it still holds, so that Python does not flush it at exit."""
+    with contextlib.suppress(OSError):
+        sys.stdout.close()
+
+
+def _say(program: str, sentence: str, status: int = 1) -> int:
     name = program.rsplit("/", 1)[-1].removesuffix(".py")
     sys.stderr.write(f"{name}: error: {sentence}\n")
-    return 1
+    return status

@@ -2,6 +2,11 @@
 
 content.py    what is shown: spans of text with a style, tables, plots
 page.py       content as a self-contained HTML page; plots.py: its plots as SVG
+terminal.py   content in a terminal, or as plain text
+words.py      ids to words
+sources/      what can be looked at: records, documents, samples, entries of ledgers
+choosing.py   which of them: by number, at random, by a word
+showing.py    shows them
 
 check.py      a whole set: is it undamaged, and can a model learn from it; findings.py
   surveying.py    reads a shard whole; measuring.py: its records, one kernel; repeats.py: copies

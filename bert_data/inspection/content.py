@@ -4,15 +4,15 @@ r"""What is shown, wherever it is shown: pieces of text with a style, tables, pl
     Table(head=("rule", "documents"), rows=[("min_words", "7")])
     Plot(title="lengths", x_label="tokens", y_label="records", x=("1", "2"), series={"": (3, 4)})
 
-`page.py` makes HTML of it. Text is shown as it is, but characters that would control a terminal
-are shown as escapes: "\x1b".
+`page.py` makes HTML of it, `terminal.py` text in colour or plain text. Text is shown as it is, but
+characters that would control a terminal are shown as escapes: "\x1b".
 """
 
 import dataclasses
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 STYLES = {
     "": "text",
@@ -106,6 +106,25 @@ class Plot:
                 raise ValueError(f"series {name!r} has {len(values)} values for {len(self.x)} x")
             if not all(math.isfinite(value) and value >= least for value in values):
                 raise ValueError(f"series {name!r} of {self.kind} has a value that cannot be drawn")
+
+
+class Output(Protocol):
+    """Where content is shown: `page.Page`, `terminal.Terminal`."""
+
+    def heading(self, *text: str | Span) -> None:
+        """Show a heading, which begins a part."""
+
+    def paragraph(self, *text: str | Span) -> None:
+        """Show a line of its own."""
+
+    def labelled(self, label: str, text: Text) -> None:
+        """Show a line beside its label."""
+
+    def table(self, table: Table) -> None:
+        """Show a table."""
+
+    def plot(self, plot: Plot) -> None:
+        """Show a plot."""
 
 
 def spans_of(text: Text) -> list[Span]:

@@ -31,6 +31,8 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto
   color: var(--text); background: var(--back); }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 p { overflow-wrap: anywhere; margin: .35rem 0; }
+.line { display: grid; grid-template-columns: 9rem 1fr; gap: 1rem; margin: .15rem 0; }
+.line span { overflow-wrap: anywhere; } .label { color: var(--faint); text-align: right; }
 table { border-collapse: collapse; margin: .6rem 0; display: block; overflow-x: auto; }
 th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--rule); text-align: right;
   vertical-align: top; }
@@ -66,6 +68,12 @@ class Page:
     def paragraph(self, *text: str | Span) -> None:
         """Write a paragraph of spans."""
         self._write(f"<p>{_inline(text)}</p>\n")
+
+    def labelled(self, label: str, text: Text) -> None:
+        """Write a line beside its label."""
+        name = html.escape(visible(label))
+        self._write(f'<div class="line"><span class="label">{name}</span>'
+                    f"<span>{_inline(text)}</span></div>\n")  # fmt: skip
 
     def table(self, table: Table) -> None:
         """Write a table."""

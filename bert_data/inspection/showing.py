@@ -1,0 +1,114 @@
+"""Show items: in a terminal, on a page, or as JSON Lines.
+
+describe(output, source, words)    what is known of the whole, in a few lines
+show_item(output, source, ...)     an item
+write_rows(file, source, ...)      items as JSON Lines
+"""
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterable
+from typing import IO, Any
+
+from bert_data.inspection.choosing import Chosen
+from bert_data.inspection.content import Output, Span
+from bert_data.inspection.sources.instances import KIND as INSTANCES
+from bert_data.inspection.sources.items import Source, View
+from bert_data.inspection.sources.ledgers import KIND as LEDGERS
+from bert_data.inspection.sources.texts import KIND as TEXTS
+from bert_data.inspection.words import Words
+
+_LEGEND = (
+    Span("[MASK]", "masked"), Span("(cat)", "original"), " was masked, ",
+    Span("run", "replaced"), Span("(cat)", "original"), " was replaced, ",
+    Span("cat", "kept"), Span("(cat)", "original"), " was left as it is; all are to be predicted",
+)  # fmt: skip
+_LEGEND_OF_IDS = (
+    Span("103", "masked"), Span("(4937)", "original"),
+    " is token 103 in place of token 4937, which is to be predicted",
+)  # fmt: skip
+_OF_SETTINGS = (
+    "output_format",
+    "record_layout",
+    "max_seq_length",
+    "next_sentence",
+    "level",
+    "dtype",
+    "seq_length",
+    "created_by",
+)
+
+
+def check_vocabulary(source: Source, words: Words) -> None:
+    """Refuse a vocabulary other than the one that made a source.
+
+    Raises:
+      ValueError: its digest is another.
+    """
+    description = source.description
+    if None not in (words.sha256, description.vocab_sha256) and (
+        words.sha256 != description.vocab_sha256
+    ):
+        raise ValueError(
+            f"vocab_file {words.path} is not the vocabulary that made {source.names[0]}"
+            f" (sha256 {str(words.sha256)[:12]}..., not {str(description.vocab_sha256)[:12]}...)"
+        )
+
+
+def describe(output: Output, source: Source, words: Words) -> None:
+    """Show what is known of a source, and how to read what follows."""
+    description = source.description
+    names = source.names
+    others = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+    output.paragraph(Span(description.kind, "strong"), f" of {names[0]}{others}")
+    settings = [
+        f"{name} {description.settings[name]}"
+        for name in _OF_SETTINGS
+        if description.settings.get(name) is not None
+    ]
+    if settings:
+        output.paragraph(Span(", ".join(settings), "faint"))
+    if not words.tokens and description.kind not in (TEXTS, LEDGERS):
+        known = ""
+        if description.vocab_size and description.vocab_sha256:
+            size = f"{description.vocab_size:,} tokens"
+            known = f" (the one of {size} with sha256 {description.vocab_sha256[:12]}...)"
+        output.paragraph(
+            Span(f"Ids are shown; --vocab_file=VOCABULARY shows words{known}.", "warning")
+        )
+    if description.kind == INSTANCES:
+        output.paragraph(*(_LEGEND if words.tokens else _LEGEND_OF_IDS))
+
+
+def show_items(
+    output: Output, source: Source, chosen: Iterable[Chosen], words: Words, max_tokens: int
+) -> int:
+    """Show items; return how many."""
+    view, num_shown = View(words=words, max_tokens=max_tokens), 0
+    unit = source.description.unit
+    for item, marked in chosen:
+        name = os.path.basename(item.path.rstrip("/"))
+        where = f"  {name}:{item.place}" if name else ""
+        output.heading(f"{unit} {item.number:,}", Span(where, "faint"))
+        lines = source.lines(item, dataclasses.replace(view, marked=marked))
+        width = max((len(label) for label, _ in lines), default=0)
+        for label, text in lines:
+            output.labelled(label.ljust(width), text)
+        num_shown += 1
+    return num_shown
+
+
+def write_rows(file: IO[str], source: Source, chosen: Iterable[Chosen], words: Words) -> int:
+    """Write items as JSON Lines; return how many."""
+    num_shown = 0
+    for item, _ in chosen:
+        row: dict[str, Any] = {
+            source.description.unit: item.number,
+            "file": item.path,
+            "place": item.place,
+            **source.row(item, words),
+        }
+        file.write(json.dumps(row) + "\n")
+        num_shown += 1
+    return num_shown

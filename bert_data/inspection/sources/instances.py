@@ -1,0 +1,234 @@
+"""Masked LM records of TFRecord or Parquet shards, ours or Google's, as items.
+
+    record 0                             3 predictions, 5 positions of padding
+      A  [CLS] the [MASK](cat) sat [SEP]
+      B  on the dog(mat) . [SEP]
+      next sentence  B follows A
+
+Their fields are those of unpadded records, so that layouts and formats do not matter.
+"""
+
+import contextlib
+import itertools
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.errors import CorruptDataError
+from bert_data.inspection.content import Span
+from bert_data.inspection.sources.items import Description, Item, Line, View, show_ids
+from bert_data.inspection.sources.shards import (
+    Decoded,
+    ShardSource,
+    has_index,
+    indexed_records,
+    settings_of,
+    walk_blocks,
+    within,
+)
+from bert_data.inspection.words import Words
+from bert_data.objectives.next_sentence import NONE, NSP, SOP, TASKS
+from bert_data.reader.examples.block import RecordBlock
+from bert_data.reader.examples.decode import Rows, decode_records
+from bert_data.reader.examples.example import MASK
+from bert_data.reader.files.blocks import read_blocks
+from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.parquet_shards import (
+    check_columns,
+    is_damage,
+    offset_of_group,
+    open_parquet,
+    read_group,
+    schema_of_records,
+    what_is_wrong,
+)
+from bert_data.reader.files.shards import Shard
+from bert_data.reader.layout import STREAMED, BatchGroup, Shape, arrays_of, make_table, new_buffer
+from bert_data.schema import fields
+
+KIND = "masked LM records"
+_IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
+_POSITIONS, _LABELS = fields.MASKED_LM_POSITIONS.name, fields.MASKED_LM_IDS.name
+_WEIGHTS, _NEXT = fields.MASKED_LM_WEIGHTS.name, fields.NEXT_SENTENCE_LABELS.name
+_RECORDS_AT_A_TIME = 64
+_MEANINGS = {
+    NSP: ("B follows A", "B is from elsewhere"),
+    SOP: ("A and B are in order", "A and B are swapped"),
+}
+
+
+class InstanceSource(ShardSource):
+    """The records of shards."""
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        super().__init__(shards)
+        self.next_sentence = shards[0].next_sentence if shards else NONE
+
+    @property
+    def description(self) -> Description:
+        """What the manifests say."""
+        manifests = [shard.manifest for shard in self._shards if shard.manifest is not None]
+        first = manifests[0] if manifests else None
+        return Description(
+            kind=KIND,
+            unit="record",
+            settings=settings_of(manifests),
+            vocab_sha256=first.vocab_sha256 if first else None,
+            vocab_size=first.vocab_size if first else None,
+            do_lower_case=first.flags.get("do_lower_case") if first else None,
+        )
+
+    def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
+        """Yield records of a shard, see `ShardSource`."""
+        with contextlib.closing(_blocks(shard, places)) as blocks:
+            for first, block in blocks:
+                chosen: Sequence[int] = range(first, first + block.num_records)
+                if places is not None:
+                    chosen = within(places, range(first, first + block.num_records))
+                    block = block.take(np.array(chosen, np.int64) - first)
+                for place, (values, padding) in zip(chosen, decode_block(block), strict=True):
+                    if shard.next_sentence == NONE:
+                        del values[_NEXT]
+                    yield place, values, padding
+                if places is not None and first + block.num_records > places[-1]:
+                    return
+
+    def ids_of(self, item: Item) -> dict[str, NDArray[np.int64]]:
+        """Return the ids before they were masked."""
+        ids, predicted = item.fields[_IDS].copy(), originals(item)
+        for position, original in predicted.items():
+            if 0 <= position < ids.size:
+                ids[position] = original
+        return {_IDS: ids}
+
+    def lines(self, item: Item, view: View) -> list[Line]:
+        """Return a line for each segment, the label, and what is wrong."""
+        content = item.fields
+        ids, segments = content[_IDS].tolist(), content[_SEGMENTS]
+        predicted = originals(item)
+        marked = view.marked.get(_IDS, set())
+        cuts = [0, *(np.flatnonzero(np.diff(segments)) + 1).tolist(), len(ids)]
+        lines: list[Line] = []
+        for begin, end in itertools.pairwise(cuts):
+            if begin == end:
+                continue
+            segment = int(segments[begin])
+            style = "segment_b" if segment == 1 else ""
+            spans = show_ids(
+                ids[begin:end], view, style=style, marked=marked, first=begin, predicted=predicted
+            )
+            lines.append(("AB"[segment] if segment in (0, 1) else f"segment {segment}", spans))
+        if _NEXT in content:
+            task = TASKS[self.next_sentence].replace("_", " ")
+            lines.append((task, _MEANINGS[self.next_sentence][int(bool(content[_NEXT]))]))
+        outside = [position for position in predicted if position >= len(ids)]
+        if outside:
+            where = f"position {outside[0]} is outside the {len(ids)} tokens"
+            lines.append(("wrong", [Span(where, "bad")]))
+        size = f"{len(ids):,} tokens, {len(predicted):,} to predict"
+        padding = [Span(f", {item.padding:,} of padding", "padding")] if item.padding else []
+        return [*lines, ("", [Span(size, "faint"), *padding])]
+
+    def row(self, item: Item, words: Words) -> dict[str, Any]:
+        """Return the fields, and tokens where there is a vocabulary."""
+        row = {name: getattr(value, "tolist", lambda v=value: v)() for name, value in
+               item.fields.items()}  # fmt: skip
+        if words.tokens:
+            row["tokens"] = [words.token(number) for number in row[_IDS]]
+            row["masked_lm_tokens"] = [words.token(number) for number in row[_LABELS]]
+        return row | {"padding": item.padding}
+
+
+def originals(item: Item) -> dict[int, int]:
+    """Return the original id of each position to predict."""
+    positions, labels = item.fields[_POSITIONS].tolist(), item.fields[_LABELS].tolist()
+    return dict(zip(positions, labels, strict=True))
+
+
+def _blocks(shard: Shard, places: Sequence[int] | None) -> Generator[tuple[int, RecordBlock]]:
+    """Yield blocks of records and the place of their first; those without `places` may lack."""
+    damage = Damage(skip=False)
+    if shard.is_parquet:
+        yield from _row_blocks(shard, places, damage)
+    elif places is not None and has_index(shard):
+        records = indexed_records(shard)
+        for place in places:
+            if place < records.num_tokens.size:
+                yield place, records.gather(np.array([place]), damage).block
+    else:
+        yield from walk_blocks(shard, are_instances=True)
+
+
+def _row_blocks(
+    shard: Shard, places: Sequence[int] | None, damage: Damage
+) -> Iterator[tuple[int, RecordBlock]]:
+    """Do the same for Parquet, whose row groups can be passed over."""
+    if places is None:
+        first = 0
+        for block in read_blocks(shard, damage):
+            yield first, block
+            first += block.num_records
+        return
+    try:
+        yield from _rows_of_groups(shard, places, damage)
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        raise CorruptDataError(shard.path, 0, what_is_wrong(error)) from error
+
+
+def _rows_of_groups(
+    shard: Shard, places: Sequence[int], damage: Damage
+) -> Iterator[tuple[int, RecordBlock]]:
+    with open_parquet(shard.path) as file:
+        schema = schema_of_records(shard.next_sentence)
+        check_columns(file.schema_arrow, schema, shard.path)
+        first = 0
+        for group in range(file.num_row_groups):
+            num_rows = file.metadata.row_group(group).num_rows
+            if within(places, range(first, first + num_rows)):
+                at = first
+                for rows in read_group(file, schema, group):
+                    rows.tell(damage, shard.path, offset_of_group(file, group), at)
+                    yield at, rows.block
+                    at += rows.block.num_records
+            first += num_rows
+
+
+def decode_block(block: RecordBlock) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield the fields of each record of a block, unpadded, and its positions of padding."""
+    if not block.num_records:
+        return
+    count = block.num_records
+    widths = np.maximum(block.lengths.max(axis=0), 1).tolist()
+    table, num_words = make_table([Shape(count, *widths)], STREAMED)
+    words = new_buffer(num_words)
+    rows = Rows(np.ones(count, np.bool_), np.arange(count + 1), np.array([0, count]))
+    decode_records(block, rows, STREAMED, table, words)
+    (batch,) = arrays_of(BatchGroup(words, table), STREAMED)
+    padding = _padding(block)
+    for i, (num_tokens, num_predictions) in enumerate(block.lengths.tolist()):
+        values: dict[str, Any] = {
+            name: batch[name][i, :length].astype(np.int64)
+            for name, length in (
+                (_IDS, num_tokens),
+                (_SEGMENTS, num_tokens),
+                (_POSITIONS, num_predictions),
+                (_LABELS, num_predictions),
+            )
+        }
+        weights: NDArray[Any] = batch[_WEIGHTS][i, :num_predictions]
+        if (weights != 1).any():  # they are 1 in all records but those of other programs
+            values[_WEIGHTS] = weights.astype(np.float32)
+        values[_NEXT] = int(batch[_NEXT][i, 0])
+        yield values, int(padding[i])
+
+
+def _padding(block: RecordBlock) -> NDArray[np.int64]:
+    """Return int64[records], the padding of each, from its input_mask: one byte a position."""
+    begins, ends = block.spans[:, MASK, 0].astype(np.int64), block.spans[:, MASK, 1]
+    is_packed = (begins >= 0) & (ends >= begins)
+    sizes = np.where(is_packed, ends - begins, 0)
+    return np.maximum(sizes - block.lengths[:, 0], 0)

@@ -1,0 +1,218 @@
+"""What is looked at: sources of numbered items.
+
+    source.count()        3
+    source.read([0, 2])   Item 0, Item 2       by number, ascending; what lies between is skipped
+    source.stream()       Item 0, Item 1, Item 2
+
+An item is a record, a document, a sample or an entry of a ledger. Its fields are its content:
+equal content has equal fields, whatever file holds it.
+"""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.inspection.content import Span, Text
+from bert_data.inspection.words import Words
+
+Values = NDArray[np.int64] | NDArray[np.float32] | str | int | float | bool | None
+"""The content of a field; arrays are int64 or float32 [any]."""
+
+_DIGEST_BYTES = 8
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Item:
+    """One thing to look at.
+
+    Attributes:
+      number: in its source, from 0.
+      path: the file that it is from.
+      place: its number in that file, from 0.
+      fields: its content by name.
+      padding: positions of padding that are stored with it, which are not content.
+    """
+
+    number: int
+    path: str
+    place: int
+    fields: Mapping[str, Any]
+    padding: int = 0
+
+    def digest(self) -> int:
+        """Return 64 bits that equal content has in common, and other content almost never."""
+        digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+        for name in sorted(self.fields):
+            value = self.fields[name]
+            data = value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
+            digest.update(b"%d %s %d " % (len(name), name.encode(), len(data)))
+            digest.update(data)
+        return int.from_bytes(digest.digest(), "little")
+
+
+Line = tuple[str, Text]
+"""A line to show: its label, and its text."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class View:
+    """How items are shown.
+
+    Attributes:
+      words: of the ids.
+      max_tokens: at most so many tokens (or words) of a line.
+      marked: places of tokens to highlight, by the name of their field.
+      differing: names of fields that differ from another item's.
+    """
+
+    words: Words
+    max_tokens: int = 1 << 62
+    marked: Mapping[str, set[int]] = dataclasses.field(default_factory=dict)
+    differing: frozenset[str] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Description:
+    """What is known of a source without reading its items.
+
+    Attributes:
+      kind: what it is, such as "masked LM records"; sources of other kinds cannot be compared.
+      unit: an item, such as "record".
+      settings: what made it, by name, for people and comparisons.
+      vocab_sha256: digest of its vocabulary; None if that is unknown.
+      vocab_size: of its vocabulary; None if that is unknown.
+      do_lower_case: how its text was tokenized; None if that is unknown.
+    """
+
+    kind: str
+    unit: str
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    vocab_sha256: str | None = None
+    vocab_size: int | None = None
+    do_lower_case: bool | None = None
+
+
+class Source(Protocol):
+    """Items of one kind."""
+
+    @property
+    def description(self) -> Description:
+        """What is known of them all."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What they are read from, as the user names it: files, or prefixes of stores."""
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """All files that are read."""
+
+    def count(self) -> int:
+        """Return how many there are; this may read the files."""
+
+    def stream(self) -> Iterator[Item]:
+        """Yield all items in order."""
+
+    def read(self, numbers: Sequence[int]) -> Iterator[Item]:
+        """Yield items by number.
+
+        Args:
+          numbers: ascending, >= 0, each once; those beyond the last item give nothing.
+        """
+
+    def lines(self, item: Item, view: View) -> list[Line]:
+        """Return an item as lines to show."""
+
+    def row(self, item: Item, words: Words) -> dict[str, Any]:
+        """Return an item for programs: values that JSON has."""
+
+    def ids_of(self, item: Item) -> Mapping[str, NDArray[np.int64]]:
+        """Return the ids in which words are searched, by field; masked ones as they were."""
+
+
+def plain_value(value: Any) -> Any:
+    """Return a field's value as JSON has it."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def difference(one: Item, other: Item) -> list[str]:
+    """Return the names of the fields whose content differs, or that one of two items lacks."""
+    names = dict.fromkeys([*one.fields, *other.fields])
+    return [name for name in names if not _is_same(one.fields, other.fields, name)]
+
+
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any], name: str) -> bool:
+    if name not in one or name not in other:
+        return False
+    a, b = one[name], other[name]
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    return type(a) is type(b) and bool(a == b)
+
+
+def show_ids(
+    ids: Sequence[int],
+    view: View,
+    *,
+    style: str = "",
+    marked: frozenset[int] | set[int] = frozenset(),
+    first: int = 0,
+    predicted: Mapping[int, int] | None = None,
+) -> list[Span]:
+    """Return ids as words, separated by spaces.
+
+    A word with a token to predict is shown piece by piece: what is there now and, in parentheses,
+    what it was.
+
+    Args:
+      ids: int[any].
+      view: has the words.
+      style: of ordinary words.
+      marked: places of tokens to highlight.
+      first: the place of the first id.
+      predicted: the original id of each place to predict.
+    """
+    now = list(ids[: view.max_tokens])
+    original = dict(predicted or {})
+    before = [original.get(first + i, number) for i, number in enumerate(now)]
+    spans: list[Span] = []
+    for begin, end in view.words.divide(before):
+        if spans:
+            spans.append(Span(" "))
+        places = range(first + begin, first + end)
+        if any(place in original for place in places):
+            for place in places:
+                if place > first + begin:
+                    spans.append(Span(" "))
+                spans += _show_piece(place, now[place - first], original, view.words, style)
+            continue
+        word_style = "word" if not marked.isdisjoint(places) else style
+        spans.append(_show_word(now[begin:end], view.words, word_style))
+    if len(ids) > len(now):
+        spans.append(Span(f" ... {len(ids) - len(now):,} more", "faint"))
+    return spans
+
+
+def _show_word(ids: Sequence[int], words: Words, style: str) -> Span:
+    if words.is_outside(ids[0]):
+        return Span(f"<{ids[0]}>", "bad", f"the vocabulary has ids up to {len(words.tokens) - 1}")
+    if words.is_special(ids[0]) and style != "word":
+        return Span(words.token(ids[0]), "special")
+    return Span(words.join(ids), style)
+
+
+def _show_piece(
+    place: int, now: int, original: Mapping[int, int], words: Words, style: str
+) -> list[Span]:
+    if place not in original:
+        return [Span(words.token(now), style)]
+    was = original[place]
+    how = "kept" if now == was else "masked" if now == words.mask_id else "replaced"
+    if words.mask_id is None and how == "replaced":
+        how = "masked"
+    note = f"position {place}: {how}, was {words.token(was)}"
+    return [Span(words.token(now), how, note), Span(f"({words.token(was)})", "original", note)]

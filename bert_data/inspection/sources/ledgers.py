@@ -1,0 +1,144 @@
+"""The entries of a ledger of curation as items: what a step measured of a document, and decided.
+
+entry 0
+  document  crawl/a.jsonl:7
+  outcome   rejected by gopher_quality
+  min_words 7, threshold 50: rejects it
+  max_words 7, threshold 100000
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.curation.running.ledger import OUTCOME_REJECTED, SCHEMA
+from bert_data.errors import CorruptDataError
+from bert_data.inspection.content import Span, Text
+from bert_data.inspection.sources.items import Description, Item, Line, View
+from bert_data.inspection.words import Words
+from bert_data.reader.files.parquet_shards import is_damage, open_parquet, what_is_wrong
+
+KIND = "entries of a ledger"
+_ROWS_AT_A_TIME = 4096
+
+
+class LedgerSource:
+    """The entries of ledgers: one for each document and step."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        """Take the files."""
+        self._paths = list(paths)
+
+    @property
+    def description(self) -> Description:
+        """The summary beside a ledger says what was run."""
+        return Description(kind=KIND, unit="entry")
+
+    @property
+    def names(self) -> list[str]:
+        """The ledgers."""
+        return self._paths
+
+    @property
+    def paths(self) -> list[str]:
+        """The ledgers."""
+        return self._paths
+
+    def count(self) -> int:
+        """Return the number of entries; the ledgers are read for it."""
+        return sum(1 for _ in self.stream())
+
+    def stream(self) -> Iterator[Item]:
+        """Yield all entries in order."""
+        number = 0
+        for path in self._paths:
+            rows = _rows(path)
+            groups = itertools.groupby(rows, key=lambda row: (row["document"], row["step"]))
+            for place, ((document, step), group) in enumerate(groups):
+                measures = list(group)
+                fields = {
+                    "document": document,
+                    "source": measures[0]["source"],
+                    "step": step,
+                    "outcome": measures[0]["outcome"],
+                    "num_bytes": measures[0]["num_bytes"],
+                    **{each["rule"]: _measure(each) for each in measures},
+                }
+                yield Item(number=number, path=path, place=place, fields=fields)
+                number += 1
+
+    def read(self, numbers: Sequence[int]) -> Iterator[Item]:
+        """Yield entries by number; all up to the last one are read."""
+        wanted = set(numbers)
+        for item in self.stream():
+            if item.number in wanted:
+                yield item
+            if not numbers or item.number >= numbers[-1]:
+                return
+
+    def ids_of(self, item: Item) -> dict[str, NDArray[np.int64]]:
+        """Return nothing: there are words, and no ids."""
+        return {}
+
+    def lines(self, item: Item, view: View) -> list[Line]:
+        """Return document, outcome and a line for each rule."""
+        content = dict(item.fields)
+        is_rejected = content["outcome"] == OUTCOME_REJECTED
+        outcome = Span(
+            f"{content['outcome']} by {content['step']}", "bad" if is_rejected else "good"
+        )
+        size = Span(f", {content['num_bytes']:,} bytes", "faint")
+        lines: list[Line] = [
+            ("document", content["document"]),
+            ("outcome", [outcome, size] if content["num_bytes"] is not None else [outcome]),
+        ]
+        for name in ("document", "source", "step", "outcome", "num_bytes"):
+            del content[name]
+        for rule, measure in content.items():
+            lines.append((rule, _shown(measure)))
+        return lines
+
+    def row(self, item: Item, words: Words) -> dict[str, Any]:
+        """Return the fields, the measures as objects."""
+        return {
+            name: dict(zip(("value", "threshold", "failed"), value, strict=True))
+            if isinstance(value, tuple)
+            else value
+            for name, value in item.fields.items()
+        }
+
+
+Measure = tuple[float | str | None, float | str | None, bool]
+
+
+def _measure(row: dict[str, Any]) -> Measure:
+    value = row["value"] if row["value_text"] is None else row["value_text"]
+    threshold = row["threshold"] if row["threshold_text"] is None else row["threshold_text"]
+    return value, threshold, bool(row["failed"])
+
+
+def _shown(measure: Measure) -> Text:
+    value, threshold, failed = (
+        f"{part:g}" if isinstance(part, float) else part for part in measure
+    )
+    text = f"{value}, threshold {threshold}"
+    return [Span(text, "bad"), Span("  rejects it", "bad")] if failed else text
+
+
+def _rows(path: str) -> Iterator[dict[str, Any]]:
+    try:
+        with open_parquet(path) as file:
+            for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=SCHEMA.names):
+                yield from batch.to_pylist()
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        raise CorruptDataError(path, 0, what_is_wrong(error)) from error
+
+
+def is_ledger(names: Sequence[str]) -> bool:
+    """Whether columns are those of a ledger."""
+    return set(SCHEMA.names) <= set(names)

@@ -1,0 +1,275 @@
+"""Paths and flags to a source: what kind of files they are is found out.
+
+train@2, data/train-*      records of TFRecord or Parquet: masked LM, labelled texts, samples
+web, web.bin, web-*.idx    token stores; with seq_length: GPT samples of them
+ledger.web.parquet         a ledger of curation
+web.jsonl.gz, web.txt      documents of text
+"""
+
+import dataclasses
+import gzip
+import itertools
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bert_data import storage
+from bert_data.datasets.manifest import (
+    SAMPLES_FORMAT,
+    is_sidecar,
+    list_manifests,
+    listed_shards,
+)
+from bert_data.errors import CorruptDataError
+from bert_data.formats.crc32c import masked_crc32c
+from bert_data.inspection.sources.examples import ExampleSource, read_shard_features
+from bert_data.inspection.sources.instances import InstanceSource
+from bert_data.inspection.sources.items import Source
+from bert_data.inspection.sources.labelled import LabelledSource
+from bert_data.inspection.sources.ledgers import LedgerSource, is_ledger
+from bert_data.inspection.sources.samples import NAMES, SampleShards, SampleSource
+from bert_data.inspection.sources.stores import StoreSource
+from bert_data.inspection.sources.texts import TextSource
+from bert_data.objectives.next_sentence import NONE, NSP, SOP
+from bert_data.reader.config import ReaderConfig
+from bert_data.reader.files.parquet_shards import MAGIC, is_damage, open_parquet, what_is_wrong
+from bert_data.reader.files.scan import HEADER_BYTES, LENGTH_BYTES
+from bert_data.reader.files.shards import Shard, find_shards
+from bert_data.schema import fields
+from bert_data.text.documents import AUTO, TextConfig
+from bert_data.text.formats import LINES, find_format
+
+_STORE_ENDINGS = (".bin", ".idx")
+_GZIP = b"\x1f\x8b"
+_LABEL_COLUMNS = {
+    fields.SENTENCE_ORDER_LABELS.column: SOP,
+    fields.NEXT_SENTENCE_LABELS.column: NSP,
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SampleConfig:
+    """How GPT samples are made of token stores, see `bert_data.causal.build_datasets`.
+
+    Attributes:
+      seq_length: tokens of a sample.
+      weights: of the stores in a blend; None: there is none.
+      num_samples: of train, valid and test; None: those of one epoch.
+      split: shares of train, valid and test.
+      split_name: which of them.
+      seed: of the order.
+      cache_dir: folder that keeps the indices.
+    """
+
+    seq_length: int
+    weights: Sequence[float] | None = None
+    num_samples: Sequence[int] | None = None
+    split: str = "1"
+    split_name: str = "train"
+    seed: int = 1234
+    cache_dir: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SourceConfig:
+    """What to look at.
+
+    Attributes:
+      input_file: paths and patterns, separated by commas; path@N names N shards or stores.
+      text: how files of text are read.
+      next_sentence: the records' objective for two segments; None: their manifest says, or they do.
+      samples: look at the GPT samples of stores instead of their documents.
+    """
+
+    input_file: str
+    text: TextConfig = dataclasses.field(default_factory=lambda: TextConfig(keep_fields=True))
+    next_sentence: str | None = None
+    samples: SampleConfig | None = None
+
+    def __post_init__(self) -> None:
+        if not self.input_file or not all(self.input_file.split(",")):
+            raise ValueError(f"input_file is {self.input_file!r}; it must name files")
+
+
+def open_source(config: SourceConfig) -> Source:
+    """Open what a configuration names.
+
+    Raises:
+      ValueError: a pattern matches nothing, or files are of different kinds.
+      OSError: a file cannot be read.
+      CorruptDataError: a file is damaged.
+    """
+    prefixes = _store_prefixes(config.input_file)
+    if config.samples is not None:
+        return _open_samples(prefixes or config.input_file.split(","), config.samples)
+    if prefixes:
+        return StoreSource(prefixes)
+    paths = _expand(config.input_file)
+    if config.text.input_format != AUTO or _format_by_ending(paths):
+        return TextSource(paths, config.text)
+    if not any(map(_is_record_file, paths)):
+        return TextSource(paths, config.text)
+    shards = find_shards(
+        ReaderConfig(input_patterns=paths, batch_size=1, next_sentence=config.next_sentence)
+    )
+    columns = next((_columns(shard.path) for shard in shards if shard.is_parquet), None)
+    if columns is not None:
+        return _open_parquet(paths, shards, columns, config)
+    return _open_tfrecord(shards, config)
+
+
+def _expand(names: str) -> list[str]:
+    """Return the files of a list; a manifest stands for the shards that it lists."""
+    paths: list[str] = []
+    for entry in names.split(","):
+        if "@" in entry and not storage.exists(entry):
+            matches = list(storage.expand_outputs(entry).paths)
+        else:
+            matches = storage.expand_inputs(entry)
+        for path in matches:
+            if is_sidecar(path) and matches == [path]:
+                paths += listed_shards(path) if path.endswith(".json") else []
+            elif not is_sidecar(path):
+                paths.append(path)
+    if not paths:
+        raise ValueError(f"{names!r} names no shard, only indexes or manifests")
+    return list(dict.fromkeys(paths))
+
+
+def _store_prefixes(names: str) -> list[str]:
+    """Return the prefixes of token stores, if all entries of a list name some."""
+    prefixes: list[str] = []
+    for entry in names.split(","):
+        if entry.endswith(_STORE_ENDINGS):
+            paths = [entry] if storage.exists(entry) else storage.glob(entry)
+            found = [os.path.splitext(path)[0] for path in paths or [entry]]
+        elif "@" in entry and not storage.exists(entry):
+            found = list(storage.expand_outputs(entry).paths)
+        else:
+            found = [entry]
+        is_named = entry.endswith(_STORE_ENDINGS)
+        if not all(is_named or storage.exists(f"{prefix}.idx") for prefix in found):
+            return []
+        prefixes += found
+    return prefixes
+
+
+def _open_samples(prefixes: Sequence[str], config: SampleConfig) -> Source:
+    from bert_data.causal import GptConfig, build_datasets
+    from bert_data.causal.splits import SPLITS
+
+    if config.split_name not in SPLITS:
+        raise ValueError(f"split_name is {config.split_name!r}; it must be {', '.join(SPLITS)}")
+    built = build_datasets(
+        prefixes,
+        GptConfig(
+            seq_length=config.seq_length,
+            seed=config.seed,
+            split=config.split,
+            cache_dir=config.cache_dir,
+        ),
+        weights=config.weights,
+        num_samples=config.num_samples,
+    )
+    dataset = built[SPLITS.index(config.split_name)]
+    if dataset is None:
+        raise ValueError(f"the {config.split_name} split has no samples; see split and num_samples")
+    return SampleSource(dataset, prefixes)
+
+
+def _format_by_ending(paths: Sequence[str]) -> bool:
+    """Whether the files are text by their endings; Parquet files are looked into."""
+    text_format = find_format(paths[:1])
+    return text_format.name != "parquet" and text_format is not LINES
+
+
+def _is_record_file(path: str) -> bool:
+    """Whether a file begins as TFRecord, compressed or not, or Parquet; or is empty."""
+    with storage.open_input(path) as file:
+        head = file.read(HEADER_BYTES)
+        if head.startswith(_GZIP):
+            file.seek(0)
+            try:
+                with gzip.GzipFile(fileobj=file) as unpacked:
+                    head = unpacked.read(HEADER_BYTES)
+            except (OSError, EOFError, zlib.error):
+                return True  # the reader says what is wrong
+    if not head:
+        return not path.endswith(".txt")
+    return head.startswith(MAGIC) or _begins_frame(head)
+
+
+def _begins_frame(head: bytes) -> bool:
+    checksum = int.from_bytes(head[LENGTH_BYTES:HEADER_BYTES], "little")
+    return len(head) == HEADER_BYTES and masked_crc32c(head[:LENGTH_BYTES]) == checksum
+
+
+def _columns(path: str) -> list[str]:
+    try:
+        with open_parquet(path) as file:
+            return list(file.schema_arrow.names)
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        raise CorruptDataError(path, 0, what_is_wrong(error)) from error
+
+
+def _open_parquet(
+    paths: Sequence[str], shards: Sequence[Shard], columns: Sequence[str], config: SourceConfig
+) -> Source:
+    if is_ledger(columns):
+        return LedgerSource(paths)
+    if {fields.INPUT_IDS.column, fields.MASKED_LM_POSITIONS.column} <= set(columns):
+        objective = next((_LABEL_COLUMNS[name] for name in columns if name in _LABEL_COLUMNS), NONE)
+        return InstanceSource(
+            [
+                dataclasses.replace(shard, next_sentence=config.next_sentence or objective)
+                if shard.manifest is None
+                else shard
+                for shard in shards
+            ]
+        )
+    if set(NAMES) <= set(columns):
+        return SampleShards(shards, _settings_of_samples(shards[0].path))
+    return TextSource(paths, config.text)
+
+
+def _open_tfrecord(shards: Sequence[Shard], config: SourceConfig) -> Source:
+    manifest = next((shard.manifest for shard in shards if shard.manifest is not None), None)
+    if manifest is not None:
+        is_labelled = manifest.record_layout == fields.LABELLED
+        return LabelledSource(shards) if is_labelled else InstanceSource(shards)
+    first = _first_features(shards)
+    if first and set(NAMES) <= first.keys():
+        return SampleShards(shards, _settings_of_samples(shards[0].path))
+    if first and {fields.LABEL.name, fields.TEXTS[0]} <= first.keys():
+        return LabelledSource(shards)
+    if first and fields.INPUT_IDS.name not in first:
+        return ExampleSource(shards)
+    if first and fields.NEXT_SENTENCE_LABELS.name not in first and config.next_sentence is None:
+        shards = [dataclasses.replace(shard, next_sentence=NONE) for shard in shards]
+    return InstanceSource(shards)
+
+
+def _first_features(shards: Sequence[Shard]) -> Mapping[str, Any]:
+    """Return the features of the first record, or none if there is no record."""
+    for shard in shards:
+        for _, features in itertools.islice(read_shard_features(shard, [0]), 1):
+            return features
+    return {}
+
+
+def _settings_of_samples(shard: str) -> dict[str, Any]:
+    """Return what the manifest beside a shard of samples says."""
+    import json
+
+    if storage.is_remote(shard):
+        return {}
+    for path in list_manifests(os.path.dirname(shard), (SAMPLES_FORMAT,)):
+        if shard in listed_shards(path):
+            settings = json.loads(storage.read_bytes(path))
+            for name in ("format", "format_version", "files"):
+                settings.pop(name, None)
+            return settings
+    return {}

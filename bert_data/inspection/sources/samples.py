@@ -1,0 +1,183 @@
+"""GPT samples as items: of TFRecord or Parquet shards, or as training draws them from stores.
+
+sample 17
+  tokens    the cat sat . <|endoftext|> a dog
+  label     barked                               of the last token
+  loss      on 5 of 6 tokens
+"""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.errors import CorruptDataError
+from bert_data.inspection.content import Span
+from bert_data.inspection.sources.examples import read_shard_features
+from bert_data.inspection.sources.items import Description, Item, Line, View, plain_value, show_ids
+from bert_data.inspection.sources.shards import Decoded, ShardSource, within
+from bert_data.inspection.words import Words
+from bert_data.reader.files.parquet_shards import is_damage, open_parquet, what_is_wrong
+from bert_data.reader.files.shards import Shard
+from bert_data.schema.fields import FLOAT32, GPT_SAMPLES
+from bert_data.tokens.store_notes import read_notes
+
+if TYPE_CHECKING:
+    from bert_data.causal.gpt import SampleSet
+
+KIND = "GPT samples"
+NAMES = tuple(field.name for field in GPT_SAMPLES.fields)
+_ROWS_AT_A_TIME = 64
+
+
+class _Showing:
+    """How samples are shown, wherever they are from."""
+
+    def ids_of(self, item: Item) -> dict[str, NDArray[np.int64]]:
+        """Return the tokens."""
+        return {"tokens": item.fields["tokens"]}
+
+    def lines(self, item: Item, view: View) -> list[Line]:
+        """Return tokens, the last label, and where the loss and the documents are."""
+        content = item.fields
+        tokens, mask = content["tokens"].tolist(), content["loss_mask"]
+        marked = view.marked.get("tokens", set())
+        lines: list[Line] = [("tokens", show_ids(tokens, view, marked=marked))]
+        if tokens and mask.size and mask[-1]:
+            label = show_ids(content["labels"].tolist()[-1:], view)
+            lines.append(("label", [*label, Span("  of the last token", "faint")]))
+        if "dataset" in content:
+            lines.append(("from", content["dataset"]))
+        lines.append(("loss", f"on {np.count_nonzero(mask):,} of {mask.size:,} tokens"))
+        restarts = np.flatnonzero(content["position_ids"] == 0)[1:].tolist()
+        if restarts:
+            lines.append(("positions", f"0 again at token {_list(restarts)}"))
+        starts = np.unique(content["segment_starts"])[1:].tolist()
+        if starts:
+            lines.append(("attention", f"not before token {_list(starts)}, from there on"))
+        return lines
+
+    def row(self, item: Item, words: Words) -> dict[str, Any]:
+        """Return the fields, and the tokens as text where there is a vocabulary."""
+        row = {name: plain_value(value) for name, value in item.fields.items()}
+        if words.tokens:
+            row["words"] = [words.join(item.fields["tokens"].tolist()[begin:end])
+                            for begin, end in words.divide(row["tokens"])]  # fmt: skip
+        return row
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+class SampleShards(_Showing, ShardSource):
+    """Samples that `build_samples --output_file` wrote."""
+
+    def __init__(self, shards: Sequence[Shard], settings: dict[str, Any]) -> None:
+        """Take shards, and what their manifest says."""
+        super().__init__(shards)
+        self._settings = settings
+
+    @property
+    def description(self) -> Description:
+        """What the manifest says."""
+        return Description(kind=KIND, unit="sample", settings=self._settings)
+
+    def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
+        """Yield samples of a shard, see `ShardSource`."""
+        read = _read_rows if shard.is_parquet else read_shard_features
+        for place, features in read(shard, places):
+            missing = [name for name in NAMES if name not in features]
+            if missing:
+                raise CorruptDataError(shard.path, 0, f"a sample has no {missing[0]!r}", place)
+            yield place, {name: features[name] for name in NAMES}, 0
+
+
+def _read_rows(shard: Shard, places: Sequence[int] | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield places and columns of the rows of a Parquet file."""
+    first = 0
+    try:
+        with open_parquet(shard.path) as file:
+            for group in range(file.num_row_groups):
+                end = first + file.metadata.row_group(group).num_rows
+                if places is not None and not within(places, range(first, end)):
+                    first = end
+                    continue
+                for batch in file.iter_batches(_ROWS_AT_A_TIME, [group], list(NAMES)):
+                    for i in range(batch.num_rows):
+                        if places is None or within(places, range(first + i, first + i + 1)):
+                            yield first + i, _row_of(batch, i)
+                    first += batch.num_rows
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        raise CorruptDataError(shard.path, 0, what_is_wrong(error)) from error
+
+
+def _row_of(batch: Any, row: int) -> dict[str, Any]:
+    floats = {field.name for field in GPT_SAMPLES.fields if field.dtype == FLOAT32}
+    return {
+        name: np.asarray(batch.column(name)[row].values.to_numpy(zero_copy_only=False)).astype(
+            np.float32 if name in floats else np.int64
+        )
+        for name in batch.schema.names
+    }
+
+
+class SampleSource(_Showing):
+    """Samples of token stores or of a blend of them, made when they are read."""
+
+    def __init__(self, dataset: "SampleSet", names: Sequence[str]) -> None:
+        """Take a data set, and the stores as the user names them."""
+        self._dataset, self._names = dataset, names
+
+    @property
+    def description(self) -> Description:
+        """How samples are made."""
+        notes = read_notes(self._dataset.stores[0].prefix)
+        settings = dataclasses.asdict(self._dataset.config)
+        del settings["cache_dir"]
+        return Description(
+            kind=KIND,
+            unit="sample",
+            settings={"stores": ", ".join(self._names), "split_name": self._dataset.split}
+            | settings,
+            vocab_sha256=None if notes is None else notes.vocab_sha256,
+            vocab_size=None if notes is None else notes.vocab_size,
+        )
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The prefixes of the stores."""
+        return self._names
+
+    @property
+    def paths(self) -> list[str]:
+        """The files of the stores."""
+        return self._dataset.paths
+
+    def count(self) -> int:
+        """Return the number of samples."""
+        return len(self._dataset)
+
+    def stream(self) -> Iterator[Item]:
+        """Yield all samples in order."""
+        return self.read(range(len(self._dataset)))
+
+    def read(self, numbers: Sequence[int]) -> Iterator[Item]:
+        """Yield samples by number, see `Source.read`."""
+        there = [number for number in numbers if number < len(self._dataset)]
+        for begin in range(0, len(there), _ROWS_AT_A_TIME):
+            part = there[begin : begin + _ROWS_AT_A_TIME]
+            batch = self._dataset.batch(part)._asdict()
+            for row, number in enumerate(part):
+                fields = {
+                    name: values[row].copy() if name == "loss_mask" else values[row].astype("i8")
+                    for name, values in batch.items()
+                }
+                if len(self._names) > 1:
+                    index = self._dataset.dataset_index[number]  # type: ignore[attr-defined]
+                    fields["dataset"] = self._names[int(index)]
+                yield Item(number=number, path=", ".join(self._names), place=number, fields=fields)

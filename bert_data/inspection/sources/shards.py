@@ -1,0 +1,198 @@
+"""Items of shards: found by number through all shards, decoded by a subclass.
+
+    shards of 3 and 4 records, numbers 2 3 6  ->  places 2 | 0 3
+
+A shard with an index, or Parquet's table of contents, is entered where the record is; others are
+read from their beginning: compressed and remote ones, and those of other programs.
+"""
+
+import abc
+import collections
+import contextlib
+import itertools
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bert_data import storage
+from bert_data.datasets.manifest import Manifest
+from bert_data.errors import CorruptDataError
+from bert_data.formats.index import index_path
+from bert_data.inspection.sources.items import Item
+from bert_data.reader.examples.block import RecordBlock
+from bert_data.reader.examples.example import BAD_DATA
+from bert_data.reader.files.blocks import reason_of, walk_frames
+from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.gathering import ShardRecords
+from bert_data.reader.files.indexes import why_not_addressable
+from bert_data.reader.files.shards import Shard
+
+_RECORDS_AT_A_TIME = 64
+Decoded = tuple[int, Mapping[str, Any], int]
+"""The place of a record in its shard, its fields, and its padding."""
+
+
+class ShardSource(abc.ABC):
+    """Items that are the records of shards, in order."""
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        self._shards = tuple(shards)
+        self._counts = {shard.path: shard.num_records for shard in shards}
+
+    @property
+    def names(self) -> list[str]:
+        """The shards."""
+        return [shard.path for shard in self._shards]
+
+    @property
+    def paths(self) -> list[str]:
+        """The shards."""
+        return self.names
+
+    @abc.abstractmethod
+    def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
+        """Yield records of a shard: all, or those at ascending places, as far as it has them."""
+
+    def count(self) -> int:
+        """Return the number of records; shards that nothing describes are read for it."""
+        return sum(map(self._count_of, self._shards))
+
+    def _count_of(self, shard: Shard) -> int:
+        count = self._counts[shard.path]
+        if count is None:
+            blocks = walk_blocks(shard, are_instances=False)
+            count = sum(block.num_records for _, block in blocks)
+            self._counts[shard.path] = count
+        return count
+
+    def stream(self) -> Iterator[Item]:
+        """Yield all records in order."""
+        number = 0
+        for shard in self._shards:
+            for place, fields, padding in self.read_shard(shard, None):
+                yield Item(
+                    number=number, path=shard.path, place=place, fields=fields, padding=padding
+                )
+                number += 1
+
+    def read(self, numbers: Sequence[int]) -> Iterator[Item]:
+        """Yield records by number, see `Source.read`."""
+        pending, first = collections.deque(numbers), 0
+        for shard in self._shards:
+            if not pending:
+                return
+            count = self._counts[shard.path]
+            places = [n - first for n in pending if count is None or n < first + count]
+            if places:
+                for place, fields, padding in self.read_shard(shard, places):
+                    number = pending.popleft()
+                    yield Item(
+                        number=number, path=shard.path, place=place, fields=fields, padding=padding
+                    )
+            if pending:
+                first += self._count_of(shard)
+
+
+def within(places: Sequence[int], span: range) -> list[int]:
+    """Return those of ascending places that are in a range."""
+    first, last = np.searchsorted(np.asarray(places), [span.start, span.stop])
+    return list(places[first:last])
+
+
+def has_index(shard: Shard) -> bool:
+    """Whether records of a TFRecord shard can be read by number without scanning it."""
+    return why_not_addressable(shard) is None and storage.exists(index_path(shard.path))
+
+
+def indexed_records(shard: Shard) -> ShardRecords:
+    """Open the records of a shard by number."""
+    return ShardRecords([shard], in_order=True, skip_corrupt=False)
+
+
+class _LastDamage(Damage):
+    """Keeps the last damage; features that another kind of record lacks are none."""
+
+    def __init__(self) -> None:
+        super().__init__(skip=True)
+        self.last: CorruptDataError | None = None
+
+    def found(self, error: CorruptDataError, num_records: int) -> None:
+        self.last = error
+
+
+def walk_blocks(shard: Shard, *, are_instances: bool) -> Generator[tuple[int, RecordBlock]]:
+    """Yield blocks of the records of a TFRecord shard, and the place of the first of each.
+
+    Records before a damaged one come before its error.
+
+    Args:
+      shard: a TFRecord file, compressed or not.
+      are_instances: whether they must be masked LM records; otherwise any bytes will do.
+
+    Raises:
+      CorruptDataError: a record is damaged.
+    """
+    damage, first = _LastDamage(), 0
+    for frames in walk_frames(shard, damage):
+        kinds = frames.statuses % 8  # without the feature that is missing or uneven
+        bad = np.flatnonzero(kinds if are_instances else kinds == BAD_DATA)
+        if bad.size:
+            at = int(bad[0])
+            yield first, frames.block.take(slice(0, at))
+            place = int(frames.offsets[at]), reason_of(int(frames.statuses[at])), first + at
+            raise CorruptDataError(shard.path, *place)
+        yield first, frames.block
+        first += frames.block.num_records
+        damage.last = None
+    if damage.last is not None:
+        raise damage.last
+
+
+def read_payloads(shard: Shard, places: Sequence[int] | None) -> Iterator[tuple[int, bytes]]:
+    """Yield places and bytes of records of a TFRecord shard: all, or those at ascending places.
+
+    Raises:
+      CorruptDataError: it is damaged.
+    """
+    if places is not None and has_index(shard):
+        records = indexed_records(shard)
+        there = [place for place in places if place < records.num_tokens.size]
+        for begin in range(0, len(there), _RECORDS_AT_A_TIME):
+            part = there[begin : begin + _RECORDS_AT_A_TIME]
+            yield from zip(part, records.read(np.array(part)), strict=True)
+        return
+    wanted = None if places is None else set(places)
+    with contextlib.closing(walk_blocks(shard, are_instances=False)) as blocks:
+        for first, block in blocks:
+            ends = (block.starts + block.sizes).tolist()
+            for place, start, end in zip(itertools.count(first), block.starts.tolist(), ends):
+                if wanted is None or place in wanted:
+                    yield place, block.data[start:end].tobytes()
+            if places is not None and first + block.num_records > places[-1]:
+                return
+
+
+def settings_of(manifests: Sequence[Manifest]) -> dict[str, Any]:
+    """Return what manifests say of their sets; a setting that differs among them is "several"."""
+    settings: dict[str, Any] = {}
+    for manifest in manifests:
+        its_own = {
+            "output_format": manifest.output_format,
+            "record_layout": manifest.record_layout,
+            "compression": manifest.compression,
+            "max_seq_length": manifest.max_seq_length,
+            "max_predictions_per_seq": manifest.max_predictions_per_seq,
+            "random_seed": manifest.random_seed,
+            **manifest.flags,
+            **{
+                f"{part}.{name}": count
+                for part, counts in manifest.counts.items()
+                for name, count in counts.items()
+            },
+            "created_by": manifest.created_by,
+        }
+        for name, value in its_own.items():
+            is_same = settings.setdefault(name, value) == value
+            settings[name] = value if is_same else "several"
+    return settings

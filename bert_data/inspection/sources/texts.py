@@ -1,0 +1,107 @@
+"""Documents of text, curated or not, of every format that commands read, as items.
+
+document 3        web.jsonl:4
+  id      crawl/a.jsonl:7
+  source  crawl
+  text    One. Two.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.inspection.content import Span
+from bert_data.inspection.sources.items import Description, Item, Line, View
+from bert_data.inspection.words import Words
+from bert_data.text.documents import TextConfig
+from bert_data.text.formats import read_documents
+
+KIND = "documents of text"
+TEXT = "text"
+_LETTERS_A_TOKEN = 6
+
+
+class TextSource:
+    """The documents of files."""
+
+    def __init__(self, paths: Sequence[str], config: TextConfig) -> None:
+        """Take files, and how they are read."""
+        self._paths, self._config = list(paths), config
+
+    @property
+    def description(self) -> Description:
+        """Files of text say nothing of themselves."""
+        return Description(kind=KIND, unit="document")
+
+    @property
+    def names(self) -> list[str]:
+        """The files."""
+        return self._paths
+
+    @property
+    def paths(self) -> list[str]:
+        """The files."""
+        return self._paths
+
+    def count(self) -> int:
+        """Return the number of documents; the files are read for it."""
+        return sum(len(block.documents) for block in read_documents(self._paths, self._config))
+
+    def stream(self) -> Iterator[Item]:
+        """Yield all documents in order."""
+        number = 0
+        for block in read_documents(self._paths, self._config):
+            for document in block.documents:
+                text = document.text if isinstance(document.text, str) else "\n".join(document.text)
+                others = {name: _content(v) for name, v in (document.fields or {}).items()}
+                yield Item(
+                    number=number,
+                    path=block.path,
+                    place=document.row,
+                    fields={**others, TEXT: text},
+                )
+                number += 1
+
+    def read(self, numbers: Sequence[int]) -> Iterator[Item]:
+        """Yield documents by number; all up to the last one are read."""
+        wanted = set(numbers)
+        for item in self.stream():
+            if item.number in wanted:
+                yield item
+            if not numbers or item.number >= numbers[-1]:
+                return
+
+    def ids_of(self, item: Item) -> dict[str, NDArray[np.int64]]:
+        """Return nothing: there are words, and no ids."""
+        return {}
+
+    def lines(self, item: Item, view: View) -> list[Line]:
+        """Return the other fields, then the lines of the text."""
+        lines: list[Line] = [
+            (name, _shown(value)) for name, value in item.fields.items() if name != TEXT
+        ]
+        text = item.fields[TEXT]
+        room = min(len(text), _LETTERS_A_TOKEN * view.max_tokens)
+        for i, line in enumerate(text[:room].split("\n")):
+            lines.append((TEXT if i == 0 else "", line))
+        if room < len(text):
+            lines.append(("", Span(f"... {len(text) - room:,} more characters", "faint")))
+        return lines
+
+    def row(self, item: Item, words: Words) -> dict[str, Any]:
+        """Return the fields."""
+        return dict(item.fields)
+
+
+def _content(value: Any) -> Any:
+    """Return a field's value as content: numbers and texts as they are, others as JSON."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,126 @@
+"""Content in a terminal, in colour; and as plain text, in lines that are never folded.
+
+    with a terminal   rich draws: colours, tables, lines folded at words
+    otherwise         print's lines: "random next   12", for grep, less and files
+
+Whether there is a terminal, and what it can show, is rich's to find out: it respects NO_COLOR.
+"""
+
+from typing import IO
+
+from rich import box
+from rich.console import Console
+from rich.style import Style
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from bert_data.inspection.content import Plot, Span, Table, Text, plain, spans_of, visible
+
+_STYLES = {
+    "special": "bright_black",
+    "masked": "bold red",
+    "replaced": "bold yellow",
+    "kept": "bold magenta",
+    "original": "green",
+    "segment_b": "blue",
+    "padding": "bright_black",
+    "word": "reverse",
+    "differs": "bold underline",
+    "faint": "bright_black",
+    "strong": "bold",
+    "good": "green",
+    "warning": "yellow",
+    "bad": "bold red",
+}
+_BAR_WIDTH = 40
+
+
+class Terminal:
+    """Writes content to a text file, in colour if that is a terminal."""
+
+    def __init__(self, file: IO[str], *, console: Console | None = None) -> None:
+        """Take a file, and a console of rich's in place of the one that fits the file."""
+        self._file = file
+        console = console or Console(file=file, highlight=False, markup=False, emoji=False)
+        self._console = console if console.is_terminal else None
+
+    def heading(self, *text: str | Span) -> None:
+        """Write a heading after an empty line."""
+        self._print("")
+        if self._console is None:
+            self._print(text)
+        else:
+            self._console.print(_rich(text, "bold"))
+
+    def paragraph(self, *text: str | Span) -> None:
+        """Write a line."""
+        self._print(text)
+
+    def table(self, table: Table) -> None:
+        """Write a table."""
+        if self._console is None:
+            self._plain_table(table)
+            return
+        drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        for i, name in enumerate(table.head):
+            drawn.add_column(_rich(name), justify="left" if i in table.is_text else "right")
+        for row in table.rows:
+            drawn.add_row(*map(_rich, row))
+        self._console.print(drawn)
+
+    def plot(self, plot: Plot) -> None:
+        """Write the values of a plot as a table, those of a single series with bars."""
+        largest = max((max(values, default=0) for values in plot.series.values()), default=0) or 1
+        is_single = len(plot.series) == 1
+        rows = [
+            (
+                str(x),
+                *(f"{values[i]:,.6g}" for values in plot.series.values()),
+                *(_bar(values[i] / largest) for values in plot.series.values() if is_single),
+            )
+            for i, x in enumerate(plot.x)
+        ]
+        names = [name or plot.y_label for name in plot.series]
+        head = (plot.x_label, *names, *[""] * is_single)
+        self.heading(plot.title)
+        self.table(Table(head=head, rows=rows, is_text=(0, 2) if is_single else (0,)))
+
+    def labelled(self, label: str, text: Text) -> None:
+        """Write a line after a label; a folded line stays beside it."""
+        if self._console is None:
+            self._print([f"  {label}  ", *spans_of(text)])
+            return
+        grid = RichTable.grid(padding=(0, 2))
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        grid.add_row(_rich(f"  {label}", "bright_black"), _rich(text))
+        self._console.print(grid)
+
+    def _plain_table(self, table: Table) -> None:
+        cells = [[plain(cell) for cell in row] for row in (table.head, *table.rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for row in cells:
+            padded = (
+                cell.ljust(width) if i in table.is_text else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            self._print("  ".join(padded).rstrip())
+
+    def _print(self, text: Text) -> None:
+        if self._console is None:
+            line = f"{plain(text)}\n"
+            encoding = getattr(self._file, "encoding", None) or "utf-8"
+            self._file.write(line.encode(encoding, "backslashreplace").decode(encoding))
+        else:
+            self._console.print(_rich(text))
+
+
+def _bar(share: float) -> str:
+    return "#" * round(_BAR_WIDTH * max(0.0, share))
+
+
+def _rich(text: Text, style: str = "") -> RichText:
+    drawn = RichText(style=style)
+    for span in spans_of(text):
+        drawn.append(visible(span.text), Style.parse(_STYLES.get(span.style, "")))
+    return drawn

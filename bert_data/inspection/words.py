@@ -1,0 +1,154 @@
+"""Ids to words, for people: pieces are joined, and without a vocabulary ids stay numbers.
+
+vocab.txt        [101 4895 3468 102]   ->  words [0:1] [1:3] [3:4]   "[CLS]" "unable" "[SEP]"
+tokenizer.json   of byte-level BPE: "Ġcaf" "Ã©"  ->  "café"
+None             [101 4895]            ->  "101" "4895"
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.storage import read_bytes
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
+from bert_data.tokens.tokenizer_json import find_definition, vocabulary_sha256
+from bert_data.tokens.vocabulary import SPECIAL, load_vocabulary
+from bert_data.tokens.vocabulary_file import CONTINUATION
+
+MASK = "[MASK]"
+_BYTE_LEVEL, _SENTENCEPIECE = "\u0120", "\u2581"  # what a token that begins a word begins with
+
+
+class Words:
+    """The tokens of a vocabulary, or numbers in their place.
+
+    Attributes:
+      path: of the vocabulary; None: there is none.
+      sha256: by which manifests identify it.
+      tokens: of each id; () without a vocabulary.
+      mask_id: of [MASK]; None if it is unknown.
+    """
+
+    def __init__(self, path: str | None, sha256: str | None, tokens: Sequence[str]) -> None:
+        self.path, self.sha256, self.tokens = path, sha256, tokens
+        self.mask_id = tokens.index(MASK) if MASK in tokens else None
+        marks = (_BYTE_LEVEL, _SENTENCEPIECE)
+        self._mark = next((m for m in marks if any(t.startswith(m) for t in tokens)), None)
+
+    def token(self, number: int) -> str:
+        """Return the token of an id, or the id itself if it has none."""
+        return self.tokens[number] if 0 <= number < len(self.tokens) else str(number)
+
+    def is_outside(self, number: int) -> bool:
+        """Whether the vocabulary has no such id."""
+        return bool(self.tokens) and not 0 <= number < len(self.tokens)
+
+    def is_special(self, number: int) -> bool:
+        """Whether an id is [CLS], [SEP] or another token that does not come from text."""
+        token = self.token(number)
+        return token in SPECIAL or (token.startswith("<|") and token.endswith("|>"))
+
+    def continues(self, number: int) -> bool:
+        """Whether a token continues the word before it."""
+        if not self.tokens or self.is_outside(number) or self.is_special(number):
+            return False
+        token = self.token(number)
+        return not token.startswith(self._mark) if self._mark else token.startswith(CONTINUATION)
+
+    def divide(self, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """Return where each word begins and ends, in pieces."""
+        begins = [
+            i
+            for i, number in enumerate(ids)
+            if i == 0 or not self.continues(number) or self.is_special(ids[i - 1])
+        ]
+        return list(zip(begins, [*begins[1:], len(ids)], strict=True)) if begins else []
+
+    def join(self, ids: Sequence[int]) -> str:
+        """Return the word of consecutive pieces."""
+        tokens = [self.token(number) for number in ids]
+        if self._mark is None:
+            return tokens[0] + "".join(token.removeprefix(CONTINUATION) for token in tokens[1:])
+        joined = "".join(tokens)
+        if self._mark == _SENTENCEPIECE:
+            return joined.replace(_SENTENCEPIECE, " ").removeprefix(" ") or "\u2581"
+        return _decode_bytes(joined).removeprefix(" ") or joined
+
+
+def load_words(path: str | None) -> Words:
+    """Load a vocabulary, or a tokenizer.json of any kind.
+
+    Raises:
+      OSError: the file cannot be read.
+      ValueError: it cannot be used.
+    """
+    if path is None:
+        return Words(None, None, ())
+    if find_definition(path, read_bytes(path)) is None:
+        vocabulary = load_vocabulary(path)
+        return Words(path, vocabulary.sha256, list(vocabulary.tokens))
+    ids = load_tokenizer(None, path).ids
+    tokens = [""] * (max(ids.values(), default=-1) + 1)
+    for token, number in ids.items():
+        tokens[number] = token
+    return Words(path, vocabulary_sha256(path), tokens)
+
+
+class WordSearch:
+    """Finds words in ids.
+
+        WordSearch("unable", words, do_lower_case=True).find(ids)  ->  {1, 2}, their places
+
+    A word is tokenized as texts are, so that it is found whatever its pieces.
+    """
+
+    def __init__(self, word: str, words: Words, *, do_lower_case: bool) -> None:
+        """Tokenize the word, which may be several.
+
+        Raises:
+          ValueError: there is no vocabulary, or the word has no tokens, or an unknown one.
+        """
+        if words.path is None:
+            raise ValueError(f"--word={word} needs --vocab_file, which has the ids of words")
+        is_definition = find_definition(words.path, read_bytes(words.path)) is not None
+        tokenizer = (
+            load_tokenizer(None, words.path)
+            if is_definition
+            else load_tokenizer(words.path, do_lower_case=do_lower_case)
+        )
+        self._words = words
+        self._needles = {tuple(_encode(tokenizer, text)) for text in (word, f" {word}")}
+        unknown = tokenizer.ids.get("[UNK]")
+        if not all(self._needles) or any(unknown in needle for needle in self._needles):
+            raise ValueError(f"--word={word} is unknown to {words.path}, so no record contains it")
+
+    def find(self, ids: NDArray[np.integer]) -> set[int]:
+        """Return the places of all pieces of the word, among those of whole words only."""
+        found: set[int] = set()
+        for needle in self._needles:
+            size = len(needle)
+            for at in np.flatnonzero(ids[: ids.size - size + 1] == needle[0]).tolist():
+                end = at + size
+                is_whole = end == ids.size or not self._words.continues(int(ids[end]))
+                if is_whole and tuple(ids[at:end].tolist()) == needle:
+                    found |= set(range(at, end))
+        return found
+
+
+def _encode(tokenizer: Tokenizer, text: str) -> list[int]:
+    if isinstance(tokenizer, FastTokenizer):
+        return tokenizer.encode(text)
+    return list(tokenizer.tokenize_sequences([text], [1]).ids.tolist())
+
+
+def _decode_bytes(text: str) -> str:
+    """Decode the letters by which byte-level BPE (GPT-2's) stands for bytes."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in plain]
+    letters = {chr(byte): byte for byte in plain}
+    letters |= {chr(256 + i): byte for i, byte in enumerate(others)}
+    if not all(letter in letters for letter in text):  # an added token
+        return text
+    return bytes(letters[letter] for letter in text).decode(errors="replace")

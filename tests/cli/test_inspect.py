@@ -1,0 +1,89 @@
+"""The command: its ways out, its mistakes in one sentence, and readers that close the pipe."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.inspection.looking import instance, write_vocabulary
+from tests.reader.making import write_shard
+
+COVERS = ("cli/source_flags",)
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_vocabulary(tmp_path)
+    write_shard(tmp_path / "part", [instance("[CLS] the [MASK]=cat [SEP]")] * 3000)
+    return tmp_path
+
+
+def run(folder: Path, checkout: Path, command: str) -> subprocess.CompletedProcess[str]:
+    """Runs a shell's line in which `inspect` is the command; pipes fail if any part does."""
+    program = f"{sys.executable} -m bert_data.cli.inspect --input_file=part"
+    line = command.replace("inspect", program, 1)
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"],
+        cwd=folder,
+        env={"PYTHONPATH": str(checkout), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_words_json_and_a_page(folder: Path, checkout: Path) -> None:
+    done = run(folder, checkout, "inspect --vocab_file=vocab.txt --record=2999")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(
+        "\nrecord 2,999  part:2999\n"
+        "  A              [CLS] the [MASK](cat) [SEP]\n"
+        "  next sentence  B follows A\n"
+        "                 4 tokens, 1 to predict\n"
+    )
+    assert "\x1b" not in done.stdout
+    done = run(folder, checkout, "inspect --json --num_records=2")
+    assert [json.loads(line)["record"] for line in done.stdout.splitlines()] == [0, 1]
+    done = run(folder, checkout, "inspect --vocab_file=vocab.txt --html=a.html --word=cat")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert (folder / "a.html").read_text().count("<h2>") == 5
+
+
+def test_a_reader_that_closes_the_pipe_is_no_error(folder: Path, checkout: Path) -> None:
+    for flags in ("--json", "--max_tokens=9"):
+        done = run(folder, checkout, f"inspect {flags} --num_records=3000 | head -n 1")
+        assert done.returncode == 141
+        assert "rror" not in done.stderr
+        assert len(done.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        ("--record=3000", "there is no record 3000: records are numbered from 0 to 2,999"),
+        ("--word=home --vocab_file=vocab.txt", "--input_file=part holds no record with 'home'"),
+        ("--word=cat", "--word=cat needs --vocab_file, which has the ids of words"),
+        ("--json --html=x", "--json and --html are both set; choose one"),
+        ("--html=vocab.txt", "vocab.txt: exists already (--overwrite replaces it)"),
+        ("--html=part --overwrite", "output 'part' is an input too"),
+        ("--weights=1", "--weights needs --seq_length"),
+    ],
+)
+def test_mistakes(folder: Path, checkout: Path, flags: str, sentence: str) -> None:
+    done = run(folder, checkout, f"inspect {flags}")
+    assert done.returncode == 1
+    assert f"inspect: error: {sentence}\n" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk_is_one_sentence(folder: Path, checkout: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    done = run(folder, checkout, "inspect --json > /dev/full")
+    assert done.returncode == 1
+    assert "inspect: error: [Errno 28] No space left on device\n" in done.stderr
+    assert "Exception ignored" not in done.stderr

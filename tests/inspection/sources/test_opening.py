@@ -1,0 +1,59 @@
+"""What kind of files they are is found out; names of sets, manifests and stores are understood."""
+
+from pathlib import Path
+
+import pytest
+
+from bert_data.inspection.sources.opening import SourceConfig
+from tests.inspection.looking import instance, open_path
+from tests.reader.labelled_making import write_labelled
+from tests.reader.making import example_of, write_examples, write_shard
+
+
+def test_a_set_by_its_name_its_manifest_or_its_files(
+    tmp_path: Path, small_vocabulary: Path
+) -> None:
+    pattern = write_labelled(tmp_path, small_vocabulary)
+    names = (pattern, f"{tmp_path}/t@3", f"{tmp_path}/manifest.t.json", f"{tmp_path}/*of-00003")
+    for name in names:
+        assert [Path(path).name for path in open_path(name).names] == [
+            f"t-0000{i}-of-00003" for i in range(3)
+        ]
+
+
+def test_indexes_and_manifests_are_left_out(tmp_path: Path, small_vocabulary: Path) -> None:
+    write_labelled(tmp_path, small_vocabulary)
+    (tmp_path / "in.jsonl").unlink()
+    assert len(open_path(f"{tmp_path}/*").names) == 3
+    with pytest.raises(ValueError, match="names no shard, only indexes or manifests"):
+        open_path(f"{tmp_path}/index.*")
+
+
+def test_records_without_a_label_have_no_task(tmp_path: Path) -> None:
+    record = example_of(instance("[CLS] the [SEP]"), "reference")
+    name = b"next_sentence_labels"
+    path = write_examples(tmp_path / "part", [record.replace(name, b"x" * len(name))])
+    (item,) = open_path(path).stream()
+    assert "next_sentence_labels" not in item.fields
+
+
+def test_a_file_whose_ending_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "corpus").write_text("The cat sat.\n")
+    assert open_path(tmp_path / "corpus").description.kind == "documents of text"
+    write_shard(tmp_path / "x.txt", [instance("[CLS] [SEP]")])
+    assert open_path(tmp_path / "x.txt").description.kind == "masked LM records"
+
+
+@pytest.mark.parametrize("name", ["", "a,,b"])
+def test_empty_names(name: str) -> None:
+    with pytest.raises(ValueError, match="it must name files"):
+        SourceConfig(input_file=name)
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no file matches"):
+        open_path(tmp_path / "none")
+    with pytest.raises(FileNotFoundError, match=r"none.idx"):
+        open_path(tmp_path / "none.bin")
+    with pytest.raises(IsADirectoryError):
+        open_path(tmp_path)

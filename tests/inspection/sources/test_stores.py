@@ -1,0 +1,98 @@
+"""Documents of token stores, of sentences and of whole documents."""
+
+from pathlib import Path
+
+import pytest
+
+from bert_data.errors import CorruptDataError
+from bert_data.tokens.store_making import StoreConfig, make_stores
+from tests.causal.stores import write_store
+from tests.inspection.looking import header, look, open_path, page, write_vocabulary
+
+TEXT = "the cat sat.\nit was unbelievable.\n\nthe dog ran home.\n"
+
+
+@pytest.fixture
+def vocabulary(tmp_path: Path) -> Path:
+    return write_vocabulary(tmp_path)
+
+
+def make(folder: Path, level: str, text: str = TEXT) -> Path:
+    source, prefix = folder / "text.txt", folder / level
+    source.write_text(text)
+    make_stores(
+        StoreConfig(
+            input_file=str(source), output_prefix=str(prefix), level=level, num_workers=1,
+            vocab_file=str(folder / "vocab.txt"),
+        )
+    )  # fmt: skip
+    return prefix
+
+
+def test_sentences_are_lines(tmp_path: Path, vocabulary: Path) -> None:
+    prefix = make(tmp_path, "sentence")
+    expected = "\n" + page("""
+        document 0  sentence:0
+          1  the cat sat .
+          2  it was unbelievable .
+             10 tokens in 2 sequences
+
+        document 1  sentence:1
+             the dog ran home .
+             5 tokens
+        """).replace("     the dog", "    the dog").replace("     5 tokens", "    5 tokens")
+    assert look(prefix, vocabulary) == expected
+    for name in (f"{prefix}.bin", f"{prefix}.idx", f"file://{prefix}", f"{tmp_path}/sen*.idx"):
+        assert look(name, vocabulary).splitlines()[2] == "  1  the cat sat ."
+
+
+def test_documents(tmp_path: Path, vocabulary: Path) -> None:
+    source = open_path(make(tmp_path, "document"))
+    assert source.count() == 2
+    (item,) = source.read([1])
+    assert item.fields["tokens"].tolist() == [5, 16, 17, 18, 10]
+    assert "level document" in header(source)
+    assert source.description.do_lower_case is True
+    assert look("", vocabulary, source=source, word="Unbelievable").count("\ndocument ") == 1
+
+
+def test_a_long_document_is_cut(tmp_path: Path, vocabulary: Path) -> None:
+    shown = look(make(tmp_path, "sentence"), vocabulary, numbers="0", max_tokens=4)
+    assert "10 tokens in 2 sequences; 1 sequences are not shown" in shown
+    assert "unbelievable" not in shown
+
+
+def test_rows(tmp_path: Path, vocabulary: Path) -> None:
+    from bert_data.inspection.words import load_words
+
+    source = open_path(make(tmp_path, "sentence"))
+    first, _ = source.stream()
+    assert source.row(first, load_words(str(vocabulary))) == {
+        "sequences": [[5, 6, 7, 10], [11, 12, 13, 14, 15, 10]],
+        "text": ["the cat sat .", "it was unbelievable ."],
+    }
+
+
+def test_several_stores_are_numbered_through(tmp_path: Path, vocabulary: Path) -> None:
+    one, other = make(tmp_path, "sentence"), make(tmp_path, "document")
+    source = open_path(f"{one},{other}")
+    assert source.count() == 4
+    places = [(item.number, item.path, item.place) for item in source.read([1, 2, 7])]
+    assert places == [(1, str(one), 1), (2, str(other), 0)]
+
+
+def test_a_damaged_store(tmp_path: Path, vocabulary: Path) -> None:
+    prefix = make(tmp_path, "sentence")
+    path = Path(f"{prefix}.bin")
+    path.write_bytes(path.read_bytes()[:-2])
+    with pytest.raises(CorruptDataError, match=r"sentence.bin: .*the index says"):
+        open_path(prefix)
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=r"sentence.bin"):
+        open_path(prefix)
+
+
+def test_empty_documents(tmp_path: Path) -> None:
+    write_store(tmp_path / "web", [[], [5], []])
+    stored = [item.fields["tokens"].tolist() for item in open_path(tmp_path / "web").stream()]
+    assert stored == [[], [5], []]

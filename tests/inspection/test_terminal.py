@@ -1,0 +1,84 @@
+"""A terminal gets colours and folded lines, anything else plain lines of any length."""
+
+import io
+
+from rich.console import Console
+
+from bert_data.inspection.content import STYLES, Plot, Span, Table
+from bert_data.inspection.terminal import Terminal
+
+LONG = "word " * 60
+
+
+def plain() -> tuple[Terminal, io.StringIO]:
+    file = io.StringIO()
+    return Terminal(file), file
+
+
+def drawn(width: int = 40, **options) -> tuple[Terminal, io.StringIO]:
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, width=width, highlight=False, **options)
+    return Terminal(file, console=console), file
+
+
+def test_plain_lines_are_not_folded_and_have_no_codes() -> None:
+    terminal, file = plain()
+    terminal.heading("record ", Span("1", "strong"))
+    terminal.paragraph(LONG, Span("x", "masked"))
+    terminal.labelled("A", [Span("[b]", "word"), "\x1b[31m"])
+    assert file.getvalue() == f"\nrecord 1\n{LONG}x\n  A  [b]\\x1b[31m\n"
+
+
+def test_a_terminal_gets_colours_and_a_label_stays_beside_its_lines() -> None:
+    terminal, file = drawn(color_system="standard")
+    terminal.labelled("A", [Span("cat", "masked"), " sat " * 20])
+    lines = file.getvalue().splitlines()
+    assert "\x1b[1;31mcat" in lines[0]
+    assert len(lines) > 2
+    assert all(line.startswith("     ") for line in lines[1:])
+
+
+def test_no_color_is_respected() -> None:
+    terminal, file = drawn(no_color=True)
+    terminal.paragraph(Span("cat", "masked"))
+    assert "31m" not in file.getvalue()
+
+
+def test_text_is_never_taken_for_markup_or_codes() -> None:
+    terminal, file = drawn(width=80)
+    terminal.paragraph("[bold]x[/bold] :smile: \x1b[5m")
+    assert r"[bold]x[/bold] :smile: \x1b[5m" in file.getvalue()
+
+
+def test_every_style_can_be_drawn() -> None:
+    for terminal, file in (plain(), drawn()):
+        terminal.paragraph(*(Span(name or "none", name) for name in STYLES))
+        assert "padding" in file.getvalue()
+
+
+def test_tables_align_numbers_right() -> None:
+    table = Table(head=("label", "records"), rows=[("a", "5"), ("random", "1,200")])
+    terminal, file = plain()
+    terminal.table(table)
+    assert file.getvalue() == "label   records\na             5\nrandom    1,200\n"
+    terminal, file = drawn()
+    terminal.table(table)
+    assert "1,200" in file.getvalue()
+
+
+def test_a_plot_is_a_table_with_bars() -> None:
+    terminal, file = plain()
+    terminal.plot(Plot(title="p", x_label="x", y_label="n", x=("a", "b"), series={"": (1, 2)}))
+    assert file.getvalue() == f"\np\nx  n\na  1  {'#' * 20}\nb  2  {'#' * 40}\n"
+    terminal, file = plain()
+    series = {"A": (1, 2), "B": (3, 4)}
+    terminal.plot(Plot(title="p", x_label="x", y_label="n", x=("a", "b"), series=series))
+    assert file.getvalue() == "\np\nx  A  B\na  1  3\nb  2  4\n"
+
+
+def test_what_an_encoding_lacks_is_escaped() -> None:
+    data = io.BytesIO()
+    file = io.TextIOWrapper(data, encoding="ascii")
+    Terminal(file).paragraph("caf\u00e9")
+    file.flush()
+    assert data.getvalue() == b"caf\\xe9\n"

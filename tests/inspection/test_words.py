@@ -1,0 +1,100 @@
+"""Ids to words: WordPiece, byte-level BPE, SentencePiece, none; and words to ids in records."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bert_data.inspection.words import Words, WordSearch, load_words
+from tests.inspection.looking import TOKENS, ids, write_vocabulary
+
+
+def texts(words: Words, numbers: list[int]) -> list[str]:
+    return [words.join(numbers[begin:end]) for begin, end in words.divide(numbers)]
+
+
+def test_pieces_are_joined_and_special_tokens_are_not(tmp_path: Path) -> None:
+    words = load_words(str(write_vocabulary(tmp_path)))
+    numbers = list(ids("[CLS] un ##believ ##able [SEP] ##able [PAD] the"))
+    assert texts(words, numbers) == ["[CLS]", "unbelievable", "[SEP]", "##able", "[PAD]", "the"]
+    assert words.mask_id == 4
+    assert words.divide([]) == []
+
+
+def test_without_a_vocabulary_ids_stay_numbers() -> None:
+    words = load_words(None)
+    assert texts(words, [101, 7, -1]) == ["101", "7", "-1"]
+    assert not words.is_outside(10**9)
+    assert words.mask_id is None
+
+
+def test_an_id_outside_the_vocabulary(tmp_path: Path) -> None:
+    words = load_words(str(write_vocabulary(tmp_path)))
+    assert words.is_outside(len(TOKENS))
+    assert words.is_outside(-1)
+    assert not words.is_outside(0)
+    assert words.token(999) == "999"
+
+
+def test_byte_level_bpe(tmp_path: Path) -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    pieces = {"\u0120caf": 0, "\u00c3\u00a9": 1, "\u0120the": 2, "\u010a": 3, "<|end|>": 4}
+    pieces |= {c: 5 + i for i, c in enumerate("caf\u0120\u00c3\u00a9the") if c not in pieces}
+    model = models.BPE(vocab=pieces, merges=[], unk_token=None)
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    path = tmp_path / "tokenizer.json"
+    tokenizer.save(str(path))
+    words = load_words(str(path))
+    assert texts(words, [0, 1, 2, 4, 0]) == ["caf\u00e9", "the", "<|end|>", "caf"]
+
+
+def test_sentencepiece() -> None:
+    words = Words("x", "y", ["<unk>", "\u2581the", "\u2581un", "able", "\u2581"])
+    assert texts(words, [1, 2, 3, 4]) == ["the", "unable", "\u2581"]
+
+
+def test_a_tokenizer_json_of_bert_has_the_digest_of_its_vocabulary(tmp_path: Path) -> None:
+    from bert_data.tokens.vocabulary_training import tokenizer_json
+
+    vocabulary = load_words(str(write_vocabulary(tmp_path)))
+    path = tmp_path / "tokenizer.json"
+    path.write_text(tokenizer_json(TOKENS, do_lower_case=True))
+    assert json.loads(path.read_text())["model"]["type"] == "WordPiece"
+    words = load_words(str(path))
+    assert (words.sha256, list(words.tokens)) == (vocabulary.sha256, TOKENS)
+
+
+def test_a_word_is_found_whole_and_whatever_its_pieces(tmp_path: Path) -> None:
+    words = load_words(str(write_vocabulary(tmp_path)))
+    numbers = np.array(ids("the un ##believ ##able cat un ##believ cat ##able the cat"))
+    found = {
+        word: WordSearch(word, words, do_lower_case=True).find(numbers)
+        for word in ("Unbelievable", "unbeliev", "cat", "the cat", "un", "home")
+    }
+    assert found == {
+        "Unbelievable": {1, 2, 3},
+        "unbeliev": {5, 6},
+        "cat": {4, 10},
+        "the cat": {9, 10},
+        "un": set(),
+        "home": set(),
+    }
+
+
+def test_words_that_cannot_be_searched(tmp_path: Path) -> None:
+    words = load_words(str(write_vocabulary(tmp_path)))
+    with pytest.raises(ValueError, match=r"--word=zebra is unknown to .*vocab.txt"):
+        WordSearch("zebra", words, do_lower_case=True)
+    with pytest.raises(ValueError, match="--word=The is unknown to"):
+        WordSearch("The", words, do_lower_case=False)
+    with pytest.raises(ValueError, match="--word=cat needs --vocab_file"):
+        WordSearch("cat", load_words(None), do_lower_case=True)
+
+
+def test_an_empty_array_has_no_word(tmp_path: Path) -> None:
+    search = WordSearch("the cat", load_words(str(write_vocabulary(tmp_path))), do_lower_case=True)
+    assert search.find(np.empty(0, np.int64)) == set()
+    assert search.find(np.array(ids("the"))) == set()
