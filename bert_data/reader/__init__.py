@@ -1,12 +1,12 @@
 """Read record shards as batches of NumPy arrays, of tensors, or as a tf.data.Dataset.
 
-    shards --files--> records --planning, or order--> which ones make a batch --examples--> batch
+    shards --files--> records --order, or planning--> which ones make a batch --examples--> batch
 
-arrays.py      batches of arrays, without TensorFlow: `iterate_arrays`
+sources.py     batches of arrays, without TensorFlow: `iterate_arrays`
 tensors.py     a dataset, or eager tensors, of any source: `read_batches`, `iterate_batches`
-sources.py     which source a configuration needs: planned.py, or streamed.py
+planned.py     planned batches; planning/: the batches of an epoch, before it is read
+streamed.py    batches of a stream of records, and its order
 files/         shards, their records, and damage to them
-order/         the order of a stream; planning/: the batches of an epoch, before it is read
 examples/      Examples to dense batches; layout.py: how these lie in memory
 samples.py     GPT samples; labelled/: labelled texts
 
@@ -16,11 +16,10 @@ Names that need TensorFlow import it when they are first used.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from bert_data.reader.arrays import iterate_arrays
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.description import describe_order, limits_of_manifests, next_sentence_of
 from bert_data.reader.files.corruption import explain
-from bert_data.reader.sources import can_be_planned
+from bert_data.reader.sources import can_be_planned, iterate_arrays
 
 if TYPE_CHECKING:
     from bert_data.reader.labelled.batches import (

@@ -16,11 +16,11 @@ from bert_data.objectives.masking import MaskingRule, masking_rule
 from bert_data.objectives.next_sentence import NONE
 from bert_data.reader.ahead import work_ahead
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
+from bert_data.reader.examples.block import Gathered
 from bert_data.reader.examples.decode import Rows, decode_records
-from bert_data.reader.files.both_formats import RecordSource, records_of_shards
 from bert_data.reader.files.checks import Limits, check_lengths, check_shards
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.gathering import Gathered
+from bert_data.reader.files.gathering import RecordSource, records_of_shards
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import (
     PACKED,

@@ -32,9 +32,9 @@ from bert_data.reader.examples.decode import Rows
 from bert_data.reader.examples.example import LABELS, POSITIONS
 from bert_data.reader.examples.number_lists import put_integers
 from bert_data.reader.layout import BEGIN, COLUMNS, ENTRY_COLUMNS, ROWS, SIZE
-from bert_data.reader.order.splitmix import draw_below, draw_unit, key_of, next_bits
+from bert_data.reader.splitmix import draw_below, draw_unit, key_of, next_bits
 
-_MASKS = 3  # what a key is for, besides those of `bert_data.reader.order.splitmix`
+_MASKS = 3  # what a key is for, besides those of `bert_data.reader.splitmix`
 _ONE = np.int32(np.float32(1).view(np.int32))
 
 

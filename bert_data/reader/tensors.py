@@ -16,7 +16,6 @@ from typing import Any
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from bert_data.reader.arrays import form_batch, iterate_arrays
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.layout import (
     ALIGNMENT_BYTES,
@@ -26,7 +25,7 @@ from bert_data.reader.layout import (
     StaticShape,
     is_float,
 )
-from bert_data.reader.sources import make_source
+from bert_data.reader.sources import form_batch, iterate_arrays, make_source
 
 
 def read_batches(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.inspection.measuring import COUNTS, FAULTS, Rule, measure_records
-from bert_data.reader.files.scan import scan_records
+from bert_data.reader.files.blocks import scan_records
 from tests.inspection.making import (
     CLS,
     FIRST_PIECE,

@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_data.objectives.masking import MaskingRule
-from tests.reader.order.splitmix_oracle import python_below, python_key, python_unit
+from tests.reader.splitmix_oracle import python_below, python_key, python_unit
 
 MASKS = 3
 

@@ -1,6 +1,6 @@
 """What a reader holds: descriptors and memory that go with it, files that may change, forks.
 
-Covers reader/planned.py, files/gathering.py, files/places.py, files/positioned.py, memory.py.
+Covers reader/planned.py, files/gathering.py, files/indexes.py, memory.py.
 """
 
 import resource

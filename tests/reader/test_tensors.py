@@ -37,12 +37,6 @@ from tests.reader.making import (
     write_shards,
 )
 
-COVERS = (
-    "reader/order/streams",
-    "reader/streamed",
-)
-
-
 INSTANCES = make_instances(23)
 
 

@@ -33,9 +33,8 @@ from bert_data.inspection.sources.stores import StoreSource
 from bert_data.inspection.sources.texts import TextSource
 from bert_data.objectives.next_sentence import NONE, NSP, SOP
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.files.parquet_shards import MAGIC, is_damage, open_parquet, what_is_wrong
-from bert_data.reader.files.scan import HEADER_BYTES, LENGTH_BYTES
-from bert_data.reader.files.shards import Shard, find_shards
+from bert_data.reader.files.parquet_rows import MAGIC, is_damage, open_parquet, what_is_wrong
+from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard, find_shards
 from bert_data.schema import fields
 from bert_data.text.documents import AUTO, TextConfig
 from bert_data.text.formats import LINES, find_format

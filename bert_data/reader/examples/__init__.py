@@ -1,6 +1,6 @@
 """Decode Examples into dense batches.
 
-wire.py, number_lists.py, vectors.py   protocol buffers' numbers; example.py: where they are
-block.py                               records in memory, before they are decoded
-decode.py                              dense batches, placed as `bert_data.reader.layout` says
+block.py      records in memory, before they are decoded
+example.py    where each feature is in an Example; wire.py: protocol buffers
+decode.py     dense batches, as `bert_data.reader.layout` says; number_lists.py: their numbers
 """

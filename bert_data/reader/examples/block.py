@@ -110,3 +110,15 @@ def join_blocks(blocks: Sequence[RecordBlock]) -> RecordBlock:
     spans = np.concatenate([block.spans for block in blocks])
     lengths = np.concatenate([block.lengths for block in blocks])
     return RecordBlock(data, starts, sizes, spans, lengths)
+
+
+class Gathered(NamedTuple):
+    """The requested records, in the requested order.
+
+    Attributes:
+      block: the records; missing ones have no numbers.
+      is_there: bool[records], false for empty rows and for damaged records that are left out.
+    """
+
+    block: RecordBlock
+    is_there: NDArray[np.bool_]

@@ -1,13 +1,14 @@
-"""Read records by number from TFRecord shards, check them, and find their features.
+"""Read records by number from shards of either format, check them, and find their features.
 
     records 7 -1 0   ->   RecordBlock of [record 7] [nothing] [record 0],   OK  OK  OK
 
 Records are numbered through all shards, in the order of the shards. -1 is an empty row.
 """
 
+import itertools
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,33 +16,20 @@ from numpy.typing import ArrayLike, NDArray
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import FRAME_BYTES
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.reader.examples.block import RecordBlock
+from bert_data.reader.examples.block import Gathered, RecordBlock, join_blocks
 from bert_data.reader.examples.example import BAD_DATA, FEATURES, NUM_NAMES, OK, read_example
 from bert_data.reader.examples.wire import load_word
-from bert_data.reader.files.blocks import reason_of
+from bert_data.reader.files.blocks import is_checked, reason_of
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.indexes import read_indexes
-from bert_data.reader.files.places import PREAD, Places, Ranges, read_range
-from bert_data.reader.files.scan import HEADER_BYTES, LENGTH_BYTES, is_checked
-from bert_data.reader.files.shards import Shard
+from bert_data.reader.files.indexes import PREAD, Places, Ranges, read_indexes, read_range
+from bert_data.reader.files.parquet_shards import ParquetRecords
+from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard
 from bert_data.reader.memory import new_bytes
 from bert_data.storage.descriptors import OpenFiles
 
 # In addition to the statuses of `read_example`.
 BAD_LENGTH, OTHER_SIZE, OTHER_TOKENS, CUT, FAILED = 5, 6, 7, 13, 14
 _MEMORY_SHARE = 2  # files read in random order may fill half of the memory
-
-
-class Gathered(NamedTuple):
-    """The requested records, in the requested order.
-
-    Attributes:
-      block: the records; missing ones have no numbers.
-      is_there: bool[records], false for empty rows and for damaged records that are left out.
-    """
-
-    block: RecordBlock
-    is_there: NDArray[np.bool_]
 
 
 @inner
@@ -281,3 +269,58 @@ class ShardRecords:
             }.get(status) or reason_of(status)
             path, offset = self._files.paths[shard], int(ranges.offsets[i])
             damage.found(CorruptDataError(path, offset, reason, local), 1)
+
+
+class RecordSource(Protocol):
+    """Records by number.
+
+    Attributes:
+      num_tokens: uint[records], tokens of each.
+    """
+
+    num_tokens: NDArray[np.unsignedinteger]
+
+    def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
+        """Read records, see `ShardRecords.gather`."""
+
+
+class _Parts:
+    """The records of several sources, one after the other."""
+
+    def __init__(self, parts: Sequence[RecordSource]) -> None:
+        self._parts = parts
+        self._firsts = np.cumsum([0, *(part.num_tokens.size for part in parts)])
+        self.num_tokens: NDArray[np.unsignedinteger] = np.concatenate(
+            [part.num_tokens for part in parts]
+        )
+
+    def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
+        """Read records, see `ShardRecords.gather`."""
+        # Empty rows, -1, go to the first part.
+        part_of = np.maximum(np.searchsorted(self._firsts, records, side="right") - 1, 0)
+        rows_of = [np.flatnonzero(part_of == number) for number in range(len(self._parts))]
+        gathered = [
+            part.gather(np.where(records[which] < 0, -1, records[which] - first), damage)
+            for part, which, first in zip(self._parts, rows_of, self._firsts, strict=False)
+        ]
+        order = np.argsort(np.concatenate(rows_of))
+        is_there = np.concatenate([part.is_there for part in gathered])
+        return Gathered(join_blocks([part.block for part in gathered]).take(order), is_there[order])
+
+
+def records_of_shards(
+    shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool
+) -> RecordSource:
+    """Return the records of addressable shards, numbered in the order of the shards.
+
+    Raises:
+      ValueError, OSError, CorruptDataError: see `ShardRecords` and `ParquetRecords`.
+    """
+    parts: list[RecordSource] = []
+    for is_parquet, group in itertools.groupby(shards, lambda shard: shard.is_parquet):
+        members = tuple(group)
+        if is_parquet:
+            parts.append(ParquetRecords(members, skip_corrupt=skip_corrupt))
+        else:
+            parts.append(ShardRecords(members, in_order=in_order, skip_corrupt=skip_corrupt))
+    return parts[0] if len(parts) == 1 else _Parts(parts)

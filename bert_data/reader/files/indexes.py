@@ -1,12 +1,17 @@
-"""Where each record of a shard begins and how many tokens it has, before a record is read.
+"""Locate records: where each begins and how many tokens it has, before a record is read.
 
     data/index.train-00000.npy  ->  (0, 71) (1043, 128) (2231, 9) ... (98432, 0)
+    record 7 of all shards      ->  shard 1, 2043 bytes from byte 98304 on
 
-Shards that have no index, such as those of Google's program, are scanned once in a process.
+Shards that have no index, such as those of Google's program, are scanned once per process. Of all
+indexes, `Places` keeps five bytes per record: its size, and where every 64th one begins, counted
+through all shards.
 """
 
+import ctypes
 import functools
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from absl import logging
@@ -15,6 +20,7 @@ from numpy.typing import NDArray
 from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import FRAME_BYTES, INDEX_DTYPE, index_path, read_index_file
+from bert_data.kernels import Scalar, inner, intrinsic, kernel
 from bert_data.objectives.next_sentence import NONE
 from bert_data.reader.files.blocks import walk_frames
 from bert_data.reader.files.corruption import Damage
@@ -100,3 +106,156 @@ def _scan_once(path: str, num_bytes: int, changed: int, skip_corrupt: bool) -> N
         end = int(frames.offsets[-1] + frames.block.sizes[-1]) + FRAME_BYTES
     damage.tell()
     return np.concatenate([*parts, np.array([(end, 0)], INDEX_DTYPE)])
+
+
+PREAD = np.int64(ctypes.cast(ctypes.CDLL(None).pread, ctypes.c_void_p).value or 0)
+
+
+@intrinsic
+def _pread(
+    typing_context: Any, function: Any, file: Any, data: Any, at: Any, size: Any, offset: Any
+) -> Any:
+    """Call the system's pread into data[at : at + size] (uint8 array); return bytes read, or -1."""
+    from llvmlite import ir
+    from numba import types
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, descriptor, array_value, place, count, start = arguments
+        array = context.make_array(signature.args[2])(context, builder, array_value)
+        wide, byte = ir.IntType(64), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(wide, [ir.IntType(32), byte, wide, wide])
+        call = builder.inttoptr(address, kind.as_pointer())
+        target = builder.bitcast(builder.gep(array.data, [place]), byte)
+        number = builder.trunc(descriptor, ir.IntType(32))
+        return builder.call(call, [number, target, count, start])
+
+    int64 = types.int64
+    return int64(int64, int64, data, types.intp, int64, int64), generate
+
+
+@inner
+def read_range(
+    function: Scalar,
+    file: Scalar,
+    data: NDArray[np.uint8],
+    at: Scalar,
+    size: Scalar,
+    offset: Scalar,
+) -> tuple[Scalar, Scalar]:
+    """Read a range of a file into data[at : at + size].
+
+    Args:
+      function: PREAD.
+      file: a descriptor.
+      data: uint8[any].
+      at, size, offset: int64, in bytes.
+
+    Returns:
+      How many bytes were read, fewer at the end of the file; and whether the system reports an
+        error.
+    """
+    done, count = np.int64(0), np.int64(1)
+    while done < size and count > 0:
+        count = _pread(function, file, data, at + done, size - done, offset + done)
+        done += max(count, np.int64(0))
+    return done, count < 0
+
+
+_STEP_BITS = np.int64(6)
+
+
+class Ranges(NamedTuple):
+    """Where some records are.
+
+    Attributes:
+      shards, offsets, sizes: int64[records]; an empty row, -1, is 0 bytes of shard 0.
+      places: int64[records], where each begins if they are joined.
+      num_bytes: of all of them.
+    """
+
+    shards: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    places: NDArray[np.int64]
+    num_bytes: int
+
+
+@kernel
+def _find(
+    records: NDArray[np.integer],
+    firsts: NDArray[np.int64],
+    shard_starts: NDArray[np.int64],
+    record_sizes: NDArray[np.uint32],
+    step_starts: NDArray[np.int64],
+    shards: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    places: NDArray[np.int64],
+) -> Scalar:
+    total = np.int64(0)
+    for i in range(records.size):
+        record = np.int64(records[i])
+        shards[i], offsets[i], sizes[i], places[i] = 0, 0, 0, total
+        if record < 0:
+            continue
+        shard, end = 0, firsts.size - 1
+        while end - shard > 1:
+            middle = (shard + end) >> 1
+            if firsts[middle] <= record:
+                shard = middle
+            else:
+                end = middle
+        step = record >> _STEP_BITS
+        start = step_starts[step]
+        for before in range(step << _STEP_BITS, record):
+            start += np.int64(record_sizes[before])
+        shards[i], offsets[i] = shard, start - shard_starts[shard]
+        sizes[i] = record_sizes[record]
+        total += sizes[i]
+    return total
+
+
+class Places:
+    """Where the records of some shards are.
+
+    Attributes:
+      firsts: int64[shards + 1], the number of each shard's first record, and of all records.
+    """
+
+    def __init__(self, offsets: Sequence[NDArray[np.uint64]]) -> None:
+        """Take the offsets from the indexes.
+
+        Args:
+          offsets: uint64[records + 1] of each shard, ascending from 0, the last one where its
+            records end; every record is smaller than 4 GiB.
+        """
+        sizes = [np.diff(part.astype(np.int64)) for part in offsets]
+        self.firsts: NDArray[np.int64] = np.cumsum([0, *(part.size for part in sizes)])
+        self._shard_starts = np.cumsum([0, *(int(part[-1]) for part in offsets)])
+        self._sizes = np.concatenate(
+            [np.zeros(0, np.uint32), *sizes], dtype=np.uint32, casting="unsafe"
+        )
+        step = 1 << int(_STEP_BITS)
+        starts = [
+            part[(-int(first)) % step : -1 : step].astype(np.int64) + start
+            for part, first, start in zip(offsets, self.firsts, self._shard_starts, strict=False)
+        ]
+        self._step_starts = np.concatenate([np.zeros(0, np.int64), *starts])
+
+    def find(self, records: NDArray[np.integer]) -> Ranges:
+        """Locate records.
+
+        Args:
+          records: int[any], numbers of records, or -1.
+        """
+        shards, offsets, sizes, places = np.empty((4, records.size), np.int64)
+        num_bytes = _find(
+            records, self.firsts, self._shard_starts, self._sizes, self._step_starts,
+            shards, offsets, sizes, places,
+        )  # fmt: skip
+        return Ranges(shards, offsets, sizes, places, int(num_bytes))
+
+    def shard_of(self, record: int) -> tuple[int, int]:
+        """Return the shard of a record, and its number there."""
+        shard = int(np.searchsorted(self.firsts, record, side="right")) - 1
+        return shard, record - int(self.firsts[shard])

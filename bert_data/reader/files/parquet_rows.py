@@ -8,12 +8,18 @@ values from Arrow's arrays into the block. Padding after a row's tokens, marked 
 dropped.
 """
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data import storage
+from bert_data.datasets.manifest import Manifest, is_manifest, parse_manifest
+from bert_data.formats.parquet import METADATA_KEY, parquet_schema
 from bert_data.kernels import Scalar, inner, kernel
+from bert_data.objectives.next_sentence import LABELS as LABEL_FIELDS
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import (
     FEATURES,
@@ -29,6 +35,7 @@ from bert_data.reader.examples.example import (
 from bert_data.reader.examples.number_lists import ONES
 from bert_data.reader.memory import new_bytes
 from bert_data.schema import fields
+from bert_data.schema.fields import RAGGED, masked_lm_records
 
 if TYPE_CHECKING:
     import pyarrow
@@ -219,3 +226,96 @@ def tokens_of_rows(splits: NDArray[np.int32], segments: NDArray[np.int8]) -> NDA
     num_tokens = np.empty(splits.size - 1, np.uint32)
     _count_tokens(splits, segments, num_tokens)
     return num_tokens
+
+
+MAGIC = b"PAR1"
+
+
+class Inside(NamedTuple):
+    """What a file says about itself: its manifest, which lists no files, and its rows."""
+
+    manifest: Manifest | None
+    num_rows: int
+
+
+@contextlib.contextmanager
+def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
+    """Open a local or remote Parquet file."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    opened = storage.open_input(path) if storage.is_remote(path) else pa.OSFile(path)
+    # In parts, so that no whole row group is in memory; and read, not mapped: a mapped file
+    # that is truncated kills the process.
+    with (
+        opened,
+        parquet.ParquetFile(
+            opened, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER_BYTES
+        ) as file,
+    ):
+        yield file
+
+
+def is_damage(error: BaseException) -> bool:
+    """Return whether an error of pyarrow is about the bytes rather than about reading them."""
+    import pyarrow as pa
+
+    if isinstance(error, pa.ArrowException | UnicodeDecodeError):  # a column's name is text
+        return True
+    return isinstance(error, OSError) and error.errno is None
+
+
+def what_is_wrong(error: BaseException) -> str:
+    """Describe damage in words."""
+    return f"is not a readable Parquet file ({' '.join(str(error).split())})"
+
+
+def look_inside(path: str) -> Inside | None:
+    """Return what a file says about itself, or None if it is damaged.
+
+    Raises:
+      OSError: it cannot be read.
+      CorruptDataError: its manifest is of another version, or damaged.
+    """
+    try:
+        with open_parquet(path) as file:
+            text = (file.schema_arrow.metadata or {}).get(METADATA_KEY.encode(), b"")
+            num_rows = file.metadata.num_rows
+    except Exception as error:
+        if is_damage(error):
+            return None
+        raise
+    return Inside(parse_manifest(text, path) if is_manifest(text) else None, num_rows)
+
+
+def schema_of_records(next_sentence: str) -> "pyarrow.Schema":
+    """Return the columns of masked LM records."""
+    kind = masked_lm_records(RAGGED, sentence_field=LABEL_FIELDS[next_sentence])
+    return parquet_schema(kind.in_parquet())
+
+
+def check_columns(schema: "pyarrow.Schema", expected: "pyarrow.Schema", path: str) -> None:
+    """Check that a file has the columns of `expected`.
+
+    Raises:
+      ValueError: a column is missing or has another type.
+    """
+    from pyarrow import types
+
+    for field in expected:
+        if schema.names.count(field.name) != 1:
+            raise ValueError(
+                f"{path} has no column {field.name!r}; instances have {', '.join(expected.names)}"
+            )
+        actual = schema.field(field.name).type
+        if types.is_boolean(field.type):
+            fits = types.is_boolean(actual) or types.is_integer(actual)
+        else:
+            is_list = types.is_list(actual) or types.is_large_list(actual)
+            is_list |= types.is_fixed_size_list(actual)
+            fits = is_list and types.is_integer(actual.value_type)
+        if not fits:
+            raise ValueError(f"{path}: column {field.name!r} is of type {actual}, not {field.type}")
+
+
+_BUFFER_BYTES = 1 << 18  # of a column, read at once

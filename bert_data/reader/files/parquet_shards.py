@@ -1,46 +1,52 @@
-"""Read a Parquet shard as blocks of checked records.
+"""Read the records of Parquet shards: in order, or by number.
 
-    file  ->  some rows of a row group at a time  ->  RecordBlock, RecordBlock, ...
+    file        ->  some rows of a row group at a time  ->  RecordBlock, RecordBlock, ...
+    rows 70000 5  ->  row group 1 of shard 0, its row 4464; row group 0, its row 5
 
 A damaged row costs that row; a damaged page, which its checksum reveals, costs the rest of its row
 group; a damaged footer, which holds Parquet's table of contents, costs the whole file.
+
+Single rows of Parquet cannot be read, so a row group is kept as records once one of its rows is
+needed; those unused for longest are dropped first. All sets of a process share the memory for it.
 """
 
-import contextlib
-from collections.abc import Generator, Iterator
+import collections
+import os
+import threading
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from absl import logging
 from numpy.typing import NDArray
 
 from bert_data import storage
-from bert_data.datasets.manifest import Manifest, is_manifest, parse_manifest
 from bert_data.errors import CorruptDataError
-from bert_data.formats.parquet import METADATA_KEY, parquet_schema
-from bert_data.objectives.next_sentence import LABELS
-from bert_data.reader.examples.block import RecordBlock, no_records
+from bert_data.reader.examples.block import Gathered, RecordBlock, join_blocks, no_records
 from bert_data.reader.examples.example import FEATURES, OK
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.parquet_rows import REASONS, columns_of, records_of
-from bert_data.schema.fields import RAGGED, masked_lm_records
+from bert_data.reader.files.parquet_rows import (
+    REASONS,
+    check_columns,
+    columns_of,
+    is_damage,
+    open_parquet,
+    records_of,
+    schema_of_records,
+    tokens_of_rows,
+    what_is_wrong,
+)
+from bert_data.reader.files.shards import Shard
+from bert_data.schema.fields import SEGMENT_IDS
 
 if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-MAGIC = b"PAR1"
 
 _BLOCK_BYTES = 1 << 19  # of pages at a time; records are about twice as large
 LOST = 4  # in addition to `REASONS`
 _LEAST_ROWS, _MOST_ROWS = 64, 8192
-_BUFFER_BYTES = 1 << 18  # of a column, read at once
-
-
-class Inside(NamedTuple):
-    """What a file says about itself: its manifest, which lists no files, and its rows."""
-
-    manifest: Manifest | None
-    num_rows: int
 
 
 class GroupRows(NamedTuple):
@@ -65,51 +71,6 @@ class GroupRows(NamedTuple):
         for row in bad:
             reason = REASONS[int(self.statuses[row])]
             damage.found(CorruptDataError(path, offset, reason, first + row), 1)
-
-
-@contextlib.contextmanager
-def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
-    """Open a local or remote Parquet file."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    opened = storage.open_input(path) if storage.is_remote(path) else pa.OSFile(path)
-    # In parts, so that no whole row group is in memory; and read, not mapped: a mapped file
-    # that is truncated kills the process.
-    with (
-        opened,
-        parquet.ParquetFile(
-            opened, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER_BYTES
-        ) as file,
-    ):
-        yield file
-
-
-def is_damage(error: BaseException) -> bool:
-    """Return whether an error of pyarrow is about the bytes rather than about reading them."""
-    import pyarrow as pa
-
-    if isinstance(error, pa.ArrowException | UnicodeDecodeError):  # a column's name is text
-        return True
-    return isinstance(error, OSError) and error.errno is None
-
-
-def look_inside(path: str) -> Inside | None:
-    """Return what a file says about itself, or None if it is damaged.
-
-    Raises:
-      OSError: it cannot be read.
-      CorruptDataError: its manifest is of another version, or damaged.
-    """
-    try:
-        with open_parquet(path) as file:
-            text = (file.schema_arrow.metadata or {}).get(METADATA_KEY.encode(), b"")
-            num_rows = file.metadata.num_rows
-    except Exception as error:
-        if is_damage(error):
-            return None
-        raise
-    return Inside(parse_manifest(text, path) if is_manifest(text) else None, num_rows)
 
 
 def read_row_blocks(
@@ -149,41 +110,6 @@ def read_row_blocks(
     if num_records is not None and record != num_records:
         reason = f"holds {record} rows; its manifest or footer says {num_records}"
         damage.found(CorruptDataError(path, 0, reason), max(1, num_records - record))
-
-
-def what_is_wrong(error: BaseException) -> str:
-    """Describe damage in words."""
-    return f"is not a readable Parquet file ({' '.join(str(error).split())})"
-
-
-def schema_of_records(next_sentence: str) -> "pyarrow.Schema":
-    """Return the columns of masked LM records."""
-    kind = masked_lm_records(RAGGED, sentence_field=LABELS[next_sentence])
-    return parquet_schema(kind.in_parquet())
-
-
-def check_columns(schema: "pyarrow.Schema", expected: "pyarrow.Schema", path: str) -> None:
-    """Check that a file has the columns of `expected`.
-
-    Raises:
-      ValueError: a column is missing or has another type.
-    """
-    from pyarrow import types
-
-    for field in expected:
-        if schema.names.count(field.name) != 1:
-            raise ValueError(
-                f"{path} has no column {field.name!r}; instances have {', '.join(expected.names)}"
-            )
-        actual = schema.field(field.name).type
-        if types.is_boolean(field.type):
-            fits = types.is_boolean(actual) or types.is_integer(actual)
-        else:
-            is_list = types.is_list(actual) or types.is_large_list(actual)
-            is_list |= types.is_fixed_size_list(actual)
-            fits = is_list and types.is_integer(actual.value_type)
-        if not fits:
-            raise ValueError(f"{path}: column {field.name!r} is of type {actual}, not {field.type}")
 
 
 def offset_of_group(file: "pyarrow.parquet.ParquetFile", group: int) -> int:
@@ -227,3 +153,205 @@ def _cast(batch: Any, schema: "pyarrow.Schema") -> "pyarrow.RecordBatch":
     """Return the batch with the columns and types of instances; other integers must fit."""
     batch = batch.select(schema.names)
     return batch if batch.schema.equals(schema) else batch.cast(schema)
+
+
+MAX_KEPT_BYTES = 1 << 30
+_WORD_BYTES = 4
+
+
+class _RowGroup(NamedTuple):
+    """One row group: its file as it was when it was looked at, its place there, what it asks."""
+
+    path: str
+    changed: int
+    number: int
+    offset: int
+    num_rows: int
+    next_sentence: str
+
+
+class _Kept:
+    """Row groups as records, the first of which was used longest ago."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._groups: collections.OrderedDict[_RowGroup, list[GroupRows]] = (
+            collections.OrderedDict()
+        )
+        self._num_bytes = 0
+
+    def read(self, group: _RowGroup) -> list[GroupRows]:
+        with self._lock:
+            if group in self._groups:
+                self._groups.move_to_end(group)
+                return self._groups[group]
+        rows = _read_group(group)
+        with self._lock:
+            if group not in self._groups:
+                self._groups[group] = rows
+                self._num_bytes += _num_bytes(rows)
+            while self._num_bytes > MAX_KEPT_BYTES and len(self._groups) > 1:
+                self._num_bytes -= _num_bytes(self._groups.popitem(last=False)[1])
+        return rows
+
+    def forget(self) -> None:
+        self.__init__()  # type: ignore[misc]
+
+
+def _read_group(group: _RowGroup) -> list[GroupRows]:
+    """The rows of a row group; all are lost if the file is not the one that was looked at.
+
+    Raises:
+      OSError: it cannot be read.
+    """
+    reason, status = "has changed since it was opened", storage.read_status(group.path)
+    try:
+        if status is None or status.modified_ns == group.changed:  # what is gone raises its error
+            with open_parquet(group.path) as file:
+                return list(read_group(file, schema_of_records(group.next_sentence), group.number))
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        reason = what_is_wrong(error)
+    lost = np.full(group.num_rows, LOST, np.int32)
+    return [GroupRows(no_records(group.num_rows, len(FEATURES)), lost, reason)]
+
+
+def _num_bytes(rows: Sequence[GroupRows]) -> int:
+    return sum(array.nbytes for part in rows for array in part.block)
+
+
+_kept = _Kept()
+os.register_at_fork(after_in_child=_kept.forget)
+
+
+class ParquetRecords:
+    """The records of Parquet shards, by their numbers.
+
+    Attributes:
+      num_tokens: uint32[records], tokens of each; 0 where that cannot be read.
+    """
+
+    def __init__(self, shards: Sequence[Shard], *, skip_corrupt: bool) -> None:
+        """Reads the tables of contents, and of each row as much as tells its tokens.
+
+        Args:
+          shards: local Parquet files.
+          skip_corrupt: whether to leave damage out, and warn of it.
+
+        Raises:
+          ValueError: a shard has other columns than instances have.
+          OSError: it cannot be read.
+          CorruptDataError: it is damaged.
+        """
+        damage = Damage(skip=skip_corrupt)
+        self._groups: list[_RowGroup] = []
+        parts: list[NDArray[np.uint32]] = []
+        for shard in shards:
+            parts += self._look_at(shard, damage)
+        damage.tell()
+        self._firsts = np.cumsum([0, *(part.size for part in parts)])
+        self.num_tokens = np.concatenate([np.zeros(0, np.uint32), *parts])
+        num_bytes = 2 * _WORD_BYTES * int(self.num_tokens.sum())
+        if num_bytes > MAX_KEPT_BYTES:
+            logging.warning(
+                "records of %s are planned, and take more than the %.0f MB (%.0f MB) that are kept:"
+                " row groups will be read again and again; TFRecord has no such cost, nor has"
+                " batching=stream", shards[0].path, MAX_KEPT_BYTES / 1e6, num_bytes / 1e6,
+            )  # fmt: skip
+
+    def _look_at(self, shard: Shard, damage: Damage) -> list[NDArray[np.uint32]]:
+        """Lists the row groups of a shard; returns the tokens of the rows of each."""
+        parts: list[NDArray[np.uint32]] = []
+        try:
+            status = storage.read_status(shard.path)
+            changed = 0 if status is None else status.modified_ns
+            with open_parquet(shard.path) as file:
+                schema = schema_of_records(shard.next_sentence)
+                check_columns(file.schema_arrow, schema, shard.path)
+                for number in range(file.num_row_groups):
+                    offset = offset_of_group(file, number)
+                    num_rows = file.metadata.row_group(number).num_rows
+                    place = shard.path, changed, number, offset, num_rows, shard.next_sentence
+                    self._groups.append(_RowGroup(*place))
+                    parts.append(_tokens_of_group(file, number, num_rows))
+        except Exception as error:
+            if not is_damage(error):
+                raise
+            damage.found(CorruptDataError(shard.path, 0, what_is_wrong(error)), 1)
+        num_rows = sum(part.size for part in parts)
+        if shard.num_records not in (None, num_rows):
+            reason = f"holds {num_rows} rows; its manifest tells of {shard.num_records}"
+            damage.found(CorruptDataError(shard.path, 0, reason), 1)
+        return parts
+
+    def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
+        """Reads records, see `ShardRecords.gather`."""
+        groups = np.where(records < 0, -1, np.searchsorted(self._firsts, records, "right") - 1)
+        blocks: list[RecordBlock] = []
+        order = np.empty(records.size, np.int64)
+        is_there = records >= 0
+        num_held = 0
+        for group in np.unique(groups).tolist():
+            asked = np.flatnonzero(groups == group)
+            if group < 0:
+                blocks.append(no_records(asked.size, len(FEATURES)))
+                order[asked] = num_held + np.arange(asked.size)
+                num_held += asked.size
+                continue
+            first = 0
+            in_group = records[asked].astype(np.int64) - self._firsts[group]
+            for rows in _kept.read(self._groups[group]):
+                count = rows.statuses.size
+                here = np.flatnonzero((in_group >= first) & (in_group < first + count))
+                if here.size:
+                    local = in_group[here] - first
+                    part = GroupRows(rows.block.take(local), rows.statuses[local], rows.reason)
+                    self._check(part, group, in_group[here], damage)
+                    is_there[asked[here]] = part.statuses == OK
+                    blocks.append(part.block)
+                    order[asked[here]] = num_held + np.arange(here.size)
+                    num_held += here.size
+                first += count
+        joined = join_blocks(blocks) if blocks else no_records(0, len(FEATURES))
+        return Gathered(joined.take(order), is_there)
+
+    def _check(
+        self, rows: GroupRows, group: int, in_group: NDArray[np.int64], damage: Damage
+    ) -> None:
+        if not rows.statuses.any():
+            return
+        place = self._groups[group]
+        same_file = (g for g in range(group) if self._groups[g].path == place.path)
+        before = sum(int(self._firsts[g + 1] - self._firsts[g]) for g in same_file)
+        for row in np.flatnonzero(rows.statuses).tolist():
+            one = GroupRows(rows.block.take(slice(row, row + 1)), rows.statuses[row : row + 1],
+                            rows.reason)  # fmt: skip
+            one.tell(damage, place.path, place.offset, before + int(in_group[row]))
+
+
+def _tokens_of_group(file: object, number: int, num_rows: int) -> NDArray[np.uint32]:
+    """uint32[rows], tokens of each row; 0 where the column is damaged, as reading will tell."""
+    import pyarrow as pa
+
+    try:
+        column = SEGMENT_IDS.column
+        table = file.read_row_group(number, columns=[column], use_threads=False)  # type: ignore[attr-defined]
+        lists = table.column(column).cast(pa.list_(pa.int8())).combine_chunks()
+        if table.num_rows == num_rows and not lists.null_count and num_rows:
+            return tokens_of_rows(lists.offsets.to_numpy(), lists.values.to_numpy())
+    except Exception as error:
+        if not is_damage(error):
+            raise
+    return np.zeros(num_rows, np.uint32)
+
+
+def is_kept(shards: Sequence[Shard]) -> bool:
+    """Whether the row groups of Parquet shards can all be kept, by their uncompressed bytes."""
+    num_bytes = 0
+    for shard in shards:
+        with open_parquet(shard.path) as file:
+            metadata = file.metadata
+            groups = map(metadata.row_group, range(metadata.num_row_groups))
+            num_bytes += sum(group.total_byte_size for group in groups)
+    return 2 * num_bytes <= MAX_KEPT_BYTES

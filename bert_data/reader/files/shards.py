@@ -23,9 +23,9 @@ from bert_data.formats.index import index_path, read_index_file
 from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.parquet_shards import MAGIC, look_inside
-from bert_data.reader.files.scan import HEADER_BYTES, LENGTH_BYTES
+from bert_data.reader.files.parquet_rows import MAGIC, look_inside
 
+LENGTH_BYTES, HEADER_BYTES = 8, 12  # of a record in a TFRecord file
 _GZIP_MAGIC = b"\x1f\x8b"
 
 

@@ -12,13 +12,12 @@ from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from bert_data.reader.planning.buckets import batches_of_buckets
 from bert_data.reader.planning.config import BUCKETS, PACKED, PlanConfig
 from bert_data.reader.planning.epoch import EpochPlan
 from bert_data.reader.planning.lengths import Lengths, check_planned_lengths
 from bert_data.reader.planning.packed import PackedRows
 from bert_data.reader.planning.pools import BatchesOfRows
-from bert_data.reader.planning.token_batches import batches_of_tokens
+from bert_data.reader.planning.slots import batches_of_buckets, batches_of_tokens
 
 
 class Batching(Protocol):

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import kernel
-from bert_data.reader.order.splitmix import BATCHES, ORDER, key_of, shuffle_range, shuffled
 from bert_data.reader.planning.config import POOLS, PlanConfig
 from bert_data.reader.planning.epoch import EpochPlan
-from bert_data.reader.planning.lengths import Lengths
-from bert_data.reader.planning.widths import allowed_widths, next_widths
+from bert_data.reader.planning.lengths import Lengths, allowed_widths, next_widths
+from bert_data.reader.splitmix import BATCHES, ORDER, key_of, shuffle_range, shuffled
 
 
 @kernel

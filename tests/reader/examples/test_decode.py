@@ -14,7 +14,6 @@ COVERS = (
     "reader/examples/block",
     "reader/examples/example",
     "reader/examples/number_lists",
-    "reader/examples/vectors",
     "reader/examples/wire",
 )
 

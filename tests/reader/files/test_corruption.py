@@ -22,9 +22,6 @@ from tests.reader.making import (
     write_shard,
 )
 
-COVERS = ("reader/files/blocks",)
-
-
 INSTANCES = make_instances(5)
 ALL = [1, 2, 3, 4, 5]
 

@@ -20,9 +20,6 @@ from tests.reader.making import (
     write_shard,
 )
 
-COVERS = ("reader/files/places",)
-
-
 SIZES = (3, 0, 1, 12)
 INSTANCES = make_instances(sum(SIZES))
 LAYOUTS = ("ragged", "reference", "ragged", "reference")

@@ -30,7 +30,6 @@ from bert_data.reader import (
     limits_of_manifests,
 )
 from bert_data.reader.files import parquet_shards as library
-from bert_data.reader.files import row_groups
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.shards import find_shards
@@ -46,11 +45,7 @@ from tests.reader.making import (
 )
 from tests.reader.parquet_making import SCHEMA, row_of, write_instances, write_rows
 
-COVERS = (
-    "reader/files/both_formats",
-    "reader/files/parquet_rows",
-    "reader/files/row_groups",
-)
+COVERS = ("reader/files/parquet_rows",)
 
 
 INSTANCES = make_instances(23)
@@ -250,10 +245,10 @@ class TestPlans:
     def test_row_groups_are_read_again_where_they_are_not_kept(self, pair, monkeypatch, caplog):
         config = config_of(pair["parquet"] / "t-*", batching="pools", shuffle=True, seed=3)
         expected = rows_of(config)
-        monkeypatch.setattr(row_groups, "MAX_KEPT_BYTES", 1)
-        row_groups._kept.forget()
+        monkeypatch.setattr(library, "MAX_KEPT_BYTES", 1)
+        library._kept.forget()
         assert rows_of(config) == expected
-        assert len(row_groups._kept._groups) == 1
+        assert len(library._kept._groups) == 1
         assert any("read again and again" in message for message in caplog.messages)
 
     def test_both_formats_make_one_plan(self, pair):
@@ -309,7 +304,7 @@ class TestPlans:
         pattern = str(pair["parquet"] / "t-*")
         assert can_be_planned(pattern)
         assert not can_be_planned(f"file://{pattern}", at_any_cost=True)
-        monkeypatch.setattr(row_groups, "MAX_KEPT_BYTES", 1)
+        monkeypatch.setattr(library, "MAX_KEPT_BYTES", 1)
         assert not can_be_planned(pattern)
         assert can_be_planned(pattern, at_any_cost=True)
         told = describe_order(config_of(pattern, batching="pools"))

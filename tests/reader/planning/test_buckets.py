@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 from bert_data.reader.planning import PlanConfig, make_plan
 from tests.reader.planning.batches_of_epoch import batches_of
 
-COVERS = ("reader/planning/slots",)
-
-
 LENGTHS = st.lists(st.integers(0, 30), min_size=1, max_size=90)
 WIDTHS = st.lists(st.integers(1, 30), max_size=4).map(lambda widths: tuple(sorted({*widths, 30})))
 

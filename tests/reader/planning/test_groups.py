@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.reader.order.splitmix import key_of
 from bert_data.reader.planning.lengths import check_planned_lengths, group_by_length, group_records
+from bert_data.reader.splitmix import key_of
 
 
 @given(lengths=st.lists(st.integers(0, 20), min_size=1, max_size=60), bound=st.integers(1, 20))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.reader.planning import PlanConfig, make_plan
-from bert_data.reader.planning.widths import choose_widths, next_widths
+from bert_data.reader.planning.lengths import choose_widths, next_widths
 
 HISTOGRAMS = st.lists(st.integers(0, 30), min_size=2, max_size=9).filter(lambda h: any(h[1:]))
 

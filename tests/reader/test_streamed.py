@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.reader.order.splitmix import key_of, shuffle_parts, shuffled
-from tests.reader.order.splitmix_oracle import python_shuffle
+from bert_data.reader.splitmix import key_of, shuffle_parts, shuffled
+from tests.reader.splitmix_oracle import python_shuffle
 
 KEYS = st.integers(0, 2**64 - 1).map(np.uint64)
 

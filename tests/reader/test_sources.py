@@ -11,9 +11,6 @@ from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches, read
 from bert_data.reader.layout import ALIGNMENT_BYTES
 from tests.reader.making import MAX_TOKENS, make_instances, write_shards
 
-COVERS = ("reader/sources",)
-
-
 WITHOUT_TENSORFLOW = """
 import sys
 from bert_data.reader import ReaderConfig, iterate_arrays

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.kernels import kernel
-from bert_data.reader.order.splitmix import draw_below, draw_unit, key_of, next_bits
-from tests.reader.order.splitmix_oracle import python_below, python_bits
+from bert_data.reader.splitmix import draw_below, draw_unit, key_of, next_bits
+from tests.reader.splitmix_oracle import python_below, python_bits
 
 KEYS = st.integers(0, 2**64 - 1).map(np.uint64)
 

@@ -20,7 +20,7 @@ from bert_data.reader.examples.example import (
     UNEVEN,
     look_at_example,
 )
-from bert_data.reader.files.scan import scan_records
+from bert_data.reader.files.blocks import scan_records
 from bert_data.reader.layout import Shape
 from tests.reader.making import (
     MAX_PREDICTIONS,
