@@ -27,7 +27,7 @@ from bert_data.curation.step import make_step  # noqa: E402
 
 SHARED = CHECKOUT.parent / "shared" / "data" / "corpora"
 STEPS = {
-    "gopher_quality": {"max_words": 1000},
+    "gopher_quality": {"max_words": 1000, "symbols_are_words": True},
     "gopher_repetition": {},
     "fineweb": {},
     "c4": {},

@@ -9,6 +9,11 @@ r"""Curate text: write the documents worth training on, and a ledger of the othe
 
     python -m bert_data.cli.curate --pipeline=pipeline.yaml
 
+The rejected documents, with the rules that rejected them, and a report with examples:
+
+    python -m bert_data.cli.curate --input_file='crawl/*.jsonl.gz' --preset=gopher \
+        --output_file=clean.jsonl.gz@8 --rejected_file=rejected.jsonl.gz --report=clean.html
+
 How many documents other thresholds would keep (no text is read for that):
 
     python -m bert_data.cli.curate --output_file=clean.jsonl.gz@8 \
@@ -30,11 +35,13 @@ A pipeline in a file has the keys inputs, preset, steps and output:
       - mix                                # by those weights
     output: {files: corpus.txt@4, split_sentences: true}
 
-Beside the output are ledger.NAME.parquet, with a row for each rule applied to a rejected document,
-and curation.NAME.json, the summary, which is written last. If a run was stopped, even by SIGKILL or
-a full disk, the same command resumes it.
+Beside the output are ledger.NAME.parquet, with a row for each rule that measured a rejected
+document, and curation.NAME.json, the summary, which is written last. If a run was stopped, even by
+SIGKILL or a full disk, the same command resumes it.
 """
 
+import dataclasses
+import math
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -61,8 +68,8 @@ flags.DEFINE_multi_string(
 TEXT = text_flags.define_text_flags(
     on_error="skip",
     encoding_errors="replace",
-    more_on_error=" So it is with what is behind the damage of a file, and with documents at which"
-    " a step fails: all are in the ledger.",
+    more_on_error=" The same goes for the rest of a damaged file, and for documents at which a step"
+    " fails: the ledger has all of them.",
 )
 flags.adopt_module_key_flags(text_flags)  # for --help
 flags.DEFINE_string(
@@ -73,7 +80,7 @@ flags.DEFINE_string(
     "preset",
     None,
     "Published steps: c4, gopher, fineweb, refinedweb or wikipedia; the steps of "
-    "--steps follow them.",
+    "--steps follow them. If web pages come in (html, warc), the step extract goes first.",
 )
 flags.DEFINE_multi_string(
     "steps",
@@ -106,7 +113,24 @@ flags.DEFINE_enum(
     ["rejected", "all"],
     "Which documents' measures the ledger holds: rejected ones, or all.",
 )
-flags.DEFINE_string("report", None, "Write an HTML report to this file.")
+flags.DEFINE_string(
+    "rejected_file",
+    None,
+    "Write the rejected documents to this file, JSON Lines: id, source, step, rule, value,"
+    " threshold, text, all measured rules, fields. .gz and .zst are compressed. Takes as much room"
+    " again in the folder for unfinished work.",
+)
+flags.DEFINE_string(
+    "report",
+    None,
+    "Write an HTML report to this file, with examples of what each rule rejects and keeps.",
+)
+flags.DEFINE_float(
+    "warn_share",
+    0.9,
+    "Warn if a step rejects or removes more than this share of the documents, or of the text, that"
+    " reach it (0 to 1). The steps extract and mix may.",
+)
 flags.DEFINE_multi_string(
     "what_if",
     [],
@@ -137,17 +161,17 @@ flags.DEFINE_integer(
 flags.DEFINE_integer(
     "num_workers",
     0,
-    "Processes; 0 is all cores. What is written does not depend on it. Each takes some 200 MB of"
-    " memory, and up to 30 times --max_document_bytes while a document is as long as that. That"
-    " does not grow with the texts, but for what steps that compare all documents say of themselves"
-    " (--explain).",
+    "Processes; 0 is all cores. The output does not depend on it. Each takes some 200 MB of memory,"
+    " and up to 30 times --max_document_bytes for a document of that length. Memory does not grow"
+    " with the texts, except in steps that compare all documents (--explain says how much).",
 )
 flags.DEFINE_float(
     "shard_mb",
     16.0,
     lower_bound=0.001,
-    help="About the size, in MB on disk, of the parts that files are cut into. A part is worked on"
-    " by one process, and is what a run that was stopped does again. Compressed files are not cut.",
+    upper_bound=1e6,
+    help="About the size, in MB on disk, of the parts that files are cut into. One process works on"
+    " a part; a run that was stopped does unfinished parts again. Compressed files are not cut.",
 )
 flags.DEFINE_string(
     "work_dir",
@@ -214,6 +238,8 @@ def _pipeline() -> "Pipeline":
         data_sets = tuple(parse_inputs(FLAGS.input_file, text, FLAGS.id_field))
     if not data_sets:
         raise ValueError("--input_file is missing: name the texts to read")
+    if math.isnan(FLAGS.shard_mb):
+        raise ValueError("--shard_mb is nan; it must be a number >= 0.001")
     output = pipeline_file.output
     if FLAGS.output_file:
         output = Output(
@@ -224,6 +250,8 @@ def _pipeline() -> "Pipeline":
         )
     if output is None:
         raise ValueError("--output_file is missing: name the files to write")
+    if FLAGS.rejected_file:
+        output = dataclasses.replace(output, rejected_file=FLAGS.rejected_file)
     steps = pipeline_file.steps or parse_steps(FLAGS.preset, parse_step_flags(FLAGS.steps))
     return Pipeline(
         data_sets=data_sets,
@@ -236,6 +264,8 @@ def _pipeline() -> "Pipeline":
         count_words=FLAGS.count_words,
         vocab_file=FLAGS.vocab_file,
         do_lower_case=FLAGS.do_lower_case,
+        with_examples=bool(FLAGS.report),
+        warn_share=FLAGS.warn_share,
     )
 
 

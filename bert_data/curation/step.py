@@ -44,12 +44,17 @@ class Step(abc.ABC):
         if it is rejected.
       example_parameters: of the step in its examples.
       example_fields: of the documents in its examples.
+      accepts_markup: whether it may come before `extract` when pages with tags come in.
+      is_meant_to_shorten: whether it may reject or remove most of what reaches it as a matter of
+        course, so that no warning is due.
     """
 
     name: ClassVar[str]
     step_examples: ClassVar[Sequence[tuple[str, str | None]]] = ()
     example_parameters: ClassVar[Mapping[str, Any]] = {}
     example_fields: ClassVar[Mapping[str, Any]] = {}
+    accepts_markup: ClassVar[bool] = False
+    is_meant_to_shorten: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Convert and check the parameters by their annotations."""

@@ -9,6 +9,7 @@ way, and their values may be strings.
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -55,6 +56,11 @@ class Verdict:
     def kept(self) -> bool:
         """Whether the document passes."""
         return not any(each.failed for each in self.measured)
+
+
+def is_number(value: object) -> bool:
+    """Whether a measured value or a threshold is a number that can be compared."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
 
 
 def fails(rule: str, value: float, threshold: float) -> bool:

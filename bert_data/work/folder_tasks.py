@@ -21,6 +21,7 @@ from bert_data.storage import (
     is_folder,
     list_folder,
     make_folder,
+    naming,
     open_folder,
     read_json,
     remove,
@@ -59,7 +60,8 @@ class FolderTask:
 
     def __call__(self, item: Named, /) -> str:
         """Make the folder of an item; if another process has made it meanwhile, that one stays."""
-        with open_folder(self.path(item)) as partial:
+        # Errors of a full disk that name no file get the folder's name.
+        with naming(self.path(item)), open_folder(self.path(item)) as partial:
             report = self.function(item, partial)
             text = json.dumps(report, default=_plain)
             write_bytes(os.path.join(partial, _REPORT), text.encode())

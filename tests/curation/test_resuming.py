@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.curation.running.pipeline import Output
+from bert_data.storage import OutputSet
 from bert_data.work import folder_tasks
 from tests.curation.fake_steps import Copies, Fails, Few, Unique, Without
 from tests.curation.running.test_run import contents, run, texts, web, write_rows  # noqa: F401
@@ -63,7 +64,8 @@ def hidden(folder: Path) -> list[str]:
 @pytest.mark.process
 def test_killed_at_many_places_and_started_again(program):
     """Each run is killed later than the one before; what it has left is taken by the next one."""
-    out, flags = program.folder / "out", ["--output_file=out/o.jsonl@2", "--num_workers=1"]
+    out = program.folder / "out"
+    flags = ["--output_file=out/o.jsonl@2", "--rejected_file=out/r.jsonl.gz", "--num_workers=1"]
     done = program.run(*flags)
     assert done.returncode == 0, done.stderr
     whole = contents(out)
@@ -76,8 +78,8 @@ def test_killed_at_many_places_and_started_again(program):
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         if (out / "curation.o.jsonl.json").exists():  # all is whole, and what is left is hidden
             assert {path.name: path.read_bytes() for path in out.glob("[!.]*")} == whole
-            done = program.run(*flags, "--overwrite")
-            assert done.returncode == 0, done.stderr
+            done = program.run(*flags)
+            assert done.returncode == 0 or "exists" in done.stderr, done.stderr
             break
         resumed += "were done by an earlier run" in killed.stderr
         if not has_gone_on and any(out.glob(".*.curation/*/pass-0/[0-9]*")):
@@ -188,6 +190,42 @@ def test_an_interrupted_run_goes_on(tmp_path, web):  # noqa: F811
 
 def interrupt(*_):
     raise KeyboardInterrupt
+
+
+def test_a_run_that_was_killed_after_its_commit_is_finished_by_the_same_command(tmp_path, web):  # noqa: F811
+    """Its outputs are its own, so that it may replace them, and its work folder goes."""
+    commit = OutputSet.commit
+
+    def die(self, *paths):
+        commit(self, *paths)
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OutputSet, "commit", die)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, [Few(), Unique()])
+    before = contents(tmp_path / "out")
+    assert len(hidden(tmp_path / "out")) > 0
+    with pytest.raises(FileExistsError):  # other work than that of these outputs
+        run(tmp_path, [Few()])
+    done = run(tmp_path, [Few(), Unique()])
+    assert done.num_resumed == 2 * len(done.shards)
+    assert hidden(tmp_path / "out") == []
+    after = contents(tmp_path / "out")
+    assert after == {name: data for name, data in before.items() if name in after}
+    with pytest.raises(FileExistsError):
+        run(tmp_path, [Few(), Unique()])
+
+
+def test_a_run_that_was_killed_while_it_removed_its_work_folder_leaves_nothing(tmp_path, web):  # noqa: F811
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bert_data.storage.changing.remove", lambda path: None)
+        patch.setattr(folder_tasks, "remove", lambda path: None)
+        run(tmp_path, [Few()])
+    assert len(hidden(tmp_path / "out")) > 0
+    with pytest.raises(FileExistsError):
+        run(tmp_path, [Few()])
+    assert hidden(tmp_path / "out") == []
 
 
 def test_fewer_files_can_be_asked_for_without_doing_it_all_again(tmp_path):

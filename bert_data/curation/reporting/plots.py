@@ -18,7 +18,7 @@ def funnel(all_counts: Sequence[StepCounts]) -> str:
     height = _ROW_HEIGHT * len(all_counts)
     parts = [
         f'<svg viewBox="0 0 {_FUNNEL_WIDTH} {height}" width="{_FUNNEL_WIDTH}" height="{height}"'
-        ' role="img" aria-label="documents that go on behind each step">'
+        ' role="img" aria-label="documents that pass each step">'
     ]
     for i, counts in enumerate(all_counts):
         width = room * counts.num_documents / whole

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from bert_data.curation.reporting.plots import funnel, histogram
 from bert_data.curation.reporting.summary import named, percent, rate
 from bert_data.curation.running.counts import StepCounts
+from bert_data.curation.running.examples import list_examples
 from bert_data.curation.running.pipeline import LabelledStep, describe_step
 from bert_data.curation.running.run import Curation
 from bert_data.progress import duration
@@ -22,6 +23,7 @@ svg text { font-size: 13px; fill: currentColor; } svg text.axis { font-size: 11p
 .threshold { stroke: #c0392b; stroke-width: 1.5; }
 .histograms { display: flex; flex-wrap: wrap; gap: 1.2rem; }
 .histograms figure { margin: 0; } figcaption { font-size: .85rem; }
+.examples td { text-align: left; vertical-align: top; overflow-wrap: anywhere; }
 .warning { color: #a4471a; } code { font-size: .9em; overflow-wrap: anywhere; }
 @media (prefers-color-scheme: dark) { body { color: #dfe5ee; background: #14181f; }
   th, td { border-color: #333c4a; } .bar, .slope { fill: #6ea3e6; } .warning { color: #f0a070; } }
@@ -32,8 +34,8 @@ _NUM_FILES = 50
 def make_report(done: Curation) -> str:
     """Return the report as HTML."""
     first, last = done.counts[0], done.counts[-1]
-    share = percent(last.num_documents, first.num_documents)
-    title = html.escape(f"{last.num_documents:,} of {first.num_documents:,} documents ({share})")
+    share = percent(last.num_documents, done.num_documents)
+    title = html.escape(f"{last.num_documents:,} of {done.num_documents:,} documents ({share})")
     body = [
         f"<h1>Curation: {title}</h1>",
         f"<p>{last.num_bytes / 1e6:,.1f} of {first.num_bytes / 1e6:,.1f} MB of text,"
@@ -41,7 +43,7 @@ def make_report(done: Curation) -> str:
         *(f'<p class="warning">{html.escape(warning)}</p>' for warning in done.warnings),
         funnel(done.counts),
         "<h2>Steps</h2>",
-        "<p>What goes on behind each step; it comes into the one below.</p>",
+        "<p>The documents that pass each step; they reach the one below.</p>",
         _steps_table(done.counts),
         *_sections(done),
         "<h2>Data sets</h2>",
@@ -105,6 +107,17 @@ def _sections(done: Curation) -> Iterator[str]:
         ]
         if figures:
             yield f'<div class="histograms">{"".join(figures)}</div>'
+        examples = [
+            [rule, "kept" if kept else "rejected", _short(value), _short(threshold), name, text]
+            for rule, kept, name, value, threshold, text in list_examples(counts.examples)
+        ]
+        if examples:
+            head = ["rule", "outcome", "value", "threshold", "document", "beginning of the text"]
+            yield (
+                "<details><summary>Examples: documents that each rule rejects, at random and"
+                " closest to the threshold, and the closest that pass</summary>"
+                f'<div class="examples">{_table(head, examples)}</div></details>'
+            )
 
 
 def _threshold(counts: StepCounts, rule: str) -> str:

@@ -22,16 +22,16 @@ def summarize(done: Curation) -> str:
 
 def _lines(done: Curation) -> Iterator[str]:
     first, last = done.counts[0], done.counts[-1]
-    share = percent(last.num_documents, first.num_documents)
+    share = percent(last.num_documents, done.num_documents)
     yield (
-        f"{last.num_documents:,} of {first.num_documents:,} documents ({share}) in"
+        f"{last.num_documents:,} of {done.num_documents:,} documents ({share}) in"
         f" {len(done.files):,} file(s)"
     )
     num_inputs = len({span.path for shard in done.shards for span in shard.spans})
     resumed = f"; {done.num_resumed:,} were done by an earlier run" if done.num_resumed else ""
     yield _row(
         "read",
-        f"{num_inputs:,} file(s), {done.read['num_rows']:,} rows, {first.num_bytes:,} bytes of text"
+        f"{num_inputs:,} file(s), {first.num_rows:,} rows, {first.num_bytes:,} bytes of text"
         f" in {len(done.shards):,} shard(s){resumed}",
     )
     yield from _table(done.counts)
@@ -51,6 +51,8 @@ def _lines(done: Curation) -> Iterator[str]:
         num_bytes = sum(file.num_bytes for file in done.files)
         yield _row("", f"and so on: {last.num_documents:,} documents, {num_bytes:,} bytes in all")
     yield _row("ledger", f"{done.ledger[0]}  {done.ledger[1]:,} rows")
+    if done.pipeline.output.rejected_file is not None:
+        yield _row("rejected", done.pipeline.output.rejected_file)
 
 
 def _table(all_counts: Sequence[StepCounts]) -> Iterator[str]:

@@ -1,16 +1,15 @@
-"""What is counted at a step: what goes out, what is rejected by which rule, what is edited.
+"""Counts of a step: documents that pass, rejections by rule, edits.
 
     StepCounts(label="gopher_quality", num_documents=812, ..., rejected={"min_words": 188})
 
-What comes into a step is what goes out of the one before it; the first one is "read". Counts of
-shards are added. Measured values are counted in bins that are the same for all values of all rules,
-so that they add up, too: a quarter of a doubling wide.
+What one step passes reaches the next one; the first "step" is "read". Counts of shards are added.
+Measured values are counted in bins that are the same for all rules, so that they can be added, too:
+a quarter of a doubling wide.
 
     0.2 -> bin of 2^-2.5 .. 2^-2.25     0 -> bin 0 of its own     -3 -> bin of -2^1.75 .. -2^1.5
 """
 
 import dataclasses
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -18,8 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.curation.running.examples import Examples, merge_examples
+
 READ = "read"
-"""Label of what is before the first step."""
+"""Label of the counts of reading."""
 
 _BINS_A_DOUBLING = 4
 _MAX_BIN = 2000  # of 2 ** 500
@@ -31,18 +32,21 @@ class StepCounts:
     """Counts of a step, over a shard or all of them.
 
     Attributes:
-      label: of the step; "read" for what was read.
-      num_documents, num_bytes, num_words, num_tokens: that go on behind the step; the tokens are
-        counted only where there is a vocabulary.
-      num_edited: documents whose text is another behind it.
+      label: of the step, or "read".
+      num_documents, num_bytes, num_words, num_tokens: of documents that pass; tokens are counted
+        only with a vocabulary.
+      num_edited: passed documents whose text the step changed.
       rejected: documents by each rule that they fail; one may fail several.
-      num_rejected, num_rejected_bytes: documents that are rejected, and their texts.
-      edits: by kind, of documents that go on.
-      counted: what else the step counts, by name, of all documents that came.
-      bins: of each rule, how many measured values are in which bin.
-      thresholds: of each rule that is a number.
+      num_rejected, num_rejected_bytes: rejected documents, and their texts.
+      edits: by kind, of documents that pass.
+      counted: other counts of the step, by name, over all documents that reached it.
+      bins: for each rule, the number of measured values in each bin.
+      thresholds: of rules with a number as threshold.
+      num_rows, num_replaced: of "read": rows or lines, and places that are not UTF-8.
+      first: by rule, a sentence about the first document (or row or file) that failed it, for
+        rules that say that something is wrong.
+      examples: of the rules, if they are asked for.
       seconds: of work, in all processes.
-      first_error: what is said of the first document that the step cannot judge, or "".
     """
 
     label: str
@@ -58,53 +62,52 @@ class StepCounts:
     counted: Counter[str] = dataclasses.field(default_factory=Counter)
     bins: dict[str, Counter[int]] = dataclasses.field(default_factory=dict)
     thresholds: dict[str, float] = dataclasses.field(default_factory=dict)
+    num_rows: int = 0
+    num_replaced: int = 0
+    first: dict[str, str] = dataclasses.field(default_factory=dict)
+    examples: Examples = dataclasses.field(default_factory=dict)
     seconds: float = 0.0
-    first_error: str = ""
-
-    def add(self, other: "StepCounts") -> None:
-        """Adds the counts of another shard."""
-        assert self.label == other.label
-        for field in dataclasses.fields(self):
-            value = getattr(other, field.name)
-            if isinstance(value, int | float):
-                setattr(self, field.name, getattr(self, field.name) + value)
-        self.rejected += other.rejected
-        self.edits += other.edits
-        self.counted += other.counted
-        self.thresholds |= other.thresholds
-        self.first_error = self.first_error or other.first_error
-        for rule, bins in other.bins.items():
-            self.bins[rule] = self.bins.get(rule, Counter()) + bins
 
     def as_json(self) -> dict[str, Any]:
-        """Values that `json` writes."""
-        data = vars(self).copy()
-        data["bins"] = {rule: sorted(bins.items()) for rule, bins in self.bins.items()}
-        return data
+        """Return values that `json` can write."""
+        return vars(self) | {"bins": {rule: sorted(b.items()) for rule, b in self.bins.items()}}
 
 
 def counts_from_json(data: Mapping[str, Any]) -> StepCounts:
-    """The counts that `StepCounts.as_json` gave."""
+    """Return the counts that `StepCounts.as_json` described."""
     bins = {rule: Counter(dict(pairs)) for rule, pairs in data["bins"].items()}
     counters = {name: Counter(data[name]) for name in ("rejected", "edits", "counted")}
     return StepCounts(**{**data, **counters, "bins": bins})
 
 
 def add_counts(shards: Iterable[Sequence[StepCounts]]) -> list[StepCounts]:
-    """The counts of several shards by the same steps, added up."""
+    """Add up the counts of several shards by the same steps."""
     totals: list[StepCounts] = []
     for shard in shards:
-        if not shard:
-            continue
-        if not totals:
-            totals = [StepCounts(label=each.label) for each in shard]
+        totals = totals or [StepCounts(label=each.label) for each in shard]
         for total, each in zip(totals, shard, strict=True):
-            total.add(each)
+            _add(total, each)
     return totals
 
 
+def _add(total: StepCounts, counts: StepCounts) -> None:
+    assert total.label == counts.label
+    for field in dataclasses.fields(total):
+        value = getattr(counts, field.name)
+        if isinstance(value, int | float):
+            setattr(total, field.name, getattr(total, field.name) + value)
+    total.rejected += counts.rejected
+    total.edits += counts.edits
+    total.counted += counts.counted
+    total.thresholds |= counts.thresholds
+    total.first = counts.first | total.first
+    merge_examples(total.examples, counts.examples)
+    for rule, bins in counts.bins.items():
+        total.bins[rule] = total.bins.get(rule, Counter()) + bins
+
+
 def bin_values(values: Sequence[float]) -> Counter[int]:
-    """How many values are in each bin; those that are no finite numbers are in none."""
+    """Count values by bin; values that are not finite are in none."""
     array: NDArray[np.float64] = np.asarray(values, np.float64)
     array = array[np.isfinite(array)]
     sizes = np.abs(array)
@@ -117,7 +120,7 @@ def bin_values(values: Sequence[float]) -> Counter[int]:
 
 
 def bin_bounds(number: int) -> tuple[float, float]:
-    """The values between which a bin is, the smaller one first; (0, 0) of the bin of 0."""
+    """Return the bounds of a bin, the smaller one first; (0, 0) for the bin of 0."""
     if number == _ZERO_BIN:
         return 0.0, 0.0
     exponent = abs(number) - _MAX_BIN
@@ -125,8 +128,3 @@ def bin_bounds(number: int) -> tuple[float, float]:
     if number < 0:
         return -bounds[1], -bounds[0]
     return bounds[0], bounds[1]
-
-
-def is_number(value: object) -> bool:
-    """Whether a measured value or a threshold is a number that can be compared."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)

@@ -3,7 +3,7 @@
     DataSet(name="wiki", files="w/*.jsonl")  ->  TextShard(0, wiki, a.jsonl 0:16000000), ...
     read_shard(TextShard(0, ...))            ->  Document("wiki/a.jsonl:1", "wiki", "One. Two.")
 
-Shards depend on the files and a target size alone, and all of one data set stand together.
+Shards depend on the files and a target size alone, and those of a data set are consecutive.
 """
 
 import dataclasses
@@ -23,10 +23,10 @@ from bert_data.text.partitions import plan_shards
 from bert_data.text.spans import Span
 
 RESERVED_FIELDS = ("id", "source", "text")
-"""What outputs have of their own; a row's fields of these names get the prefix `input_`."""
+"""Fields of outputs; a row's own fields of these names get the prefix `input_`."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
-# A row may be longer than its text, for it holds escapes and other fields.
+# A row may be longer than its text, as it holds escapes and other fields.
 _ROW_BYTES_A_TEXT_BYTE = 4
 
 
@@ -35,10 +35,10 @@ class DataSet:
     """Files of one kind and origin.
 
     Attributes:
-      name: of the data set: the source of its documents.
+      name: of the data set, the source of its documents.
       files: paths and patterns, separated by commas.
-      text: how they are read.
-      id_field: field of the rows that names documents; None: they are named by file and row.
+      text: how to read them.
+      id_field: field of the rows with the documents' ids; None: their ids are file and row.
       weight: its share in the mix, if there is one.
     """
 
@@ -50,23 +50,21 @@ class DataSet:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise ValueError(
-                f"name is {self.name!r}; a data set is named by letters, digits and _ . + -"
-            )
+            raise ValueError(f"name is {self.name!r}; it may have letters, digits and _ . + - only")
         if self.weight is not None and not (self.weight > 0 and math.isfinite(self.weight)):
-            raise ValueError(f"weight is {self.weight}; a number above 0 is allowed")
+            raise ValueError(f"weight is {self.weight}; it must be a number > 0")
 
 
 @dataclasses.dataclass(frozen=True)
 class TextShard:
-    """A part of a data set that is worked on at a time.
+    """A part of a data set, for one task.
 
     Attributes:
-      number: among all shards of all data sets, from 0.
+      number: its place among all shards of all data sets, from 0.
       data_set: number of its data set.
-      spans: what is read.
-      num_bytes: about the size of that, on disk.
-      folder: what the names of its files in ids begin behind.
+      spans: parts of files to read.
+      num_bytes: their approximate size on disk.
+      folder: ids name its files relative to this folder.
     """
 
     number: int
@@ -77,15 +75,29 @@ class TextShard:
 
     @property
     def task_name(self) -> str:
-        """The name of its folder in a pass."""
+        """Name of its folder in a pass."""
         return f"{self.number:06d}"
 
     def forget(self) -> None:
-        """The files stay."""
+        """Do nothing: the user's files stay."""
+
+
+def check_name(role: str, path: str) -> None:
+    """Refuse names that curation cannot use.
+
+    Raises:
+      ValueError: the path is a URI, or not UTF-8, which the ledger and the summary must be.
+    """
+    if is_remote(path):
+        raise ValueError(f"{role} {path!r} is a URI; curate reads and writes local paths only")
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{role} {path!r} has a name that is not UTF-8; rename it") from None
 
 
 def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[TextShard]:
-    """Cuts data sets into shards of about a size.
+    """Cut data sets into shards of about a given size.
 
     Raises:
       ValueError: a pattern matches nothing, or a format is unknown; with the data set's name.
@@ -98,8 +110,8 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
             text_format = find_format(paths, data_set.text.input_format)
         except ValueError as error:
             raise ValueError(f"data set {data_set.name}: {error}") from None
-        for path in filter(is_remote, paths):
-            raise ValueError(f"input {path!r} is remote; copy it to a local folder first")
+        for path in paths:
+            check_name("input", path)
         parts = plan_shards(paths, text_format, target_bytes)
         size = sum(map(file_size, paths)) // max(1, len(parts))
         folder = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
@@ -113,7 +125,7 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
 def read_shard(
     shard: TextShard, data_set: DataSet, max_document_bytes: int, log: ReadLog
 ) -> Iterator[Document]:
-    """Reads the documents of a shard; those that are none, or too long, go into the log.
+    """Yield the documents of a shard; the log receives rows without a document, and long ones.
 
     Raises:
       ValueError: a row is no document, and `on_error` is "strict"; with file and row.
@@ -127,17 +139,17 @@ def read_shard(
     )
     names = _Names(shard.folder, data_set)
     for block in _read_blocks(shard.spans, config, log):
-        log.num_rows += block.num_rows
-        log.num_replaced += block.num_replaced
+        log.counts.num_rows += block.num_rows
+        log.counts.num_replaced += block.num_replaced
         for sentence in block.skipped:
             log.reject_row(sentence)
-        for row, num_bytes in block.too_long:
-            log.reject_size(names.of_row(block.path, row), num_bytes, max_document_bytes)
-        for found in block.documents:
+        for number, num_bytes in block.too_long:
+            log.reject_size(names.of_row(block.path, number), num_bytes, max_document_bytes)
+        for row in block.documents:
             try:
-                document = names.document(block.path, found)
+                document = names.document(block.path, row)
             except RowError as error:
-                sentence = f"{block.path}:{found.row}: {error}"
+                sentence = f"{block.path}:{row.row}: {error}"
                 if config.on_error == STRICT:
                     raise ValueError(sentence) from None
                 log.reject_row(sentence)
@@ -153,7 +165,7 @@ def read_shard(
 def _read_blocks(
     spans: Sequence[Span], config: TextConfig, log: ReadLog
 ) -> Iterator[DocumentBlock]:
-    """Blocks of a shard; what is behind the damage of a file is passed over, unless strict."""
+    """Yield blocks of a shard; unless strict, skip a file from its damage on."""
     text_format = find_format([span.path for span in spans], config.input_format)
     left = list(spans)
     while left:
@@ -169,7 +181,7 @@ def _read_blocks(
 
 
 class _Names:
-    """Names documents, and the fields that they keep."""
+    """Makes documents: their ids, and the fields that they keep."""
 
     def __init__(self, folder: str, data_set: DataSet) -> None:
         self._folder, self._source, self._id_field = folder, data_set.name, data_set.id_field
@@ -181,10 +193,10 @@ class _Names:
             self._path, self._prefix = path, f"{self._source}/{name}:"
         return f"{self._prefix}{row}"
 
-    def document(self, path: str, found: TextDocument) -> Document:
-        fields: Mapping[str, Any] = found.fields or {}
+    def document(self, path: str, row: TextDocument) -> Document:
+        fields: Mapping[str, Any] = row.fields or {}
         if self._id_field is None:
-            name = self.of_row(path, found.row)
+            name = self.of_row(path, row.row)
         else:
             if fields.get(self._id_field) in (None, ""):
                 raise RowError(f"no field {self._id_field!r} (--id_field)")
@@ -195,5 +207,5 @@ class _Names:
                 for key, value in fields.items()
                 if key != self._id_field
             }
-        text = found.text if isinstance(found.text, str) else "\n".join(found.text)
+        text = row.text if isinstance(row.text, str) else "\n".join(row.text)
         return Document(name, self._source, text, fields)

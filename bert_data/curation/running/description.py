@@ -1,4 +1,4 @@
-"""All that what a run makes depends on: files, steps, settings, the program.
+"""Everything that the result of a run depends on: files, steps, settings, the program.
 
 describe_work(pipeline, shards, "corpus")  ->  {"version": ..., "steps": [...], "files": [...]}
 
@@ -18,7 +18,7 @@ from bert_data.storage import escape, exists, glob, is_file, is_remote, read_byt
 
 
 def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) -> dict[str, Any]:
-    """All that decides what is in the folder of a run: files, steps, settings, the program."""
+    """Return everything that decides what the tasks of a run write."""
     paths = sorted({span.path for shard in shards for span in shard.spans})
     steps = [
         {"step": each.label, "parameters": describe_step(each.step)} for each in pipeline.steps
@@ -32,6 +32,7 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
         "max_document_bytes": pipeline.max_document_bytes,
         "ledger": pipeline.ledger,
         "on_error": pipeline.on_error,
+        "notes": [pipeline.with_examples, pipeline.output.rejected_file is not None],
         "counted": [pipeline.count_words, pipeline.vocab_file, pipeline.do_lower_case],
         "data_sets": [repr(data_set) for data_set in pipeline.data_sets],
         "steps": steps,
@@ -48,7 +49,7 @@ def _identity(path: str) -> list[Any]:
 
 
 def _files_named(value: Any) -> Iterator[str]:
-    """The files whose names are among values: lists, models."""
+    """Yield the files whose names occur in parameters: lists, models."""
     if isinstance(value, dict):
         for each in value.values():
             yield from _files_named(each)
@@ -63,7 +64,7 @@ def _files_named(value: Any) -> Iterator[str]:
 
 
 def _digest_of_program() -> str:
-    """Of the code that makes documents: what it left unfinished is not for other code to finish."""
+    """Return a digest of the code, as other code cannot resume its unfinished work."""
     package = escape(os.path.dirname(bert_data.__file__))
     digest = hashlib.sha256()
     for part in ("curation/*.py", "curation/*/*.py", "text/*.py"):

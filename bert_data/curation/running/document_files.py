@@ -1,11 +1,11 @@
-"""The files that curated documents are written to: lines, JSON Lines or Parquet.
+"""The files of curated documents: lines, JSON Lines or Parquet.
 
     Document("a:1", "web", "One.\nTwo.")   lines:  One. / Two. / an empty line
                                            jsonl:  {"id": "a:1", "source": "web", "text": ...}
 
-Documents are dealt in their order, as many to each file: file 2 of 4 has the second quarter. The
-lines of a document follow each other, and an empty one is behind each document, the last of a file
-too, for the end of a file does not end a document. The other formats have its fields, too.
+Documents keep their order, and each file gets as many: file 2 of 4 has the second quarter. Lines of
+a document are followed by an empty one, also at the end of a file, which does not end a document.
+The other formats keep the documents' fields, too.
 """
 
 import bisect
@@ -25,21 +25,21 @@ import zstandard
 from pyarrow import parquet, record_batch
 
 from bert_data.curation.document import Document
-from bert_data.curation.running.field_kinds import Kinds, arrow_column, arrow_schema
+from bert_data.curation.running.data_sets import check_name
+from bert_data.curation.running.field_values import Kinds, arrow_column, arrow_schema, json_line
 from bert_data.curation.running.pipeline import COMPRESSIONS, JSONL, LINES
-from bert_data.curation.running.spool import dump_fields, read_spool
+from bert_data.curation.running.spool import read_spool
 from bert_data.errors import CorruptDataError
 from bert_data.storage import (
     JsonObject,
     expand_outputs,
     file_size,
-    is_remote,
     open_input,
     open_scratch,
 )
 
 DOCUMENTS = "documents"
-"""What a file is called until it has its name."""
+"""Name of a file in its task's folder."""
 
 _GROUP_CHARACTERS = 16 << 20
 _GROUP_DOCUMENTS = 1 << 16
@@ -65,8 +65,8 @@ class FilePlan:
 
     Attributes:
       number: of the file, from 0.
-      name: its final name; its ending tells whether it is compressed.
-      parts: the documents.
+      name: its final name, whose ending decides on the compression.
+      parts: its documents.
     """
 
     number: int
@@ -75,13 +75,13 @@ class FilePlan:
 
     @property
     def task_name(self) -> str:
-        """The name of the folder that it is written to."""
+        """Name of the folder that it is written to."""
         return f"{self.number:05d}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Writing:
-    """How files are written: `lines`, `jsonl` or `parquet`, and the kinds of all fields."""
+    """The format of files, `lines`, `jsonl` or `parquet`, and the kinds of all fields."""
 
     output_format: str
     kinds: Kinds
@@ -89,7 +89,7 @@ class Writing:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WrittenFile:
-    """A file that was written: its documents, their texts' bytes, its size and its digest."""
+    """A written file: its documents, the bytes of their texts, its size and its digest."""
 
     name: str
     num_documents: int
@@ -99,17 +99,17 @@ class WrittenFile:
 
 
 def output_paths(specification: str) -> tuple[str, list[str]]:
-    """The name of a set of outputs and its files.
+    """Return the name of a set of outputs, and its files.
 
-    The endings by which files are read stay at the end: `a.jsonl.gz@2` is
+    The endings of formats stay at the end: `a.jsonl.gz@2` is
     `a-00000-of-00002.jsonl.gz` and `a-00001-of-00002.jsonl.gz`.
 
     Raises:
-      ValueError: the outputs are not local.
+      ValueError: the outputs are not local, or their names are not UTF-8.
     """
     names = expand_outputs(specification)
-    for path in filter(is_remote, names.paths):
-        raise ValueError(f"output {path!r} is remote; write to a local folder and copy it there")
+    for path in names.paths:
+        check_name("output", path)
     paths = []
     for path in names.paths:
         match = _SHARDED_ENDING.fullmatch(path)
@@ -118,7 +118,7 @@ def output_paths(specification: str) -> tuple[str, list[str]]:
 
 
 def plan_files(spools: Sequence[tuple[str, str, int]], paths: Sequence[str]) -> list[FilePlan]:
-    """Deals documents to files.
+    """Distribute documents over files.
 
     Args:
       spools: (path, source, documents) of each shard.
@@ -150,13 +150,13 @@ def plan_files(spools: Sequence[tuple[str, str, int]], paths: Sequence[str]) -> 
 
 
 def write_file(writing: Writing, plan: FilePlan, folder: str) -> dict[str, Any]:
-    """Writes a file as `DOCUMENTS` into a folder; gives the fields of `WrittenFile`."""
+    """Write a file, named `DOCUMENTS`, to a folder; return the fields of `WrittenFile`."""
     size = _Size()
     path = os.path.join(folder, DOCUMENTS)
     documents = size.counted(_read(plan))
     with open_scratch(path) as file:
         if writing.output_format in (LINES, JSONL):
-            encode = _lines if writing.output_format == LINES else _json_line
+            encode = _lines if writing.output_format == LINES else _json_row
             _write_texts(file, plan.name, documents, encode)
         else:
             _write_parquet(file, documents, writing.kinds)
@@ -195,15 +195,16 @@ def _write_texts(
     documents: Iterator[Document],
     encode: Callable[[Document], bytes],
 ) -> None:
-    with _compressed(file, name) as stream:
+    with compressed(file, name) as stream:
         for document in documents:
             stream.write(encode(document))
 
 
 @contextlib.contextmanager
-def _compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+def compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+    """Open a stream into a file that compresses as the ending of its name says."""
     if name.endswith(COMPRESSIONS[0]):
-        # No time and no name: the same documents are the same bytes.
+        # Without time and name, so that the same documents are the same bytes.
         with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as stream:
             yield cast(IO[bytes], stream)
     elif name.endswith(COMPRESSIONS[1]):
@@ -219,12 +220,9 @@ def _lines(document: Document) -> bytes:
     return "\n".join([*lines, "", ""]).encode(errors="replace")
 
 
-def _json_line(document: Document) -> bytes:
-    row = {"id": document.id, "source": document.source, "text": document.text, **document.fields}
-    try:
-        return f"{dump_fields(row, ascii_only=False)}\n".encode()
-    except UnicodeEncodeError:  # half of a surrogate pair in a field
-        return f"{dump_fields(row)}\n".encode()
+def _json_row(document: Document) -> bytes:
+    row = {"id": document.id, "source": document.source, "text": document.text}
+    return json_line(row | dict(document.fields))
 
 
 def _write_parquet(file: IO[bytes], documents: Iterator[Document], kinds: Kinds) -> None:
@@ -256,7 +254,7 @@ def _groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
 
 
 def earlier_files(summary: str) -> list[str]:
-    """The files of an earlier set, by its summary; [] if there is none."""
+    """Return the files of an earlier set, by its summary; [] if there is none."""
     try:
         names = [file.take("name", str) for file in JsonObject.read(summary).objects("files")]
     except (OSError, CorruptDataError):

@@ -1,4 +1,4 @@
-"""Documents through steps: each log is told of every verdict, and of the seconds that it took.
+"""Pass documents through steps, and note every verdict, and its time, in the steps' logs.
 
 documents ─judge_shard─▶ documents ─judge_documents─▶ documents
 """
@@ -16,10 +16,10 @@ Judge = Callable[[Document], Verdict]
 
 
 class Timed:
-    """Documents, with the seconds that it took to get them added up.
+    """Documents, with the time that it takes to get them.
 
     Attributes:
-      seconds: so far; whoever reads them may set them to 0.
+      seconds: so far; a caller may set them to 0.
     """
 
     def __init__(self, documents: Iterable[Document]) -> None:
@@ -42,7 +42,7 @@ def judge_shard(
     log: StepLog,
     documents: Iterable[Document],
 ) -> Iterator[Document]:
-    """What a step leaves that judges documents by the shard; it may read ahead of its verdicts."""
+    """Yield what a step passes that judges a whole shard; it may read ahead of its verdicts."""
     timed = Timed(documents)
     waiting: collections.deque[Document] = collections.deque()
 
@@ -66,7 +66,7 @@ def judge_shard(
 def judge_documents(
     judges: Sequence[tuple[StepLog, Judge]], on_error: str, documents: Iterable[Document]
 ) -> Iterator[Document]:
-    """What steps leave that judge one document by itself, one step after the other.
+    """Yield what steps pass that judge each document by itself, one step after the other.
 
     Raises:
       ValueError: a step cannot judge a document, and `on_error` is "strict".
@@ -88,7 +88,7 @@ def _through(
             if on_error == STRICT:
                 raise ValueError(
                     f"step {log.counts.label} cannot judge document {document.id!r}:"
-                    f" {type(error).__name__}: {error} (--on_error=skip goes on without it)"
+                    f" {type(error).__name__}: {error} (--on_error=skip continues without it)"
                 ) from error
             log.fail(document, error)
             return

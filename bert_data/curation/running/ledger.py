@@ -1,28 +1,35 @@
-"""The ledger: a row for each rule by which a document was measured, of those that are rejected.
+"""The ledger: for each rejected document, a row per rule that measured it.
 
     document        source  step            measure  rule       value  threshold  failed  outcome
     crawl/a.jsonl:7 crawl   gopher_quality  0        min_words    7.0       50.0  true    rejected
     crawl/a.jsonl:7 crawl   gopher_quality  1        max_words    7.0   100000.0  false   rejected
 
-All that the rejecting step has measured is there, so that a threshold can be tried again. Values
+It holds everything that the rejecting step measured, so that another threshold can be tried. Values
 and thresholds that are texts are in `value_text` and `threshold_text`. `measure` counts the rows of
-one document at one step, from 0; `num_bytes` is the size of its text when it came to the step. With
-`--ledger=all` the rows of documents that a step keeps are there, too (outcome "kept").
+one document at one step, from 0; `num_bytes` is the size of its text when it reached the step. With
+`--ledger=all`, it also has the rows of documents that a step kept (outcome "kept").
+
+The rejected documents themselves, in JSON Lines, if a run is to write them; the rule, value and
+threshold are those of the first rule that failed:
+
+    {"id": "crawl/a.jsonl:7", "source": "crawl", "step": "gopher_quality", "rule": "min_words",
+     "value": 7.0, "threshold": 50.0, "text": "...", "measured": [...], "fields": {...}}
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any
 
 import pyarrow
 from pyarrow import ipc, parquet
 
-from bert_data.curation.running.counts import is_number
-from bert_data.curation.verdict import Measured
-from bert_data.storage import open_input, open_scratch
+from bert_data.curation.running.arrow_files import ArrowWriter
+from bert_data.curation.running.field_values import json_line
+from bert_data.curation.verdict import Measured, is_number
+from bert_data.storage import open_input
 
 REJECTED, ALL = LEDGER_MODES = ("rejected", "all")
-"""Of which documents there are rows."""
+"""Whose rows the ledger holds: rejected documents', or all."""
 
 OUTCOME_KEPT, OUTCOME_REJECTED = "kept", "rejected"
 
@@ -46,61 +53,60 @@ _ROWS_AT_A_TIME = 8192
 _ROWS_A_GROUP = 1 << 17
 
 
-class LedgerWriter:
-    """Writes the part of the ledger that is of one shard: a stream of Arrow."""
+class LedgerWriter(ArrowWriter):
+    """Writes the part of the ledger that belongs to a shard, and its rejected documents."""
 
-    def __init__(self, path: Path, source: str) -> None:
-        self._source = source
-        self._columns: list[list[Any]] = [[] for _ in SCHEMA.names]
-        self._file = open_scratch(path)
-        options = ipc.IpcWriteOptions(compression="lz4")
-        self._writer = ipc.new_stream(self._file, SCHEMA, options=options)
+    def __init__(self, path: Path, source: str, rejected: IO[bytes] | None = None) -> None:
+        """Create the file.
+
+        Args:
+          path: of the part.
+          source: name of the data set.
+          rejected: for the rejected documents in JSON Lines, or None.
+        """
+        super().__init__(path, SCHEMA, max_rows=_ROWS_AT_A_TIME)
+        self._source, self._rejected = source, rejected
 
     def add(
         self, document: str, step: str, measured: Sequence[Measured], num_bytes: int, *, kept: bool
     ) -> None:
-        """Adds a row for each measure of a document at a step."""
-        count = len(measured)
+        """Add a row for each measure of a document at a step."""
         outcome = OUTCOME_KEPT if kept else OUTCOME_REJECTED
-        values = [_number_and_text(each.value) for each in measured]
-        thresholds = [_number_and_text(each.threshold) for each in measured]
-        added: tuple[Iterable[Any], ...] = (
-            [document] * count,
-            [self._source] * count,
-            [step] * count,
-            range(count),
-            [each.rule for each in measured],
-            [number for number, _ in values],
-            [text for _, text in values],
-            [number for number, _ in thresholds],
-            [text for _, text in thresholds],
-            [each.failed for each in measured],
-            [outcome] * count,
-            [num_bytes] * count,
+        self.add_rows(
+            (
+                *(document, self._source, step, number, each.rule),
+                *_number_and_text(each.value),
+                *_number_and_text(each.threshold),
+                *(each.failed, outcome, num_bytes),
+            )
+            for number, each in enumerate(measured)
         )
-        for column, new in zip(self._columns, added, strict=True):
-            column.extend(new)
-        if len(self._columns[0]) >= _ROWS_AT_A_TIME:
-            self._flush()
 
-    def _flush(self) -> None:
-        arrays = [
-            pyarrow.array(column, kind)
-            for column, kind in zip(self._columns, SCHEMA.types, strict=True)
-        ]
-        self._writer.write_batch(pyarrow.record_batch(arrays, schema=SCHEMA))
-        self._columns = [[] for _ in SCHEMA.names]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        """Writes what is left, unless there was an error."""
-        with self._file:
-            if kind is None:
-                if self._columns[0]:
-                    self._flush()
-                self._writer.close()
+    def reject(
+        self,
+        document: str,
+        step: str,
+        measured: Sequence[Measured],
+        num_bytes: int,
+        text: str | None,
+        fields: Mapping[str, Any],
+    ) -> None:
+        """Add a rejected document; its text is None where it could not be read."""
+        self.add(document, step, measured, num_bytes, kept=False)
+        if self._rejected is not None:
+            failed = next(each for each in measured if each.failed)
+            row = {
+                "id": document,
+                "source": self._source,
+                "step": step,
+                "rule": failed.rule,
+                "value": failed.value,
+                "threshold": failed.threshold,
+                "text": text,
+                "measured": [each._asdict() for each in measured],
+                "fields": fields,
+            }
+            self._rejected.write(json_line(row))
 
 
 def _number_and_text(value: Any) -> tuple[float | None, str | None]:
@@ -109,12 +115,12 @@ def _number_and_text(value: Any) -> tuple[float | None, str | None]:
     return None, str(value).encode(errors="replace").decode()
 
 
-def join_ledgers(parts: Iterable[Path], path: str) -> int:
-    """Writes the parts of shards into one Parquet file, in their order; returns its rows."""
+def join_ledgers(parts: Iterable[Path], file: IO[bytes]) -> int:
+    """Write the parts of shards to one Parquet file, in their order; return its number of rows."""
     num_rows = num_waiting = 0
     waiting: list[pyarrow.RecordBatch] = []
     with parquet.ParquetWriter(
-        path, SCHEMA, compression="zstd", write_page_checksum=True
+        file, SCHEMA, compression="zstd", write_page_checksum=True
     ) as writer:
 
         def write() -> None:
@@ -122,7 +128,7 @@ def join_ledgers(parts: Iterable[Path], path: str) -> int:
             waiting.clear()
 
         for part in parts:
-            with open_input(part) as file, ipc.open_stream(file) as stream:
+            with open_input(part) as part_file, ipc.open_stream(part_file) as stream:
                 for batch in stream:
                     waiting.append(batch)
                     num_rows += batch.num_rows

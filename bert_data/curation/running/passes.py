@@ -1,14 +1,15 @@
-"""A pass over a shard: documents in, what is left of them into a folder of its own.
+"""A pass over a shard: documents in, those that pass into a folder.
 
     shard ─read─▶ judge ─▶ judge ─▶ 0000/spool.arrow  0001/spool.arrow     pass 0
                                 └─▶ 0000/observed     0001/observed        of the next CorpusStep
     0000/spool.arrow ─judge_shard─▶ judge ─▶ 0000/spool.arrow              pass 1
 
-What is left of a shard of files is cut into spooled shards of a bounded size (a compressed file may
-hold any amount of text), and these are the shards of the passes after it. What comes of a shard
-depends on the shard, the pipeline and what its steps have prepared and decided, on nothing else.
+What is left of a shard of files is cut into spooled shards of bounded size (a compressed file may
+hold any amount of text), which are the shards of the later passes. The result depends on the shard,
+the pipeline, and what its steps prepared and decided, on nothing else.
 """
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -19,7 +20,7 @@ from typing import Any, cast
 
 from bert_data.curation.document import Document
 from bert_data.curation.running.data_sets import TextShard, read_shard
-from bert_data.curation.running.field_kinds import Kinds, note_kinds
+from bert_data.curation.running.field_values import Kinds, note_kinds
 from bert_data.curation.running.judging import Judge, Timed, judge_documents, judge_shard
 from bert_data.curation.running.ledger import ALL, LedgerWriter
 from bert_data.curation.running.pipeline import LabelledStep, PassSteps, Pipeline
@@ -31,16 +32,15 @@ from bert_data.curation.running.spool import (
     SpoolWriter,
     read_spool,
 )
-from bert_data.curation.running.step_log import CountTokens, ReadLog, StepLog
+from bert_data.curation.running.step_log import CountTokens, LogConfig, ReadLog, StepLog
 from bert_data.curation.step import CorpusStep, DocumentStep
-from bert_data.storage import make_folder
+from bert_data.storage import make_folder, open_scratch
 from bert_data.text.sentences import check_language, split_sentences
 
-LEDGER = "ledger.arrow"
-"""The part of the ledger in a shard's folder."""
+LEDGER, REJECTED_DOCUMENTS = "ledger.arrow", "rejected.jsonl"
+"""In a shard's folder: its part of the ledger, and its rejected documents."""
 
-# Of text in a spooled shard, for each byte that a shard of files should have: what is not
-# compressed makes one.
+# Bytes of text in a spooled shard per byte of a shard of files: an uncompressed one makes one.
 _SPOOLED_BYTES_A_SHARD_BYTE = 2
 
 
@@ -49,12 +49,12 @@ class Pass:
     """A pass over all shards.
 
     Attributes:
-      pipeline: what is done.
+      pipeline: of the run.
       number: of the pass, from 0.
-      steps: of it.
-      is_last: whether what is left is to be written.
-      prepared: the folder that each step has prepared, by its number.
-      decided: the folder of the decisions of the CorpusStep that judges in it, or "".
+      steps: of the pass.
+      is_last: whether the documents that pass are the output.
+      prepared: the folder that each step prepared, by its number.
+      decided: the folder with the decisions of the CorpusStep that judges in it, or "".
     """
 
     pipeline: Pipeline
@@ -66,19 +66,23 @@ class Pass:
 
 
 def run_pass(config: Pass, shard: TextShard | SpooledShard, folder: str) -> dict[str, Any]:
-    """Does a pass over a shard.
+    """Pass over a shard.
 
     Returns:
-      "counts" of the steps; "read", "observe_seconds" and "kinds"; "spooled": the documents and
+      "counts" of the steps; "observe_seconds"; "kinds" of the fields; "spooled": the documents and
       bytes of each shard that is left.
     """
     source = config.pipeline.data_sets[shard.data_set].name
-    with LedgerWriter(Path(folder, LEDGER), source) as ledger:
+    with contextlib.ExitStack() as stack:
+        rejected = None
+        if config.pipeline.output.rejected_file is not None:
+            rejected = stack.enter_context(open_scratch(Path(folder, REJECTED_DOCUMENTS)))
+        ledger = stack.enter_context(LedgerWriter(Path(folder, LEDGER), source, rejected))
         return _Run(config, shard, Path(folder), ledger).report()
 
 
 class _Run:
-    """A pass over a shard while it goes on."""
+    """A pass over a shard."""
 
     def __init__(
         self, config: Pass, shard: TextShard | SpooledShard, path: Path, ledger: LedgerWriter
@@ -86,12 +90,12 @@ class _Run:
         self._config, self._shard, self._path, self._ledger = config, shard, path, ledger
         self._pipeline = config.pipeline
         self._data_set = config.pipeline.data_sets[shard.data_set]
-        self._count_tokens = _token_counter(config.pipeline)
+        self._log_config = _log_config(config.pipeline)
         self._logs: list[StepLog] = []
         self._kinds: Kinds = {}
 
     def report(self) -> dict[str, Any]:
-        """Does all of it."""
+        """Pass over the shard, and return the report."""
         documents = self._source()
         judging = [self._pipeline.steps[number] for number in self._config.steps.judging]
         logs = [self._log(labelled) for labelled in judging]
@@ -109,44 +113,21 @@ class _Run:
             log.close()
         return {
             "counts": [log.counts.as_json() for log in self._logs],
-            "read": self._read_counts,
             "observe_seconds": seconds,
             "spooled": spooled,
             "kinds": self._kinds,
         }
 
-    @property
-    def _read_counts(self) -> dict[str, Any]:
-        first = self._logs[0]
-        if not isinstance(first, ReadLog):
-            return {}
-        return {
-            "num_rows": first.num_rows,
-            "num_replaced": first.num_replaced,
-            "first_unreadable": first.first_unreadable,
-            "first_damaged": first.first_damaged,
-        }
-
     def _source(self) -> Iterator[Document]:
         if isinstance(self._shard, SpooledShard):
             return read_spool(self._shard.spool, self._data_set.name)
-        log = ReadLog(
-            self._ledger,
-            count_words=self._pipeline.count_words,
-            count_tokens=self._count_tokens,
-        )
+        log = ReadLog(self._ledger, self._log_config)
         self._logs.append(log)
         limit = self._pipeline.max_document_bytes
         return _counted(read_shard(self._shard, self._data_set, limit, log), log)
 
     def _log(self, labelled: LabelledStep) -> StepLog:
-        log = StepLog(
-            labelled.label,
-            self._ledger,
-            with_kept=self._pipeline.ledger == ALL,
-            count_words=self._pipeline.count_words,
-            count_tokens=self._count_tokens,
-        )
+        log = StepLog(labelled.label, self._ledger, self._log_config)
         self._logs.append(log)
         return log
 
@@ -160,7 +141,7 @@ class _Run:
         )
 
     def _open(self, steps: Sequence[LabelledStep]) -> Sequence[Judge]:
-        """What judges, opened once a process and pass."""
+        """Return the judges of steps, opened once per process and pass."""
         numbers = self._config.steps.judging[-len(steps) :] if steps else ()
         folders = [self._config.prepared[number] for number in numbers]
         key = (self._config.number, *folders)
@@ -173,7 +154,7 @@ class _Run:
         return _OPENED[key]
 
     def _write_spooled(self, documents: Iterator[Document]) -> list[tuple[int, int]]:
-        """Writes all documents; gives the documents and bytes of each shard, of one at least."""
+        """Write all documents; return documents and bytes of each shard, of at least one."""
         spooled: list[tuple[int, int]] = []
         following = next(documents, None)
         while following is not None or not spooled:
@@ -188,13 +169,13 @@ class _Run:
 
     @property
     def _max_spooled_bytes(self) -> int | None:
-        """What is left of files is cut; what a later pass leaves of a shard is one shard."""
+        """None for later passes: what they leave of a shard is one shard."""
         if isinstance(self._shard, SpooledShard):
             return None
         return _SPOOLED_BYTES_A_SHARD_BYTE * self._pipeline.shard_bytes
 
     def _spooled(self, documents: Iterable[Document], spool: SpoolWriter) -> Iterator[Document]:
-        """The documents, written to the spool as they pass."""
+        """Yield the documents, and write them to the spool."""
         output = self._pipeline.output
         for document in documents:
             if self._config.is_last:
@@ -205,7 +186,7 @@ class _Run:
             yield document
 
     def _observe(self, documents: Iterator[Document], path: Path) -> None:
-        """Lets the next CorpusStep observe, if there is one, and takes what it leaves unread."""
+        """Let the next CorpusStep observe, if there is one, and read what it leaves unread."""
         number = self._config.steps.observing
         if number is not None:
             step = cast(CorpusStep, self._pipeline.steps[number].step)
@@ -214,19 +195,19 @@ class _Run:
             pass
 
 
-# The judges of the pass that this process works on: models and lists that take time to open.
+# The judges of this process's pass: opening models and lists takes time.
 _OPENED: dict[tuple[object, ...], tuple[Judge, ...]] = {}
 
 
 def spooled_folder(folder: str, number: int) -> str:
-    """The folder of a spooled shard in that of the shard that it is left of."""
+    """Return the folder of a spooled shard, in that of the shard that it came from."""
     return os.path.join(folder, f"{number:04d}")
 
 
-def _counted(found: Iterator[Document], log: ReadLog) -> Iterator[Document]:
-    """The documents of the shard's files, told to the log."""
+def _counted(documents: Iterator[Document], log: ReadLog) -> Iterator[Document]:
+    """Yield the documents of the shard's files, counted in the log."""
     start = time.perf_counter()
-    for document in found:
+    for document in documents:
         log.count(document)
         log.counts.seconds += time.perf_counter() - start
         yield document
@@ -235,7 +216,7 @@ def _counted(found: Iterator[Document], log: ReadLog) -> Iterator[Document]:
 
 
 def split_document(document: Document, language: str) -> Document:
-    """A document whose lines are its sentences."""
+    """Return the document with one sentence per line."""
     own = document.fields.get("language")
     if isinstance(own, str):
         try:
@@ -246,15 +227,21 @@ def split_document(document: Document, language: str) -> Document:
     return document.with_text("\n".join(split_sentences(document.text, language)))
 
 
-def _token_counter(pipeline: Pipeline) -> CountTokens | None:
-    if pipeline.vocab_file is None:
-        return None
-    return token_counter(pipeline.vocab_file, pipeline.do_lower_case)
+def _log_config(pipeline: Pipeline) -> LogConfig:
+    count_tokens = None
+    if pipeline.vocab_file is not None:
+        count_tokens = token_counter(pipeline.vocab_file, pipeline.do_lower_case)
+    return LogConfig(
+        with_kept=pipeline.ledger == ALL,
+        with_examples=pipeline.with_examples,
+        count_words=pipeline.count_words,
+        count_tokens=count_tokens,
+    )
 
 
 @functools.lru_cache(maxsize=1)
 def token_counter(vocab_file: str, do_lower_case: bool) -> CountTokens:
-    """What counts tokens; made once a process, for a vocabulary takes time to load."""
+    """Return a counter of tokens; made once per process, as a vocabulary takes time to load."""
     from bert_data.tokens.tokenizer import FastTokenizer
     from bert_data.tokens.vocabulary import load_vocabulary
 

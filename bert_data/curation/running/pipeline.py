@@ -1,9 +1,9 @@
-"""A pipeline: data sets, steps in their order, and what is written.
+"""A pipeline: data sets, steps in their order, and the output.
 
     Pipeline(data_sets=(DataSet(name="web", files="*.jsonl"),),
              steps=label_steps([make_step("gopher_quality", {})]), output=Output(files="out@4"))
 
-Passes over the documents: the steps up to the next CorpusStep are one.
+The steps up to the next CorpusStep are one pass over the documents.
 
     repair, language, near_duplicates, privacy, mix
       ->  pass 0: read, repair, language | near_duplicates observes
@@ -31,7 +31,7 @@ MIN_SHARD_BYTES = 1000
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelledStep:
-    """A step and its label: its name, and a number behind it if it is not the first of the name."""
+    """A step and its label: its name, with a number unless it is the first of that name."""
 
     label: str
     step: Step
@@ -39,24 +39,26 @@ class LabelledStep:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Output:
-    """What is written.
+    """The output of a run.
 
     Attributes:
       files: names, or path@N.
-      output_format: one of `OUTPUT_FORMATS`; "auto": by the ending, lines if it is another one.
-      split_sentences: whether texts are split into sentences, one a line.
-      language: by whose rules, where a document has no field "language".
+      output_format: one of `OUTPUT_FORMATS`; "auto": by the ending; lines for any other ending.
+      split_sentences: whether to write one sentence per line.
+      language: whose rules split documents without a field "language".
+      rejected_file: for the rejected documents in JSON Lines; None: they are not written.
     """
 
     files: str
     output_format: str = AUTO
     split_sentences: bool = False
     language: str = DEFAULT_LANGUAGE
+    rejected_file: str | None = None
 
     def __post_init__(self) -> None:
         if self.output_format not in OUTPUT_FORMATS:
             allowed = ", ".join(OUTPUT_FORMATS)
-            raise ValueError(f"format is {self.output_format!r}; one of {allowed} is allowed")
+            raise ValueError(f"format is {self.output_format!r}; it must be one of {allowed}")
         check_language(self.language)
 
     def format_of(self, paths: Sequence[str]) -> str:
@@ -66,13 +68,13 @@ class Output:
           ValueError: their endings are those of several formats, or of Parquet and a compression.
         """
         formats = {path: self._format_of_name(path) for path in paths}
-        for path, found in formats.items():
-            if found != formats[paths[0]]:
+        for path, name in formats.items():
+            if name != formats[paths[0]]:
                 raise ValueError(
                     f"the outputs are of several formats ({paths[0]} is {formats[paths[0]]}, {path}"
-                    f" is {found}); one is allowed"
+                    f" is {name}); one is allowed"
                 )
-            if found == PARQUET and path.endswith(COMPRESSIONS):
+            if name == PARQUET and path.endswith(COMPRESSIONS):
                 raise ValueError(f"output {path!r}: Parquet is compressed inside; drop the ending")
         return formats[paths[0]]
 
@@ -86,19 +88,22 @@ class Output:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Pipeline:
-    """What is done.
+    """Configuration of a run.
 
     Attributes:
       data_sets: in the order of their priority, the highest first.
       steps: in their order.
-      output: what is written.
-      on_error: what becomes of a document that a step cannot judge: one of `ON_ERROR`.
+      output: files to write.
+      on_error: how documents that a step cannot judge are handled: one of `ON_ERROR`.
       max_document_bytes: a longer text is rejected when it is read.
       ledger: one of `LEDGER_MODES`.
-      shard_bytes: about the size of a shard, as the files are on disk.
-      count_words: whether words are counted at each step.
-      vocab_file: of WordPiece, by which tokens are counted; None: they are not.
+      shard_bytes: about the size of a shard, in bytes on disk.
+      count_words: whether to count words at each step.
+      vocab_file: WordPiece vocabulary for counting tokens; None: they are not counted.
       do_lower_case: whether that vocabulary is of lower-cased text.
+      with_examples: whether to collect examples of what each rule rejects and keeps.
+      warn_share: warn if a step rejects or removes more than this share of the documents, or of
+        the text, that reach it; in [0, 1].
     """
 
     data_sets: tuple[DataSet, ...]
@@ -111,6 +116,8 @@ class Pipeline:
     count_words: bool = True
     vocab_file: str | None = None
     do_lower_case: bool = True
+    with_examples: bool = False
+    warn_share: float = 0.9
 
     def __post_init__(self) -> None:
         if not self.data_sets:
@@ -121,11 +128,13 @@ class Pipeline:
         for field, allowed in (("on_error", ON_ERROR), ("ledger", LEDGER_MODES)):
             value = getattr(self, field)
             if value not in allowed:
-                raise ValueError(f"{field} is {value!r}; one of {', '.join(allowed)} is allowed")
+                raise ValueError(f"{field} is {value!r}; it must be one of {', '.join(allowed)}")
         for field, least in (("max_document_bytes", 1), ("shard_bytes", MIN_SHARD_BYTES)):
             value = getattr(self, field)
             if value < least:
                 raise ValueError(f"{field} is {value}; {least:,} or more is allowed")
+        if not 0 <= self.warn_share <= 1:
+            raise ValueError(f"warn_share is {self.warn_share}; it must be in [0, 1]")
         names = [data_set.name for data_set in self.data_sets]
         for labelled in self.steps:
             try:
@@ -135,7 +144,7 @@ class Pipeline:
 
 
 def label_steps(steps: Sequence[Step]) -> tuple[LabelledStep, ...]:
-    """Labels steps: "privacy", "privacy#2"."""
+    """Label steps: "privacy", "privacy#2"."""
     seen: Counter[str] = Counter()
     labelled = []
     for step in steps:
@@ -160,12 +169,12 @@ class PassSteps:
 
     @property
     def all(self) -> tuple[int, ...]:
-        """The numbers of all of them."""
+        """The numbers of all these steps."""
         return self.judging if self.observing is None else (*self.judging, self.observing)
 
 
 def plan_passes(steps: Sequence[LabelledStep]) -> tuple[PassSteps, ...]:
-    """Groups steps into passes."""
+    """Group steps into passes."""
     passes: list[PassSteps] = []
     judging: list[int] = []
     for number, labelled in enumerate(steps):
@@ -177,5 +186,5 @@ def plan_passes(steps: Sequence[LabelledStep]) -> tuple[PassSteps, ...]:
 
 
 def describe_step(step: Step) -> dict[str, Any]:
-    """All parameters of a step."""
+    """Return all parameters of a step."""
     return {field.name: getattr(step, field.name) for field in dataclasses.fields(step)}

@@ -28,7 +28,7 @@ DEFAULT_NAME = "input"
 _MIX = "mix"
 _TOP_KEYS = ("inputs", "preset", "steps", "output")
 _INPUT_KEYS = ("name", "files", "format", "text_field", "id_field", "weight")
-_OUTPUT_KEYS = ("files", "format", "split_sentences", "language")
+_OUTPUT_KEYS = ("files", "format", "split_sentences", "language", "rejected_file")
 _NAMED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)=(?P<pattern>.*)", re.DOTALL)
 
 
@@ -199,12 +199,9 @@ def _output(data: Any) -> Output:
     split = entry.get("split_sentences", False)
     if not isinstance(split, bool):
         raise ValueError(f"output: split_sentences is {split!r:.60}; true or false is allowed")
-    language = entry.get("language")
+    texts = {key: str(entry[key]) for key in ("language", "rejected_file") if entry.get(key)}
     return Output(
-        files=files,
-        output_format=str(entry.get("format", AUTO)),
-        split_sentences=split,
-        **({} if language is None else {"language": str(language)}),
+        files=files, output_format=str(entry.get("format", AUTO)), split_sentences=split, **texts
     )
 
 

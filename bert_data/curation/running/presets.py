@@ -1,9 +1,9 @@
-"""Pipelines as they were published: their steps, in their order, with their parameters.
+"""Pipelines as published: their steps, in their order, with their parameters.
 
 preset_steps("fineweb")  ->  [UrlFilter(), Extract(), Language(...), GopherRepetition(), ...]
 
-What a publication did by hand, by a service or with lists that it did not give (SafeSearch, its own
-lists of domains) is not in them: give such lists to the steps' parameters.
+They leave out what a publication did by hand, with a service, or with lists that it did not publish
+(SafeSearch, its own lists of domains); the steps' parameters take such lists.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ Entries = Sequence[tuple[str, Mapping[str, Any]]]
 PRESETS: dict[str, Entries] = {
     # Raffel et al. 2020, section 2.2, and their code: rules of lines and pages (give `bad_words`
     # for their list), all but one of equal lines, English. They ask for a probability of 0.99, of
-    # langdetect, which is that certain of nearly all prose; lid.176 is not, so its usual threshold
-    # stands here.
+    # langdetect, which is that certain of nearly all prose; lid.176 is not, so this is its usual
+    # threshold.
     "c4": (
         ("c4", {}),
         ("line_duplicates", {"ignore_digits": False}),
@@ -30,14 +30,14 @@ PRESETS: dict[str, Entries] = {
         ("gopher_repetition", {}),
         ("near_duplicates", {"ngram_size": 13, "max_similarity": 0.8}),
     ),
-    # Penedo et al. 2024, section 3 (and their code): Gopher's rules, C4's without the one of
-    # terminal marks, their own, MinHash of 5-grams in 14 bands of 8, personal data.
+    # Penedo et al. 2024, section 3 (and their code, datatrove): Gopher's rules, C4's without
+    # that of terminal marks, their own, MinHash of 5-grams in 14 bands of 8, personal data.
     "fineweb": (
         ("url_filter", {}),
         ("extract", {}),
         ("language", {"languages": ["en"], "min_score": 0.65}),
         ("gopher_repetition", {}),
-        ("gopher_quality", {}),
+        ("gopher_quality", {"symbols_are_words": True}),
         ("c4", {"terminal_punctuation": []}),
         ("fineweb", {}),
         ("near_duplicates", {"ngram_size": 5, "num_bands": 14, "rows_per_band": 8}),
@@ -67,10 +67,10 @@ PRESETS: dict[str, Entries] = {
 
 
 def preset_steps(name: str) -> list[Step]:
-    """The steps of a preset.
+    """Return the steps of a preset.
 
     Raises:
-      ValueError: there is none of that name.
+      ValueError: there is no preset of that name.
     """
     if name not in PRESETS:
         raise ValueError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")

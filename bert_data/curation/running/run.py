@@ -1,11 +1,11 @@
-"""Runs a pipeline: data sets in, curated files, ledger and summary out.
+"""Run a pipeline: data sets in, curated files, ledger and summary out.
 
     files ─▶ shards ─pass 0─▶ shards ─pass 1─▶ ... ─▶ corpus-00000-of-00002.jsonl, ...
                     decide ──┘                        ledger.corpus.jsonl.parquet
                                                       curation.corpus.jsonl.json
 
-Every shard of every pass is kept in a work folder until the end, so a run that was stopped, by
-whatever, goes on with those that are missing.
+Every shard of every pass stays in a work folder until the end, so that a run that was stopped, for
+whatever reason, resumes with the shards that are missing.
 """
 
 import dataclasses
@@ -17,51 +17,83 @@ from typing import Any
 
 import bert_data
 from bert_data.curation.running.counts import StepCounts
-from bert_data.curation.running.data_sets import TextShard, plan_all_shards
+from bert_data.curation.running.data_sets import TextShard, check_name, plan_all_shards
 from bert_data.curation.running.description import describe_work
-from bert_data.curation.running.document_files import WrittenFile, earlier_files, output_paths
+from bert_data.curation.running.document_files import (
+    WrittenFile,
+    compressed,
+    earlier_files,
+    output_paths,
+)
+from bert_data.curation.running.field_values import finite
 from bert_data.curation.running.ledger import join_ledgers
-from bert_data.curation.running.pipeline import Pipeline, describe_step
+from bert_data.curation.running.markup import put_extract_first
+from bert_data.curation.running.pipeline import Output, Pipeline, describe_step
+from bert_data.curation.running.problems import describe_problems
 from bert_data.curation.running.stages import NothingLeftError, Stages
-from bert_data.storage import OutputSet, hidden_path
+from bert_data.curation.running.step_log import DAMAGED, UNREADABLE
+from bert_data.storage import (
+    OutputSet,
+    exists,
+    hidden_path,
+    is_file,
+    is_folder,
+    is_remote,
+    list_folder,
+    make_folder,
+    naming,
+    open_input,
+    read_bytes,
+    remove,
+    remove_abandoned,
+    write_bytes,
+)
 from bert_data.work import fingerprint, open_executor, open_work_folder
+
+_COMMITTED = ("committed", "summary.json")
+"""In the work folder: the summary of the outputs that the run is about to give their names."""
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Curation:
-    """What a run has done.
+    """The result of a run.
 
     Attributes:
-      pipeline: what was asked for.
-      shards: what was read.
-      counts: of all steps in their order, the first is what was read.
-      read: rows, undecodable places, and what is said of the first row that is no document.
-      files: what was written.
-      ledger: path of the ledger, and its rows.
+      pipeline: that was run.
+      shards: that were read.
+      counts: of reading and of all steps, in their order.
+      files: that were written.
+      ledger: path of the ledger, and its number of rows.
       seconds: from the start to the end.
-      num_resumed: shards of passes that an earlier run had done.
+      num_resumed: shards of passes that an earlier run had finished.
       warnings: sentences.
     """
 
     pipeline: Pipeline
     shards: Sequence[TextShard]
     counts: Sequence[StepCounts]
-    read: dict[str, Any]
     files: Sequence[WrittenFile]
     ledger: tuple[str, int]
     seconds: float
     num_resumed: int
     warnings: Sequence[str]
 
+    @property
+    def num_documents(self) -> int:
+        """Documents in the input: those that were read, and those that reading rejected."""
+        read = self.counts[0]
+        return read.num_documents + read.num_rejected - read.rejected[DAMAGED]
+
 
 def ledger_path(name: str) -> str:
-    """Where the ledger of a set of outputs is."""
+    """Return the path of the ledger of a set of outputs."""
     folder, base = os.path.split(name)
     return os.path.join(folder, f"ledger.{base}.parquet")
 
 
 def summary_path(name: str) -> str:
-    """Where the summary of a set of outputs is; it is written last."""
+    """Return the path of the summary of a set of outputs, which is written last."""
     folder, base = os.path.split(name)
     return os.path.join(folder, f"curation.{base}.json")
 
@@ -75,75 +107,118 @@ def curate(
     more_outputs: dict[str, Callable[[Curation], str]] | None = None,
     reads: Sequence[str] = (),
 ) -> Curation:
-    """Runs a pipeline.
+    """Run a pipeline.
 
     Args:
-      pipeline: what is done.
-      num_workers: processes; what is written does not depend on it.
-      overwrite: whether files that exist are replaced.
+      pipeline: to run.
+      num_workers: processes; the output does not depend on it.
+      overwrite: whether to replace existing files.
       work_dir: folder for unfinished work; None: a hidden one beside the output.
       more_outputs: texts to write at the end, by the path of their file.
-      reads: files that must not be replaced, beside those that the pipeline names.
+      reads: files that must not be replaced, besides those that the pipeline names.
 
     Raises:
-      ValueError: no document is left, or fewer than there are files to write, or what the steps
-        and readers refuse.
+      ValueError: no document is left, or fewer than there are files to write, or a step or a reader
+        refuses its parameters or input.
       OSError, CorruptDataError: a file cannot be read or written, or a worker died.
     """
     start = time.perf_counter()
     texts = more_outputs or {}
-    name, paths = output_paths(pipeline.output.files)
-    output_format = pipeline.output.format_of(paths)
-    ledger, summary = ledger_path(name), summary_path(name)
+    paths = _OutputPaths(pipeline.output, tuple(texts))
     shards = plan_all_shards(pipeline.data_sets, pipeline.shard_bytes)
-    work = describe_work(pipeline, shards, name)
-    with OutputSet(
-        name,
-        [*paths, ledger, *texts, summary],
-        reads=[path for path, *_ in (*work["files"], *work["lists"])] + list(reads),
-        overwrite=overwrite,
-        obsolete=lambda: [path for path in earlier_files(summary) if path not in paths],
-    ) as outputs:
-        parent = work_dir or hidden_path(name, "curation")
-        is_own = work_dir is None
-        with (
-            open_work_folder(
-                parent, fingerprint(work), is_own=is_own, useless_after=(NothingLeftError,)
-            ) as folder,
-            open_executor(num_workers) as executor,
-        ):
-            run = Stages(pipeline, shards, folder, executor)
-            run.run_passes()
-            files, written = run.write(output_format, paths)
-            for path, made in zip(paths, written, strict=True):
-                outputs.link_in(path, made)
-            made = os.path.join(outputs.work_dir, "ledger")
-            num_rows = join_ledgers(run.ledgers(), made)
-            outputs.take_in(ledger, made)
-            done = Curation(
-                pipeline=pipeline,
-                shards=shards,
-                counts=run.counts,
-                read=run.read,
-                files=files,
-                ledger=(ledger, num_rows),
-                seconds=time.perf_counter() - start,
-                num_resumed=run.num_resumed,
-                warnings=list(run.warnings()),
-            )
-            for path, text in {
-                **{path: describe(done) for path, describe in texts.items()},
-                summary: describe_as_json(done),
-            }.items():
-                with outputs.open(path) as file:
-                    file.write(text.encode(errors="replace"))
-            outputs.commit([*paths, ledger, *texts], [summary])
+    pipeline = put_extract_first(pipeline, shards)
+    work = describe_work(pipeline, shards, paths.name)
+    run_name = fingerprint(work)
+    parent = _check_work_dir(work_dir) or hidden_path(paths.name, "curation")
+    committed = os.path.join(parent, run_name, *_COMMITTED)
+    remove_abandoned(parent)
+    if not work_dir and is_folder(parent) and not list_folder(parent):
+        remove(parent)  # which a run was killed in removing
+    with (
+        OutputSet(
+            paths.name,
+            [*paths.all, paths.summary],
+            reads=[path for path, *_ in (*work["files"], *work["lists"])] + list(reads),
+            overwrite=overwrite or _are_equal(committed, paths.summary),
+            obsolete=lambda: [p for p in earlier_files(paths.summary) if p not in paths.files],
+        ) as outputs,
+        open_work_folder(
+            parent, run_name, is_own=not work_dir, useless_after=(NothingLeftError,)
+        ) as folder,
+        open_executor(num_workers) as executor,
+    ):
+        run = Stages(pipeline, shards, folder, executor)
+        run.run_passes()
+        files, num_rows = _write_files(run, outputs, paths)
+        done = Curation(
+            pipeline=pipeline,
+            shards=shards,
+            counts=run.counts,
+            files=files,
+            ledger=(paths.ledger, num_rows),
+            seconds=time.perf_counter() - start,
+            num_resumed=run.num_resumed,
+            warnings=list(describe_problems(pipeline, run.counts)),
+        )
+        summary = describe_as_json(done)
+        described = {path: describe(done) for path, describe in texts.items()}
+        for path, text in {**described, paths.summary: summary}.items():
+            with outputs.open(path) as file:
+                file.write(text.encode(errors="replace"))
+        make_folder(os.path.dirname(committed))
+        write_bytes(committed, summary.encode(errors="replace"))
+        outputs.commit(paths.all, [paths.summary])
     return done
 
 
+class _OutputPaths:
+    """The paths of a run's outputs; `all` are those but the summary, which vouches for them."""
+
+    def __init__(self, output: Output, texts: Sequence[str]) -> None:
+        self.name, self.files = output_paths(output.files)
+        self.format = output.format_of(self.files)
+        self.ledger, self.summary = ledger_path(self.name), summary_path(self.name)
+        self.rejected = output.rejected_file
+        more = [*([] if self.rejected is None else [self.rejected]), *texts]
+        for path in more:
+            check_name("output", path)
+        self.all = [*self.files, self.ledger, *more]
+
+
+def _write_files(
+    run: Stages, outputs: OutputSet, paths: _OutputPaths
+) -> tuple[list[WrittenFile], int]:
+    """Write documents, ledger and rejected documents; return the files and the ledger's rows."""
+    files, written = run.write(paths.format, paths.files)
+    for path, file_path in zip(paths.files, written, strict=True):
+        outputs.link_in(path, file_path)
+    with outputs.open(paths.ledger) as file:
+        num_rows = join_ledgers(run.ledgers(), file)
+    if paths.rejected is not None:
+        with outputs.open(paths.rejected) as file, compressed(file, paths.rejected) as stream:
+            for part in run.rejected():
+                with naming(part), open_input(part) as part_file:
+                    while data := part_file.read(_BLOCK_BYTES):
+                        stream.write(data)
+    return files, num_rows
+
+
+def _check_work_dir(work_dir: str | None) -> str | None:
+    if work_dir and is_remote(work_dir):
+        raise ValueError(f"work_dir is {work_dir!r}, a URI; it must be a local folder")
+    if work_dir and exists(work_dir) and not is_folder(work_dir):
+        raise ValueError(f"work_dir is {work_dir!r}, which is a file; it must be a folder")
+    return work_dir
+
+
+def _are_equal(committed: str, summary: str) -> bool:
+    """Whether the outputs are of this very run, which was killed after it had renamed them."""
+    return is_file(committed) and is_file(summary) and read_bytes(committed) == read_bytes(summary)
+
+
 def describe_as_json(done: Curation) -> str:
-    """The text of the summary's file; times are not in it, so that it is the same in each run."""
-    pipeline = done.pipeline
+    """Return the text of the summary's file, without times, so that it is the same in each run."""
+    pipeline, read = done.pipeline, done.counts[0]
     data = {
         "format": "bert_data curation",
         "format_version": 1,
@@ -164,17 +239,22 @@ def describe_as_json(done: Curation) -> str:
         "output_format": pipeline.output.format_of([file.name for file in done.files]),
         "split_sentences": pipeline.output.split_sentences,
         "max_document_bytes": pipeline.max_document_bytes,
-        "read": done.read,
-        "counts": [_without_seconds(counts) for counts in done.counts],
+        "read": {
+            "num_rows": read.num_rows,
+            "num_replaced": read.num_replaced,
+            "first_unreadable": read.first.get(UNREADABLE, ""),
+            "first_damaged": read.first.get(DAMAGED, ""),
+        },
+        "counts": [_lasting(counts) for counts in done.counts],
         "ledger": {"name": os.path.basename(done.ledger[0]), "num_rows": done.ledger[1]},
         "files": [
             {**dataclasses.asdict(file), "name": os.path.basename(file.name)} for file in done.files
         ],
         "warnings": list(done.warnings),
     }
-    return json.dumps(data, indent=1, default=str, ensure_ascii=False) + "\n"
+    return json.dumps(finite(data), indent=1, default=str, ensure_ascii=False) + "\n"
 
 
-def _without_seconds(counts: StepCounts) -> dict[str, Any]:
-    hidden = ("seconds", "bins")
+def _lasting(counts: StepCounts) -> dict[str, Any]:
+    hidden = ("seconds", "bins", "examples", "num_rows", "num_replaced")
     return {key: value for key, value in counts.as_json().items() if key not in hidden}

@@ -2,7 +2,7 @@
 
 prepare all steps; for each pass: all shards, then decide; write the files
 
-What a task makes is a folder in the work folder, and what is there is not done again.
+Each task fills a folder in the work folder, and a task whose folder exists is not done again.
 """
 
 import dataclasses
@@ -24,18 +24,20 @@ from bert_data.curation.running.document_files import (
     plan_files,
     write_file,
 )
-from bert_data.curation.running.field_kinds import Kinds, join_kinds
-from bert_data.curation.running.passes import LEDGER, Pass, run_pass, spooled_folder
+from bert_data.curation.running.field_values import Kinds, join_kinds
+from bert_data.curation.running.passes import (
+    LEDGER,
+    REJECTED_DOCUMENTS,
+    Pass,
+    run_pass,
+    spooled_folder,
+)
 from bert_data.curation.running.pipeline import LabelledStep, PassSteps, Pipeline, plan_passes
 from bert_data.curation.running.spool import SpooledShard
 from bert_data.curation.running.step_log import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.step import Step
 from bert_data.progress import progress
 from bert_data.work import Executor, FolderTask, fingerprint, read_report, run_tasks
-
-# Of what was read: what is added up over shards, and what is said of the first of its kind.
-_NUMBERS = ("num_rows", "num_replaced")
-_SENTENCES = ("first_unreadable", "first_damaged")
 
 
 class NothingLeftError(ValueError):
@@ -44,7 +46,7 @@ class NothingLeftError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class _StepTask:
-    """A step that prepares, or decides over what was observed of shards.
+    """A step that prepares, or decides over what it observed of shards.
 
     Attributes:
       number: of the step.
@@ -60,7 +62,7 @@ class _StepTask:
 
     @property
     def task_name(self) -> str:
-        """The name of its folder."""
+        """Name of its folder."""
         return f"{self.number:02d}-{self.labelled.label}"
 
 
@@ -75,7 +77,7 @@ def _decide(task: _StepTask, folder: str) -> float:
 
 
 def _timed(task: _StepTask, work: Callable[[], None]) -> float:
-    """The seconds that it took; an error says at which step it was."""
+    """Do the work of a step and return its seconds; errors name the step."""
     start = time.perf_counter()
     try:
         work()
@@ -88,20 +90,19 @@ class Stages:
     """A run of a pipeline over shards.
 
     Attributes:
-      counts: of what was read and of the steps, in their order; grows with each pass.
-      read: rows, undecodable places, and what is said of the first row that is no document.
-      num_resumed: shards of passes that an earlier run had done.
+      counts: of reading and of the steps, in their order; grows with each pass.
+      num_resumed: shards of passes that an earlier run finished.
     """
 
     def __init__(
         self, pipeline: Pipeline, shards: Sequence[TextShard], folder: str, executor: Executor
     ) -> None:
-        """Describes a run.
+        """Describe a run.
 
         Args:
-          pipeline: what is done.
+          pipeline: of the run.
           shards: of its data sets.
-          folder: for what tasks make; what is there is taken as it is.
+          folder: for the tasks' folders; those that exist are finished.
           executor: runs the tasks.
         """
         self._pipeline, self._folder = pipeline, folder
@@ -111,14 +112,13 @@ class Stages:
         self._prepared = FolderTask(parent=os.path.join(folder, "prepared"), function=_prepare)
         self._decided = FolderTask(parent=os.path.join(folder, "decided"), function=_decide)
         self._seconds: dict[str, float] = {}
-        self._ledgers: list[Path] = []
+        self._folders: list[Path] = []
         self._kinds: Kinds = {}
         self.counts: list[StepCounts] = []
-        self.read: dict[str, Any] = dict.fromkeys(_NUMBERS, 0) | dict.fromkeys(_SENTENCES, "")
         self.num_resumed = 0
 
     def run_passes(self) -> None:
-        """Prepares and goes through all passes.
+        """Prepare the steps, and do all passes.
 
         Raises:
           NothingLeftError: a pass leaves no document.
@@ -179,8 +179,11 @@ class Stages:
         for shard, folder in zip(self._shards, folders, strict=True):  # one at a time: all are much
             report = read_report(folder)
             counts = add_counts([counts, [*map(counts_from_json, report["counts"])]])
-            self._take_in(number, report, steps)
-            self._ledgers.append(Path(folder, LEDGER))
+            if steps.observing is not None:
+                label = self._pipeline.steps[steps.observing].label
+                self._spend(label, report["observe_seconds"])
+            self._kinds = join_kinds([self._kinds, report["kinds"]])
+            self._folders.append(Path(folder))
             for i, (num_documents, num_bytes) in enumerate(report["spooled"]):
                 path = spooled_folder(folder, i)
                 spooled.append(
@@ -190,7 +193,7 @@ class Stages:
         self._shards = spooled
 
     def _work_on(self, config: Pass) -> list[str]:
-        """Does a pass; gives the folders of the shards."""
+        """Do a pass; return the folders of the shards."""
         name = f"pass {config.number + 1} of {len(self._passes)}"
         task = FolderTask(
             parent=os.path.join(self._folder, f"pass-{config.number}"),
@@ -207,17 +210,6 @@ class Stages:
                 folders.append(folder)
         return folders
 
-    def _take_in(self, number: int, report: dict[str, Any], steps: PassSteps) -> None:
-        """Takes in what a shard's report has besides its counts and shards."""
-        if steps.observing is not None:
-            self._spend(self._pipeline.steps[steps.observing].label, report["observe_seconds"])
-        if number == 0:
-            for key in _NUMBERS:
-                self.read[key] += report["read"][key]
-            for key in _SENTENCES:
-                self.read[key] = self.read[key] or report["read"][key]
-        self._kinds = join_kinds([self._kinds, report["kinds"]])
-
     def _refuse_nothing(self) -> None:
         last = next((i for i, each in enumerate(self.counts) if not each.num_documents), None)
         if last is None:
@@ -225,15 +217,13 @@ class Stages:
         empty, first = self.counts[last], self.counts[0]
         rules = ", ".join(f"{rule} {n:,}" for rule, n in empty.rejected.most_common(5))
         if last == 0:
-            first_problem = self.read["first_unreadable"] or self.read["first_damaged"]
-            why = (
-                f"{rules}; the first: {first_problem}"
-                if first_problem
-                else rules or "the files are empty"
+            first_problem = first.first.get(UNREADABLE) or first.first.get(DAMAGED)
+            why = f"{rules}; the first: {first_problem}" if first_problem else rules
+            raise NothingLeftError(
+                f"no document could be read of the inputs ({why or 'the files are empty'})"
             )
-            raise NothingLeftError(f"no document could be read of the inputs ({why})")
-        if empty.first_error:
-            rules += f"; the first error: {empty.first_error}"
+        if ERROR in empty.first:
+            rules += f"; the first error: {empty.first[ERROR]}"
         raise NothingLeftError(
             f"no document is left: step {empty.label} rejected the last"
             f" {self.counts[last - 1].num_documents:,} of {first.num_documents:,} ({rules})"
@@ -242,14 +232,14 @@ class Stages:
     def write(
         self, output_format: str, paths: Sequence[str]
     ) -> tuple[list[WrittenFile], list[str]]:
-        """Writes what the last pass has left.
+        """Write the documents that the last pass left.
 
         Args:
           output_format: `lines`, `jsonl` or `parquet`.
           paths: of the files.
 
         Returns:
-          What was written, and where it is in the work folder.
+          The files, and where they are in the work folder.
         """
         spools = [
             (os.fspath(shard.spool), self._source(shard), shard.num_documents)
@@ -269,32 +259,10 @@ class Stages:
                 advance(files[-1].num_text_bytes)
         return files, written
 
-    def ledgers(self) -> Sequence[Path]:
-        """The parts of the ledger, pass by pass and shard by shard."""
-        return self._ledgers
+    def ledgers(self) -> Iterator[Path]:
+        """Yield the parts of the ledger, pass by pass and shard by shard."""
+        return (folder / LEDGER for folder in self._folders)
 
-    def warnings(self) -> Iterator[str]:
-        """What a user should know."""
-        first = self.read["first_unreadable"]
-        if first:
-            number = self.counts[0].rejected[UNREADABLE]
-            yield f"{number:,} row(s) are no documents and were left out; the first: {first}"
-        if self.read["first_damaged"]:
-            number = self.counts[0].rejected[DAMAGED]
-            yield (
-                f"{number:,} file(s) are damaged, and what is behind the damage was left out; the"
-                f" first: {self.read['first_damaged']}"
-            )
-        if self.read["num_replaced"]:
-            yield f"{self.read['num_replaced']:,} places are not UTF-8 and were replaced or ignored"
-        for labelled, counts in zip(self._pipeline.steps, self.counts[1:], strict=True):
-            counted = {**counts.edits, **counts.counted, **counts.rejected}
-            warning = labelled.step.describe_use(counted)
-            if warning:
-                yield f"step {labelled.label}: {warning}"
-            number = counts.rejected[ERROR]
-            if number:
-                yield (
-                    f"step {labelled.label} could not judge {number:,} document(s), which were"
-                    f" rejected by the rule `error`; the first: {counts.first_error}"
-                )
+    def rejected(self) -> Iterator[Path]:
+        """Yield the files of rejected documents, in the order of the ledger."""
+        return (folder / REJECTED_DOCUMENTS for folder in self._folders)

@@ -38,6 +38,7 @@ class ExactDuplicates(RankedStep):
     """
 
     name = "exact_duplicates"
+    accepts_markup = True
     max_copies: Annotated[int, Within(1)] = 1
     unicode_form: UnicodeForm = "NFKC"
     ignore_case: bool = True

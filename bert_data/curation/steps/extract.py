@@ -43,6 +43,8 @@ class Extract(DocumentStep):
     """
 
     name = "extract"
+    accepts_markup = True
+    is_meant_to_shorten = True
     main_content: bool = True
     comments: bool = False
     alt_texts: bool = False

@@ -30,10 +30,11 @@ class GopherQuality(DocumentStep):
 
     The rules and thresholds are those of Rae et al. 2021, "Scaling language models: methods,
     analysis and insights from training Gopher" (arXiv:2112.11446), A1.1. Where the paper is silent,
-    this step follows datatrove: punctuation marks and symbols do not count as words where words and
-    their lengths are counted, but they do where something is counted per word; stop words are
-    matched in lower case as written, and each counts once; both "…" and "..." are ellipses; blank
-    lines are lines.
+    this step follows datatrove: punctuation marks and symbols do not count as words, except where
+    hash signs and ellipses are counted per word; stop words are matched in lower case as written,
+    and each counts once; both "…" and "..." are ellipses; blank lines are lines. datatrove also
+    counts punctuation in the share of alphabetic words, which rejects most technical texts; for
+    that, set `symbols_are_words: true`.
 
     In scripts without spaces between words (Chinese, Japanese, Thai, ...) words are estimated from
     the number of letters and the mean number of letters per word, the mean word length is not
@@ -50,7 +51,8 @@ class GopherQuality(DocumentStep):
       max_symbol_word_ratio: hash signs per word (symbols are words here), and likewise ellipses.
       max_bullet_line_fraction: share of lines that begin with a bullet.
       max_ellipsis_line_fraction: share of lines that end with an ellipsis.
-      min_alphabetic_word_fraction: share of words, symbols included, that contain a letter.
+      min_alphabetic_word_fraction: share of words that contain a letter.
+      symbols_are_words: count punctuation marks and symbols among the words of that share.
       min_stop_words: least number of different stop words.
       language: of documents whose `language` field is not set; a code such as "en".
       stop_words: stop words to use for all documents instead.
@@ -66,6 +68,7 @@ class GopherQuality(DocumentStep):
     max_bullet_line_fraction: float = 0.9
     max_ellipsis_line_fraction: float = 0.3
     min_alphabetic_word_fraction: float = 0.8
+    symbols_are_words: bool = False
     min_stop_words: float = 2
     language: str = ""
     stop_words: tuple[str, ...] = ()
@@ -123,9 +126,10 @@ class GopherQuality(DocumentStep):
         if marks.num_lines:
             values["max_bullet_line_fraction"] = marks.num_bullets / marks.num_lines
             values["max_ellipsis_line_fraction"] = marks.num_ellipses / marks.num_lines
-        if len(words):
+        num_counted = len(words) if self.symbols_are_words else len(words) - num_symbols
+        if num_counted:
             num_alphabetic = int(np.count_nonzero(words.has_letter))
-            values["min_alphabetic_word_fraction"] = num_alphabetic / len(words)
+            values["min_alphabetic_word_fraction"] = num_alphabetic / num_counted
         stops = self.stop_words
         if not stops:
             language = language_of(document.fields.get("language"), self.language, words)

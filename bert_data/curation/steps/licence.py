@@ -34,6 +34,7 @@ class Licence(DocumentStep):
     """
 
     name = "licence"
+    accepts_markup = True
     allowed: tuple[str, ...]
     fields: tuple[str, ...] = ("license", "licence")
     from_text: bool = True

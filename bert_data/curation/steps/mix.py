@@ -45,6 +45,8 @@ class Mix(CorpusStep):
     """
 
     name = "mix"
+    accepts_markup = True
+    is_meant_to_shorten = True
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     epochs: Mapping[str, float] = dataclasses.field(default_factory=dict)
     unit: Literal["documents", "words", "bytes"] = "bytes"

@@ -46,6 +46,7 @@ class Repair(DocumentStep):
     """
 
     name = "repair"
+    accepts_markup = True
     encoding: bool = True
     entities: bool = True
     controls: bool = True

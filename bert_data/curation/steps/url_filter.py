@@ -49,6 +49,7 @@ class UrlFilter(DocumentStep):
     """
 
     name = "url_filter"
+    accepts_markup = True
     blocked_domain_files: tuple[str, ...] = ()
     blocked_url_files: tuple[str, ...] = ()
     allowed_domain_files: tuple[str, ...] = ()

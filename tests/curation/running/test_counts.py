@@ -51,13 +51,15 @@ def test_shards_are_added_and_written():
         few.bins["max_xs"] = bin_values([1.0, number])
         few.edits["letters"] = 2
         few.counted["en"] = number
-        few.first_error = f"a/{number}: bad"
+        few.first["error"] = f"a/{number}: bad"
+        few.examples["max_xs"] = {"kept": [[0.5, number / 8, f"a/{number}", 3, 3.5, "x"]]}
         few.thresholds["max_xs"] = 3.0
         return [read, few]
 
     read, few = add_counts([counts(1), counts(5)])
     assert (read.num_documents, read.num_bytes, read.seconds) == (6, 20, 1.0)
     assert (few.rejected, few.edits, few.num_rejected) == ({"max_xs": 6, "a": 2}, {"letters": 4}, 2)
-    assert few.counted == {"en": 6} and few.first_error == "a/1: bad"
+    assert few.counted == {"en": 6} and few.first == {"error": "a/1: bad"}
+    assert [entry[2] for entry in few.examples["max_xs"]["kept"]] == ["a/1", "a/5"]
     assert few.bins["max_xs"].total() == 4
     assert counts_from_json(json.loads(json.dumps(few.as_json()))) == few

@@ -75,7 +75,7 @@ def test_a_field_names_documents(tmp_path):
 
 def test_what_a_data_set_cannot_be(tmp_path):
     for name in ("", "a/b", "a b"):
-        with pytest.raises(ValueError, match="a data set is named by letters"):
+        with pytest.raises(ValueError, match="it may have letters, digits"):
             DataSet(name=name, files="a")
     for weight in (0, -1, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="weight is"):

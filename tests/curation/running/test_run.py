@@ -3,6 +3,7 @@
 import dataclasses
 import gzip
 import json
+import resource
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,13 @@ from pyarrow import parquet
 from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps, plan_passes
 from bert_data.curation.running.run import curate
+from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError
 from bert_data.text.documents import TextConfig
 from tests.curation.fake_steps import Copies, Fails, Few, Language, Unique, Without
 
 COVERS = (
     "curation/running/judging",
-    "curation/running/ledger",
     "curation/running/passes",
     "curation/running/pipeline",
     "curation/running/stages",
@@ -355,7 +356,7 @@ class TestHostileInput:
         done = run(tmp_path, [Few()])
         assert [row["text"] for row in rows_of(tmp_path)] == ["a\ufffdb \x00", "b", "c"]
         told = done.warnings
-        assert told[0].startswith("6 row(s) are no documents and were left out; the first: ")
+        assert told[0].startswith("6 row(s) are not documents and were left out; the first: ")
         assert f"{tmp_path}/web.jsonl:2: not JSON" in told[0]
         assert told[1] == "1 places are not UTF-8 and were replaced or ignored"
         ledger = parquet.read_table(done.ledger[0]).to_pylist()
@@ -376,7 +377,7 @@ class TestHostileInput:
         assert 400 <= done.counts[0].num_documents < 600
         assert done.counts[0].rejected == {"damaged_file": 1}
         assert done.warnings[0].startswith(
-            f"1 file(s) are damaged, and what is behind the damage was left out; the first: "
+            f"1 file(s) are damaged, and were left out from the damage on; the first: "
             f"{tmp_path}/b{name[1:]}: byte offset"
         )
         strict = (DataSet(name="web", files=files),)
@@ -386,3 +387,54 @@ class TestHostileInput:
 
 def web_of(folder: Path) -> Path:
     return write_rows(folder / "web.jsonl", [{"text": text} for text in texts(200)])
+
+
+class TestNames:
+    def test_a_name_that_is_not_utf_8_is_refused_with_the_file(self, tmp_path):
+        (tmp_path / "b\udcff.jsonl").write_text('{"text": "one"}\n')
+        with pytest.raises(
+            ValueError, match=r"input '.*b\\udcff.jsonl' has a name that is not UTF"
+        ):
+            run(tmp_path, [], files=f"{tmp_path}/b*.jsonl")
+        web_of(tmp_path)
+        with pytest.raises(ValueError, match=r"output 'o\\udcff' has a name that is not UTF-8"):
+            run(tmp_path, [], output=Output(files="o\udcff"))
+
+    def test_what_is_remote_is_called_a_uri(self, tmp_path):
+        with pytest.raises(ValueError, match="output 'file:///a/b' is a URI; curate reads and wri"):
+            run(tmp_path, [], output=Output(files="file:///a/b"))
+        web = web_of(tmp_path)
+        with pytest.raises(ValueError, match=r"input 'file://.*' is a URI"):
+            run(tmp_path, [], files=f"file://{web}")
+
+    def test_a_work_folder_that_is_none_is_named(self, tmp_path):
+        web = web_of(tmp_path)
+        with pytest.raises(
+            ValueError, match=r"work_dir is '.*web.jsonl', which is a file; it must"
+        ):
+            run(tmp_path, [], work_dir=str(web))
+        with pytest.raises(ValueError, match="work_dir is 's3://a/b', a URI"):
+            run(tmp_path, [], work_dir="s3://a/b")
+
+
+@pytest.mark.parametrize("max_bytes", [0, 300, 700, 2_000, 4_000])
+def test_a_full_disk_is_one_sentence_with_a_file(tmp_path, max_bytes):
+    """Wherever it happens; and the same command then goes on."""
+    web_of(tmp_path)
+    names = ("line_duplicates", "exact_duplicates", "near_duplicates")
+    steps = [Few(), *(make_step(name, {}) for name in names)]
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, hard))
+    try:
+        with pytest.raises(OSError) as caught:
+            run(tmp_path, steps, output=Output(files=str(tmp_path / "out/o.jsonl")))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert str(caught.value.filename).startswith(str(tmp_path / "out")) and caught.value.strerror
+    assert list(tmp_path.glob("out/[!.]*")) == []
+    run(tmp_path, steps, output=Output(files=str(tmp_path / "out/o.jsonl")))
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "curation.o.jsonl.json",
+        "ledger.o.jsonl.parquet",
+        "o.jsonl",
+    ]

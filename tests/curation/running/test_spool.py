@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.running import spool
-from bert_data.curation.running.spool import DocumentsOfShard, SpoolWriter, dump_fields, read_spool
+from bert_data.curation.running.field_values import dump_fields
+from bert_data.curation.running.spool import DocumentsOfShard, SpoolWriter, read_spool
+
+COVERS = ("curation/running/arrow_files",)
 
 
 @pytest.mark.parametrize("batch", [1, 3, 4096])

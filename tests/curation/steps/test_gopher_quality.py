@@ -13,6 +13,7 @@ from bert_data.curation.quality.languages import (
     letters_per_word,
     stop_words,
 )
+from bert_data.curation.running.presets import PRESETS
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.gopher_quality import GopherQuality
 from bert_data.curation.words import split_words
@@ -42,7 +43,9 @@ def measure_slowly(text, wanted):
     if words:
         marks = max(text.count("#"), text.count("...") + text.count("…"))
         values["max_symbol_word_ratio"] = marks / num_all
-        values["min_alphabetic_word_fraction"] = (len(alphabetic) + len(unspaced)) / len(words)
+    if real or unspaced:
+        share = (len(alphabetic) + len(unspaced)) / (len(real) + len(unspaced))
+        values["min_alphabetic_word_fraction"] = share
     lines = text.splitlines()
     if lines:
         bullets = [line for line in lines if line.strip().startswith(("•", "-"))]
@@ -80,14 +83,32 @@ def test_english_stop_words_are_gophers():
         ("One... two… three", "max_symbol_word_ratio", 2 / 5),
         ("• a\n - b\n\nc", "max_bullet_line_fraction", 0.5),
         ("a...  \nb…\nc..\nd", "max_ellipsis_line_fraction", 0.5),
-        ("a 1 ! b2", "min_alphabetic_word_fraction", 0.5),
+        ("a 1 ! b2", "min_alphabetic_word_fraction", 2 / 3),
         ("山水" * 9, "min_words", 10),
-        ("山水。" * 9, "min_alphabetic_word_fraction", 2 / 3),
+        ("山水。" * 9, "min_alphabetic_word_fraction", 1),
         ("ひらがなカナ漢字" * 2, "min_words", 10),
     ],
 )
 def test_values_of_texts(text, rule, value):
     assert measured(STEP, text)[rule] == pytest.approx(value)
+
+
+def test_punctuation_is_a_word_only_by_datatroves_definition():
+    """The paper asks that words contain a letter; code has many marks between its words."""
+    code = "def mean(values): return sum(values) / len(values)  # of"
+    theirs = GopherQuality(symbols_are_words=True)
+    rule = "min_alphabetic_word_fraction"
+    assert measured(STEP, code)[rule] == 1
+    assert measured(theirs, code)[rule] == 0.5
+    assert measured(theirs, "a 1 ! b2")[rule] == 0.5
+    assert rule not in measured(STEP, "! ?")
+    of_presets = {
+        name: dict(parameters).get("symbols_are_words", False)
+        for name, steps in PRESETS.items()
+        for step, parameters in steps
+        if step == "gopher_quality"
+    }
+    assert of_presets == {"gopher": False, "fineweb": True, "refinedweb": False}
 
 
 def test_letters_without_spaces_have_no_mean_length():

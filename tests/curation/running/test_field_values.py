@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.running.field_kinds import arrow_column, join_kinds, note_kinds
+from bert_data.curation.running.field_values import arrow_column, join_kinds, note_kinds
 from bert_data.curation.running.spool import SpoolWriter, read_spool
 
 VALUES = st.one_of(

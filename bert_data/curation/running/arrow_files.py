@@ -1,0 +1,56 @@
+"""Streams of Arrow in a work folder: rows in, batches of bounded size out, compressed with LZ4.
+
+with ArrowWriter(path, schema, max_rows=4096) as writer:
+    writer.add_rows([("web/a:1", "One.", None)])        a value for each column
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow
+from pyarrow import ipc
+
+from bert_data.storage import open_scratch
+
+_BATCH_CHARACTERS = 1 << 20
+
+
+class ArrowWriter:
+    """Writes rows to a file."""
+
+    def __init__(self, path: Path, schema: pyarrow.Schema, *, max_rows: int) -> None:
+        """Create the file; a batch has about `max_rows` rows, or fewer if their texts are long."""
+        self._schema, self._max_rows = schema, max_rows
+        self._rows: list[Sequence[Any]] = []
+        self._num_characters = 0
+        self._file = open_scratch(path)
+        options = ipc.IpcWriteOptions(compression="lz4")
+        self._writer = ipc.new_stream(self._file, schema, options=options)
+
+    def add_rows(self, rows: Iterable[Sequence[Any]], num_characters: int = 0) -> None:
+        """Add rows, which stay in one batch, with texts of so many characters."""
+        self._rows += rows
+        self._num_characters += num_characters
+        if len(self._rows) >= self._max_rows or self._num_characters >= _BATCH_CHARACTERS:
+            self._flush()
+
+    def _flush(self) -> None:
+        columns = zip(*self._rows, strict=True)
+        arrays = [
+            pyarrow.array(column, kind)
+            for column, kind in zip(columns, self._schema.types, strict=True)
+        ]
+        self._writer.write_batch(pyarrow.record_batch(arrays, schema=self._schema))
+        self._rows, self._num_characters = [], 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """Write the rest, unless there was an error."""
+        with self._file:
+            if kind is None:
+                if self._rows:
+                    self._flush()
+                self._writer.close()

@@ -1,0 +1,56 @@
+"""Put the step `extract` before steps that would read the tags of web pages as text.
+
+web pages, steps c4, language             ->  extract, c4, language
+web pages, steps c4, extract              ->  refused
+JSON Lines, steps c4, language            ->  the same
+"""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from absl import logging
+
+from bert_data.curation.running.data_sets import TextShard
+from bert_data.curation.running.pipeline import Pipeline, label_steps
+from bert_data.curation.step import make_step
+from bert_data.text.formats import find_format
+
+EXTRACT = "extract"
+_PLAIN_ENDING = ".wet"  # WARC files of texts that a crawl has extracted
+
+
+def put_extract_first(pipeline: Pipeline, shards: Sequence[TextShard]) -> Pipeline:
+    """Return the pipeline with a step `extract` where pages with tags come in.
+
+    Args:
+      pipeline: of the run.
+      shards: of its data sets.
+
+    Raises:
+      ValueError: the pipeline has the step, but after one that would read the tags as text.
+    """
+    name = next(_names_of_markup(pipeline, shards), None)
+    if name is None:
+        return pipeline
+    names = [each.step.name for each in pipeline.steps]
+    if EXTRACT not in names:
+        logging.info("data set %s has pages with tags: the step %s goes first", name, EXTRACT)
+        steps = [make_step(EXTRACT, {}), *(each.step for each in pipeline.steps)]
+        return dataclasses.replace(pipeline, steps=label_steps(steps))
+    for labelled in pipeline.steps[: names.index(EXTRACT)]:
+        if not labelled.step.accepts_markup:
+            raise ValueError(
+                f"data set {name} has pages with tags, which step {labelled.label} would read as"
+                f" text; put the step {EXTRACT} before it, or leave it out, and it goes first"
+            )
+    return pipeline
+
+
+def _names_of_markup(pipeline: Pipeline, shards: Sequence[TextShard]) -> Iterator[str]:
+    for shard in shards:
+        data_set = pipeline.data_sets[shard.data_set]
+        for path in {span.path for span in shard.spans}:
+            if find_format([path], data_set.text.input_format).is_markup:
+                name = path.lower().removesuffix(".gz").removesuffix(".zst")
+                if not name.endswith(_PLAIN_ENDING):
+                    yield data_set.name

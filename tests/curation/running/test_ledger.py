@@ -1,0 +1,87 @@
+"""Rejected documents in JSON Lines, beside the ledger."""
+
+import gzip
+import io
+import json
+import math
+
+import pytest
+from pyarrow import parquet
+
+from bert_data.curation.running.ledger import SCHEMA, LedgerWriter, join_ledgers
+from bert_data.curation.running.pipeline import Output
+from bert_data.curation.verdict import Measured
+from tests.curation.fake_steps import Few, Unique, Without
+from tests.curation.running.test_run import run, write_rows
+
+MEASURED = (
+    Measured("max_words", 7, math.inf),
+    Measured("min_words", 7, 50.0, failed=True),
+    Measured("languages", "d\ud800", "en", failed=True),
+)
+
+
+def test_a_rejected_document_has_its_first_failed_rule_and_its_text(tmp_path):
+    rejected = io.BytesIO()
+    with LedgerWriter(tmp_path / "a", "web", rejected) as ledger:
+        ledger.reject("web/1", "gopher", MEASURED, 3, "o\ud800e", {"n": math.nan})
+        ledger.add("web/2", "gopher", MEASURED, 3, kept=True)
+        ledger.reject("web/3", "read", MEASURED[1:], 9, None, {})
+    first, second = map(json.loads, rejected.getvalue().splitlines())
+    assert first == {
+        "id": "web/1",
+        "source": "web",
+        "step": "gopher",
+        "rule": "min_words",
+        "value": 7,
+        "threshold": 50.0,
+        "text": "o\ud800e",
+        "measured": [
+            {"rule": "max_words", "value": 7, "threshold": None, "failed": False},
+            {"rule": "min_words", "value": 7, "threshold": 50.0, "failed": True},
+            {"rule": "languages", "value": "d\ud800", "threshold": "en", "failed": True},
+        ],
+        "fields": {"n": None},
+    }
+    assert (second["id"], second["text"]) == ("web/3", None)
+    file = io.BytesIO()
+    assert join_ledgers([tmp_path / "a", tmp_path / "a"], file) == 16
+    table = parquet.read_table(io.BytesIO(file.getvalue()))
+    assert table.schema.names == SCHEMA.names
+    assert table["outcome"].to_pylist()[:8] == ["rejected"] * 3 + ["kept"] * 3 + ["rejected"] * 2
+
+
+@pytest.mark.process
+def test_all_rejected_documents_are_written_for_any_number_of_workers(tmp_path):
+    texts = [f"{n % 9} y " + "x" * (n % 5) for n in range(90)]
+    rows = [{"text": text, "n": n} for n, text in enumerate(texts)]
+    write_rows(tmp_path / "web.jsonl", [*rows, {"body": 1}, {"text": "y"}])
+    written = []
+    for num_workers in (1, 3):
+        output = Output(
+            files=str(tmp_path / "out/o.jsonl"), rejected_file=str(tmp_path / "out/r.jsonl.gz")
+        )
+        steps = [Few(), Unique(), Without()]
+        done = run(tmp_path, steps, output=output, num_workers=num_workers, overwrite=True)
+        written.append((tmp_path / "out/r.jsonl.gz").read_bytes())
+    assert written[0] == written[1]
+    rejected = [json.loads(line) for line in gzip.decompress(written[0]).splitlines()]
+    kept = [json.loads(line) for line in (tmp_path / "out/o.jsonl").read_text().splitlines()]
+    assert len(done.shards) > 1 and len(rejected) + len(kept) == 92 == done.num_documents
+    for counts in done.counts:
+        of_step = [row for row in rejected if row["step"] == counts.label]
+        assert len(of_step) == counts.num_rejected
+        assert {row["rule"] for row in of_step} == set(counts.rejected)
+    few = [row for row in rejected if row["step"] == "few"]
+    assert all(row["text"] == texts[row["fields"]["n"]] for row in few) and few
+    assert [row["text"] for row in rejected if row["step"] == "without"] == ["y"]
+    assert [row["text"] for row in rejected if row["step"] == "read"] == [None]
+
+
+def test_the_file_replaces_no_input(tmp_path):
+    web = write_rows(tmp_path / "web.jsonl", [{"text": "a"}])
+    output = Output(files=str(tmp_path / "o.jsonl"), rejected_file=str(web))
+    with pytest.raises(ValueError, match="is an input too"):
+        run(tmp_path, [Few()], output=output, overwrite=True)
+    with pytest.raises(ValueError, match=r"rejected.jsonl' is a URI; curate"):
+        run(tmp_path, [Few()], output=Output(files="o", rejected_file="s3://a/rejected.jsonl"))

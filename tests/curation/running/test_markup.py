@@ -1,0 +1,42 @@
+"""Pages with tags: `extract` comes first, or the run is refused."""
+
+import pytest
+
+from bert_data.curation.running.data_sets import DataSet, plan_all_shards
+from bert_data.curation.running.markup import put_extract_first
+from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.presets import PRESETS, preset_steps
+from bert_data.curation.step import make_step
+
+
+def labels(folder, files, steps):
+    (folder / "a.html").write_text("<html><body><p>One.</p></body></html>")
+    (folder / "a.jsonl").write_text('{"text": "One."}\n')
+    (folder / "a.WET").write_text("WARC/1.0\r\n\r\n")
+    data_sets = tuple(DataSet(name=name[-3:], files=f"{folder}/{name}") for name in files)
+    pipeline = Pipeline(data_sets=data_sets, steps=label_steps(steps), output=Output(files="o"))
+    changed = put_extract_first(pipeline, plan_all_shards(data_sets, 1000))
+    assert changed.data_sets == pipeline.data_sets
+    return [each.label for each in changed.steps]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_no_preset_reads_tags_as_text(tmp_path, preset):
+    steps = preset_steps(preset)
+    names = [step.name for step in steps]
+    assert labels(tmp_path, ["a.jsonl"], steps) == names
+    assert labels(tmp_path, ["a.WET"], steps) == names
+    of_pages = labels(tmp_path, ["a.jsonl", "a.html"], steps)
+    assert of_pages.count("extract") == 1
+    assert set(of_pages[: of_pages.index("extract")]) <= {"url_filter"}
+    assert [name for name in of_pages if name != "extract"] == [n for n in names if n != "extract"]
+
+
+def test_a_pipeline_that_would_read_tags_is_refused(tmp_path):
+    steps = [make_step(name, {}) for name in ("exact_duplicates", "repair", "extract", "c4")]
+    assert labels(tmp_path, ["a.html"], steps)[2] == "extract"
+    with pytest.raises(
+        ValueError, match=r"data set tml has pages with tags, which step length wou"
+    ):
+        labels(tmp_path, ["a.html"], [make_step("length", {}), *steps])
+    assert labels(tmp_path, ["a.jsonl"], [make_step("length", {}), *steps])[0] == "length"
