@@ -40,8 +40,9 @@ class Choice:
     do_lower_case: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.num_items < 1:
-            raise ValueError(f"num_records is {self.num_items}; it must be 1 or more")
+        if not 1 <= self.num_items <= _MAX_NUMBERS:
+            allowed = f"it must be 1 to {_MAX_NUMBERS:,}"
+            raise ValueError(f"num_records is {self.num_items}; {allowed}")
         if self.word is not None and not self.word.strip():
             raise ValueError("word is empty; name a word")
         chosen = {"record": self.numbers, "seed": self.seed, "word": self.word}

@@ -40,18 +40,23 @@ _OF_SETTINGS = (
 )
 
 
-def check_vocabulary(source: Source, words: Words) -> None:
+def fits(source: Source, words: Words) -> bool:
+    """Whether a vocabulary may be the one that made a source."""
+    return None in (words.sha256, source.description.vocab_sha256) or (
+        words.sha256 == source.description.vocab_sha256
+    )
+
+
+def check_vocabulary(source: Source, words: Words, *, flag: str = "vocab_file") -> None:
     """Refuse a vocabulary other than the one that made a source.
 
     Raises:
       ValueError: its digest is another.
     """
     description = source.description
-    if None not in (words.sha256, description.vocab_sha256) and (
-        words.sha256 != description.vocab_sha256
-    ):
+    if not fits(source, words):
         raise ValueError(
-            f"vocab_file {words.path} is not the vocabulary that made {source.names[0]}"
+            f"--{flag}={words.path} is not the vocabulary that made {source.names[0]}"
             f" (sha256 {str(words.sha256)[:12]}..., not {str(description.vocab_sha256)[:12]}...)"
         )
 

@@ -160,6 +160,10 @@ class ExampleSource(ShardSource):
             lines.append((name, [shown, Span(more, "faint")]))
         return lines
 
+    def measures(self, item: Item) -> dict[str, int | str]:
+        """Return the number of features."""
+        return {"features": len(item.fields)}
+
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return the features."""
         return {

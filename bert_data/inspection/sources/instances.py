@@ -122,7 +122,7 @@ class InstanceSource(ShardSource):
             lines.append(("AB"[segment] if segment in (0, 1) else f"segment {segment}", spans))
         if _NEXT in content:
             task = TASKS[self.next_sentence].replace("_", " ")
-            lines.append((task, _MEANINGS[self.next_sentence][int(bool(content[_NEXT]))]))
+            lines.append((task, self._meaning_of(item)))
         outside = [position for position in predicted if position >= len(ids)]
         if outside:
             where = f"position {outside[0]} is outside the {len(ids)} tokens"
@@ -130,6 +130,19 @@ class InstanceSource(ShardSource):
         size = f"{len(ids):,} tokens, {len(predicted):,} to predict"
         padding = [Span(f", {item.padding:,} of padding", "padding")] if item.padding else []
         return [*lines, ("", [Span(size, "faint"), *padding])]
+
+    def measures(self, item: Item) -> dict[str, int | str]:
+        """Return the numbers of tokens and predictions, and the label in words."""
+        numbers: dict[str, int | str] = {
+            "tokens": item.fields[_IDS].size,
+            "predictions": item.fields[_POSITIONS].size,
+        }
+        if _NEXT in item.fields:
+            numbers["label"] = self._meaning_of(item)
+        return numbers
+
+    def _meaning_of(self, item: Item) -> str:
+        return _MEANINGS[self.next_sentence][int(bool(item.fields[_NEXT]))]
 
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return the fields, and tokens where there is a vocabulary."""

@@ -66,13 +66,13 @@ class View:
       words: of the ids.
       max_tokens: at most so many tokens (or words) of a line.
       marked: places of tokens to highlight, by the name of their field.
-      differing: names of fields that differ from another item's.
+      mark_style: in which style.
     """
 
     words: Words
     max_tokens: int = 1 << 62
     marked: Mapping[str, set[int]] = dataclasses.field(default_factory=dict)
-    differing: frozenset[str] = frozenset()
+    mark_style: str = "word"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -129,6 +129,9 @@ class Source(Protocol):
 
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return an item for programs: values that JSON has."""
+
+    def measures(self, item: Item) -> Mapping[str, int | str]:
+        """Return what is counted over all items: integers, and classes by name."""
 
     def ids_of(self, item: Item) -> Mapping[str, NDArray[np.int64]]:
         """Return the ids in which words are searched, by field; masked ones as they were."""
@@ -190,8 +193,10 @@ def show_ids(
                     spans.append(Span(" "))
                 spans += _show_piece(place, now[place - first], original, view.words, style)
             continue
-        word_style = "word" if not marked.isdisjoint(places) else style
-        spans.append(_show_word(now[begin:end], view.words, word_style))
+        if marked.isdisjoint(places):
+            spans.append(_show_word(now[begin:end], view.words, style))
+        else:
+            spans.append(Span(view.words.join(now[begin:end]), view.mark_style))
     if len(ids) > len(now):
         spans.append(Span(f" ... {len(ids) - len(now):,} more", "faint"))
     return spans
@@ -200,7 +205,7 @@ def show_ids(
 def _show_word(ids: Sequence[int], words: Words, style: str) -> Span:
     if words.is_outside(ids[0]):
         return Span(f"<{ids[0]}>", "bad", f"the vocabulary has ids up to {len(words.tokens) - 1}")
-    if words.is_special(ids[0]) and style != "word":
+    if words.is_special(ids[0]):
         return Span(words.token(ids[0]), "special")
     return Span(words.join(ids), style)
 

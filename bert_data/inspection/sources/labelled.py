@@ -6,6 +6,7 @@ record 4
   tokens  unable to score .
 """
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ _LABEL = fields.LABEL.name
 class LabelledSource(ShardSource):
     """The records of shards."""
 
-    @property
+    @functools.cached_property
     def description(self) -> Description:
         """What the manifests say."""
         manifests = [shard.manifest for shard in self._shards if shard.manifest is not None]
@@ -62,16 +63,24 @@ class LabelledSource(ShardSource):
 
     def lines(self, item: Item, view: View) -> list[Line]:
         """Return the label, and text and tokens of each text."""
-        label = item.fields[_LABEL]
-        classes = self.description.settings.get("classes") or ()
-        known = isinstance(label, int) and 0 <= label < len(classes)
-        lines: list[Line] = [("label", f"{label} ({classes[label]})" if known else f"{label}")]
+        lines: list[Line] = [("label", self._class_of(item))]
         for text, ids in _texts_of(item.fields):
             lines.append((text, item.fields.get(text, "")))
             marked = view.marked.get(ids, set())
             shown = show_ids(item.fields[ids].tolist(), view, marked=marked)
             lines.append((fields.tokens_name(text).replace("_", " "), shown))
         return lines
+
+    def measures(self, item: Item) -> dict[str, int | str]:
+        """Return the number of tokens, and the label."""
+        num_tokens = sum(item.fields[name].size for _, name in _texts_of(item.fields))
+        return {"tokens": num_tokens, "label": self._class_of(item)}
+
+    def _class_of(self, item: Item) -> str:
+        label = item.fields[_LABEL]
+        classes = self.description.settings.get("classes") or ()
+        is_known = isinstance(label, int) and 0 <= label < len(classes)
+        return f"{label} ({classes[label]})" if is_known else f"{label}"
 
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return the fields, and tokens where there is a vocabulary."""

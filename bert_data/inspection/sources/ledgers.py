@@ -101,6 +101,10 @@ class LedgerSource:
             lines.append((rule, _shown(measure)))
         return lines
 
+    def measures(self, item: Item) -> dict[str, int | str]:
+        """Return the outcome, and by which step."""
+        return {"outcome": f"{item.fields['outcome']} by {item.fields['step']}"}
+
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return the fields, the measures as objects."""
         return {

@@ -59,6 +59,11 @@ class _Showing:
             lines.append(("attention", f"not before token {_list(starts)}, from there on"))
         return lines
 
+    def measures(self, item: Item) -> dict[str, int | str]:
+        """Return the numbers of tokens, and of those with a loss."""
+        mask = item.fields["loss_mask"]
+        return {"tokens": item.fields["tokens"].size, "with a loss": int(np.count_nonzero(mask))}
+
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return the fields, and the tokens as text where there is a vocabulary."""
         row = {name: plain_value(value) for name, value in item.fields.items()}

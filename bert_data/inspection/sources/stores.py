@@ -114,6 +114,10 @@ class StoreSource:
             begin = end
         return [*lines, ("", Span(size, "faint"))]
 
+    def measures(self, item: Item) -> dict[str, int | str]:
+        """Return the numbers of tokens and sequences."""
+        return {"tokens": item.fields[_TOKENS].size, "sequences": item.fields[_LENGTHS].size}
+
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return the ids of each sequence, and its text where there is a vocabulary."""
         ends = np.cumsum(item.fields[_LENGTHS])[:-1]

@@ -91,6 +91,10 @@ class TextSource:
             lines.append(("", Span(f"... {len(text) - room:,} more characters", "faint")))
         return lines
 
+    def measures(self, item: Item) -> dict[str, int | str]:
+        """Return the number of characters."""
+        return {"characters": len(item.fields[TEXT])}
+
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return the fields."""
         return dict(item.fields)

@@ -1,0 +1,97 @@
+r"""Compare two sets of records, token stores or texts: what made them, and what they hold.
+
+    python -m bert_data.cli.diff --input_file=train@2 --other_file=train.parquet \
+        --vocab_file=vocab.txt
+
+    A  masked LM records of train-00000-of-00002 and 1 more
+    B  masked LM records of train.parquet
+
+    The two differ
+    999 of 1,000 records are equal in order (99.9%), 999 in any order (99.9%).
+    ...
+    record 17 is the first that differs: in masked_lm_ids
+
+Records are compared by their content, so that TFRecord and Parquet, padded and unpadded records can
+be compared. With two vocabularies (--other_vocab_file) it says which of their tokens differ.
+
+    python -m bert_data.cli.diff --input_file=web --other_file=megatron/web          # token stores
+    python -m bert_data.cli.diff --input_file=a.jsonl.gz --other_file=b.jsonl.gz     # texts
+    python -m bert_data.cli.diff --input_file=A --other_file=B --html=diff.html      # with plots
+
+The exit status is 0 if all records are equal, in order, and the vocabularies are not known to
+differ; 1 if they differ; and 2 for an error. Differences of other settings are only shown.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+
+from absl import flags
+
+from bert_data.cli import entry, source_flags
+
+FLAGS = flags.FLAGS
+
+SOURCE = source_flags.define_source_flags()
+flags.adopt_module_key_flags(source_flags)  # for --help
+flags.DEFINE_string(
+    "other_file", None, "What --input_file is compared with, in the same form.", required=True
+)
+flags.DEFINE_string(
+    "other_vocab_file",
+    None,
+    "The vocabulary or tokenizer.json of --other_file, if it is another.",
+)
+flags.DEFINE_integer(
+    "max_tokens", 1024, "Tokens of a text to show; --json writes all.", lower_bound=1
+)
+flags.DEFINE_bool("json", False, "Write one JSON object.")
+flags.DEFINE_string("html", None, "Write a self-contained page to this file instead.")
+flags.DEFINE_bool("overwrite", False, "Replace the file of --html.")
+
+_EQUAL, _DIFFERENT, _ERROR = 0, 1, 2
+
+
+def main(argv: Sequence[str]) -> int:
+    """Compare; return the exit status."""
+    del argv  # entry.run refuses what is not a flag
+    if FLAGS.json and FLAGS.html:
+        raise ValueError("--json and --html are both set; choose one")
+    # Imported here so that --help and a mistyped flag are answered at once.
+    from bert_data.inspection.comparing import compare
+    from bert_data.inspection.differences import as_json, show_comparison
+    from bert_data.inspection.page import open_page
+    from bert_data.inspection.showing import check_vocabulary, fits
+    from bert_data.inspection.terminal import Terminal
+    from bert_data.inspection.words import load_words
+
+    one, words = SOURCE()
+    other, other_words = SOURCE(FLAGS.other_file, FLAGS.other_vocab_file)
+    sources, both_words = (one, other), (words, other_words)
+    check_vocabulary(one, words)
+    if FLAGS.other_vocab_file:
+        check_vocabulary(other, other_words, flag="other_vocab_file")
+    elif not fits(other, other_words):
+        both_words = (words, load_words(None))
+    if FLAGS.html:
+        vocabularies = [each.path for each in both_words if each.path]
+        with open_page(
+            FLAGS.html,
+            f"{FLAGS.input_file} and {FLAGS.other_file}",
+            reads=[*one.paths, *other.paths, *vocabularies],
+            overwrite=FLAGS.overwrite,
+        ) as page:
+            comparison = compare(one, other, both_words)
+            show_comparison(page, sources, comparison, both_words, FLAGS.max_tokens)
+    else:
+        comparison = compare(one, other, both_words)
+        if FLAGS.json:
+            sys.stdout.write(json.dumps(as_json(sources, comparison, both_words)) + "\n")
+        else:
+            terminal = Terminal(sys.stdout)
+            show_comparison(terminal, sources, comparison, both_words, FLAGS.max_tokens)
+    return _EQUAL if comparison.is_equal else _DIFFERENT
+
+
+if __name__ == "__main__":
+    entry.run(main, is_filter=True, error_status=_ERROR)

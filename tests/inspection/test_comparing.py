@@ -1,0 +1,156 @@
+"""Comparisons: equal sets in any form, planted differences, orders, vocabularies."""
+
+import collections
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_data.errors import CorruptDataError
+from bert_data.inspection.comparing import (
+    Comparison,
+    compare,
+    compare_vocabularies,
+    count_common,
+    different_settings,
+)
+from bert_data.inspection.sources.items import Description
+from bert_data.inspection.words import Words, load_words
+from tests.causal.stores import write_store
+from tests.inspection.looking import instance, open_path
+from tests.reader.making import Instance, make_instances, write_shard
+from tests.reader.parquet_making import write_instances
+
+NO_WORDS = load_words(None), load_words(None)
+INSTANCES = make_instances(40)
+
+
+def compared(one: Path | str, other: Path | str) -> Comparison:
+    return compare(open_path(one), open_path(other), NO_WORDS)
+
+
+def write(folder: Path, instances: list[Instance], name: str = "a", **options) -> Path:
+    return write_shard(folder / name, instances, **options)
+
+
+def test_layouts_and_formats_with_equal_content_are_equal(tmp_path: Path) -> None:
+    paths = [
+        write(tmp_path, INSTANCES),
+        write(tmp_path, INSTANCES, "b", layout="reference"),
+        write(tmp_path, INSTANCES, "c", compression="GZIP"),
+        write_instances(tmp_path / "d.parquet", INSTANCES),
+    ]
+    for other in paths:
+        comparison = compared(paths[0], other)
+        assert comparison.is_equal
+        assert comparison.first is None
+        assert (comparison.num_equal_in_order, comparison.num_equal) == (40, 40)
+        assert comparison.counts == (40, 40)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "named"),
+    [
+        ("tokens", (7,) * len(INSTANCES[17].tokens), "input_ids"),
+        ("is_random", 1 - INSTANCES[17].is_random, "next_sentence_labels"),
+        ("labels", (9,) * len(INSTANCES[17].labels), "masked_lm_ids"),
+    ],
+)
+def test_a_planted_difference_is_found(
+    tmp_path: Path, field: str, value: object, named: str
+) -> None:
+    changed = list(INSTANCES)
+    changed[17] = dataclasses.replace(INSTANCES[17], **{field: value})
+    comparison = compared(write(tmp_path, INSTANCES), write(tmp_path, changed, "b"))
+    assert not comparison.is_equal
+    assert (comparison.num_equal_in_order, comparison.num_equal) == (39, 39)
+    assert comparison.first is not None
+    one, other = comparison.first
+    assert one is not None
+    assert other is not None
+    assert (one.number, other.number) == (17, 17)
+    assert not np.array_equal(one.fields[named], other.fields[named])
+
+
+def test_another_order_and_more_of_the_same(tmp_path: Path) -> None:
+    one = write(tmp_path, INSTANCES[:10])
+    other = write(tmp_path, [*reversed(INSTANCES[:10]), INSTANCES[0], INSTANCES[0]], "b")
+    comparison = compared(one, other)
+    assert (comparison.num_equal_in_order, comparison.num_equal) == (0, 10)
+    assert comparison.counts == (10, 12)
+
+
+def test_one_ends_before_the_other(tmp_path: Path) -> None:
+    comparison = compared(write(tmp_path, INSTANCES[:5]), write(tmp_path, INSTANCES[:7], "b"))
+    assert comparison.first is not None
+    assert comparison.first[0] is None
+    assert comparison.first[1] is not None
+    assert comparison.first[1].number == 5
+
+
+def test_distributions(tmp_path: Path) -> None:
+    some = [instance("[CLS] the=cat [SEP]", is_random=1), instance("[CLS] [SEP]")]
+    distributions = compared(write(tmp_path, some), write(tmp_path, some[:1], "b")).distributions
+    assert distributions == {
+        "tokens": ({3: 1, 2: 1}, {3: 1}),
+        "predictions": ({1: 1, 0: 1}, {1: 1}),
+        "label": ({"B is from elsewhere": 1, "B follows A": 1}, {"B is from elsewhere": 1}),
+    }
+
+
+def test_empty_sets_are_equal(tmp_path: Path) -> None:
+    comparison = compared(write(tmp_path, []), write(tmp_path, [], "b"))
+    assert comparison.is_equal
+    assert comparison.counts == (0, 0)
+
+
+def test_stores(tmp_path: Path) -> None:
+    one = write_store(tmp_path / "a", [[1, 2], [], [3]])
+    other = write_store(tmp_path / "b", [[1, 2], [], [3]], dtype="<i4")
+    assert compared(one, other).is_equal
+    third = write_store(tmp_path / "c", [[1, 2], [3]])
+    assert compared(one, third).num_equal == 2
+
+
+def test_different_kinds_are_refused(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "a", [[1]])
+    with pytest.raises(ValueError, match=r"token stores and .* masked LM records, which cannot"):
+        compared(store, write(tmp_path, INSTANCES, "b"))
+
+
+def test_damage_is_an_error(tmp_path: Path) -> None:
+    one, other = write(tmp_path, INSTANCES), write(tmp_path, INSTANCES, "b")
+    other.write_bytes(other.read_bytes()[:-3])
+    with pytest.raises(CorruptDataError, match=r"/b: record 39, .* is cut off"):
+        compared(one, other)
+
+
+def test_settings_that_differ() -> None:
+    one = Description(kind="k", unit="u", settings={"a": 1, "b": 2, "c": [3]})
+    other = Description(kind="k", unit="u", settings={"a": 1, "b": 3, "c": [3], "d": 0})
+    assert different_settings(one, other) == {"b": (2, 3), "d": (None, 0)}
+    assert different_settings(one, Description(kind="k", unit="u")) == {}
+
+
+def test_vocabularies() -> None:
+    known = Description(kind="k", unit="u", vocab_sha256="x", vocab_size=3)
+    unknown = Description(kind="k", unit="u")
+    words, other = Words("a", "x", ["p", "q"]), Words("b", "y", ["p", "r", "s"])
+    assert not compare_vocabularies((known, known), NO_WORDS).is_different
+    assert not compare_vocabularies((known, unknown), NO_WORDS).is_different
+    assert not compare_vocabularies((known, unknown), (words, words)).is_different
+    assert compare_vocabularies((unknown, unknown), (words, words)).sha256 == (None, None)
+    assert compare_vocabularies((known, unknown), (words, other)).is_different
+    assert compare_vocabularies((unknown, unknown), (words, other)).tokens == [
+        (1, "q", "r"),
+        (2, None, "s"),
+    ]
+
+
+@given(st.lists(st.integers(0, 5)), st.lists(st.integers(0, 5)))
+def test_common_values_are_counted_as_multisets(one: list[int], other: list[int]) -> None:
+    expected = (collections.Counter(one) & collections.Counter(other)).total()
+    assert count_common(np.array(one, np.uint64), np.array(other, np.uint64)) == expected
