@@ -13,6 +13,8 @@ check.py      a whole set: is it undamaged, and can a model learn from it; findi
   surveying.py    reads a shard whole; measuring.py: its records, one kernel; repeats.py: copies
   rules.py        what records must agree with; set_files.py: the files of a set
   judging.py      figures.py with what is expected of them, and findings
+plan.py       the ways to batch a set: batchings.py
+reports.py    shows what check and plan found
 
 Nothing here needs TensorFlow.
 """

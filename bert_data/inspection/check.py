@@ -18,6 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
+from bert_data.inspection.batchings import (
+    Batching,
+    BatchingConfig,
+    compare_batchings,
+    lengths_of_histogram,
+)
 from bert_data.inspection.figures import Figure
 from bert_data.inspection.findings import DAMAGED, DOUBTFUL, HARMFUL, Finding, by_harm
 from bert_data.inspection.judging import Surveyed, figures_of, findings_of, uncertain
@@ -34,6 +40,8 @@ from bert_data.tokens.tokenizer_file import read_vocabulary
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import count_workers, open_threads
 
+_MOST_LENGTHS = 1_000_000  # that are planned
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CheckConfig:
@@ -45,12 +53,14 @@ class CheckConfig:
         compared with the records.
       next_sentence: the records' objective where no manifest says it; None for "nsp".
       num_workers: shards that are read at a time; 0 for all cores.
+      batch_size: rows of the batches whose padding is shown, >= 1.
     """
 
     input_patterns: str | Sequence[str]
     vocab_file: str | None = None
     next_sentence: str | None = None
     num_workers: int = 0
+    batch_size: int = 32
 
     def __post_init__(self) -> None:
         count_workers(self.num_workers)
@@ -59,7 +69,9 @@ class CheckConfig:
     def as_reader(self) -> ReaderConfig:
         """Return the reader's configuration of the same shards."""
         return ReaderConfig(
-            input_patterns=self.input_patterns, batch_size=1, next_sentence=self.next_sentence
+            input_patterns=self.input_patterns,
+            batch_size=self.batch_size,
+            next_sentence=self.next_sentence,
         )
 
 
@@ -74,6 +86,8 @@ class Report:
       max_seq_length: None if it is unknown.
       num_of_length: int64[any], records of each number of tokens.
       shards: (path, records) of each.
+      batches: what batches are like whose padding is shown.
+      batchings: each way to make them, from up to a million lengths; none without records.
     """
 
     figures: Sequence[Figure]
@@ -83,6 +97,8 @@ class Report:
     max_seq_length: int | None
     num_of_length: NDArray[np.int64]
     shards: Sequence[tuple[str, int]]
+    batches: BatchingConfig
+    batchings: Sequence[Batching]
 
     @property
     def is_harmful(self) -> bool:
@@ -98,6 +114,8 @@ class Report:
             "findings": [finding.as_json() for finding in self.findings],
             "figures": [figure.as_json() for figure in self.figures],
             "shards": [{"path": path, "num_records": count} for path, count in self.shards],
+            "batches": dataclasses.asdict(self.batches),
+            "batchings": [batching.as_json() for batching in self.batchings],
             "num_of_length": {
                 str(length): int(self.num_of_length[length])
                 for length in np.flatnonzero(self.num_of_length).tolist()
@@ -136,16 +154,32 @@ def check_set(config: CheckConfig) -> Report:
     findings = [*_damage(beside, surveys), *check_listing(shards, settings), *_faults(set_)]
     if not set_.counts["records"] and all(f.severity != DAMAGED for f in findings):
         raise ValueError(f"no records in {', '.join(config.as_reader().patterns)}")
-    lengths = [each.max_seq_length for each in settings if each.max_seq_length is not None]
+    limits = [each.max_seq_length for each in settings if each.max_seq_length is not None]
+    num_of_length = functools.reduce(add_padded, (each.num_of_length for each in surveys))
+    batches, batchings = _batch(num_of_length, max(limits, default=None), config)
     return Report(
         figures=figures_of(set_),
         findings=by_harm([*findings, *_contradictions(set_), *findings_of(set_)]),
         num_records=set_.counts["records"],
         num_tokens=set_.counts["tokens"],
-        max_seq_length=max(lengths, default=None),
-        num_of_length=functools.reduce(add_padded, (each.num_of_length for each in surveys)),
+        max_seq_length=max(limits, default=None),
+        num_of_length=num_of_length,
         shards=[(each.path, each.num_records) for each in surveys],
+        batches=batches,
+        batchings=batchings,
     )
+
+
+def _batch(
+    num_of_length: NDArray[np.int64], max_seq_length: int | None, config: CheckConfig
+) -> tuple[BatchingConfig, Sequence[Batching]]:
+    """Compare the ways to batch records of these lengths."""
+    lengths = lengths_of_histogram(num_of_length, _MOST_LENGTHS)
+    if not lengths.size:
+        return BatchingConfig(batch_size=config.batch_size), ()
+    longest = max(max_seq_length or 0, int(lengths.max()))  # which a faulty record may exceed
+    batches = BatchingConfig(batch_size=config.batch_size, max_seq_length=longest)
+    return batches, compare_batchings(lengths, batches)
 
 
 def _refuse_others(shards: Sequence[Shard], vocabulary: Vocabulary | None) -> None:

@@ -70,8 +70,7 @@ def wilson(part: int, whole: int, deviations: float = SHOWN) -> tuple[float, flo
 
 
 def percent(share: float | None) -> str:
-    """Return a share as text: 12.3%, 0.04%, or - for None."""
+    """Return a share as text: 12.3%, 0.045%, or - for None."""
     if share is None:
         return "-"
-    digits = 1 if share >= 0.0095 or share == 0 else 3
-    return f"{100 * share:.{digits}f}%"
+    return f"{100 * share:.1f}%" if share >= 0.01 or share == 0 else f"{100 * share:.2g}%"

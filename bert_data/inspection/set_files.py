@@ -37,19 +37,22 @@ def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iter
         yield Finding(
             name="unread",
             severity=DOUBTFUL,
-            sentence=f"{_first_of(unread)} belong(s) to the same set, but --input_file does not"
-            " match",
+            sentence=f"only a part of the set is read; the manifest lists {_first_of(unread)}, too",
         )
-    for name, lacking, why in (
-        ("manifest", _without_manifest(shards, settings), "nothing shows whether the set is whole"),
-        ("index", _without_index(shards), "planned batches scan the shards first"),
+    for name, lacking, sentence in (
+        (
+            "no_manifest",
+            _without_manifest(shards, settings),
+            "no manifest lists %s; nothing shows whether the set is whole",
+        ),
+        (
+            "no_index",
+            _without_index(shards),
+            "there is no index of %s; a reader that plans batches scans such shards first",
+        ),
     ):
         if lacking:
-            yield Finding(
-                name=f"no_{name}",
-                severity=DOUBTFUL,
-                sentence=f"{_first_of(lacking)} has/have no {name}; {why}",
-            )
+            yield Finding(name=name, severity=DOUBTFUL, sentence=sentence % _first_of(lacking))
 
 
 def _manifests(shards: Sequence[Shard]) -> list[tuple[str, Manifest]]:

@@ -40,11 +40,11 @@ def test_a_figure_as_json() -> None:
 
 
 def test_shares_as_text() -> None:
-    shares = (0.8, 0.1234, 0.0004, 0.0, 1.0, None)
+    shares = (0.8, 0.1234, 0.0004567, 0.0, 1.0, None)
     assert [percent(share) for share in shares] == [
         "80.0%",
         "12.3%",
-        "0.040%",
+        "0.046%",
         "0.0%",
         "100.0%",
         "-",

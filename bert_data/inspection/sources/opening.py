@@ -104,7 +104,7 @@ def open_source(config: SourceConfig) -> Source:
         return _open_samples(prefixes or config.input_file.split(","), config.samples)
     if prefixes:
         return StoreSource(prefixes)
-    paths = _expand(config.input_file)
+    paths = expand_names(config.input_file)
     if config.text.input_format != AUTO or _format_by_ending(paths):
         return TextSource(paths, config.text)
     if not any(map(_is_record_file, paths)):
@@ -118,8 +118,15 @@ def open_source(config: SourceConfig) -> Source:
     return _open_tfrecord(shards, config)
 
 
-def _expand(names: str) -> list[str]:
-    """Return the files of a list; a manifest stands for the shards that it lists."""
+def expand_names(names: str) -> list[str]:
+    """Return the files of a list; a manifest stands for the shards that it lists.
+
+    Args:
+      names: paths and patterns, separated by commas; path@N names N shards.
+
+    Raises:
+      ValueError: a pattern matches nothing, or the list names no shard.
+    """
     paths: list[str] = []
     for entry in names.split(","):
         if "@" in entry and not storage.exists(entry):

@@ -1,0 +1,83 @@
+r"""Check a set of records: whether it is whole, and whether a model can learn from it.
+
+    python -m bert_data.cli.check --input_file='data/train-*' --vocab_file=vocab.txt
+
+reads all of the set: frames, checksums, indexes and manifest first, then what only BERT's data can
+have wrong, each figure with what is expected of it: tokens to predict, 80/10/10, special tokens
+that are predicted, row splits against the vocabulary, next sentences, copies, [UNK], padding. The
+findings come in order of harm. TFRecord (ours and Google's) and Parquet are read; what a manifest
+says need not be given.
+
+    python -m bert_data.cli.check --input_file='data/train-*' --json > report.json
+    python -m bert_data.cli.check --input_file='data/train-*' --html=report.html
+
+The exit status is 0 for a good set, 1 for one with findings that are more than doubtful, and 2 if
+the set cannot be checked.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+
+from absl import flags
+
+from bert_data.cli import entry
+from bert_data.objectives.next_sentence import NEXT_SENTENCE
+
+FLAGS = flags.FLAGS
+
+flags.DEFINE_string("input_file", None, "Shards: files, patterns or set@N, separated by commas.")
+flags.DEFINE_string(
+    "vocab_file",
+    None,
+    "The vocabulary of the records, or their tokenizer.json: compared with the manifest, and needed"
+    " to count [UNK] in the records and to compare words.",
+)
+flags.DEFINE_enum(
+    "next_sentence", None, NEXT_SENTENCE, "What the records ask, if no manifest says it."
+)
+flags.DEFINE_integer("batch_size", 32, "Rows of the batches whose padding is shown.")
+flags.DEFINE_integer("num_workers", 0, "Shards that are read at a time; 0 is all cores.")
+flags.DEFINE_bool("json", False, "Write the report as JSON.")
+flags.DEFINE_string("html", None, "Write the report, with plots, as a page to this file instead.")
+flags.DEFINE_bool("overwrite", False, "Replace the file of --html.")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Check the set; return the exit status."""
+    del argv  # entry.run refuses what is not a flag
+    # Imported here so that --help and a mistyped flag are answered at once.
+    from bert_data.inspection.check import CheckConfig, check_set
+    from bert_data.inspection.page import open_page
+    from bert_data.inspection.reports import show_check
+    from bert_data.inspection.sources.opening import expand_names
+    from bert_data.inspection.terminal import Terminal
+
+    if FLAGS.json and FLAGS.html:
+        raise ValueError("--json and --html are both set; choose one")
+    if not FLAGS.input_file:
+        raise ValueError("--input_file is missing: name the shards to check")
+    report = check_set(
+        CheckConfig(
+            input_patterns=expand_names(FLAGS.input_file),
+            vocab_file=FLAGS.vocab_file,
+            next_sentence=FLAGS.next_sentence,
+            num_workers=FLAGS.num_workers,
+            batch_size=FLAGS.batch_size,
+        )
+    )
+    if FLAGS.html:
+        reads = [path for path, _ in report.shards]
+        with open_page(
+            FLAGS.html, f"Check of {FLAGS.input_file}", reads=reads, overwrite=FLAGS.overwrite
+        ) as page:
+            show_check(page, report)
+    elif FLAGS.json:
+        sys.stdout.write(json.dumps(report.as_json(), indent=1) + "\n")
+    else:
+        show_check(Terminal(sys.stdout), report)
+    return int(report.is_harmful)
+
+
+if __name__ == "__main__":
+    entry.run(main, is_filter=True, error_status=2)

@@ -1,0 +1,133 @@
+"""Show what a check found, and the ways to batch a set: on a page or in a terminal.
+
+show_check(output, report)   findings, figures, padding of each way to batch, lengths, shards
+show_plan(output, plan)      the ways, with the flags that choose them
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.inspection.batchings import Batching, BatchingConfig
+from bert_data.inspection.check import Report
+from bert_data.inspection.content import Output, Plot, Span, Table
+from bert_data.inspection.figures import Figure, percent
+from bert_data.inspection.findings import DAMAGED, DOUBTFUL, HARMFUL
+from bert_data.inspection.plan import SetPlan
+
+_STYLES = {DAMAGED: "bad", HARMFUL: "bad", DOUBTFUL: "warning"}
+_NUM_BINS = 16
+_MOST_SHARDS = 64
+
+
+def show_check(output: Output, report: Report) -> None:
+    """Show a report; the worst findings first."""
+    mean = report.num_tokens / max(1, report.num_records)
+    output.paragraph(
+        f"{report.num_records:,} records of {mean:.1f} tokens in {len(report.shards):,} file(s)"
+    )
+    output.heading("Findings")
+    for finding in report.findings:
+        output.labelled(finding.severity, [Span(finding.sentence, _STYLES[finding.severity])])
+    if not report.findings:
+        output.paragraph(Span("none: the set is undamaged, and as it should be", "good"))
+    output.heading("Figures")
+    head = ("", "measured", "95% interval", "expected", "count")
+    output.table(Table(head=head, rows=[_row_of(figure) for figure in report.figures]))
+    if report.batchings:
+        output.heading(f"Batches of {report.batches.batch_size} rows")
+        output.table(_batching_table(report.batchings))
+    _show_lengths(output, report.num_of_length)
+    if 1 < len(report.shards) <= _MOST_SHARDS:
+        output.plot(
+            Plot(
+                title="Records of each shard",
+                x_label="shard",
+                y_label="records",
+                x=[str(number) for number in range(len(report.shards))],
+                series={"": [count for _, count in report.shards]},
+            )
+        )
+
+
+def _row_of(figure: Figure) -> Sequence[str]:
+    interval = "-"
+    if figure.is_sample and figure.whole:
+        interval = " to ".join(map(percent, figure.interval()))
+    count = f"{figure.part:,} of {figure.whole:,}"
+    return figure.name, percent(figure.share), interval, figure.expected or "-", count
+
+
+def _show_lengths(output: Output, num_of_length: NDArray[np.int64]) -> None:
+    longest = num_of_length.size - 1
+    if longest < 1:
+        return
+    width = -(-longest // _NUM_BINS)
+    firsts = range(1, longest + 1, width)
+    counts = np.add.reduceat(num_of_length[1:], [first - 1 for first in firsts])
+    names = [f"{first}-{min(first + width - 1, longest)}" for first in firsts]
+    output.plot(
+        Plot(
+            title="Lengths of records",
+            x_label="tokens",
+            y_label="records",
+            x=names if width > 1 else [str(first) for first in firsts],
+            series={"": counts.tolist()},
+        )
+    )
+
+
+def show_plan(output: Output, plan: SetPlan) -> None:
+    """Show the ways to batch a set."""
+    config = plan.config
+    output.paragraph(
+        f"{plan.num_records:,} records of {plan.num_tokens / plan.num_records:.1f} tokens;"
+        f" {_size_of(config)}, at most {config.max_seq_length} tokens a row"
+    )
+    if plan.why_stream is not None:
+        output.paragraph(Span(f"{plan.why_stream}, so batches can only be streamed", "warning"))
+    output.table(_batching_table(plan.batchings, with_flags=True))
+    output.paragraph(
+        f"speed: records a second of an encoder of hidden size {config.hidden_size}, compared with"
+        f" rows of {config.max_seq_length} tokens, by its matrix products; shapes cost compilation"
+        " under XLA and on TPUs",
+    )
+    if not plan.why_stream:
+        output.paragraph("stream has the shapes of plain, and shuffles in a buffer only")
+    output.plot(
+        Plot(
+            title="Padding of each way to batch",
+            x_label="batching",
+            y_label="% of tokens",
+            x=[batching.name for batching in plan.batchings],
+            series={"": [round(100 * batching.padding, 2) for batching in plan.batchings]},
+        )
+    )
+    _show_lengths(output, plan.num_of_length)
+
+
+def _size_of(config: BatchingConfig) -> str:
+    if config.batch_size is not None:
+        return f"batches of {config.batch_size:,} rows"
+    return f"batches of at most {config.max_tokens_per_batch:,} tokens"
+
+
+def _batching_table(batchings: Sequence[Batching], *, with_flags: bool = False) -> Table:
+    rows = [
+        (
+            batching.name,
+            f"{batching.num_batches:,}",
+            f"{batching.min_width}-{batching.max_width}"
+            if batching.num_widths > 1
+            else str(batching.max_width),
+            f"{batching.num_shapes:,}",
+            percent(batching.padding),
+            f"{batching.speed:.2f}x",
+            *[batching.flags] * with_flags,
+        )
+        for batching in batchings
+    ]
+    head = ["batching", "batches", "widths", "shapes", "padding", "speed"]
+    flags = ["flags of run_pretraining.py"] * with_flags
+    return Table(head=[*head, *flags], rows=rows, is_text=(0, 6))

@@ -1,0 +1,62 @@
+"""What is shown of a check and of a plan: in a terminal and on a page."""
+
+import io
+from pathlib import Path
+
+from bert_data.inspection.batchings import BatchingConfig
+from bert_data.inspection.check import CheckConfig, check_set
+from bert_data.inspection.page import open_page
+from bert_data.inspection.plan import PlanSetConfig, plan_set
+from bert_data.inspection.reports import show_check, show_plan
+from bert_data.inspection.terminal import Terminal
+from tests.inspection.making import make_records, write_set
+
+
+def test_a_report(tmp_path: Path) -> None:
+    text = {"num_documents": 1, "num_unknown": 600, "num_tokens": 9000}
+    pattern = write_set(tmp_path, make_records(200, 0), counts={"text": text})
+    report = check_set(CheckConfig(input_patterns=pattern))
+    shown = io.StringIO()
+    show_check(Terminal(shown), report)
+    lines = shown.getvalue().splitlines()
+    assert lines[0].startswith("200 records of ")
+    assert lines[0].endswith(" tokens in 2 file(s)")
+    findings = lines[lines.index("Findings") + 1 :]
+    assert findings[0].startswith("  harmful  all random next sentences (")
+    assert findings[1].startswith("  doubtful  6.7% of the tokens of text are [UNK]")
+    share = next(line for line in lines if line.startswith("shown as [MASK]"))
+    figure = next(each for each in report.figures if each.name == "shown as [MASK]")
+    assert f"{figure.part:,} of {figure.whole:,}" in share
+    assert "80.0%" in share
+    assert any(line.startswith("buckets ") for line in lines)
+    bars = lines[lines.index("Lengths of records") + 2 :][:14]
+    assert sum(int(line.split()[1]) for line in bars) == 200
+    with open_page(str(tmp_path / "report.html"), "a <set>") as page:
+        show_check(page, report)
+    html = (tmp_path / "report.html").read_text()
+    assert html.count("<svg") == 2
+    assert "<h1>a &lt;set&gt;</h1>" in html
+    assert "all random next sentences" in html
+
+
+def test_a_good_set(tmp_path: Path) -> None:
+    pattern = write_set(tmp_path, make_records(200, 0), num_shards=1)
+    shown = io.StringIO()
+    show_check(Terminal(shown), check_set(CheckConfig(input_patterns=pattern)))
+    assert "Findings\nnone: the set is undamaged, and as it should be\n" in shown.getvalue()
+    assert "Records of each shard" not in shown.getvalue()
+
+
+def test_a_plan(tmp_path: Path) -> None:
+    pattern = write_set(tmp_path, make_records(200, 0))
+    batches = BatchingConfig(max_tokens_per_batch=400)
+    plan = plan_set(PlanSetConfig(input_patterns=pattern, batches=batches))
+    shown = io.StringIO()
+    show_plan(Terminal(shown), plan)
+    lines = shown.getvalue().splitlines()
+    assert lines[0].endswith("batches of at most 400 tokens, at most 40 tokens a row")
+    row = next(line for line in lines if line.startswith("pools "))
+    assert row.endswith("--batching=pools --pool_batches=64")
+    with open_page(str(tmp_path / "plan.html"), "plan") as page:
+        show_plan(page, plan)
+    assert (tmp_path / "plan.html").read_text().count("<svg") == 2
