@@ -24,7 +24,6 @@ from bert_data.storage import (
     OutputSet,
     is_file,
     load_array,
-    naming,
     read_bytes,
     remove_left_overs,
     save_array,
@@ -98,7 +97,7 @@ class IndexCache:
 
     def _write(self, outputs: OutputSet, name: str, array: NDArray[Any]) -> None:
         path = self.path(name)
-        with naming(path), outputs.open(path) as file:
+        with outputs.open(path) as file:
             save_array(file, array)
 
     def _load(self, names: Sequence[str]) -> Arrays:

@@ -84,7 +84,7 @@ def main(argv: Sequence[str]) -> None:
         )
         lines = "".join(f"{token}\n" for token in trained.tokens)
         for name, content in ((json_path, definition), (path, lines)):
-            with storage.naming(name), outputs.open(name) as file:
+            with outputs.open(name) as file:
                 file.write(content.encode())
         outputs.commit([json_path, path])
     num_tokens = len(trained.tokens)

@@ -5,13 +5,14 @@
 """
 
 import dataclasses
+import errno
 import os
 from collections.abc import Sequence
 
 import numpy as np
 from absl import logging
 
-from bert_data.storage import exists, expand_inputs, file_size
+from bert_data.storage import exists, expand_inputs
 from bert_data.text.documents import AUTO, DOCUMENT, TextConfig
 from bert_data.text.formats import find_plain_format
 from bert_data.tokens.filling import TokenCounts, fill_store
@@ -57,7 +58,11 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
         prefix = bases.pop()
         paths = [prefix + ending for ending in _ENDINGS]
         for path in paths:
-            file_size(path)  # raises now if it is missing
+            if not exists(path):
+                reason = "No such file; a token store is a .bin and an .idx file"
+                if exists(input_file):
+                    reason += f" (--input_format=lines reads {input_file} as text)"
+                raise FileNotFoundError(errno.ENOENT, reason, path)
         return CorpusFiles(paths=paths, prefix=prefix)
     paths = expand_inputs(input_file)
     find_plain_format(paths, text.input_format)

@@ -17,7 +17,7 @@ from bert_data.formats.registry import PARQUET, WriterSettings, find_format
 from bert_data.progress import progress
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import GPT_SAMPLES
-from bert_data.storage import naming, open_scratch
+from bert_data.storage import open_scratch
 from bert_data.work import open_threads
 
 _CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
@@ -92,7 +92,6 @@ def write_shard(writing: SampleWriting, shard: SampleShard, folder: str) -> dict
         return open_scratch(os.path.join(folder, os.path.basename(path)))
 
     with (
-        naming(shard.path),
         open_threads(writing.num_threads) as executor,
         writer.open_shard(open_file, shard.path, len(samples)) as file,
         progress(os.path.basename(shard.path), total=len(samples), unit="sample") as advance,

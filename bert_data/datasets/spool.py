@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.datasets.writing import Chunk, Turn, take_turns
-from bert_data.storage import load_values, naming, open_input, open_scratch, read_values, remove
+from bert_data.storage import load_values, open_input, open_scratch, read_values, remove
 
 _MAX_BUCKETS = 768  # files open at a time; rather than more, buckets are larger
 _CHUNK_BYTES = 16 << 20
@@ -114,8 +114,7 @@ def _deal_out(
             bounds = np.searchsorted(buckets[by_bucket], np.arange(len(paths) + 1))
             for number in range(len(paths)):
                 part = by_bucket[bounds[number] : bounds[number + 1]]
-                with naming(paths[number]):
-                    files[number].write(rows[part].data)
+                files[number].write(rows[part].data)
     return paths
 
 

@@ -19,7 +19,6 @@ from bert_data.datasets.record_set import RecordSet
 from bert_data.formats.registry import OpenShard, ShardWriter
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.progress import progress
-from bert_data.storage import naming
 from bert_data.work import Executor
 
 
@@ -116,8 +115,7 @@ def _add_here(
         return chunk, encode(chunk.item)
 
     for chunk, encoded in executor.ordered_map(encode_chunk, chunks):
-        with shards.naming(chunk.shard):
-            shards.open(chunk.shard).add(encoded)
+        shards.open(chunk.shard).add(encoded)
         yield chunk
 
 
@@ -132,9 +130,8 @@ def _add_in_workers(
 
     def write_turn(turn: tuple[OpenShard, Sequence[Chunk]]) -> Sequence[Chunk]:
         shard, own = turn
-        with shards.naming(own[0].shard):
-            for chunk in own:
-                shard.add(encode(chunk.item))
+        for chunk in own:
+            shard.add(encode(chunk.item))
         return own
 
     turns = (list(own) for _, own in itertools.groupby(chunks, key=lambda chunk: chunk.turn))
@@ -174,19 +171,14 @@ class _Shards:
         for _, stack in self._open.values():
             stack.__exit__(*error)
 
-    def naming(self, number: int) -> contextlib.AbstractContextManager[None]:
-        """Name the shard in errors of the disk."""
-        return naming(self._record_set.paths[number])
-
     def open(self, number: int) -> OpenShard:
         """Return a shard to add to."""
         if number not in self._open:
             stack, path = contextlib.ExitStack(), self._record_set.paths[number]
-            with self.naming(number):
-                opened = self._writer.open_shard(
-                    self._record_set.outputs.open, path, self._sizes[number]
-                )
-                shard = stack.enter_context(opened)
+            opened = self._writer.open_shard(
+                self._record_set.outputs.open, path, self._sizes[number]
+            )
+            shard = stack.enter_context(opened)
             self._open[number] = shard, stack
         return self._open[number][0]
 
@@ -204,6 +196,5 @@ class _Shards:
         return tuple(self._files[number] for number in range(len(self._left)))
 
     def _finish(self, number: int) -> None:
-        with self.naming(number):
-            self._files[number] = self.open(number).finish()
-            self._open.pop(number)[1].close()
+        self._files[number] = self.open(number).finish()
+        self._open.pop(number)[1].close()

@@ -255,5 +255,6 @@ def draw_table(fields: Sequence[Field]) -> str:
         column = f"`{field.column}` {kind}" if field.column else "-"
         tensor = "string" if field.dtype == BYTES else field.tensor_dtype.name
         unit = field.axis.removesuffix("s") + (", and one" if field.role is Role.SPLITS else "")
-        lines.append(f"| `{field.name}` | {unit} | {field.feature_kind} | {column} | {tensor} |")
+        feature = "-" if field in MADE_BY_READER else field.feature_kind
+        lines.append(f"| `{field.name}` | {unit} | {feature} | {column} | {tensor} |")
     return "\n".join(lines)

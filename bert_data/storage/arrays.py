@@ -4,10 +4,12 @@ save_array("counts.npy", int64[3])   load_array("counts.npy")              int64
 uint32 words in a spool              load_values("spool", dtype uint32)    uint32[words]
 """
 
+import os
+import types
 from typing import IO, TYPE_CHECKING, Any
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage.paths import Path
+from bert_data.storage.paths import Path, open_named
 from bert_data.storage.reading import file_size, map_file
 
 if TYPE_CHECKING:
@@ -24,11 +26,17 @@ def save_array(target: Path | IO[bytes], array: "NDArray[Any]") -> None:
       array: to write.
 
     Raises:
-      OSError: it cannot be written.
+      OSError: it cannot be written; of a path, the error names it.
     """
     import numpy as np
 
-    np.save(target, array, allow_pickle=False)
+    if isinstance(target, str | os.PathLike):
+        with open_named(target) as file:
+            save_array(file, array)
+        return
+    # NumPy writes to files itself, and then does not know why that failed.
+    stream: Any = types.SimpleNamespace(write=target.write)
+    np.save(stream, array, allow_pickle=False)
 
 
 def load_array(path: Path) -> "NDArray[Any]":

@@ -11,10 +11,10 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from typing import IO, cast
+from typing import IO
 
 from bert_data.storage.hidden import is_of_this_host, new_token, token_of, writing_path
-from bert_data.storage.paths import Path, is_remote, naming, resolve
+from bert_data.storage.paths import Path, is_remote, naming, open_named, resolve
 
 _COPY_BYTES = 8 << 20
 _OBJECT_STORES = ("s3", "gcs", "abfs")
@@ -24,7 +24,8 @@ _OBJECT_STORES = ("s3", "gcs", "abfs")
 def open_whole(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing; it gets its name when the block ends without an error.
 
-    It replaces a file of that name. A remote file is first written locally, then uploaded.
+    It replaces a file of that name, or the target of a link. A remote file is first written
+    locally, then uploaded.
 
     Raises:
       OSError: it cannot be written.
@@ -37,28 +38,25 @@ def open_whole(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             upload(file.name, path)
         return
-    partial = writing_path(path, new_token())
+    place = follow_link(path)
+    partial = writing_path(place, new_token())
     try:
-        with naming(path), open(partial, "xb") as file:
-            _try_lock(file.fileno())
+        with naming(path), _open_locked(partial, path) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            os.replace(partial, path)
-    except BaseException as error:
+            os.replace(partial, place)
+    except BaseException:
         remove(partial)
-        if isinstance(error, OSError) and error.filename == partial:
-            error.filename = path
         raise
 
 
 def open_scratch(path: Path, mode: str = "wb", *, buffering: int = -1) -> IO[bytes]:
     """Open a file in the run's own work folder, where it may be visible half-written.
 
-    Raises:
-      OSError: it cannot be opened.
+    For arguments and errors see `open_named`.
     """
-    return cast(IO[bytes], open(path, mode, buffering))
+    return open_named(path, mode, buffering=buffering)
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -85,10 +83,8 @@ def open_folder(path: Path) -> Iterator[str]:
       OSError: it cannot be made.
     """
     partial = writing_path(path, new_token())
-    os.makedirs(partial)
-    descriptor = os.open(partial, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = _make_locked(partial)
     try:
-        _try_lock(descriptor)
         yield partial
         sync(partial)
         try:
@@ -128,10 +124,40 @@ def remove_abandoned(folder: str) -> None:
                 os.close(descriptor)
 
 
-def _try_lock(descriptor: int) -> None:
-    """Take a lock if the file system has locks; without locks nothing counts as abandoned."""
+def _open_locked(path: str, name: Path) -> IO[bytes]:
+    """Create a file, with a lock on it; its errors give it another name."""
+    while True:
+        file = open_named(path, "xb", name=name)
+        if _lock(file.fileno(), path):
+            return file
+        file.close()
+
+
+def _make_locked(path: str) -> int:
+    """Make a folder and its parents, with a lock on the folder; return its descriptor."""
+    while True:
+        os.makedirs(path)
+        with contextlib.suppress(FileNotFoundError):  # see `_lock`
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            if _lock(descriptor, path):
+                return descriptor
+            os.close(descriptor)
+
+
+def _lock(descriptor: int, path: str) -> bool:
+    """Lock what was just created; return whether it still exists.
+
+    `remove_abandoned` of another process may have taken it for abandoned before it was locked. On a
+    file system without locks, nothing counts as abandoned.
+    """
     with contextlib.suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return os.path.exists(path)
+
+
+def follow_link(path: Path) -> str:
+    """Return the path of the file to which a link leads; other paths stay as they are."""
+    return os.path.realpath(path) if os.path.islink(path) else os.fspath(path)
 
 
 def sync(path: Path) -> None:

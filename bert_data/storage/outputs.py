@@ -4,6 +4,8 @@
     .bert_data-TOKEN                                 and what spills to disk
     a  b                                             when it is done
 
+A link is followed: the new file replaces its target, and the link stays.
+
 A run that dies leaves hidden files and a lock that names them; the next run for the same set
 removes them, and also files of an unfinished commit. Runs for other sets may share a file with this
 one: each run has its own hidden names, and only one run at a time renames its files.
@@ -20,7 +22,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Self
 
-from bert_data.storage.changing import remove, sync, sync_folder, upload
+from bert_data.storage.changing import follow_link, remove, sync, sync_folder, upload
 from bert_data.storage.hidden import (
     hidden_path,
     is_unfinished,
@@ -29,7 +31,7 @@ from bert_data.storage.hidden import (
     replaced_path,
     work_folder,
 )
-from bert_data.storage.paths import is_remote, naming
+from bert_data.storage.paths import is_remote, naming, open_named
 from bert_data.storage.refusals import refuse_doubles, refuse_existing, refuse_inputs
 from bert_data.storage.run_lock import Identity, RunLock, commits_held, identity, remove_mixture
 
@@ -77,6 +79,7 @@ class OutputSet:
         self._lock_path = hidden_path(name, "lock")
         self._files, self._folders = tuple(paths), tuple(folders)
         self._paths = (*self._folders, *self._files)
+        self._places = {path: follow_link(path) for path in self._paths}
         self._reads = tuple(reads)
         self._overwrite = overwrite
         self._work_parent = work_dir
@@ -94,7 +97,7 @@ class OutputSet:
             parent = self._make_places()
             refuse_existing(self._files, folders=self._folders, overwrite=self._overwrite)
             if self._lock is not None:
-                self._lock.note_start(self._token, self._paths, parent)
+                self._lock.note_start(self._token, self._places.values(), parent)
             self.work_dir = work_folder(parent, self._token)
             os.mkdir(self.work_dir, 0o700)
         except BaseException:
@@ -112,11 +115,12 @@ class OutputSet:
                     f"output {path!r} has a name reserved for unfinished files, like .NAME.lock or"
                     " .NAME.partial"
                 )
-        refuse_inputs([*self._paths, *self._obsolete()], self._reads)
+        files = [*self._files, *self._obsolete()]
+        refuse_inputs(files, self._reads, folders=self._folders)
 
     def _make_places(self) -> str:
         """Make folders, and take the lock of a local set; return the parent of the work folder."""
-        folders = {os.path.dirname(path) for path in (*self._paths, self._lock_path)}
+        folders = {os.path.dirname(path) for path in (*self._places.values(), self._lock_path)}
         beside = _temporary_folder() if self._is_remote else os.path.dirname(self._lock_path)
         parent = os.path.abspath(self._work_parent or beside)
         local = () if self._is_remote else map(os.path.abspath, folders)
@@ -139,12 +143,12 @@ class OutputSet:
         """Return where a file or folder of the set is written until it gets its name."""
         if self._is_remote:
             return os.path.join(self.work_dir, f"output-{self._paths.index(path)}")
-        return partial_path(path, self._token)
+        return partial_path(self._places[path], self._token)
 
     @contextlib.contextmanager
     def open(self, path: str) -> Iterator[IO[bytes]]:
         """Open a file of the set for writing, under its hidden name."""
-        with naming(path), open(self.partial(path), "wb") as file:
+        with open_named(self.partial(path), name=path) as file:
             yield file
 
     def take_in(self, path: str, made: str) -> None:
@@ -177,25 +181,26 @@ class OutputSet:
         if self._is_remote:
             self._upload(final, vouchers)
             return
-        with commits_held(os.path.dirname(path) for path in final):
+        places = [self._places[path] for path in final]
+        with commits_held(map(os.path.dirname, places)):
             refuse_existing(self._files, folders=self._folders, overwrite=self._overwrite)
             earlier = self._obsolete()
             states = {path: _identities(path) for path in earlier}
-            states |= {path: _identities(self.partial(path), path) for path in final}
+            states |= {self._places[path]: _identities(self.partial(path), path) for path in final}
             assert self._lock is not None
             self._lock.note_commit(states)
             self._committing = states
             # The last one first: without it the set is incomplete, with it nothing has changed.
-            for path in (*reversed(vouchers), *earlier):
+            for path in (*(self._places[path] for path in reversed(vouchers)), *earlier):
                 remove(path)
             for path in reversed(self._folders):
                 with contextlib.suppress(FileNotFoundError):
                     os.rename(path, replaced_path(path, self._token))
             for path in final:
-                os.replace(self.partial(path), path)
+                os.replace(self.partial(path), self._places[path])
             self._committing = {}  # from here on other runs may replace and remove these files
             self._made_folders.clear()
-            for folder in {os.path.dirname(path) or "." for path in final}:
+            for folder in {os.path.dirname(place) or "." for place in places}:
                 sync_folder(folder)
 
     def _upload(self, final: Sequence[str], vouchers: Sequence[str]) -> None:

@@ -10,10 +10,11 @@ A key is used literally: %20 is three characters. pyarrow's options may follow i
 import contextlib
 import errno
 import functools
+import io
 import os
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -91,3 +92,41 @@ def naming(path: Path) -> Iterator[None]:
         if error.filename is None:
             error.filename = path
         raise
+
+
+class _NamedFile(io.FileIO):
+    """A file whose errors name it."""
+
+    def __init__(self, path: Path, mode: str, name: Path) -> None:
+        self._name = os.fspath(name)
+        try:
+            super().__init__(path, mode)
+        except OSError as error:
+            error.filename = self._name
+            raise
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = self._name
+            raise
+
+
+def open_named(
+    path: Path, mode: str = "wb", *, name: Path | None = None, buffering: int = -1
+) -> IO[bytes]:
+    """Open a local file for writing; the errors of opening and writing name the file.
+
+    Args:
+      path: of the file.
+      mode: as for `open`, binary.
+      name: the caller's name for the file, if it differs.
+      buffering: bytes of the buffer; -1: as `open`.
+
+    Raises:
+      OSError: it cannot be opened.
+    """
+    raw = _NamedFile(path, mode, path if name is None else name)
+    size = buffering if buffering > 0 else io.DEFAULT_BUFFER_SIZE
+    return io.BufferedRandom(raw, size) if "+" in mode else io.BufferedWriter(raw, size)

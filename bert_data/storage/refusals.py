@@ -35,19 +35,28 @@ def refuse_existing(paths: Sequence[str], *, overwrite: bool, folders: Sequence[
             raise FileExistsError(errno.EEXIST, "is not a regular file", path)
 
 
-def refuse_inputs(outputs: Iterable[str], inputs: Iterable[str]) -> None:
+def refuse_inputs(
+    outputs: Iterable[str], inputs: Sequence[str], *, folders: Iterable[str] = ()
+) -> None:
     """Refuse to replace or remove what a run reads, under whatever name or link.
 
+    Args:
+      outputs: files.
+      inputs: files.
+      folders: outputs that are folders.
+
     Raises:
-      ValueError: an output is an input; the error names it.
+      ValueError: an output is an input, or a folder holds one; the error names it.
     """
-    read: set[object] = set()
-    for path in inputs:
-        read |= set(_keys(path))
-        read |= set(map(str, PurePath(real_path(path)).parents))  # for an output that is a folder
+    read = {key for path in inputs for key in _keys(path)}
     for path in outputs:
         if not read.isdisjoint(_keys(path)):
             raise ValueError(f"output {path!r} is an input too")
+    for folder in folders:
+        place = PurePath(real_path(folder))
+        for path in inputs:
+            if PurePath(real_path(path)).is_relative_to(place):
+                raise ValueError(f"output {folder!r} holds the input {path!r}")
 
 
 def refuse_doubles(paths: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from bert_data.storage import file_size, naming, open_input
 
 _COMPRESSED = (".gz", ".zst")
 DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError)
-"""What the stream of a damaged file raises, where its good part ends."""
+"""What the stream of a damaged file raises where its intact part ends."""
 
 # Compressed bytes decompressed at a time: few, because they can expand enormously.
 _ZSTD_INPUT_BYTES = 8 << 10
@@ -25,10 +25,10 @@ _ZSTD_INPUT_BYTES = 8 << 10
 
 @contextlib.contextmanager
 def open_bytes(path: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Opens a file for reading, decompressed.
+    """Open a file for reading, decompressed.
 
     Yields:
-      The text, and the file itself, whose `tell()` says how far in it the text has come.
+      The text, and the file itself, whose `tell()` says how much of it has been read.
 
     Raises:
       CorruptDataError: the compressed file is damaged or ends too early.
@@ -58,10 +58,10 @@ class _GzipFile:
         self._damage: Exception | None = None
 
     def read(self, num_bytes: int) -> bytes:
-        """Returns the next bytes: `num_bytes`, or fewer at the end or before damage.
+        """Return the next bytes: `num_bytes`, or fewer at the end or before damage.
 
         Raises:
-          gzip.BadGzipFile, zlib.error, EOFError: nothing is left but damage.
+          gzip.BadGzipFile, zlib.error, EOFError: only damage follows.
         """
         pieces: list[bytes] = []
         while num_bytes > 0 and self._damage is None:
@@ -90,10 +90,10 @@ class _ZstdFile:
         self._damage: Exception | None = None
 
     def read(self, num_bytes: int) -> bytes:
-        """Returns the next bytes: `num_bytes`, or fewer at the end or before damage.
+        """Return the next bytes: `num_bytes`, or fewer at the end or before damage.
 
         Raises:
-          zstandard.ZstdError, EOFError: nothing is left but damage.
+          zstandard.ZstdError, EOFError: only damage follows.
         """
         try:
             while self._damage is None and len(self._text) < num_bytes and self._decompress_some():
@@ -107,7 +107,7 @@ class _ZstdFile:
         return data
 
     def _decompress_some(self) -> bool:
-        """Goes on by some bytes of the file; returns whether there were any."""
+        """Decompress some more bytes of the file; return whether there were any."""
         data = self._compressed or self._file.read(_ZSTD_INPUT_BYTES)
         if not data:
             if self._frame is not None:

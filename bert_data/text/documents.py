@@ -55,14 +55,14 @@ class TextConfig:
 
     def __post_init__(self) -> None:
         if self.max_row_bytes is not None and self.max_row_bytes < 1:
-            raise ValueError(f"max_row_bytes is {self.max_row_bytes}; 1 or more is allowed")
+            raise ValueError(f"max_row_bytes is {self.max_row_bytes}; it must be 1 or more")
         if not self.text_field:
             raise ValueError("text_field is ''; name the field that holds the text")
         check_language(self.language)
         for field, allowed in (("on_error", ON_ERROR), ("encoding_errors", ENCODING_ERRORS)):
             value = getattr(self, field)
             if value not in allowed:
-                raise ValueError(f"{field} is {value!r}; one of {', '.join(allowed)} is allowed")
+                raise ValueError(f"{field} is {value!r}; it must be one of {', '.join(allowed)}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class DocumentBlock:
     too_long: Sequence[tuple[int, int]] = ()
 
     def num_text_bytes(self) -> int:
-        """Bytes of all texts in UTF-8."""
+        """Return the bytes of all texts in UTF-8."""
         return sum(
             _utf8_size(document.text)
             if isinstance(document.text, str)
@@ -150,6 +150,18 @@ def _kind(value: Any) -> str:
     if isinstance(value, int | float):
         return "a number"
     return "a list" if isinstance(value, list) else "an object"
+
+
+def skipped_row(path: str, row: int, error: RowError, config: TextConfig) -> str:
+    """Return what `DocumentBlock.skipped` says of a row without a text.
+
+    Raises:
+      ValueError: `on_error` is "strict".
+    """
+    sentence = f"{path}:{row}: {error}"
+    if config.on_error == STRICT:
+        raise ValueError(sentence) from None
+    return sentence
 
 
 def decode_text(data: bytes, errors: str) -> tuple[str, int]:

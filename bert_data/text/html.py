@@ -14,7 +14,14 @@ from collections.abc import Iterator, Sequence
 
 from bert_data.packages import load_package
 from bert_data.text.compression import open_bytes
-from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
+from bert_data.text.documents import (
+    STRICT,
+    DocumentBlock,
+    RowError,
+    TextConfig,
+    TextDocument,
+    skipped_row,
+)
 from bert_data.text.spans import Span
 
 MAX_PAGE_BYTES = 1 << 28
@@ -71,7 +78,7 @@ def _page_block(
             fields = {"content_type": CONTENT_TYPES[0]} if config.keep_fields else None
             documents.append(TextDocument(row, page, fields))
     except RowError as error:
-        skipped.append(told_of(path, row, error, config))
+        skipped.append(skipped_row(path, row, error, config))
     return DocumentBlock(
         path=path,
         documents=documents,
@@ -81,18 +88,6 @@ def _page_block(
         skipped=skipped,
         too_long=too_long,
     )
-
-
-def told_of(path: str, row: int, error: RowError, config: TextConfig) -> str:
-    """What is told of a page that is left out.
-
-    Raises:
-      ValueError: none may be.
-    """
-    sentence = f"{path}:{row}: {error}"
-    if config.on_error == STRICT:
-        raise ValueError(sentence) from None
-    return sentence
 
 
 def decode_page(data: bytes, declared: str | None, errors: str) -> tuple[str, int]:

@@ -8,20 +8,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bert_data.text.documents import (
-    STRICT,
     DocumentBlock,
     RowError,
     TextConfig,
     TextDocument,
     checked_text,
     decode_text,
+    skipped_row,
 )
 from bert_data.text.lines import LineBlock, count_lines_before, read_line_blocks
 from bert_data.text.spans import Span
 
 MAX_LINE_BYTES = 1 << 28
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_NUM_KEYS_TOLD = 10
+_NUM_KEYS_NAMED = 10
 # What a decoder calls itself, between steps that lines of JSON do not need.
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
@@ -61,10 +61,7 @@ def _parse(block: LineBlock, rows_before: int, config: TextConfig) -> DocumentBl
             documents.append(_document(row, _row_of(content, config.text_field), config))
             num_replaced += marks
         except RowError as error:
-            sentence = f"{block.path}:{row}: {error}"
-            if config.on_error == STRICT:
-                raise ValueError(sentence) from None
-            skipped.append(sentence)
+            skipped.append(skipped_row(block.path, row, error, config))
     return DocumentBlock(
         path=block.path,
         documents=documents,
@@ -89,11 +86,13 @@ def _row_of(line: str, field: str) -> dict[str, Any]:
     except RecursionError:
         raise RowError("unreadable JSON (nested too deeply)") from None
     except ValueError as error:  # also raised for a number with too many digits
-        raise RowError(f"not JSON ({error})") from None
+        is_object = line.lstrip().startswith("{")
+        hint = "" if is_object else "; --input_format=lines reads lines of text"
+        raise RowError(f"not JSON ({error}){hint}") from None
     if not isinstance(row, dict):
         raise RowError(f"not a JSON object: {line.strip()[:20]!r}")
     if field not in row:
-        keys = ", ".join(map(repr, list(row)[:_NUM_KEYS_TOLD])) or "none"
+        keys = ", ".join(map(repr, list(row)[:_NUM_KEYS_NAMED])) or "none"
         raise RowError(f"no field {field!r} (--text_field); the fields are {keys}")
     return row
 

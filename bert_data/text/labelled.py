@@ -43,10 +43,10 @@ class LabelledTextConfig:
     def __post_init__(self) -> None:
         if self.input_format not in (None, *FORMATS):
             raise ValueError(
-                f"input_format is {self.input_format!r}; {', '.join(FORMATS)} or None is allowed"
+                f"input_format is {self.input_format!r}; it must be {', '.join(FORMATS)} or None"
             )
         if len(self.text_columns) not in (1, 2):
-            raise ValueError(f"text_columns is {self.text_columns!r}; one or two are allowed")
+            raise ValueError(f"text_columns is {self.text_columns!r}; name one or two columns")
         columns = (*self.text_columns, self.label_column)
         if len(set(columns)) < len(columns) or not all(columns):
             raise ValueError(f"the columns are {columns!r}; they must differ")
@@ -57,7 +57,9 @@ class LabelledTextConfig:
                     f"column_names is {self.column_names!r}; {missing[0]!r} is missing"
                 )
             if len(set(self.column_names)) < len(self.column_names):
-                raise ValueError(f"column_names is {self.column_names!r}; each name may occur once")
+                raise ValueError(
+                    f"column_names is {self.column_names!r}; each name may occur once"
+                )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -77,7 +79,7 @@ class LabelledText:
     label: str | int
 
     def error(self, reason: str) -> ValueError:
-        """The error of this row: file, line, reason."""
+        """Return an error about this row: file, line, reason."""
         return ValueError(f"{self.path}:{self.line}: {reason}")
 
 
@@ -124,7 +126,7 @@ def read_labelled_texts(
 
 
 def _decoded_lines(path: str, advance: Callable[[int], object]) -> Iterator[str]:
-    """The lines of a file with their ends, without a byte order mark."""
+    """Yield the lines of a file with their ends, without a byte order mark."""
     number = 0
     for block in read_line_blocks([path]):
         for line in io.BytesIO(block.data):
@@ -138,7 +140,7 @@ def _decoded_lines(path: str, advance: Callable[[int], object]) -> Iterator[str]
 
 
 def _read_csv_rows(path: str, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    """(first line, fields) of each row."""
+    """Yield (first line, fields) of each row."""
     if csv.field_size_limit() < _MAX_FIELD_CHARACTERS:
         csv.field_size_limit(_MAX_FIELD_CHARACTERS)
     rows = csv.reader(lines, strict=True)
@@ -170,11 +172,10 @@ def _read_table(
             raise ValueError(f"{path}: is empty; the first line must name the columns")
         for name in (*config.text_columns, config.label_column):
             if names.count(name) != 1:
-                there = "none" if name not in names else "more than one"
                 known = ", ".join(map(repr, names))
                 raise ValueError(
-                    f"{path}:{line}: one column {name!r} is needed and there is {there}; the"
-                    f" columns are {known}"
+                    f"{path}:{line}: {names.count(name)} columns are named {name!r}; one is needed;"
+                    f" the columns are {known}"
                 )
     texts = [names.index(name) for name in config.text_columns]
     label = names.index(config.label_column)
@@ -211,7 +212,7 @@ def _read_json_lines(
 
 
 def _checked(path: str, line: int, texts: tuple[Any, ...], label: Any) -> LabelledText:
-    """The row, its texts and label being of types that can be stored."""
+    """Return a row whose texts and label have types that can be stored."""
     row = LabelledText(path=path, line=line, texts=texts, label=label)
     if isinstance(label, bool) or not isinstance(label, str | int):
         raise row.error(f"the label is {json.dumps(label)}; it must be a text or an integer")
@@ -221,9 +222,9 @@ def _checked(path: str, line: int, texts: tuple[Any, ...], label: Any) -> Labell
         parts = text if isinstance(text, list) else [text]
         for part in parts:
             if not isinstance(part, str):
+                shown = json.dumps(part)[:40]
                 raise row.error(
-                    f"the text is or holds {json.dumps(part)[:40]}; a text or a list of texts is"
-                    " allowed"
+                    f"the text is or holds {shown}; it must be a text or a list of texts"
                 )
             try:
                 part.encode()

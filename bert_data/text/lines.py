@@ -45,15 +45,15 @@ def read_line_blocks(
     max_line_bytes: int = sys.maxsize,
     drop_longer: bool = False,
 ) -> Iterator[LineBlock]:
-    """Reads files in order, in blocks of about `block_bytes` (2 MB) that end with a line.
+    """Read files in order, in blocks of about `block_bytes` (2 MB) that end with a line.
 
-    A line longer than a block makes its block longer. An empty file gives no block.
+    A line longer than a block makes its block longer. An empty file has no block.
 
     Args:
       files: to read.
       block_bytes: about the size of a block.
-      max_line_bytes: of a line; what is no longer than a block may have more.
-      drop_longer: whether lines that are longer are passed over, and not an error.
+      max_line_bytes: of a line; a line within one block may exceed it.
+      drop_longer: whether to skip longer lines instead of raising an error.
 
     Raises:
       ValueError: a line is longer than `max_line_bytes`.
@@ -104,14 +104,14 @@ def read_line_blocks(
 def read_bounded_lines(
     spans: Sequence[Span], max_line_bytes: int | None = None
 ) -> Iterator[LineBlock]:
-    """Reads blocks of lines; those with more bytes than a bound, if there is one, are dropped."""
+    """Read blocks of lines; lines longer than the bound, if there is one, are dropped."""
     if max_line_bytes is None:
         return read_line_blocks(spans)
     return read_line_blocks(spans, max_line_bytes=max_line_bytes, drop_longer=True)
 
 
 class _OpenLine:
-    """The pieces of a line whose end was not yet read, or the bytes of those that were dropped."""
+    """The pieces of a line that has not ended yet, or the size of those that were dropped."""
 
     def __init__(self, path: str, max_line_bytes: int, drop_longer: bool) -> None:
         self._path, self._max_line_bytes, self._drop = path, max_line_bytes, drop_longer
@@ -119,7 +119,7 @@ class _OpenLine:
         self.num_dropped_bytes = 0
 
     def add(self, piece: bytes) -> None:
-        """One more piece, without an end of the line."""
+        """Add a piece without an end of the line."""
         if self.num_dropped_bytes:
             self.num_dropped_bytes += len(piece)
             return
@@ -135,13 +135,13 @@ class _OpenLine:
         self.pieces, self.num_dropped_bytes = [], num_bytes
 
     def close(self) -> int:
-        """The line has ended; returns how many bytes of it were dropped."""
+        """End the line; return how many bytes of it were dropped."""
         dropped, self.num_dropped_bytes = self.num_dropped_bytes, 0
         return dropped
 
 
 def count_lines_before(span: Span) -> int:
-    """Lines of the file before the span, for messages; it reads the file up to there."""
+    """Count the lines of the file before the span, for messages, by reading them."""
     if span.rows_before is not None:
         return span.rows_before
     if not span.start:
@@ -165,7 +165,7 @@ def find_line_start(path: str, position: int) -> int | None:
 
 
 def _skip(text: IO[bytes], num_bytes: int) -> None:
-    """Goes on to a place in a text that was just opened."""
+    """Skip bytes at the start of a text."""
     if num_bytes and hasattr(text, "seek"):
         text.seek(num_bytes)
         return
@@ -174,5 +174,5 @@ def _skip(text: IO[bytes], num_bytes: int) -> None:
 
 
 def _position(file: IO[bytes]) -> int:
-    """How far a file is read; 0 for a pipe, which does not know."""
+    """Return how far a file is read; 0 for a pipe, which does not know."""
     return file.tell() if file.seekable() else 0

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from bert_data.errors import CorruptDataError
 from bert_data.storage import file_size, naming, open_input
 from bert_data.text.documents import (
-    STRICT,
     DocumentBlock,
     RowError,
     TextConfig,
     TextDocument,
     checked_text,
     decode_text,
+    skipped_row,
 )
 from bert_data.text.spans import Span
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 _ROWS_AT_A_TIME = 256
-_NUM_COLUMNS_TOLD = 10
+_NUM_COLUMNS_NAMED = 10
 
 
 def read_parquet(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Reads the documents of files. The start and end of a span are row groups.
+    """Yield the documents of files. The start and end of a span are row groups.
 
     Raises:
-      ValueError: there is no such column, it holds something else than texts, or a row has none
-        and `on_error` is "strict"; with file and row.
+      ValueError: there is no such column, it does not hold texts, or a row has none and `on_error`
+        is "strict"; with file and row.
       OSError, CorruptDataError: a file cannot be read.
     """
     for span in spans:
@@ -49,7 +49,7 @@ def read_parquet(spans: Sequence[Span], config: TextConfig) -> Iterator[Document
 
 @contextlib.contextmanager
 def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
-    """Opens a file for reading.
+    """Open a file for reading.
 
     Raises:
       OSError: it cannot be read.
@@ -71,9 +71,9 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
 
 
 def find_row_group(path: str, position: int) -> int | None:
-    """The first row group that begins at or behind a byte of a file; None if there is none.
+    """Return the first row group that begins at or after a byte of a file; None if there is none.
 
-    Its place is told by the sizes of those before it, as a share of all.
+    A row group's place follows from its size and those before it, as shares of the file.
     """
     with open_parquet(path) as file:
         sizes = [file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups)]
@@ -86,13 +86,13 @@ def find_row_group(path: str, position: int) -> int | None:
 
 def _check_column(path: str, schema: "pyarrow.Schema", field: str) -> None:
     if schema.names.count(field) != 1:
-        there = ", ".join(map(repr, schema.names[:_NUM_COLUMNS_TOLD])) or "none"
+        there = ", ".join(map(repr, schema.names[:_NUM_COLUMNS_NAMED])) or "none"
         raise ValueError(f"{path}: no column {field!r} (--text_field); the columns are {there}")
     kind = schema.field(field).type
     if not _is_text(kind) and not (_is_list(kind) and _is_text(kind.value_type)):
         raise ValueError(
-            f"{path}: column {field!r} is of type {kind}; texts or lists of texts are needed; the"
-            f" columns are {', '.join(map(repr, schema.names[:_NUM_COLUMNS_TOLD]))}"
+            f"{path}: column {field!r} is of type {kind}; it must hold texts or lists of texts; the"
+            f" columns are {', '.join(map(repr, schema.names[:_NUM_COLUMNS_NAMED]))}"
         )
 
 
@@ -119,7 +119,7 @@ def _read_group(
     rows_before: int,
     config: TextConfig,
 ) -> Iterator[DocumentBlock]:
-    """The documents of a row group; the bytes of its column are shared among its rows."""
+    """Yield the documents of a row group; the bytes of its column are shared among its rows."""
     metadata = file.metadata.row_group(group)
     num_bytes, done, reported = metadata.total_byte_size, 0, 0
     columns = None if config.keep_fields else [config.text_field]
@@ -142,7 +142,7 @@ def _read_group(
 def _documents(
     path: str, batch: "pyarrow.RecordBatch", rows_before: int, config: TextConfig
 ) -> tuple[list[TextDocument], list[str], int]:
-    """The documents of rows, what is told of rows that have none, and replaced places."""
+    """Return the documents of rows, what is said of skipped rows, and the places replaced."""
     names = [name for name in batch.schema.names if name != config.text_field]
     others = [_values(batch.column(name)) for name in names]
     documents, skipped, num_replaced = [], [], 0
@@ -158,17 +158,14 @@ def _documents(
                 fields = dict(zip(names, values, strict=True))
             documents.append(TextDocument(row, text, fields))
         except RowError as error:
-            sentence = f"{path}:{row}: {error}"
-            if config.on_error == STRICT:
-                raise ValueError(sentence) from None
-            skipped.append(sentence)
+            skipped.append(skipped_row(path, row, error, config))
     return documents, skipped, num_replaced
 
 
 def _values(column: "pyarrow.Array") -> list[Any]:
-    """Values of Python, or scalars to be decoded one by one if one of them is not UTF-8."""
+    """Return Python values, or scalars to decode one by one if one of them is not UTF-8."""
     try:
-        # pyarrow gives pandas' times for nanoseconds, but only where pandas is installed.
+        # pyarrow returns pandas' times for nanoseconds, but only if pandas is installed.
         if getattr(column.type, "unit", None) == "ns":
             column = column.cast(_in_microseconds(column.type))
         return column.to_pylist()
@@ -177,7 +174,7 @@ def _values(column: "pyarrow.Array") -> list[Any]:
 
 
 def _in_microseconds(kind: "pyarrow.DataType") -> "pyarrow.DataType":
-    """The type of times or durations that Python can hold, for one of nanoseconds."""
+    """Return the type of times or durations that Python can hold, for one of nanoseconds."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind):
@@ -190,7 +187,7 @@ def _plain(value: Any, errors: str) -> tuple[Any, int]:
 
 
 def _decode(scalar: "pyarrow.Scalar", errors: str) -> tuple[Any, int]:
-    """The value of a scalar whose text, or texts, may not be UTF-8; and how many places are not."""
+    """Return the value of a scalar that may not be UTF-8, and the number of such places."""
     if not scalar.is_valid:
         return None, 0
     if hasattr(scalar, "dictionary"):
@@ -202,7 +199,7 @@ def _decode(scalar: "pyarrow.Scalar", errors: str) -> tuple[Any, int]:
             if getattr(scalar.type, "unit", None) == "ns":
                 scalar = scalar.cast(_in_microseconds(scalar.type))
             return scalar.as_py(), 0
-        except ValueError:  # pyarrow's errors are such, too
+        except ValueError:  # pyarrow's errors are ValueErrors, too
             return scalar.cast("string").as_py(), 0
     decoded = [_decode(each, errors) for each in scalar.values]
     return [value for value, _ in decoded], sum(marks for _, marks in decoded)

@@ -22,7 +22,7 @@ from bert_data.text.spans import Span
 
 Cut = tuple[int, int]  # number of the file, and where in it, as in a span
 
-# A longer line is passed over piece by piece, where only its end is looked for.
+# A longer line is skipped piece by piece, as only its end matters.
 _MAX_HELD_BYTES = 8 << 20
 _BLANK_LINE = re.compile(rb"(?:\A|\n)[ \t\r\x0b\x0c]*+\n")
 
@@ -70,7 +70,7 @@ def plan_shards(
 
 
 def _with_rows_before(span: Span, earlier: Span | None) -> Span:
-    """A span with the lines before it counted, from those before an earlier span on."""
+    """Return a span with the lines before it counted, from an earlier span on."""
     start, rows = 0, 0
     if earlier is not None and earlier.path == span.path:
         assert earlier.rows_before is not None
@@ -81,7 +81,7 @@ def _with_rows_before(span: Span, earlier: Span | None) -> Span:
 
 
 def _has_lines(text_format: TextFormat) -> bool:
-    """Whether places in its files are bytes, and its rows are lines."""
+    """Whether places in files of a format are bytes, and its rows are lines."""
     return text_format.read_lines is not None or text_format.find_row is find_line_start
 
 
@@ -101,12 +101,12 @@ def _cut(paths: Sequence[str], text_format: TextFormat, num_partitions: int) -> 
 
 
 def _first_document(paths: Sequence[str], text_format: TextFormat, target: Cut) -> Cut:
-    """The first document that begins at or behind a target that is given in bytes of files."""
+    """Return the first document that begins at or after a target, in bytes of files."""
     file, position = target
     if position and paths[file].endswith(COMPRESSIONS):
         file, position = file + 1, 0
     if text_format.read_lines is not None:
-        return _behind_blank_line(paths, (file, position))
+        return _after_blank_line(paths, (file, position))
     if not position or file == len(paths):
         return file, 0
     assert text_format.find_row is not None
@@ -117,7 +117,7 @@ def _first_document(paths: Sequence[str], text_format: TextFormat, target: Cut) 
     return (file + 1, 0) if row_start is None else (file, row_start)
 
 
-def _behind_blank_line(paths: Sequence[str], start: Cut) -> Cut:
+def _after_blank_line(paths: Sequence[str], start: Cut) -> Cut:
     file, position = start
     if start == (0, 0):
         return start

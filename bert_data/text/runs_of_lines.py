@@ -120,14 +120,14 @@ class _OpenDocument:
             self._lines.append(line)
 
     def drop(self, row: int, num_bytes: int) -> None:
-        """A line that was too long by itself."""
+        """Drop a line that was too long by itself."""
         self.start = self.start or row
         self._num_bytes += num_bytes
         self._dropped = True
         self._lines.clear()
 
     def close(self, documents: list[TextDocument], too_long: list[tuple[int, int]]) -> None:
-        """Adds the document to those that are kept or to those that are too long."""
+        """Add the document to those that are kept or to those that are too long."""
         if self._dropped:
             too_long.append((self.start, self._num_bytes))
         else:

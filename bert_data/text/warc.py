@@ -22,8 +22,15 @@ from typing import IO, TYPE_CHECKING
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.text.compression import DAMAGE, open_bytes
-from bert_data.text.documents import DocumentBlock, RowError, TextConfig, TextDocument, decode_text
-from bert_data.text.html import CONTENT_TYPES, MAX_PAGE_BYTES, decode_page, told_of
+from bert_data.text.documents import (
+    DocumentBlock,
+    RowError,
+    TextConfig,
+    TextDocument,
+    decode_text,
+    skipped_row,
+)
+from bert_data.text.html import CONTENT_TYPES, MAX_PAGE_BYTES, decode_page
 from bert_data.text.spans import Span
 
 if TYPE_CHECKING:
@@ -130,14 +137,14 @@ def _records(path: str, stream: IO[bytes]) -> Iterator[_Record]:
             offset = record.stream_pos
             yield _read(path, offset, record)
         except OSError as error:
-            # What the stream itself raises has a number, or is the decompressor's.
+            # Errors of the stream itself have a number, or are the decompressor's.
             if type(error) is not OSError or error.errno is not None:
                 raise
             raise CorruptDataError(path, offset, f"not WARC from here on ({error})") from error
 
 
 def _read(path: str, offset: int, record: "WarcRecord") -> _Record:
-    """Reads a record's content whole, so that one that ends too early is noticed."""
+    """Read a record's whole content, to notice if it ends too early."""
     headers = {name.lower(): value for name, value in record.headers.items()}
     content_length = headers.get("content-length", "").strip()
     if not (content_length.isascii() and content_length.isdigit()):
@@ -164,7 +171,7 @@ def _is_page_or_text(headers: dict[str, str]) -> bool:
 
 
 def _add_record(block: _OpenBlock, record: _Record, config: TextConfig) -> None:
-    """Adds the document of a record, if it has one, to a block."""
+    """Add the document of a record, if it has one, to a block."""
     row = block.last_row
     if not _is_page_or_text(record.headers):
         return
@@ -186,7 +193,7 @@ def _add_record(block: _OpenBlock, record: _Record, config: TextConfig) -> None:
                 return
             text, num_replaced = decode_page(data, declared, config.encoding_errors)
     except RowError as error:
-        block.skipped.append(told_of(block.path, row, error, config))
+        block.skipped.append(skipped_row(block.path, row, error, config))
         return
     block.num_replaced += num_replaced
     block.num_characters += len(text)
@@ -201,7 +208,7 @@ def _too_long(block: _OpenBlock, row: int, num_bytes: int, config: TextConfig) -
 
 
 def _open_page(record: _Record, most: int) -> tuple[bytes, str, str | None] | None:
-    """Bytes, content type and declared encoding of an answer's page; None if it is no page.
+    """Return bytes, content type and declared encoding of a response's page; None if it is not one.
 
     At most one byte more than `most` is decompressed.
 

@@ -16,7 +16,7 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.storage import naming, open_scratch, remove
+from bert_data.storage import open_scratch, remove
 from bert_data.tokens.store import (
     CODES,
     CURATOR,
@@ -84,9 +84,8 @@ class StoreWriter:
         if not self.shape.is_plain:
             ids, lengths, breaks = self._shaped(ids, lengths, breaks)
         self._end_documents(breaks + self.num_sentences)
-        with naming(self._prefix + ".bin"):
-            self._ids.write(np.ascontiguousarray(ids).data.cast("B"))
-            self._lengths.write(np.ascontiguousarray(lengths).data)
+        self._ids.write(np.ascontiguousarray(ids).data.cast("B"))
+        self._lengths.write(np.ascontiguousarray(lengths).data)
         self.num_tokens += ids.size
         self.num_sentences += lengths.size
 
@@ -146,7 +145,7 @@ class StoreWriter:
             self._documents.write(ends.astype("<i8").tobytes())
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        with naming(self._prefix + ".bin"), self._ids.file, self._lengths, self._documents:
+        with self._ids.file, self._lengths, self._documents:
             if kind is None:
                 if self._open_length >= 0:
                     no_ids, no_lengths = np.empty(0, self._dtype), np.empty(0, np.int32)

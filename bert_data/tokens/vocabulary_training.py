@@ -21,8 +21,10 @@ from absl import logging
 
 from bert_data.bounds import check_bounds
 from bert_data.progress import progress
+from bert_data.storage import exists, is_file
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_plain_format, read_documents
+from bert_data.text.runs_of_lines import read_texts
 from bert_data.text.spans import as_spans
 from bert_data.tokens.vocabulary_file import CONTINUATION
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
@@ -95,11 +97,14 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
 
     Raises:
       ValueError: bytes that are not UTF-8 (with `encoding_errors="strict"`), a text without words,
-        or a vocab_size that has no room for the characters.
+        an input that can be read only once, or a vocab_size that has no room for the characters.
       OSError: a file cannot be read.
     """
     from tokenizers import normalizers
 
+    for path in config.input_files:
+        if exists(path) and not is_file(path):
+            raise ValueError(f"{path} is not a regular file; the text is read three times")
     normalizer = normalizers.BertNormalizer(lowercase=config.do_lower_case)
     skipped: list[str] = []
     counts, num_lines = _count_characters(config, normalizer, skipped)
@@ -186,27 +191,15 @@ def _lines(config: VocabularyTrainingConfig, skipped: list[str] | None = None) -
     """
     text, spans = config.text, as_spans(config.input_files)
     read_lines = find_plain_format(config.input_files, text.input_format).read_lines
-    if read_lines is None:
-        for documents in read_documents(spans, text):
-            if skipped is not None:
-                skipped += documents.skipped
-            for document in documents.documents:
-                yield from [document.text] if isinstance(document.text, str) else document.text
+    if read_lines is not None:
+        for lines in read_texts(read_lines(spans), spans, text):
+            yield from lines.texts
         return
-    file, num_lines = -1, 0
-    for block in read_lines(spans):
-        if block.file != file:
-            file, num_lines = block.file, 0
-        try:
-            lines = block.data.decode(errors=text.encoding_errors).removesuffix("\n").split("\n")
-        except UnicodeDecodeError as error:
-            line = num_lines + block.data.count(b"\n", 0, error.start) + 1
-            raise ValueError(
-                f"{block.path}:{line}: not UTF-8 ({error.reason});"
-                " --encoding_errors=replace or ignore reads it anyway"
-            ) from None
-        num_lines += len(lines)
-        yield from lines
+    for documents in read_documents(spans, text):
+        if skipped is not None:
+            skipped += documents.skipped
+        for document in documents.documents:
+            yield from [document.text] if isinstance(document.text, str) else document.text
 
 
 def _train(

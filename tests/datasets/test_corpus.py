@@ -92,6 +92,17 @@ def test_a_store_gives_the_records_of_its_text(folder, empty_documents):
     assert records(folder, "s") == expected
 
 
+def test_a_text_that_is_named_like_a_store(folder):
+    text = (folder / "text.txt").read_bytes()
+    (folder / "corpus.bin").write_bytes(text)
+    with pytest.raises(
+        FileNotFoundError, match=r"--input_format=lines reads .*/corpus\.bin as text"
+    ):
+        records(folder, "corpus.bin")
+    lines = TextConfig(input_format="lines")
+    assert records(folder, "corpus.bin", text=lines) == records(folder, "text.txt")
+
+
 def test_what_does_not_go_together(folder, tmp_path):
     make_store(folder, "text.txt")
     vocabulary = (folder / "vocab.txt").read_text()

@@ -1,12 +1,14 @@
 """One file or folder appears whole or not at all; what killed runs leave is found again."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bert_data import storage
@@ -44,6 +46,51 @@ def test_a_file_is_replaced_by_one_that_is_whole(place, tmp_path):
     assert contents(tmp_path) == {"a.txt": b"one"}
     storage.write_bytes(path, b"two")
     assert contents(tmp_path) == {"a.txt": b"two"}
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a").symlink_to("folder/b")
+    storage.write_bytes(str(tmp_path / "a"), b"one")
+    assert contents(tmp_path) == {"a": b"one", "folder": None, "folder/b": b"one"}
+    assert (tmp_path / "a").is_symlink()
+
+
+def test_what_another_process_removes_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    lock, removed = fcntl.flock, []
+
+    def remove_twice(descriptor, operation):
+        if len(removed) < 2:
+            removed.extend(storage.list_folder(tmp_path))
+            for path in tmp_path.iterdir():
+                storage.remove(path)
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", remove_twice)
+    storage.write_bytes(tmp_path / "a", b"one")
+    assert contents(tmp_path) == {"a": b"one"}
+    assert [name[:3] for name in removed] == [".a.", ".a."]
+    storage.remove(tmp_path / "a")
+    removed.clear()
+    with storage.open_folder(tmp_path / "f") as folder:
+        Path(folder, "inside").write_bytes(b"x")
+    assert contents(tmp_path) == {"f": None, "f/inside": b"x"}
+    assert [name[:3] for name in removed] == [".f.", ".f."]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_full_disk_is_named(tmp_path):
+    os.symlink("/dev/full", tmp_path / "a.npy")
+    for size in (7, 1 << 20):
+        with pytest.raises(OSError, match="No space left on device") as caught:
+            storage.save_array(tmp_path / "a.npy", np.zeros(size))
+        assert caught.value.filename == str(tmp_path / "a.npy")
+    with (
+        pytest.raises(OSError, match="No space left") as caught,
+        storage.open_scratch("/dev/full", "w+b") as file,
+    ):
+        file.write(b"text")
+    assert caught.value.filename == "/dev/full"
 
 
 def test_a_folder_appears_whole(tmp_path):

@@ -57,6 +57,19 @@ class TestOutputSet:
         write_set(tmp_path, "new", overwrite=True)
         assert contents(tmp_path) == dict.fromkeys("abm", b"new")
 
+    @pytest.mark.parametrize("exists", [True, False])
+    def test_a_link_is_followed(self, tmp_path, exists):
+        (tmp_path / "disk").mkdir()
+        if exists:
+            (tmp_path / "disk" / "b").write_bytes(b"old")
+        (tmp_path / "b").symlink_to("disk/b")
+        with pytest.raises(FileExistsError, match="exists already"):
+            write_set(tmp_path, "new")
+        write_set(tmp_path, "new", overwrite=True)
+        files = dict.fromkeys(["a", "b", "disk/b", "m"], b"new")
+        assert contents(tmp_path) == {**files, "disk": None}
+        assert (tmp_path / "b").is_symlink()
+
     def test_obsolete_files_go(self, tmp_path):
         write_set(tmp_path, "old", names="abc")
         paths = [str(tmp_path / name) for name in "abm"]

@@ -108,9 +108,17 @@ class TestRefuseInputs:
         path = tmp_path / "hub" / "preprocess" / "assets" / "vocab.txt"
         path.parent.mkdir(parents=True)
         path.touch()
-        with pytest.raises(ValueError, match="hub' is an input too"):
-            refuse_inputs([f"{tmp_path}/hub"], [str(path)])
-        refuse_inputs([f"{tmp_path}/hu", f"{path}.new"], [str(path)])
+        with pytest.raises(ValueError, match=r"hub' holds the input '.*vocab\.txt'"):
+            refuse_inputs([], [str(path)], folders=[f"{tmp_path}/hub"])
+        refuse_inputs([f"{path}.new"], [str(path)], folders=[f"{tmp_path}/hu"])
+
+    def test_a_file_named_like_a_folder_that_holds_an_input(self, tmp_path):
+        (tmp_path / "text.txt").touch()
+        outputs = OutputSet(
+            str(tmp_path), [str(tmp_path)], reads=[str(tmp_path / "text.txt")], overwrite=True
+        )
+        with pytest.raises(IsADirectoryError, match="is a directory, not a file to write"):
+            outputs.__enter__()
 
     def test_a_uri_of_a_local_file(self, tmp_path):
         (tmp_path / "a").touch()

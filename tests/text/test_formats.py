@@ -116,7 +116,8 @@ def test_compressed_jsonl(tmp_path):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b'{"text": "a"', r"not JSON \("),
+        (b'{"text": "a"', r"not JSON \([^;]*\)$"),
+        (b"A sentence.", r"not JSON \(.*\); --input_format=lines reads lines of text$"),
         (b"[1, 2]", r"not a JSON object: '\[1, 2\]'"),
         (b'{"body": "a", "id": 1}', r"no field 'text' .*; the fields are 'body', 'id'"),
         (b'{"text": null}', "'text' is null; it must be a text or a list of sentences"),

@@ -3,6 +3,7 @@
 import collections
 import gzip
 import itertools
+import os
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,12 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
 def test_unusable_settings(small_text: Path, settings: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         train(small_text, **settings)
+
+
+def test_a_pipe_can_be_read_only_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match=r"pipe is not a regular file; the text is read three"):
+        train(tmp_path / "pipe", vocab_size=50)
 
 
 def test_a_text_without_words(tmp_path: Path) -> None:
