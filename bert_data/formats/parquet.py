@@ -20,6 +20,7 @@ from bert_data.formats.registry import OpenFile
 from bert_data.formats.summed_file import ManifestFile, SummedFile
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import BYTES, Axis, Field, RecordKind
+from bert_data.storage import naming
 
 if TYPE_CHECKING:
     import pyarrow
@@ -103,7 +104,7 @@ class ParquetWriter:
                 write_statistics=False,
             )
             try:
-                yield ParquetShard(summed, writer, self._group_records)
+                yield ParquetShard(path, summed, writer, self._group_records)
             except BaseException:
                 # A writer that is not closed closes itself later; what it writes then is dropped.
                 summed.give_up()
@@ -116,8 +117,13 @@ class ParquetShard:
     """A shard that is being written."""
 
     def __init__(
-        self, file: SummedFile, writer: "pyarrow.parquet.ParquetWriter", group_records: int
+        self,
+        path: str,
+        file: SummedFile,
+        writer: "pyarrow.parquet.ParquetWriter",
+        group_records: int,
     ) -> None:
+        self._path = path
         self._file = file
         self._writer = writer
         self._group_records = group_records
@@ -136,7 +142,8 @@ class ParquetShard:
 
         table = pyarrow.Table.from_batches(self._held)
         self._held.clear()
-        self._writer.write_table(table, row_group_size=self._num_held)
+        with naming(self._path):  # Arrow raises errors without it
+            self._writer.write_table(table, row_group_size=self._num_held)
         self._num_records += self._num_held
         self._num_held = 0
 
@@ -144,5 +151,6 @@ class ParquetShard:
         """End the file; return what the manifest says about it."""
         if self._held:
             self._write_group()
-        self._writer.close()
+        with naming(self._path):
+            self._writer.close()
         return self._file.describe(self._num_records)

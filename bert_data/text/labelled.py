@@ -57,9 +57,7 @@ class LabelledTextConfig:
                     f"column_names is {self.column_names!r}; {missing[0]!r} is missing"
                 )
             if len(set(self.column_names)) < len(self.column_names):
-                raise ValueError(
-                    f"column_names is {self.column_names!r}; each name may occur once"
-                )
+                raise ValueError(f"column_names is {self.column_names!r}; each name may occur once")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
