@@ -199,7 +199,7 @@ def test_settings_that_are_refused(create):
         ({"record_layout": "square"}, "record_layout is 'square'; it must be ragged or reference"),
         ({"compression": "lzma"}, "compression is 'lzma'; it must be none or gzip"),
         ({"max_memory_mb": 299}, "max_memory_mb is 299; 300 to 1,000,000,000 is"),
-        ({"num_examples": -1}, "num_examples is -1; it must be 0 or more"),
+        ({"num_examples": -1}, "num_examples is -1; 0 to 10,000"),
         ({"num_workers": -1}, "num_workers is -1; "),
     ):
         with pytest.raises(ValueError, match=f"^{sentence}"):
@@ -230,10 +230,10 @@ def test_workers_write_the_same_parquet_files_side_by_side(create, monkeypatch, 
 def test_a_disk_that_is_full_names_the_shard(create, tmp_path, monkeypatch):
     """A worker's error ends the other shards, and nothing is left."""
 
-    def add(self, rows):
+    def write_table(self, table, row_group_size):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("bert_data.formats.parquet.ParquetShard.add", add)
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_table", write_table)
     with pytest.raises(OSError, match="No space left") as caught:
         create("a", "p@3", output_format="parquet", num_workers=2)
     assert caught.value.filename == str(tmp_path / "a/p-00000-of-00003")
