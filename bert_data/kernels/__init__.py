@@ -24,5 +24,3 @@ keeping.py      machine code on disk
 
 from bert_data.kernels.calling import kernel
 from bert_data.kernels.declaring import Scalar, inner, intrinsic
-
-__all__ = ["Scalar", "inner", "intrinsic", "kernel"]

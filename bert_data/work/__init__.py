@@ -20,17 +20,3 @@ from bert_data.work.executor import (
 )
 from bert_data.work.folder_tasks import FolderTask, open_work_folder, read_report
 from bert_data.work.tasks import Task, fingerprint, run_tasks
-
-__all__ = [
-    "MAX_WORKERS",
-    "Executor",
-    "FolderTask",
-    "Task",
-    "count_workers",
-    "fingerprint",
-    "open_executor",
-    "open_threads",
-    "open_work_folder",
-    "read_report",
-    "run_tasks",
-]

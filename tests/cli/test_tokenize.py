@@ -83,7 +83,7 @@ def test_bpe_with_curators_names(tokenize, tmp_path):
         (("--input_file=text.txt",), "--output_prefix is needed, and no --output_dir"),
         (("--input_file=text.txt", "--names=curator"), "--output_dir is needed, and no"),
         (("--input_file=text.txt", "--output_prefix=x"), "set one of --vocab_file and --token"),
-        (("--merge", "--input_file=x,y"), "--merge needs stores, such as --merge=a,b; '--input_file=x' is a flag"),
+        (("--merge", "--input_file=x,y"), "--merge needs stores, such as --merge=a,b; '--input"),
         (("--merge=a,b",), "--output_prefix is missing: name the store that --merge makes"),
         (("--merge=a,b", "--output_prefix=x"), "a.idx: No such file or directory"),
         (("--verify=vocab",), "vocab.idx: No such file or directory"),
