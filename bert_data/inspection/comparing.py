@@ -4,20 +4,22 @@
     B  r0 r2 r1 x       first difference: item 1
 
 Items are compared by their content, whatever layout or format holds it. Both sources are read once,
-side by side; of each item 8 bytes stay in memory.
+side by side; of each item 8 bytes stay in memory. Sets with different numbers of shards are read in
+the order in which their records were dealt to the shards.
 """
 
 import array
 import collections
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.sources.items import Description, Item, Source
+from bert_data.inspection.sources.shards import ShardSource
 from bert_data.inspection.words import Words
 from bert_data.progress import progress
 
@@ -58,6 +60,8 @@ class Comparison:
       num_equal: items that both have, in whatever order, each as often as both have it.
       first: the first pair that differs, None for an item that is not there; None if no pair does.
       distributions: by what is counted, how often each value occurs in A and in B.
+      is_dealt: whether records were read in the order in which they were dealt to the shards,
+        rather than shard after shard.
     """
 
     settings: Mapping[str, tuple[Any, Any]]
@@ -67,6 +71,7 @@ class Comparison:
     num_equal: int
     first: tuple[Item | None, Item | None] | None
     distributions: Mapping[str, tuple[Counts, Counts]]
+    is_dealt: bool = False
 
     @property
     def is_equal(self) -> bool:
@@ -100,8 +105,9 @@ def compare(one: Source, other: Source, words: tuple[Words, Words]) -> Compariso
     distributions: dict[str, tuple[Counts, Counts]] = {}
     first: tuple[Item | None, Item | None] | None = None
     num_equal_in_order = 0
+    stream, other_stream, is_dealt = _streams(one, other)
     with progress("compare", total=0, unit=one.description.unit) as advance:
-        for pair in itertools.zip_longest(one.stream(), other.stream()):
+        for pair in itertools.zip_longest(stream, other_stream):
             found: list[int] = []
             for which, (item, source) in enumerate(zip(pair, (one, other), strict=True)):
                 if item is not None:
@@ -121,7 +127,21 @@ def compare(one: Source, other: Source, words: tuple[Words, Words]) -> Compariso
         num_equal=count_common(*(np.frombuffer(part, np.uint64) for part in digests)),
         first=first,
         distributions=distributions,
+        is_dealt=is_dealt,
     )
+
+
+def _streams(one: Source, other: Source) -> tuple[Iterator[Item], Iterator[Item], bool]:
+    """Return the items of both, and whether they come in the order of the deal."""
+    if (
+        isinstance(one, ShardSource)
+        and isinstance(other, ShardSource)
+        and len(one.names) != len(other.names)
+        and one.is_dealt
+        and other.is_dealt
+    ):
+        return one.stream_dealt(), other.stream_dealt(), True
+    return one.stream(), other.stream(), False
 
 
 def _count(

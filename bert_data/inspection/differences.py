@@ -62,6 +62,10 @@ def _show_verdict(output: Output, comparison: Comparison, unit: str) -> None:
         f" ({_share(in_order, comparison.num_items)}), {anywhere:,} in any order"
         f" ({_share(anywhere, comparison.num_items)})."
     )
+    if comparison.is_dealt:
+        output.paragraph(
+            "The numbers of shards differ; the order is that in which records were dealt to them."
+        )
 
 
 def _share(part: int, whole: int) -> str:
@@ -198,9 +202,10 @@ def _show_distributions(output: Output, distributions: Mapping[str, tuple[Counts
         output.table(Table(head=("", *_NAMES), rows=rows))
     for name, pair in distributions.items():
         if name not in numbers:
-            output.table(_class_table(name, pair))
+            output.heading(name)
+            output.table(_class_table(pair))
     for name, pair in numbers.items():
-        if any(pair):
+        if pair[0] != pair[1]:
             output.plot(_histogram(name, pair))
 
 
@@ -226,7 +231,7 @@ def summarize(counts: Mapping[Any, int]) -> dict[str, str]:
     }
 
 
-def _class_table(name: str, pair: tuple[Counts, Counts]) -> Table:
+def _class_table(pair: tuple[Counts, Counts]) -> Table:
     both: dict[Any, int] = {}
     for counts in pair:
         for value, count in counts.items():
@@ -245,7 +250,7 @@ def _class_table(name: str, pair: tuple[Counts, Counts]) -> Table:
     ]
     if len(chosen) > _MAX_CLASSES:
         rows.append((f"and {len(chosen) - _MAX_CLASSES:,} more", "", ""))
-    return Table(head=(name, *_NAMES), rows=rows)
+    return Table(head=("", *_NAMES), rows=rows)
 
 
 def _histogram(name: str, pair: tuple[Counts, Counts]) -> Plot:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
+from bert_data.formats.index import INDEX_DTYPE, index_path
 from bert_data.inspection.comparing import (
     Comparison,
     compare,
@@ -21,7 +22,13 @@ from bert_data.inspection.sources.items import Description
 from bert_data.inspection.words import Words, load_words
 from tests.causal.stores import write_store
 from tests.inspection.looking import instance, open_path
-from tests.reader.making import Instance, make_instances, write_shard
+from tests.reader.making import (
+    Instance,
+    frame_offsets,
+    make_instances,
+    write_shard,
+    write_shards,
+)
 from tests.reader.parquet_making import write_instances
 
 NO_WORDS = load_words(None), load_words(None)
@@ -99,6 +106,22 @@ def test_distributions(tmp_path: Path) -> None:
         "predictions": ({1: 1, 0: 1}, {1: 1}),
         "label": ({"B is from elsewhere": 1, "B follows A": 1}, {"B is from elsewhere": 1}),
     }
+
+
+@pytest.mark.parametrize(("num_shards", "is_dealt"), [(1, False), (3, True), (7, True)])
+def test_records_are_compared_in_the_order_of_the_deal(
+    tmp_path: Path, num_shards: int, is_dealt: bool
+) -> None:
+    for count in {1, num_shards}:
+        (tmp_path / str(count)).mkdir()
+        write_shards(tmp_path / str(count), count, INSTANCES)
+        for path in (tmp_path / str(count)).iterdir():  # an index says how many records there are
+            offsets = frame_offsets(path)
+            index = np.zeros(len(offsets), INDEX_DTYPE)
+            index["offset"] = offsets
+            np.save(index_path(str(path)), index)
+    comparison = compared(f"{tmp_path}/1/part-*", f"{tmp_path}/{num_shards}/part-*")
+    assert (comparison.is_dealt, comparison.is_equal) == (is_dealt, True)
 
 
 def test_empty_sets_are_equal(tmp_path: Path) -> None:

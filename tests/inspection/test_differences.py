@@ -66,7 +66,9 @@ def test_the_first_difference_in_words(tmp_path: Path) -> None:
         predictions, least      0     0
         predictions, median     0     0
         predictions, most       1     1
-        label                        A           B
+
+        label
+                                     A           B
         B follows A          1 (50.0%)  2 (100.0%)
         B is from elsewhere  1 (50.0%)    0 (0.0%)
         """))  # fmt: skip
@@ -107,7 +109,13 @@ def test_the_differing_place_is_highlighted_on_the_page(tmp_path: Path) -> None:
         show_comparison(output, sources, compare(*sources, words), words, 100)
     text = (tmp_path / "a.html").read_text()
     assert '<span class="differs" title="what differs from the other set">ran</span>' in text
-    assert text.count("<svg") == 2
+    assert text.count("<svg") == 0
+
+    shorter = write_shard(tmp_path / "c", [ONE[0], instance("[CLS] dog=dog [SEP]")])
+    sources = open_path(one), open_path(shorter)
+    with open_page(str(tmp_path / "b.html"), "t") as output:
+        show_comparison(output, sources, compare(*sources, words), words, 100)
+    assert (tmp_path / "b.html").read_text().count("<svg") == 2
 
 
 def test_json_for_programs(tmp_path: Path) -> None:

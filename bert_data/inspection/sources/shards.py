@@ -29,6 +29,7 @@ from bert_data.reader.files.indexes import why_not_addressable
 from bert_data.reader.files.shards import Shard
 
 _RECORDS_AT_A_TIME = 64
+_MAX_SIDE_BY_SIDE = 256
 Decoded = tuple[int, Mapping[str, Any], int]
 """The place of a record in its shard, its fields, and its padding."""
 
@@ -75,6 +76,29 @@ class ShardSource(abc.ABC):
                     number=number, path=shard.path, place=place, fields=fields, padding=padding
                 )
                 number += 1
+
+    @property
+    def is_dealt(self) -> bool:
+        """Whether record i of the set went to shard i mod their number, to judge by their lengths.
+
+        False for more than 256 shards, too many to be read side by side.
+        """
+        counts, num_shards = list(self._counts.values()), len(self._shards)
+        if None in counts or len(counts) < num_shards or num_shards > _MAX_SIDE_BY_SIDE:
+            return False
+        total = sum(count or 0 for count in counts)
+        return counts == [-(-(total - i) // num_shards) for i in range(num_shards)]
+
+    def stream_dealt(self) -> Iterator[Item]:
+        """Yield all records in the order in which they were dealt to the shards."""
+        streams = [(shard.path, self.read_shard(shard, None)) for shard in self._shards]
+        for number in itertools.count():
+            path, stream = streams[number % len(streams)]
+            decoded = next(stream, None)
+            if decoded is None:
+                return
+            place, fields, padding = decoded
+            yield Item(number=number, path=path, place=place, fields=fields, padding=padding)
 
     def read(self, numbers: Sequence[int]) -> Iterator[Item]:
         """Yield records by number, see `Source.read`."""
