@@ -7,11 +7,10 @@ Which shards, in what order, how wide the batches are, and what they look like.
 """
 
 import dataclasses
-import itertools
 from collections.abc import Sequence
 
 from bert_data.objectives.next_sentence import check_next_sentence
-from bert_data.reader.planning.config import BATCHINGS, PACKED
+from bert_data.reader.planning.config import BATCHINGS, PACKED, check_integer, is_ascending
 
 WIDTH_OF_BATCH = "batch"
 WIDTH_MAX = "max"
@@ -117,14 +116,14 @@ class ReaderConfig:
             raise ValueError(f"input_patterns is {self.input_patterns!r}; must name files")
         at_least_one = ("shuffle_buffer", "num_hosts", "pool_batches", "num_buckets")
         for name in (*at_least_one, "start_batch", "host_index"):
-            _check_at_least(name, getattr(self, name), int(name in at_least_one))
+            check_integer(name, getattr(self, name), int(name in at_least_one))
         if not isinstance(self.seed, int):
             raise ValueError(f"seed is {self.seed!r}; it must be an integer")
         or_none = ("batch_size", "max_tokens_per_batch", "num_epochs", "max_seq_length")
         for name in (*or_none, "max_predictions_per_seq", "vocab_size"):
             least = 0 if name == "max_predictions_per_seq" else 1
             if getattr(self, name) is not None:
-                _check_at_least(name, getattr(self, name), least)
+                check_integer(name, getattr(self, name), least)
         if self.host_index >= self.num_hosts:
             allowed = f"it must be below num_hosts, {self.num_hosts}"
             raise ValueError(f"host_index is {self.host_index}; {allowed}")
@@ -160,7 +159,7 @@ class ReaderConfig:
         width = self.width
         if width in (WIDTH_OF_BATCH, WIDTH_MAX):
             return
-        if not isinstance(width, tuple) or not _is_ascending(width):
+        if not isinstance(width, tuple) or not is_ascending(width):
             allowed = "'batch', 'max' or a tuple of ascending widths >= 1"
             raise ValueError(f"width is {width!r}; it must be {allowed}")
         if self.batching == PACKED:
@@ -183,14 +182,3 @@ class ReaderConfig:
         if isinstance(self.input_patterns, str):
             return tuple(self.input_patterns.split(","))
         return tuple(self.input_patterns)
-
-
-def _is_ascending(widths: tuple[int, ...]) -> bool:
-    if not widths or not all(isinstance(width, int) for width in widths):
-        return False
-    return all(low < high for low, high in itertools.pairwise((0, *widths)))
-
-
-def _check_at_least(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} is {value!r}; it must be an integer >= {least}")

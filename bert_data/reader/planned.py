@@ -34,7 +34,7 @@ from bert_data.reader.layout import (
     without_labels,
 )
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
-from bert_data.reader.planning.config import BUCKETS
+from bert_data.reader.planning.config import BUCKETS, check_start
 from bert_data.reader.planning.config import PACKED as PACKED_ROWS
 from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows
 from bert_data.reader.remasking import mask_anew, masks_key
@@ -107,6 +107,8 @@ class PlannedSource:
         self.plan: Plan = make_plan(
             lengths, plan_config(config, parts.num_parts, self.limits.max_seq_length)
         )
+        if config.num_epochs is not None:
+            check_start(config.start_batch, config.num_epochs * self.plan.num_batches)
         self.next_sentence = shards[0].next_sentence
         self.layout: Layout = PACKED if config.batching == PACKED_ROWS else PLANNED
         if self.next_sentence == NONE:
@@ -174,7 +176,7 @@ class PlannedSource:
         if self.config.num_epochs is None:
             return None
         of_all = self.config.num_epochs * self.plan.num_batches
-        return max(0, of_all - self.config.start_batch) * self._parts.num_here
+        return (of_all - self.config.start_batch) * self._parts.num_here
 
     @property
     def is_endless(self) -> bool:

@@ -28,6 +28,7 @@ from bert_data.reader.layout import (
     make_table,
     new_buffer,
 )
+from bert_data.reader.planning.config import check_integer, check_start
 from bert_data.schema.fields import GPT_SAMPLES
 
 if TYPE_CHECKING:
@@ -66,13 +67,10 @@ class SampleReaderConfig:
     form: str = "features"
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("batch_size", 1), ("num_hosts", 1), ("start_batch", 0), ("host_index", 0),
-            *([] if self.num_epochs is None else [("num_epochs", 1)]),
-        ):  # fmt: skip
+        for name in ("batch_size", "num_hosts", "num_epochs", "start_batch", "host_index"):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
-                raise ValueError(f"{name} is {value!r}; it must be an integer >= {least}")
+            if name != "num_epochs" or value is not None:
+                check_integer(name, value, int(name not in ("start_batch", "host_index")))
         if self.host_index >= self.num_hosts:
             allowed = f"it must be below num_hosts, {self.num_hosts}"
             raise ValueError(f"host_index is {self.host_index}; {allowed}")
@@ -120,7 +118,8 @@ class SampleBatches:
         """Count the batches.
 
         Raises:
-          ValueError: the data set has fewer samples than a batch of all hosts has.
+          ValueError: the data set has fewer samples than a batch of all hosts has, or the run would
+            start after its last batch.
         """
         self._dataset, self._config = dataset, config
         global_size = config.num_hosts * config.batch_size
@@ -132,6 +131,8 @@ class SampleBatches:
                 f"the data set has {len(dataset):,} samples, fewer than the {global_size:,} of a"
                 " batch of all hosts"
             )
+        if config.num_epochs is not None:
+            check_start(config.start_batch, config.num_epochs * self._per_epoch)
 
     @property
     def static_shape(self) -> StaticShape:
@@ -149,7 +150,7 @@ class SampleBatches:
         """Batches of this host; None if they do not end."""
         if self._config.num_epochs is None:
             return None
-        return max(0, self._config.num_epochs * self._per_epoch - self._config.start_batch)
+        return self._config.num_epochs * self._per_epoch - self._config.start_batch
 
     def groups(self) -> Iterator[BatchGroup]:
         """Batches, several at a time: first one, then twice as many, and so on."""

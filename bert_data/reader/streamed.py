@@ -35,6 +35,7 @@ from bert_data.reader.layout import (
     new_buffer,
     without_labels,
 )
+from bert_data.reader.planning.config import check_start
 
 T = TypeVar("T")
 
@@ -196,6 +197,7 @@ class BatchSource:
         self.layout: Layout = STREAMED
         if self.next_sentence == NONE:
             self.layout = without_labels(STREAMED)
+        check_start(config.start_batch, self._count_batches() or None)
 
     def num_records(self) -> int | None:
         """This host's records in an epoch where indexes or manifests tell; else None."""
@@ -204,6 +206,15 @@ class BatchSource:
         if config.skip_corrupt or len(counts) < len(self.shards):
             return None
         return host_num_records(counts, config.num_hosts, config.host_index)
+
+    def _count_batches(self) -> int | None:
+        """Return this host's batches of all epochs if that is known without reading."""
+        config, num_records = self.config, self.num_records()
+        if config.num_epochs is None or not num_records:
+            return None
+        assert config.batch_size is not None
+        num_full, left = divmod(config.num_epochs * num_records, config.batch_size)
+        return num_full + int(left > 0 and not config.drop_remainder)
 
     def _count_records(self, most: int) -> int | None:
         """This host's records in an epoch by reading one; None if they are more than `most`."""
@@ -252,12 +263,21 @@ class BatchSource:
         if num_records:  # skipped epochs are not read
             first_epoch, to_skip = divmod(to_skip, num_records)
         with contextlib.closing(work_ahead(self.records(first_epoch), _BLOCKS_AHEAD)) as blocks:
-            yield from batch_blocks(
+            batches = batch_blocks(
                 blocks,
                 config.batch_size,
                 skip_records=to_skip,
                 drop_remainder=config.drop_remainder,
             )
+            first = next(batches, None)
+            if first is None and config.start_batch:
+                few = f"the records of {self._names} make fewer batches"
+                raise ValueError(f"start_batch is {config.start_batch:,}, but {few}")
+            if first is None:
+                few = f"the records of {self._names} do not fill a batch"
+                raise ValueError(f"{few}, and drop_remainder is True")
+            yield first
+            yield from batches
 
     def shape_of(self, block: RecordBlock) -> Shape:
         """The shape of the batch of a block's records.

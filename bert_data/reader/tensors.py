@@ -16,6 +16,7 @@ from typing import Any
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from bert_data.errors import CorruptDataError
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.layout import (
     ALIGNMENT_BYTES,
@@ -35,8 +36,8 @@ def read_batches(
 
     Every iteration over it gives the same batches, in every process. All features are int32, the
     weights float32; `bert_data.schema.fields` and `ReaderConfig.batching` say which features there
-    are. An error during an iteration reaches the caller as a tf.errors.OpError whose text holds
-    ours; `explain` recovers ours.
+    are. An error during an iteration reaches the caller as a tf.errors.OpError whose text begins
+    with ours; `explain` recovers ours, and `iterate_batches` raises it.
 
     Args:
       config: what to read and how.
@@ -122,7 +123,15 @@ def generate(source: Any, items: Callable[[Any], Iterator[Any]], signature: Any)
       signature: of an item.
     """
     find: Callable[[], Any] = weakref.ref(source) if tf.executing_eagerly() else lambda: source
-    dataset = tf.data.Dataset.from_generator(lambda: items(find()), output_signature=signature)
+
+    def generate_items() -> Iterator[Any]:
+        try:
+            yield from items(find())
+        except (CorruptDataError, OSError, ValueError) as error:
+            # TensorFlow's error quotes the whole traceback, between our sentence and the user.
+            raise error.with_traceback(None) from None
+
+    dataset = tf.data.Dataset.from_generator(generate_items, output_signature=signature)
     if tf.executing_eagerly():
         weakref.finalize(dataset, lambda source: None, source)
     return dataset

@@ -207,12 +207,20 @@ def test_any_start_and_any_number_of_hosts(
     if config.max_tokens_per_batch is None:
         whole = list(batches_of(config))
         assert found == [[i.tokens[0] for row in rows_of(b) for i in row] for b in whole]
-    for start, host in itertools.product(range(3 * per_epoch + 1), range(num_hosts)):
+    for start, host in itertools.product(range(3 * per_epoch), range(num_hosts)):
         mine = dataclasses.replace(config, num_hosts=num_hosts, host_index=host, start_batch=start)
         rest = list(batches_of(mine))
         assert len(rest) == 3 * per_epoch - start
         for batch, expected in zip(rest, hosts[host][start:], strict=True):
             assert_same_batch(batch, expected)
+
+
+def test_a_start_after_the_last_batch_is_refused(patterns: dict[str, str]) -> None:
+    config = config_of(patterns["ragged"], batching="pools", num_epochs=2)
+    count = len(list(batches_of(config)))
+    expected = f"start_batch is {count}, but there are {count} batches"
+    with pytest.raises(ValueError, match=expected):
+        read_batches(dataclasses.replace(config, start_batch=count))
 
 
 def test_it_starts_in_a_later_epoch_without_reading_what_is_before(

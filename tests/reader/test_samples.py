@@ -78,9 +78,14 @@ def test_any_start_goes_on_as_from_the_beginning(dataset, num_hosts):
             )
             for k in range(3 * per_epoch)
         ]
-        for start in (0, 1, 2, per_epoch - 1, per_epoch, per_epoch + 1, 3 * per_epoch - 1, 99):
+        for start in (0, 1, 2, per_epoch - 1, per_epoch, per_epoch + 1, 3 * per_epoch - 1):
             found = batches(dataset, start_batch=start, **settings)
             assert_batches(found, dataset, rows[start:])
+
+
+def test_a_start_after_the_last_batch_is_refused(dataset):
+    with pytest.raises(ValueError, match="start_batch is 99, but there are 18 batches"):
+        read_samples(dataset, SampleReaderConfig(batch_size=5, num_epochs=2, start_batch=99))
 
 
 def test_hosts_share_a_global_batch(dataset):

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.formats.index import INDEX_DTYPE, index_path
-from bert_data.reader import ReaderConfig, iterate_batches, read_batches
+from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches, read_batches
 from bert_data.reader import streamed as reader_batches
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.layout import STREAMED, arrays_of
@@ -253,7 +253,7 @@ def test_starting_at_any_batch_gives_the_rest(
         itertools.islice(read_batches(config_of(patterns["ragged"], **changes)), 18)
     )  # 3 epochs of 23 records are 17 batches of 4 and one of 1
     assert len(whole) == 18
-    for start in range(19):
+    for start in range(18):
         config = config_of(patterns["ragged"], start_batch=start, **changes)
         groups = BatchSource(config).groups()
         batches = (batch for group in groups for batch in batches_of(group))
@@ -265,6 +265,36 @@ def test_starting_at_any_batch_gives_the_rest(
         read_batches(config_of(patterns["ragged"], start_batch=17, **changes)), 1
     )
     assert_same_batch(last, {name: v.numpy() for name, v in whole[17].items()})
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"start_batch": 18, "num_epochs": 3}, "start_batch is 18, but the records of .* fewer"),
+        ({"batch_size": 24, "drop_remainder": True}, "do not fill a batch, and drop_remainder is"),
+    ],
+)
+def test_a_stream_without_a_batch_is_refused(
+    patterns: dict[str, str], changes: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(ValueError, match=reason):
+        list(iterate_arrays(config_of(patterns["ragged"], **changes)))
+
+
+def test_a_start_after_the_last_batch_is_refused_where_an_index_tells(tmp_path: Path) -> None:
+    path = write_shard(tmp_path / "a", make_instances(9))
+    index = np.zeros(10, INDEX_DTYPE)
+    index["offset"] = frame_offsets(path)
+    np.save(index_path(str(path)), index)
+    with pytest.raises(ValueError, match="start_batch is 3, but there are 3 batches"):
+        read_batches(config_of(str(path), start_batch=3))
+
+
+def test_an_error_of_an_iteration_is_ours_without_our_traceback(patterns: dict[str, str]) -> None:
+    dataset = read_batches(config_of(patterns["ragged"], start_batch=18, num_epochs=3))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="ValueError: start_batch is 18") as e:
+        list(dataset)
+    assert "streamed.py" not in str(e.value)
 
 
 def test_batches_run_across_epochs_for_ever(patterns: dict[str, str]) -> None:

@@ -27,6 +27,7 @@ from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.labelled.ragged import RaggedSpec, ragged_feature
 from bert_data.reader.labelled.segments import num_special_tokens, pack_segments
 from bert_data.reader.planning import EMPTY, Plan, PlanConfig, make_plan
+from bert_data.reader.planning.config import check_integer, check_start
 from bert_data.reader.tensors import finish, generate
 from bert_data.schema import fields
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
@@ -63,12 +64,10 @@ class LabelledReaderConfig:
     def __post_init__(self) -> None:
         if self.plan.batching == "packed":
             raise ValueError("plan.batching is 'packed'; a row holds one text and its label")
-        for name, least in (("num_epochs", 1), ("start_batch", 0), ("host_index", 0)):
-            value = getattr(self, name)
-            if not (name == "num_epochs" and value is None) and (
-                not isinstance(value, int) or value < least
-            ):
-                raise ValueError(f"{name} is {value!r}; it must be an integer >= {least}")
+        if self.num_epochs is not None:
+            check_integer("num_epochs", self.num_epochs, 1)
+        for name in ("start_batch", "host_index"):
+            check_integer(name, getattr(self, name), 0)
         if self.host_index >= self.plan.num_hosts:
             allowed = f"it must be below plan.num_hosts, {self.plan.num_hosts}"
             raise ValueError(f"host_index is {self.host_index}; {allowed}")
@@ -119,6 +118,8 @@ class LabelledSource:
                 raise ValueError(f"{setting}; {least} or more is allowed")
             lengths = np.minimum(lengths, np.uint32(config.plan.max_seq_length))
         self.plan: Plan = make_plan(lengths, config.plan)
+        if config.num_epochs is not None:
+            check_start(config.start_batch, config.num_epochs * self.plan.num_batches)
 
     @property
     def num_labels(self) -> int:
@@ -139,7 +140,7 @@ class LabelledSource:
         """Batches in all, tf.data.INFINITE_CARDINALITY where they do not end."""
         if self.config.num_epochs is None:
             return tf.data.INFINITE_CARDINALITY
-        return max(0, self.config.num_epochs * self.plan.num_batches - self.config.start_batch)
+        return self.config.num_epochs * self.plan.num_batches - self.config.start_batch
 
     def batches(self) -> Iterator[tuple["np.ndarray[Any, Any]", int]]:
         """(records, width) of this host's batches, in order; a row that is empty has no bytes."""

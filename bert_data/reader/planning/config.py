@@ -6,9 +6,37 @@ PlanConfig(batching="pools", batch_size=256, shuffle=True, seed=7)
 import dataclasses
 import itertools
 import math
+from collections.abc import Sequence
 
 PLAIN, POOLS, BUCKETS, PACKED = BATCHINGS = ("plain", "pools", "buckets", "packed")
 DEFAULT_NUM_WIDTHS = 8
+
+
+def check_integer(name: str, value: object, least: int) -> None:
+    """Check a field of a configuration.
+
+    Raises:
+      ValueError: it is not an integer, or below `least`.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is {value!r}; it must be an integer >= {least}")
+
+
+def is_ascending(widths: Sequence[object]) -> bool:
+    """Return whether there are widths, which are integers that ascend from 1 or more."""
+    if not widths or not all(map(_is_integer, widths)):
+        return False
+    return all(low < high for low, high in itertools.pairwise((0, *widths)))  # type: ignore[operator]
+
+
+def check_start(start_batch: int, num_batches: int | None) -> None:
+    """Check that a run starts at one of its batches.
+
+    Raises:
+      ValueError: there are only `num_batches`.
+    """
+    if num_batches is not None and start_batch >= num_batches:
+        raise ValueError(f"start_batch is {start_batch:,}, but there are {num_batches:,} batches")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -65,9 +93,9 @@ class PlanConfig:
             raise ValueError(f"batching is {self.batching!r}; it must be one of {choices}")
         for name in ("batch_size", "max_tokens", "max_seq_length"):
             if getattr(self, name) is not None:
-                self._check_at_least_one(name)
+                check_integer(name, getattr(self, name), 1)
         for name in ("rows_multiple", "pool_batches", "num_hosts"):
-            self._check_at_least_one(name)
+            check_integer(name, getattr(self, name), 1)
         if (self.batch_size is None) == (self.max_tokens is None):
             both = f"batch_size is {self.batch_size} and max_tokens is {self.max_tokens}"
             raise ValueError(f"{both}; give exactly one of them")
@@ -75,18 +103,13 @@ class PlanConfig:
             raise ValueError(f"seed is {self.seed!r}; it must be an integer")
         self._check_widths()
 
-    def _check_at_least_one(self, name: str) -> None:
-        value = getattr(self, name)
-        if not _is_integer(value) or value < 1:
-            raise ValueError(f"{name} is {value!r}; it must be an integer >= 1")
-
     def _check_widths(self) -> None:
         widths, is_packed = self.widths, self.batching == PACKED
         if widths is None or (_is_integer(widths) and not is_packed):
             if widths is not None:
-                self._check_at_least_one("widths")
+                check_integer("widths", widths, 1)
             return
-        if not isinstance(widths, tuple) or not _is_ascending(widths):
+        if not isinstance(widths, tuple) or not is_ascending(widths):
             allowed = "a number >= 1 or a tuple of ascending widths >= 1"
             if is_packed:
                 allowed = "a tuple of one width"
@@ -113,9 +136,3 @@ class PlanConfig:
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_ascending(widths: tuple[int, ...]) -> bool:
-    if not widths or not all(map(_is_integer, widths)):
-        return False
-    return all(low < high for low, high in itertools.pairwise((0, *widths)))

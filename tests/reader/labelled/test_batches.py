@@ -101,6 +101,11 @@ def test_starts_at_any_batch(pattern: str) -> None:
         tf.nest.map_structure(np.testing.assert_array_equal, part, whole[start:])
 
 
+def test_a_start_after_the_last_batch_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match="start_batch is 99, but there are 12 batches"):
+        read_labelled_batches(config(pattern, num_epochs=2, start_batch=99))
+
+
 @pytest.mark.slow
 def test_hosts_share_the_rows_of_a_batch(pattern: str) -> None:
     alone = as_numpy(read_labelled_batches(config(pattern)))
