@@ -1,11 +1,11 @@
-"""How often the rules of quality decide as datatrove's do, rule by rule, as Markdown.
+"""How often the quality rules decide as datatrove's do, rule by rule, as Markdown.
 
     python benchmarks/agreement.py --datatrove=PYTHON > benchmarks/results/agreement.md
 
-PYTHON is an interpreter with datatrove, spacy and what its filters need. Documents are those of
-../shared/data/corpora, each whole or cut at a line's end, and a damaged variant of each
-(`damaged_texts.py`). Thresholds are the published ones but for `max_words`, which real documents
-here hardly reach. With --json the counts and the documents that differ are printed.
+PYTHON is an interpreter with datatrove, spacy and what its filters need. The documents are those of
+../shared/data/corpora, each whole or cut at the end of a line, and a damaged variant of each
+(`damaged_texts.py`). Thresholds are the published ones except `max_words`, which hardly any
+document here reaches. --json also prints the counts and the documents on which the two differ.
 """
 
 import argparse

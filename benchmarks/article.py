@@ -1,18 +1,18 @@
-"""A tutorial's whole job, by one command each for vocabulary and data set, beside its plain script.
+"""A tutorial's whole job, by one command each for vocabulary and data set, and by its plain script.
 
     python benchmarks/article.py --text=wikitext103.tokens --plain_python=env/bin/python
 
-The job is that of "Preparing Data for BERT Training" (MachineLearningMastery.com): a WordPiece
-vocabulary, then wikitext to examples of 512 tokens, ten times over, of 20 predictions at most, as
-Parquet. Ours are train_vocab and create_pretraining_data.py; article_plain.py has the article's
-method. Whole processes are timed from outside, in turn, and medians are printed.
+The job is that of "Preparing Data for BERT Training" (MachineLearningMastery.com): train a
+WordPiece vocabulary, then turn wikitext, ten times over, into examples of 512 tokens with at most
+20 predictions, as Parquet. Ours are train_vocab and create_pretraining_data.py; article_plain.py
+has the article's method. Whole processes are timed from outside, in turn; medians are printed.
 
-`--plain_python` (any number of times; by default this interpreter) names interpreters for the plain
-script, for the versions of its libraries matter: it asks the tokenizer for the size of its
-vocabulary at each random word, which takes milliseconds in tokenizers 0.22.1. Where the `datasets`
-library is there, it writes as the article does. A plain run that would take long makes
-`--plain_examples` and is projected: the time of one example, which holds start-up, reading and
-tokenizing, and that of the others by what those took, as many as the same script makes otherwise.
+`--plain_python` (repeatable; this interpreter by default) names interpreters for the plain script,
+because the versions of its libraries matter: it asks the tokenizer for the size of its vocabulary
+for each random word, which takes milliseconds in tokenizers 0.22.1. If the `datasets` library is
+installed, it writes as the article does. A plain run that would take too long makes only
+`--plain_examples`, and its time is projected: the first example's time (start-up, reading and
+tokenizing included) plus the others' average, for as many examples as the script makes otherwise.
 """
 
 import argparse

@@ -1,17 +1,17 @@
-"""The plain way to the data set: a tutorial's method in plain Python, which article.py runs.
+r"""The plain way to the data set: a tutorial's method in plain Python, run by article.py.
 
     python benchmarks/article_plain.py vocab --text=wikitext103.tokens --output=tokenizer.json
     python benchmarks/article_plain.py data --text=wikitext103.tokens --tokenizer=tokenizer.json \
         --output=train.parquet
 
-The method is that of "Preparing Data for BERT Training" (MachineLearningMastery.com), written anew:
+The method is that of "Preparing Data for BERT Training" (MachineLearningMastery.com), rewritten:
 lines that are blank or begin with `=` end a document; each line is tokenized by the tokenizers
-library and kept as a list; sentences are gathered up to the target length, parted at random, and in
-half of the cases followed by sentences of another document; pairs are cut token by token, padded,
-and masked; a generator gives one dictionary an example. `--writer=datasets` goes on as there, by
-`Dataset.from_generator` and `to_parquet`; `--writer=pyarrow` writes the dictionaries directly, a
-thousand at a time. `--size_once` asks the tokenizer for the size of its vocabulary once, and not
-for each random word as the method's text does.
+library and kept as a list; sentences are collected up to the target length, split at random, and in
+half of the cases followed by sentences of another document; pairs are truncated token by token,
+padded, and masked; a generator yields one dictionary per example. `--writer=datasets` continues as
+the article does, by `Dataset.from_generator` and `to_parquet`; `--writer=pyarrow` writes the
+dictionaries directly, a thousand at a time. `--size_once` asks the tokenizer for the size of its
+vocabulary once, not for each random word as the article does.
 """
 
 import argparse

@@ -1,13 +1,13 @@
-"""Speed of sample indices, blends and batches beside the plain loops, as Markdown.
+"""Speed of sample indices, blends and batches, compared with plain loops, as Markdown.
 
     python benchmarks/causal.py > benchmarks/results/causal.md
 
-The peers are Megatron-LM's algorithms, written anew: its loops over samples and data sets in C
-(`cc -O3`, as its Makefile has it; left out where there is no compiler) and in numba (which makes
-code for this very processor), and its way to a sample, a slice of each document put together by
-NumPy. All run in one process, one thread, one after the other, over and over; a figure is the
-median of the rounds. "CPU" counts the process' CPU time, "wall" the clock, which other work on the
-machine disturbs. Results of ours and of the peers are compared in every round.
+The peers are Megatron-LM's algorithms, rewritten: its loops over samples and data sets in C
+(`cc -O3`, as in its Makefile; left out without a compiler) and in numba (compiled for this very
+processor), and its way to build a sample, from a slice of each document joined by NumPy. All run in
+turn in one process with one thread; a figure is the median of the rounds. "CPU" is the process' CPU
+time; "wall" is the clock, which other work on the machine disturbs. Our results are compared with
+the peers' in every round.
 """
 
 import argparse

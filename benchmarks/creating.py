@@ -1,11 +1,11 @@
-"""How long create_pretraining_data.py takes, in how much memory, beside Google's program.
+"""Time and memory of create_pretraining_data.py, compared with Google's program.
 
     python benchmarks/creating.py --text=movie_reviews.txt --vocab=vocab.txt --reference=bert/
 
 Whole processes are timed from outside, ours and the reference in turn, and medians are printed:
 CPU seconds (user and system), wall seconds, peak memory. `--reference` is a checkout of
-google-research/bert; its program runs here under TensorFlow's compat.v1 names. `--large_mb` adds a
-text of that size (dupe_factor 10 makes some 25 bytes of records of each of its bytes).
+google-research/bert, whose program runs under TensorFlow's compat.v1 names. `--large_mb` adds a
+text of that size (with dupe_factor 10, each of its bytes becomes some 25 bytes of records).
 """
 
 import argparse

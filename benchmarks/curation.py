@@ -1,14 +1,14 @@
-"""Speed of curation beside datatrove: language, Gopher's rules, near duplicates, as Markdown.
+"""Speed of curation compared with datatrove: language, Gopher's rules, near duplicates.
 
     python benchmarks/curation.py --datatrove=PYTHON > benchmarks/results/curation.md
 
 PYTHON is an interpreter with datatrove, spacy and fasttext. Both programs read the same JSONL of
 English documents of ../shared/data/corpora, keep English ones by the same fastText model
-(lid.176.ftz), apply Gopher's rules of repetition and of quality, drop near duplicates by MinHash of
-14 bands of 8 rows over 5-grams of words, and write JSONL.gz; with one worker each. Ours drops fewer
-near duplicates: it verifies candidates by their exact similarity, and digits count, which datatrove
-folds. It writes the ledger, too. CPU seconds are those of the whole process with all that
-it starts, imports too, the median of some runs; ours has its kernels compiled before.
+(lid.176.ftz), apply Gopher's repetition and quality rules, drop near duplicates by MinHash (14
+bands of 8 rows over 5-grams of words), and write JSONL.gz, each with one worker. Ours drops fewer
+near duplicates: it verifies candidates by their exact similarity, and it distinguishes digits,
+which datatrove does not. It also writes the ledger. CPU seconds are those of the whole process with
+all that it starts, imports included, the median of several runs; our kernels are compiled before.
 """
 
 import argparse

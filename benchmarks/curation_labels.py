@@ -1,10 +1,10 @@
-"""Precision and recall of the steps privacy and line_corrections on the labelled sets.
+"""Precision and recall of the steps privacy and line_corrections on labelled sets.
 
     python benchmarks/curation_labels.py > benchmarks/results/curation_labels.md
 
 The sets are tests/curation/data/*.tsv: English and Chinese, most of them written before the rules
-had their final form, the others after it. Beside privacy stand plain
-expressions of e-mail and IP addresses, and phonenumbers' own matcher with the same regions.
+had their final form, the others after it. The peers of privacy are plain regular expressions for
+e-mail and IP addresses, and phonenumbers' own matcher with the same regions.
 """
 
 import ipaddress

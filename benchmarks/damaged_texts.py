@@ -1,9 +1,9 @@
-"""Real documents and damaged variants of them, by formula, so that every rule has some to reject.
+"""Real documents and damaged variants of them, by formula, so that every rule rejects some.
 
     damaged("One two three.\nFour.", 6, 40)  ->  "One two three....\nFour...."
 
-How badly a document is damaged goes up with its number, so that there are some on both sides of a
-threshold, and near to it.
+The damage increases with a document's number, so that there are documents on both sides of each
+threshold, and near it.
 """
 
 import re

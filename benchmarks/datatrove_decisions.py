@@ -1,11 +1,11 @@
-"""What datatrove's filters decide of documents, rule by rule; runs in datatrove's interpreter.
+"""Decisions of datatrove's filters on documents, rule by rule; runs in datatrove's interpreter.
 
     {"gopher_quality": {"min_words": 50, ...}, ...}     a line of thresholds, by step and rule
     "a text"                                            and a line for each document
       ->  {"gopher_quality": {"min_words": true, ...}, ...}   whether each rule rejects it
 
-A filter tells the first rule that fails; so that all are known, there is a filter for each rule,
-with the others switched off. For C4 there is also what is left of the text, as "text".
+A filter reports only the first rule that fails, so there is one filter per rule, with the other
+rules switched off. For C4, "text" holds what remains of the text.
 """
 
 import json

@@ -3,8 +3,8 @@
     PYTHON benchmarks/datatrove_pipeline.py INPUT_FOLDER WORK_FOLDER LANGUAGE_MODEL [--no_minhash]
       ->  {"kept": 1234, "seconds": {"language": 1.5, ..., "first pass": 9.1, "MinHash: ...": 2.0}}
 
-Language, Gopher's repetition and Gopher's quality in one pass that writes JSONL; then MinHash in
-its four stages, with datatrove's own settings (14 bands of 8 rows, 5-grams), all in this process.
+Language, Gopher's repetition and Gopher's quality run in one pass that writes JSONL; then MinHash
+runs in its four stages, with datatrove's own settings (14 bands of 8 rows, 5-grams).
 """
 
 import argparse

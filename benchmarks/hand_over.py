@@ -1,14 +1,14 @@
-"""CPU time of a batch on its way to a training loop, as Markdown on standard output.
+"""CPU time to hand a batch over to a training loop, as Markdown on standard output.
 
     python benchmarks/hand_over.py > benchmarks/results/hand_over.md
 
 The records are those of ../shared/data/corpora/movie_reviews.txt, ragged, in the page cache, in
 batches of 32 of up to 128 tokens, of any width. A figure is CPU microseconds of the process (all
-threads) a batch, the least and the median of the rounds; all ways take turns in one process, with
-TensorFlow's own settings. "eager" is `for batch in dataset`, "graph" is `dataset.reduce` in a
+threads) per batch, the minimum and the median of the rounds; all ways take turns in one process,
+with TensorFlow's own settings. "eager" is `for batch in dataset`, "graph" is `dataset.reduce` in a
 tf.function. Ways:
 
-* plain, pools, stream: `read_batches` with this `batching`, shuffled. Reading is in it.
+* plain, pools, stream: `read_batches` with this `batching`, shuffled, reading included.
 * iterate_arrays, iterate_batches: the same as NumPy arrays, and as eager tensors on their memory.
 * raw records: `TFRecordDataset` and `batch`; nothing is parsed.
 * ready tensors: eight tensors of stacked batches, by `from_tensor_slices`; nothing is read.

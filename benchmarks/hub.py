@@ -1,11 +1,11 @@
-"""The graphs for TF Hub beside TensorFlow Text: packing, tokenizing and what a batch's width saves.
+"""The graphs for TF Hub compared with TensorFlow Text: packing, tokenizing, and batches' width.
 
     python benchmarks/hub.py > benchmarks/results/hub.md
 
-All of them run in this call, on one thread. Time is CPU time of the process, the median of several
-runs. Packing and tokenizing run inside a tf.data pipeline or a tf.function, as in training. The
-peers: tensorflow_text's trim, combine and pad, which TF Hub's packer consists of; its
-FastBertTokenizer; and the exported SavedModel's own packer at its fixed width.
+All run in this call, on one thread. Time is CPU time of the process, the median of several runs.
+Packing and tokenizing run inside a tf.data pipeline or a tf.function, as in training. The peers are
+tensorflow_text's trim, combine and pad, of which TF Hub's packer consists; its FastBertTokenizer;
+and the exported SavedModel's own packer at its fixed width.
 """
 
 import os

@@ -2,10 +2,10 @@
 
     python benchmarks/kernel_start.py --text=movie_reviews.txt --vocab=vocab.txt
 
-Whole processes run in turn, with their caches warm, and medians of their CPU seconds (user and
-system) are printed, with the median of the differences. numba's way is `njit(cache=True)` with a
-folder a stamp (`bert_data/kernels/stamps.py`), because its cache does not notice that a callee has
-changed; it imports numba in every run. What the first run takes, which compiles, comes last.
+Whole processes run in turn, with warm caches; medians of their CPU seconds (user and system) and of
+the differences are printed. numba's way is `njit(cache=True)` with one folder per stamp
+(`bert_data/kernels/declaring.py`), because its cache does not notice that a callee has changed; it
+imports numba in every run. The first run, which compiles, is reported last.
 """
 
 import argparse

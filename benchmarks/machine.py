@@ -1,4 +1,4 @@
-"""Names the machine that a table of figures was made on."""
+"""Describes the machine on which a table of figures was made."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Near duplicates: what is found of planted copies, and how fast, beside rensa.
+"""Recall of near duplicates on planted copies, and speed, compared with rensa.
 
     python benchmarks/near_duplicates.py > benchmarks/results/near_duplicates.md
 

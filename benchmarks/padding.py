@@ -4,19 +4,19 @@
 
 The records are those of ../shared/data/corpora/movie_reviews.txt, ragged, at most 128 and at most
 512 tokens long, made with dupe_factor 5; a batch has 32 rows. The padding of a way is the share of
-the tokens of all batches, rows times width, that is none of a record's: the mean of epochs 0 to 2,
-shuffled. Nothing is read for it but the lengths in the indexes. Ways:
+positions in all batches, rows times width, that hold no token: the mean of epochs 0 to 2, shuffled.
+Only the lengths in the indexes are read. Ways:
 
-* fixed: every row as wide as the longest record allowed, as the reference has it.
-* per-batch maximum: the width of a batch is that of its longest row; records in shuffled order.
+* fixed: every row as wide as the longest record allowed, as in the reference.
+* per-batch maximum: a batch is as wide as its longest row; records in shuffled order.
 * pools of 16 and of 64 batches, sorted by length, batches mixed.
 * buckets: static widths, 4 and 8, chosen from the lengths.
-* packed: several records in a row. Beside it first-fit, the usual peer: each record, as they come,
-  into the first row that has room, over the whole set.
+* packed: several records per row. The usual peer is first-fit: each record, in order, goes into the
+  first row that has room, over the whole set.
 
 Planning is timed by the CPU seconds of one epoch, shuffle included, on one core: the median of the
-epochs after the first, of the records above and of 10 million lengths drawn from them. What a plan
-of all epochs takes once is the column "plan, once".
+epochs after the first, for the records above and for 10 million lengths drawn from them. What a
+plan of all epochs takes once is in the column "plan, once".
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Stands in for the programs that token_stores.py compares with: JSON Lines to .bin and .idx.
+"""Stands in for the programs with which token_stores.py compares: JSON Lines to .bin and .idx.
 
     python benchmarks/preprocess_peer.py TEXT.jsonl TOKENIZER.json PREFIX one|batch
 
-one: a document at a time through `tokenizers`' encode, its ids written at once, as Megatron-LM's
+one: one document at a time through `tokenizers`' encode, its ids written at once, as Megatron-LM's
 preprocess_data and NeMo Curator's writer do it (each through transformers' tokenizer, which calls
 the same library and takes longer). batch: 1,000 documents at a time through encode_batch_fast, the
-fastest call that the library has. Written anew, without any check.
+library's fastest call. Rewritten, without any check.
 """
 
 import itertools

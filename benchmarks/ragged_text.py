@@ -4,18 +4,18 @@ r"""One classifier trained on batches of fixed length, of their longest text, an
     python benchmarks/ragged_text.py --task=documents --seeds=3 \
         --plot=benchmarks/results/ragged_documents.png > benchmarks/results/ragged_documents.md
 
-The experiment of "Variable-Length Sequences in TensorFlow Part 2" (ten trainings each; 1423 s with
-fixed and 1260 s with variable length, at 55.31% and 55.59%), with a way more: batches planned from
-the lengths of all texts. The plot goes beside the table, or where --plot says.
+This is the experiment of "Variable-Length Sequences in TensorFlow Part 2" (ten trainings each;
+1423 s with fixed and 1260 s with variable length, at 55.31% and 55.59%), with a third way: batches
+planned from the lengths of all texts. The plot lies beside the table, or where --plot says.
 
-Two tasks of real text, each with as many texts of each class. Sentences: from which of four corpora
-of ../shared/data/corpora is it? Film reviews, an encyclopedia, State of the Union messages or
-inaugural addresses. Documents: a review that is negative, one that is positive (the first and the
-second half of movie_reviews.txt), or a section of the encyclopedia. The last fifth of each class is
-for the test, the rest for training. A vocabulary is learned from the training texts.
+There are two tasks of real text, with equally many texts per class. Sentences: from which of four
+corpora of ../shared/data/corpora is it? Film reviews, an encyclopedia, State of the Union messages
+or inaugural addresses. Documents: a negative review, a positive one (the first and the second half
+of movie_reviews.txt), or a section of the encyclopedia. The last fifth of each class is the test
+set, the rest is for training. A vocabulary is trained on the training texts.
 
-All trainings run in one process, the ways in turn for each seed. A seed is that of the weights and
-of the order of records. A time is that of `model.fit` over all epochs, after a first step that
+All trainings run in one process, the ways in turn for each seed, which determines the weights and
+the order of the records. A time is that of `model.fit` over all epochs, after a first step that
 compiles and is undone; CPU seconds are of all threads and suffer less from a busy machine.
 """
 

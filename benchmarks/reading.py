@@ -1,22 +1,22 @@
-"""Speed of the reader beside the reference's way and raw records, as Markdown on standard output.
+"""Speed of the reader compared with the reference's way and raw records, as Markdown.
 
     python benchmarks/reading.py > benchmarks/results/reading.md
 
-The records are those of ../shared/data/corpora/movie_reviews.txt, in both layouts, and in the page
-cache. All ways run in one process for each number of cores, one after the other, over and over; a
-figure is the median of the rounds. Batches are taken in a graph, as training takes them. Examples
-per second are of the clock, and of the process' CPU time (all threads), which other work on the
-machine disturbs less. Ratios are of CPU time on one core and of the clock on two. Ways:
+The records are those of ../shared/data/corpora/movie_reviews.txt, in both layouts, in the page
+cache. All ways run in turn in one process per number of cores; a figure is the median of the
+rounds. Batches are taken in a graph, as in training. Examples per second are by the clock, and by
+the process' CPU time (all threads), which other work on the machine disturbs less. Ratios are of
+CPU time on one core and of the clock on two. Ways:
 
-* raw records: `TFRecordDataset` and `batch`; nothing is parsed. It bounds what a reader made of
-  TensorFlow's operations can reach; "of raw records" is the speed as a part of it.
-* per record: what the reference does: `parse_single_example` on each record, then `batch`.
+* raw records: `TFRecordDataset` and `batch`; nothing is parsed. This bounds any reader made of
+  TensorFlow's operations; "of raw records" is the speed as a share of it.
+* per record: the reference's way: `parse_single_example` on each record, then `batch`.
 * parse_example: `batch`, then `tf.io.parse_example`: the vectorised way with TensorFlow alone.
 * stream, plain, pools, buckets, packed: `read_batches` with this `batching`, to the width of each
   batch. Packed rows hold several examples; a batch has as many rows, so there are fewer batches.
 
-"shuffled" is the order for training: of all records where batches are planned, else shards
-interleaved and records shuffled in a buffer of 8,192.
+"shuffled" is the order for training: of all records if batches are planned, otherwise of
+interleaved shards with a shuffle buffer of 8,192 records.
 """
 
 import argparse

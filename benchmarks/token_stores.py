@@ -1,11 +1,11 @@
-"""How fast text becomes token stores, beside programs that call `tokenizers` for it.
+"""Speed of turning text into token stores, compared with programs that call `tokenizers`.
 
     python benchmarks/token_stores.py > benchmarks/results/token_stores.md
 
-English texts become JSON Lines, a document a line, some times over. Whole processes are timed from
-outside, in turn, and medians are printed: MB of text a CPU second (user and system), start and end
-included. `preprocess_peer.py` stands in for Megatron-LM's preprocess_data and NeMo Curator's
-writer. The files of all programs that run the same tokenizer are compared.
+English texts become JSON Lines, one document per line, several times over. Whole processes are
+timed from outside, in turn, and medians are printed: MB of text per CPU second (user and system),
+start and end included. `preprocess_peer.py` stands in for Megatron-LM's preprocess_data and NeMo
+Curator's writer. The files of all programs that run the same tokenizer are compared.
 """
 
 import argparse

@@ -1,12 +1,12 @@
-"""Speed and exactness of the tokenizer beside its peers, as Markdown on standard output.
+"""Speed and exactness of the tokenizer compared with its peers, as Markdown on standard output.
 
     python benchmarks/tokenizing.py > benchmarks/results/tokenizing.md
 
-All of them run in this call, one after the other, on one thread. Time is the CPU time of the
-process, the median of several runs; "cold" is the first pass of a new tokenizer over the text,
-"warm" a later one. Ours is given the file's bytes, which it checks and splits into lines; the
-others get a list of lines, made beforehand. Exactness is counted in lines, and in code points put
-into templates, whose ids differ from those of `tokenization.py`, the plain-Python definition.
+All run in this call, one after the other, on one thread. Time is the CPU time of the process, the
+median of several runs; "cold" is the first pass of a new tokenizer over the text, "warm" a later
+one. Ours gets the file's bytes, which it checks and splits into lines; the others get a list of
+lines, made beforehand. Exactness is the number of lines, and of code points inserted into
+templates, whose ids differ from those of `tokenization.py`, the definition in plain Python.
 """
 
 import argparse

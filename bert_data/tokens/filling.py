@@ -7,6 +7,7 @@ In files of lines, blank lines end documents and the ends of files do not, as in
 google-research/bert; the fast tokenizer reads them without making a Python object per line.
 """
 
+import collections
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
@@ -67,7 +68,6 @@ class TokenCounts:
 class _Tokenized:
     """The tokens of a block, and what was read for it."""
 
-    path: str
     tokens: TokenBlock
     num_bytes: int
     num_lines: int
@@ -119,7 +119,7 @@ def fill_store(
     dtype = dtype or token_dtype(tokenizer.num_ids)
     executor = executor or open_threads(1)
     results = _tokenize(spans, text_format, tokenizer, text, shape.level, executor)
-    num_bytes = num_lines = num_unknown = num_replaced = num_skipped = 0
+    totals: collections.Counter[str] = collections.Counter()
     with (
         StoreWriter(prefix, dtype, shape) as writer,
         progress("tokenize", total=_num_bytes(spans, text_format), unit="B") as advance,
@@ -127,27 +127,26 @@ def fill_store(
         for block in results:
             tokens = block.tokens
             writer.add(fitting_ids(tokens.ids, dtype), tokens.sentence_lengths, tokens.breaks)
-            num_bytes += block.num_bytes
-            num_lines += block.num_lines
-            num_unknown += tokens.num_unknown
-            num_replaced += block.num_replaced
-            for sentence in block.skipped[: max(0, _NUM_SKIPPED_LOGGED - num_skipped)]:
+            for sentence in block.skipped[: max(0, _NUM_SKIPPED_LOGGED - totals["num_skipped"])]:
                 logging.warning("skipped: %s", sentence)
-            num_skipped += len(block.skipped)
+            totals.update(
+                num_bytes=block.num_bytes,
+                num_lines=block.num_lines,
+                num_unknown=tokens.num_unknown,
+                num_replaced=block.num_replaced,
+                num_skipped=len(block.skipped),
+            )
             advance(block.num_file_bytes)
     if not writer.num_tokens:
+        num_skipped = totals["num_skipped"]
         skipped = f"; {num_skipped:,} rows were skipped" if num_skipped else ""
         raise ValueError(f"no sentence in {_describe_text(spans)}{skipped}")
     counts = TokenCounts(
-        num_bytes=num_bytes,
-        num_lines=num_lines,
         num_documents=writer.num_documents,
         num_sentences=writer.num_sentences,
         num_tokens=writer.num_tokens,
-        num_unknown=num_unknown,
-        num_replaced=num_replaced,
-        num_skipped=num_skipped,
         num_empty=writer.num_empty,
+        **totals,
     )
     assert writer.files is not None
     return FilledStore(counts=counts, files=writer.files)
@@ -198,7 +197,6 @@ def _tokenize_documents(
     else:
         tokens = tokenizer.tokenize_sequences(*block_sequences(block.documents, level, language))
     return _Tokenized(
-        path=block.path,
         tokens=tokens,
         num_bytes=block.num_text_bytes(),
         num_lines=block.num_rows,
@@ -213,7 +211,6 @@ def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized
     is_text = np.array([bool(text) for text in lines.texts], np.bool_)
     ends = np.cumsum(is_text)[~is_text]
     return _Tokenized(
-        path=lines.block.path,
         tokens=tokenizer.tokenize_sequences(texts, ends.tolist()),
         num_bytes=len(lines.block.data),
         num_lines=len(lines.texts),
@@ -242,7 +239,6 @@ def _tokenize_lines(
             )
         lines_in_file += tokens.num_lines
         yield _Tokenized(
-            path=block.path,
             tokens=tokens,
             num_bytes=len(block.data),
             num_lines=tokens.num_lines,

@@ -19,9 +19,9 @@ from bert_data.progress import progress
 from bert_data.storage import OutputSet, exists, real_path
 from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
 from bert_data.tokens.store_notes import (
-    ENDINGS,
     StoreNotes,
     check_files,
+    commit_store,
     notes_path,
     read_notes,
     store_paths,
@@ -63,14 +63,15 @@ def merge_stores(
     stores = [open_store(prefix) for prefix in prefixes]
     notes = [read_notes(prefix) for prefix in prefixes]
     _check_kinds(prefixes, stores, notes)
-    paths = [*(f"{output_prefix}.{ending}" for ending in ENDINGS)]
     notes_file = notes_path(output_prefix)
+    known = [each for each in notes if each is not None]
+    is_known = len(known) == len(notes)
     with OutputSet(
         output_prefix,
-        [*paths, notes_file],
+        store_paths(output_prefix),
         reads=[path for prefix in prefixes for path in store_paths(prefix)],
         overwrite=overwrite,
-        obsolete=lambda: [] if all(notes) else _existing(notes_file),
+        obsolete=lambda: [notes_file] if not is_known and exists(notes_file) else [],
     ) as outputs:
         prefix = os.path.join(outputs.work_dir, "store")
         total = sum(store.ids.nbytes for store in stores)
@@ -85,23 +86,12 @@ def merge_stores(
                     writer.add(ids, lengths, breaks)
                     advance(ids.nbytes)
                 store.release_memory(0)
-        for ending, path in zip(ENDINGS, paths, strict=True):
-            outputs.take_in(path, f"{prefix}.{ending}")
-        known = [each for each in notes if each is not None]
-        if len(known) < len(notes):
-            logging.warning("%s: has no notes, as one of the stores has none", output_prefix)
-            outputs.commit(paths[:1], paths[1:])
-            return None
         assert writer.files is not None
-        merged = dataclasses.replace(_merge_notes(known), files=writer.files)
-        with outputs.open(notes_file) as file:
-            file.write(merged.to_json().encode())
-        outputs.commit(paths[:1], [paths[1], notes_file])
+        merged = dataclasses.replace(_merge_notes(known), files=writer.files) if is_known else None
+        if merged is None:
+            logging.warning("%s: has no notes, as one of the stores has none", output_prefix)
+        commit_store(outputs, output_prefix, prefix, merged)
     return merged
-
-
-def _existing(path: str) -> list[str]:
-    return [path] if exists(path) else []
 
 
 def _check_kinds(

@@ -39,9 +39,9 @@ from bert_data.tokens.end_of_document import find_eod
 from bert_data.tokens.filling import fill_store
 from bert_data.tokens.store import CURATOR, DROP, MEGATRON, StoreShape, token_dtype
 from bert_data.tokens.store_notes import (
-    ENDINGS,
     StoreNotes,
     check_files,
+    commit_store,
     notes_path,
     read_notes,
     store_paths,
@@ -193,11 +193,6 @@ class _Partition:
     prefix: str
     spans: Sequence[Span]
 
-    @property
-    def paths(self) -> list[str]:
-        """The files of the store, in the order in which they appear."""
-        return store_paths(self.prefix)
-
     def inputs(self) -> list[dict[str, Any]]:
         """Return the input files as the notes describe them."""
         return [
@@ -229,12 +224,14 @@ class _MakeStore:
     overwrite: bool
 
     def __call__(self, partition: _Partition) -> StoreNotes:
-        made_from = self._made_from(partition)
-        *data_paths, notes_file = partition.paths
+        notes = self._notes(partition)
         reads = [*(span.path for span in partition.spans), *self.tokenizer_files]
         with (
             OutputSet(
-                partition.prefix, partition.paths, reads=reads, overwrite=self.overwrite
+                partition.prefix,
+                store_paths(partition.prefix),
+                reads=reads,
+                overwrite=self.overwrite,
             ) as outputs,
             open_threads(self.num_threads) as executor,
         ):
@@ -248,19 +245,9 @@ class _MakeStore:
                 dtype=np.dtype(self.dtype),
                 executor=executor,
             )
-            notes = StoreNotes(
-                vocab_size=made_from["vocabulary"]["size"],
-                vocab_sha256=made_from["vocabulary"]["sha256"],
-                settings=made_from["settings"],
-                inputs=made_from["inputs"],
-                counts=dataclasses.asdict(filled.counts),
-                files=filled.files,
-            )
-            for ending, path in zip(ENDINGS, data_paths, strict=True):
-                outputs.take_in(path, f"{prefix}.{ending}")
-            with outputs.open(notes_file) as file:
-                file.write(notes.to_json().encode())
-            outputs.commit(data_paths[:1], [data_paths[1], notes_file])
+            counts = dataclasses.asdict(filled.counts)
+            notes = dataclasses.replace(notes, counts=counts, files=filled.files)
+            commit_store(outputs, partition.prefix, prefix, notes)
         return notes
 
     def find(self, partition: _Partition) -> StoreNotes | None:
@@ -270,7 +257,7 @@ class _MakeStore:
           FileExistsError: its paths hold something else.
         """
         remove_left_overs(partition.prefix)
-        if self.overwrite or not any(map(exists, partition.paths)):
+        if self.overwrite or not any(map(exists, store_paths(partition.prefix))):
             return None
         try:
             notes = read_notes(partition.prefix)
@@ -287,10 +274,12 @@ class _MakeStore:
             )
         return notes
 
-    def _made_from(self, partition: _Partition) -> dict[str, Any]:
-        return {
-            "vocabulary": {"size": self.tokenizer.num_ids, "sha256": self.tokenizer.sha256},
-            "settings": {
+    def _notes(self, partition: _Partition) -> StoreNotes:
+        """Return the notes of a store to make, still without its counts and files."""
+        return StoreNotes(
+            vocab_size=self.tokenizer.num_ids,
+            vocab_sha256=self.tokenizer.sha256,
+            settings={
                 **dataclasses.asdict(self.shape),
                 "dtype": self.dtype,
                 "id_limit": self.tokenizer.id_limit,
@@ -299,12 +288,12 @@ class _MakeStore:
                 **dataclasses.asdict(self.text),
                 "input_format": self.input_format,
             },
-            "inputs": partition.inputs(),
-        }
+            inputs=partition.inputs(),
+        )
 
     def _difference(self, notes: StoreNotes, partition: _Partition) -> str:
         """Return how the store with these notes differs from the one to make, or ""."""
-        before, now = notes.made_from, self._made_from(partition)
+        before, now = notes.made_from, self._notes(partition).made_from
         if before["vocabulary"] != now["vocabulary"]:
             return "was made with another vocabulary"
         for name, value in now["settings"].items():

@@ -16,7 +16,7 @@ from typing import Any
 
 import bert_data
 from bert_data.errors import CorruptDataError
-from bert_data.storage import JsonObject, file_size, parse_json, read_bytes
+from bert_data.storage import JsonObject, OutputSet, file_size, parse_json, read_bytes
 from bert_data.tokens.store_writer import FileSummary
 
 FORMAT = "bert_data token store"
@@ -43,8 +43,8 @@ class StoreNotes:
     vocab_sha256: str
     settings: Mapping[str, Any]
     inputs: Sequence[Mapping[str, Any]]
-    counts: Mapping[str, int]
-    files: tuple[FileSummary, FileSummary]
+    counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    files: tuple[FileSummary, ...] = ()
 
     @property
     def made_from(self) -> dict[str, Any]:
@@ -122,6 +122,26 @@ def _check_settings(settings: JsonObject) -> None:
 
 def _summary(file: JsonObject) -> FileSummary:
     return FileSummary(num_bytes=file.count("num_bytes"), crc32=file.count("crc32"))
+
+
+def commit_store(outputs: OutputSet, prefix: str, made: str, notes: StoreNotes | None) -> None:
+    """Give a store its final names.
+
+    Args:
+      outputs: a set of the files of `store_paths(prefix)`.
+      prefix: of the store.
+      made: where its two files are now, in the same way.
+      notes: of the store, or None.
+    """
+    binary, index, notes_file = store_paths(prefix)
+    for ending, path in zip(ENDINGS, (binary, index), strict=True):
+        outputs.take_in(path, f"{made}.{ending}")
+    if notes is None:
+        outputs.commit([binary], [index])
+        return
+    with outputs.open(notes_file) as file:
+        file.write(notes.to_json().encode())
+    outputs.commit([binary], [index, notes_file])
 
 
 def check_files(prefix: str, notes: StoreNotes) -> None:

@@ -97,7 +97,7 @@ class Executor(abc.ABC):
 
     @abc.abstractmethod
     def _begin(self, function: Callable[[Any], Any], item: Any) -> Any:
-        """Pa an item to the workers; return the argument for `_finish`."""
+        """Pass an item to the workers; return the argument for `_finish`."""
 
     @abc.abstractmethod
     def _finish(self, pending: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import FRAME_BYTES
+from bert_data.formats.index import FRAME_BYTES, index_path
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import Gathered, RecordBlock, join_blocks
 from bert_data.reader.examples.example import BAD_DATA, FEATURES, NUM_NAMES, OK, read_example
@@ -259,15 +259,15 @@ class ShardRecords:
             shard, local = self._places.shard_of(int(records[i]))
             begin, size = int(ranges.places[i]), int(ranges.sizes[i])
             stored = int.from_bytes(data[begin : begin + LENGTH_BYTES].tobytes(), "little")
-            indexed = f"its index says {self.num_tokens[records[i]]}"
+            path, offset = self._files.paths[shard], int(ranges.offsets[i])
+            index, tokens = os.path.basename(index_path(path)), self.num_tokens[records[i]]
             status = int(statuses[i])
             reason = {
                 BAD_LENGTH: "the checksum of a record's length does not match",
                 OTHER_SIZE: f"a record has {stored} bytes; its index says {size - FRAME_BYTES}",
-                OTHER_TOKENS: f"a record's number of tokens is wrong; {indexed}",
+                OTHER_TOKENS: f"{index} is wrong: it says that this record has {tokens} tokens",
                 CUT: "the file ends inside a record; it has become shorter since it was opened",
             }.get(status) or reason_of(status)
-            path, offset = self._files.paths[shard], int(ranges.offsets[i])
             damage.found(CorruptDataError(path, offset, reason, local), 1)
 
 
