@@ -16,6 +16,7 @@ from bert_data.storage import exists, expand_inputs
 from bert_data.text.documents import AUTO, DOCUMENT, TextConfig
 from bert_data.text.formats import find_plain_format
 from bert_data.tokens.filling import TokenCounts, fill_store
+from bert_data.tokens.oddities import warn_of_text
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_notes import StoreNotes, check_files, read_notes
 from bert_data.tokens.tokenizer_file import Tokenizer
@@ -93,6 +94,7 @@ def load_corpus(
       OSError, CorruptDataError: a file cannot be read.
     """
     if files.prefix is None:
+        warn_of_text(files.paths, text, are_sentences=True)
         filled = fill_store(files.paths, tokenizer, prefix, text=text, executor=executor)
         return open_store(prefix), filled.counts
     store = open_store(files.prefix)

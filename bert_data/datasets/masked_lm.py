@@ -32,12 +32,13 @@ from bert_data.formats.registry import (
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.objectives.columns import read_columns
 from bert_data.objectives.making import InstanceConfig, InstanceCounts, Instances, make_instances
-from bert_data.objectives.next_sentence import LABELS, NSP
+from bert_data.objectives.next_sentence import LABELS, NSP, TASKS
 from bert_data.objectives.rows import Instance, decode_row
 from bert_data.schema.fields import RAGGED, masked_lm_records
 from bert_data.storage import expand_outputs, file_size, open_scratch
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.filling import TokenCounts
+from bert_data.tokens.oddities import warn_of_counts
 from bert_data.tokens.store import TokenStore
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabulary_of
 from bert_data.tokens.vocabulary import Vocabulary
@@ -235,6 +236,13 @@ def _make(run: _Run) -> Dataset:
             executor=run.executor,
         )
         sizes.append(tokens.num_bytes)
+    warn_of_counts(
+        dataclasses.asdict(tokens),
+        paths=run.corpus.paths if run.corpus.prefix is None else (),
+        text=config.text,
+        tokenizer=run.tokenizer,
+        has_pairs=config.instances.next_sentence in TASKS,
+    )
     spool_path = run.path("instances")
     with run.stage("make instances") as sizes:
         with open_scratch(spool_path) as spool:

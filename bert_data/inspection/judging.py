@@ -18,13 +18,14 @@ from bert_data.inspection.rules import GOOGLES_PROB, Settings
 from bert_data.inspection.surveying import Survey
 from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.reader.files.shards import Shard
+from bert_data.tokens.oddities import MOST_UNKNOWN
 
 MASKED_SHARE, KEPT_SHARE = 0.8, 0.1
 LEAST_DEVIATION = 0.005
 """Shares of a large set that deviate by less are no finding, however certain."""
 
 _MOST_LOST = 0.05  # of the predictions, to max_predictions_per_seq
-_MOST_UNKNOWN, _HARMFUL_UNKNOWN = 0.05, 0.2
+_HARMFUL_UNKNOWN = 0.2
 _MOST_RANDOM = 0.8
 _MOST_COPIES, _MOST_BEYOND = 0.001, 0.01
 _MOST_UNBALANCED = 1.5  # times the mean
@@ -180,7 +181,7 @@ def _unknown(set_: Surveyed) -> Figure | None:
         if len(counted) < 2:
             return None
         part, whole = counted
-    expected = f"below {percent(_MOST_UNKNOWN)}"
+    expected = f"below {percent(MOST_UNKNOWN)}"
     return Figure(name="[UNK]", part=part, whole=whole, expected=expected, is_sample=False)
 
 
@@ -261,7 +262,7 @@ def _judge_sentences(set_: Surveyed) -> Iterator[Finding]:
 def _judge_unknown(set_: Surveyed) -> Iterator[Finding]:
     figure = _unknown(set_)
     share = None if figure is None else figure.share
-    if share is not None and share > _MOST_UNKNOWN:
+    if share is not None and share > MOST_UNKNOWN:
         yield Finding(
             name="unknown",
             severity=HARMFUL if share > _HARMFUL_UNKNOWN else DOUBTFUL,

@@ -31,12 +31,13 @@ from bert_data.storage import (
     open_input,
     remove_left_overs,
 )
-from bert_data.text.documents import DOCUMENT, TextConfig
+from bert_data.text.documents import DOCUMENT, SENTENCE, TextConfig
 from bert_data.text.formats import find_plain_format
 from bert_data.text.partitions import plan_partitions
 from bert_data.text.spans import Span
 from bert_data.tokens.end_of_document import find_eod
 from bert_data.tokens.filling import fill_store
+from bert_data.tokens.oddities import warn_of_counts, warn_of_text
 from bert_data.tokens.store import CURATOR, DROP, MEGATRON, StoreShape, token_dtype
 from bert_data.tokens.store_notes import (
     StoreNotes,
@@ -157,6 +158,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         num_threads=config.num_workers // num_processes,
         overwrite=config.overwrite,
     )
+    warn_of_text(paths, config.text, are_sentences=config.level == SENTENCE)
     stores: list[MadeStore] = []
     with open_executor(num_processes) as executor:
         for notes, is_new in run_tasks("tokenize", task, partitions, executor):
@@ -164,6 +166,13 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
             stores.append(MadeStore(prefix=prefix, notes=notes, is_new=is_new))
             if is_new and len(prefixes) > 1:
                 logging.info("%s: complete, %d of %d", prefix, len(stores), len(prefixes))
+    warn_of_counts(
+        {name: sum(each.notes.counts[name] for each in stores) for name in stores[0].notes.counts},
+        paths=paths,
+        text=config.text,
+        tokenizer=tokenizer,
+        has_pairs=config.level == SENTENCE,
+    )
     return stores
 
 

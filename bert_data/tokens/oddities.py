@@ -1,0 +1,115 @@
+"""Warn of text that was probably not meant, before it is tokenized and once its tokens are counted.
+
+    93.8% of the tokens are [UNK]          a vocabulary of another language, or of another case
+    a single document                      no empty lines between documents
+    as many documents as sentences         an empty line after each sentence
+
+What is counted is counted anyway; words are looked up only where many are unknown.
+"""
+
+import collections
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from absl import logging
+
+from bert_data.text.documents import TextConfig
+from bert_data.text.formats import LINES, find_plain_format
+from bert_data.text.oddities import odd_lines, sample_files
+from bert_data.text.spans import as_spans
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of
+
+MOST_UNKNOWN = 0.05
+"""The share of [UNK] from which on a vocabulary seems not to fit."""
+
+_LEAST_SENTENCES = 1.2  # of a document, on average
+_MOST_WORDS, _SHOWN_WORDS = 1000, 5
+_SAMPLE_CHARACTERS = 1 << 18
+
+
+def warn_of_text(paths: Sequence[str], text: TextConfig, *, are_sentences: bool) -> None:
+    """Warn of files that are probably not what their format says.
+
+    Args:
+      paths: of the files.
+      text: how they are read.
+      are_sentences: whether each line is taken for a sentence.
+    """
+    if find_plain_format(paths, text.input_format) is LINES:
+        for sentence in odd_lines(paths, are_sentences=are_sentences):
+            logging.warning("%s", sentence)
+
+
+def warn_of_counts(
+    counts: Mapping[str, int],
+    *,
+    paths: Sequence[str],
+    text: TextConfig,
+    tokenizer: Tokenizer,
+    has_pairs: bool,
+) -> None:
+    """Warn of tokens that a good corpus does not have.
+
+    Args:
+      counts: by the names of `TokenCounts`.
+      paths: of the text, to show unknown words; none for a token store.
+      text: how it was read.
+      tokenizer: that made the tokens.
+      has_pairs: whether next sentences are taken from the documents.
+    """
+    if counts["num_unknown"] > MOST_UNKNOWN * counts["num_tokens"]:
+        words = ", ".join(unknown_words(paths, text, tokenizer))
+        logging.warning(
+            "%.1f%% of the tokens are [UNK]%s; does the vocabulary fit the language and the case of"
+            " the text?",
+            100 * counts["num_unknown"] / counts["num_tokens"],
+            f" (words such as {words})" if words else "",
+        )
+    if has_pairs:
+        for sentence in _odd_documents(counts["num_documents"], counts["num_sentences"]):
+            logging.warning("%s", sentence)
+
+
+def _odd_documents(num_documents: int, num_sentences: int) -> Iterator[str]:
+    if num_documents == 1 < num_sentences:
+        yield (
+            "the text is a single document, so the random next sentences come from that document,"
+            " too; in files of lines, an empty line ends a document"
+        )
+    elif num_documents > 1 and num_sentences < _LEAST_SENTENCES * num_documents:
+        yield (
+            f"{num_documents:,} documents have {num_sentences:,} sentences, so next sentences are"
+            " nearly always random ones; in files of lines, only an empty line ends a document"
+        )
+
+
+def unknown_words(paths: Sequence[str], text: TextConfig, tokenizer: Tokenizer) -> list[str]:
+    """Return the most frequent words at the beginning of files that become [UNK], quoted."""
+    counts: collections.Counter[str] = collections.Counter()
+    for path in sample_files(paths):
+        counts.update(_first_text(path, text).split())
+    frequent = (word for word, _ in counts.most_common(_MOST_WORDS) if word.isprintable())
+    found = (repr(word) for word in frequent if _is_unknown(word, tokenizer))
+    return [word for word, _ in zip(found, range(_SHOWN_WORDS), strict=False)]
+
+
+def _first_text(path: str, text: TextConfig) -> str:
+    """Return the text of a file's first documents; its lines are documents of their own here."""
+    text_format = find_plain_format([path], text.input_format)
+    parts: list[str] = []
+    num_characters = 0
+    for block in text_format.read(as_spans([path]), text):
+        for document in block.documents:
+            whole: Any = document.text
+            parts.append(whole if isinstance(whole, str) else "\n".join(whole))
+            num_characters += len(parts[-1])
+            if num_characters > _SAMPLE_CHARACTERS:
+                return "\n".join(parts)[:_SAMPLE_CHARACTERS]
+    return "\n".join(parts)
+
+
+def _is_unknown(word: str, tokenizer: Tokenizer) -> bool:
+    if isinstance(tokenizer, FastTokenizer):
+        return vocabulary_of(tokenizer).unk_id in tokenizer.encode(word)
+    return tokenizer.tokenize_sequences([word], [1]).num_unknown > 0

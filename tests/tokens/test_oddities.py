@@ -1,0 +1,115 @@
+"""Warnings of text that was not meant: each for its cause, and none for good text."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+from bert_data.objectives.making import InstanceConfig
+from bert_data.text.documents import TextConfig
+from bert_data.tokens.oddities import unknown_words
+from bert_data.tokens.store_making import StoreConfig, make_stores
+from bert_data.tokens.tokenizer_file import load_tokenizer
+
+GOOD = "ba do ki.\nlu me no.\n\nra si tu.\nba ba ba.\nve do.\n\n" * 20
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+
+
+def create(text: str, vocabulary: Path, folder: Path, objective: str = "nsp") -> None:
+    path = folder / "text.txt"
+    path.write_text(text)
+    create_dataset(
+        DatasetConfig(
+            input_file=str(path),
+            output_file=str(folder / "set"),
+            vocab_file=str(vocabulary),
+            instances=InstanceConfig(dupe_factor=1, next_sentence=objective),
+            overwrite=True,
+        )
+    )
+
+
+def test_good_text_gives_no_warning(
+    tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for objective in ("nsp", "sop", "none"):
+        create(GOOD, small_vocabulary, tmp_path, objective)
+    assert warnings(caplog) == []
+
+
+def test_unknown_words_are_named(
+    tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    create(GOOD + "zzz zzz qqq ba.\nxyz zzz.\n\n" * 10, small_vocabulary, tmp_path)
+    (sentence,) = warnings(caplog)
+    assert "% of the tokens are [UNK] (words such as 'zzz', 'qqq', 'xyz', 'zzz.');" in sentence
+
+
+def test_a_single_document(
+    tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = GOOD.replace("\n\n", "\n")
+    create(text, small_vocabulary, tmp_path, "none")
+    assert warnings(caplog) == []
+    create(text, small_vocabulary, tmp_path)
+    (sentence,) = warnings(caplog)
+    assert sentence.startswith("the text is a single document, so the random next sentences come")
+
+
+def test_documents_of_one_sentence(
+    tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    create(GOOD.replace("\n", "\n\n"), small_vocabulary, tmp_path)
+    (sentence,) = warnings(caplog)
+    assert sentence.startswith("100 documents have 100 sentences, so next sentences are nearly")
+
+
+def test_lines_of_json(
+    tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = "".join(json.dumps({"text": text}) + "\n\n" for text in GOOD.split("\n\n"))
+    create(rows, small_vocabulary, tmp_path, "none")
+    assert "lines look like JSON" in warnings(caplog)[0]
+
+
+@pytest.mark.parametrize("level", ["sentence", "document"])
+def test_token_stores(
+    level: str, tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("ba do\nki lu\nme no\n" * 40 + "\n")
+    config = StoreConfig(
+        input_file=str(path),
+        output_prefix=str(tmp_path / "store"),
+        vocab_file=str(small_vocabulary),
+        level=level,
+    )
+    make_stores(config)
+    found = warnings(caplog)
+    if level == "sentence":
+        assert found[0].startswith("120 of the first 120 lines end without punctuation")
+        assert found[1].startswith("the text is a single document")
+    assert len(found) == (2 if level == "sentence" else 0)
+
+
+def test_unknown_words_of_any_format_and_tokenizer(tmp_path: Path, small_vocabulary: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    rows = [{"body": "ba zzz"}, {"body": ["zzz do", "qqq"]}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    text = TextConfig(text_field="body")
+    tokenizer = load_tokenizer(str(small_vocabulary))
+    assert unknown_words([str(path)], text, tokenizer) == ["'zzz'", "'qqq'"]
+    definition = {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [],
+        "normalizer": None, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": None,
+        "decoder": None,
+        "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "ba": 1, "do": 2},
+                  "unk_token": "[UNK]"},
+    }  # fmt: skip
+    other = tmp_path / "tokenizer.json"
+    other.write_text(json.dumps(definition))
+    assert unknown_words([str(path)], text, load_tokenizer(None, str(other))) == ["'zzz'", "'qqq'"]
