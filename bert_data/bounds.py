@@ -19,3 +19,14 @@ def check_bounds(field: str, value: float, low: float, high: float) -> None:
     """
     if not low <= value <= high:
         raise ValueError(f"{field} is {value}; {low:,} to {high:,} is allowed")
+
+
+def check_integer(field: str, value: object, low: int, high: int) -> None:
+    """Check a number that must be an integer.
+
+    Raises:
+      ValueError: it is of another type, or not in [low, high].
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{field} is {value!r}; an integer, {low:,} to {high:,}, is allowed")
+    check_bounds(field, value, low, high)

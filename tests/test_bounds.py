@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bert_data.bounds import check_bounds
+from bert_data.bounds import check_bounds, check_integer
 
 
 @pytest.mark.parametrize("value", [1, 3, 1_000_000, 1.0])
@@ -17,3 +17,15 @@ def test_outside(value):
     sentence = f"dupe_factor is {value}; 1 to 1,000,000 is allowed"
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         check_bounds("dupe_factor", value, 1, 1_000_000)
+
+
+@pytest.mark.parametrize("value", [1.0, True, "1", None, math.nan])
+def test_what_is_not_an_integer(value):
+    with pytest.raises(ValueError, match="an integer, 1 to 9, is allowed"):
+        check_integer("seq_length", value, 1, 9)
+
+
+def test_integers():
+    check_integer("seq_length", 9, 1, 9)
+    with pytest.raises(ValueError, match=r"^seq_length is 10; 1 to 9 is allowed$"):
+        check_integer("seq_length", 10, 1, 9)

@@ -104,6 +104,8 @@ class BlendedDataset:
     def texts(self, numbers: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The tokens of samples, see `GptDataset.texts`."""
         places = checked_numbers(numbers, len(self))
+        for each in self.blend.maps:
+            each.check_size()
         from_datasets = self.dataset_index[places]
         samples = self.dataset_sample_index[places]
         texts, num_tokens = new_texts(places.size, self.config)
@@ -131,7 +133,12 @@ class BlendedDataset:
 
 
 def weighted_blend(
-    weights: Sequence[float], size: int, *, cache_dir: str | None = None, split: str = "train"
+    weights: Sequence[float],
+    size: int,
+    *,
+    cache_dir: str | None = None,
+    split: str = "train",
+    verify: bool = False,
 ) -> Blend:
     """Blend by weights, or load the blend from the cache.
 
@@ -140,6 +147,7 @@ def weighted_blend(
       size: number of outputs, >= 1.
       cache_dir: folder that keeps the blend, or None.
       split: one of `SPLITS`; names the blend.
+      verify: whether to check every byte of a blend from the cache.
 
     Raises:
       ValueError: weights or size are not allowed.
@@ -149,26 +157,31 @@ def weighted_blend(
         raise ValueError(f"the size of the blend is {size}; 1 or more is allowed")
     check_weights(weights, len(weights))
     shares = normalize_weights(weights)
-    cache = IndexCache(cache_dir, "BlendedDataset", split, {"weights": shares, "size": size})
+    made_from = {"weights": shares, "size": size}
+    cache = IndexCache(cache_dir, "BlendedDataset", split, made_from, verify=verify)
     arrays = cache.load_or_make(_NAMES, lambda: _arrays(build_blending_indices(shares, size)))
     return _checked(cache, arrays, shares, size)
 
 
 def exhaustive_blend(
-    sizes: Sequence[int], *, cache_dir: str | None = None, split: str = "train"
+    sizes: Sequence[int],
+    *,
+    cache_dir: str | None = None,
+    split: str = "train",
+    verify: bool = False,
 ) -> Blend:
     """Blend all samples of the data sets, each once, or load the blend from the cache.
 
     Args:
       sizes: of the data sets.
-      cache_dir, split: see `weighted_blend`.
+      cache_dir, split, verify: see `weighted_blend`.
 
     Raises:
       ValueError: the sizes are not allowed.
       CorruptDataError: the cache is damaged.
     """
     made_from = {"sizes": list(sizes), "size": None}
-    cache = IndexCache(cache_dir, "BlendedDataset", split, made_from)
+    cache = IndexCache(cache_dir, "BlendedDataset", split, made_from, verify=verify)
     arrays = cache.load_or_make(_NAMES, lambda: _arrays(build_exhaustive_blending_indices(sizes)))
     return _checked(cache, arrays, [size / sum(sizes) for size in sizes], sum(sizes))
 
@@ -181,4 +194,4 @@ def _checked(cache: IndexCache, arrays: Arrays, shares: Sequence[float], size: i
     kinds = ((np.int16, size), (np.int64, size), (np.int64, len(shares)))
     for name, (dtype, length) in zip(_NAMES, kinds, strict=True):
         check_array(cache.path(name), arrays[name], np.dtype(dtype), (length,))
-    return Blend(**arrays, shares=tuple(shares))
+    return Blend(**arrays, shares=tuple(shares), maps=cache.maps)

@@ -23,6 +23,7 @@ from bert_data.causal.blend_kernels import (
     block_size,
 )
 from bert_data.progress import progress
+from bert_data.storage import MappedFile
 
 MAX_DATASETS = 32_766  # their numbers are int16
 SURPLUS = 0.005
@@ -41,12 +42,14 @@ class Blend:
       dataset_sample_index: int64[outputs], its sample; those of one data set ascend from 0.
       counts: int64[data sets], outputs from each.
       shares: requested share of each data set.
+      maps: of the files of the arrays, if they are memory-mapped.
     """
 
     dataset_index: NDArray[np.int16]
     dataset_sample_index: NDArray[np.int64]
     counts: NDArray[np.int64]
     shares: tuple[float, ...]
+    maps: tuple[MappedFile, ...] = ()
 
 
 def check_weights(weights: Sequence[float], num_datasets: int) -> None:

@@ -8,6 +8,7 @@ This is what Megatron-LM's BlendedMegatronDatasetBuilder does.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from bert_data.causal.blended import BlendedDataset, exhaustive_blend, weighted_blend
 from bert_data.causal.blending import (
@@ -63,7 +64,7 @@ def build_datasets(
         if num_samples is None:
             raise ValueError("weights need num_samples, the size of the blend")
     sizes = split_sizes(config, num_samples, num_epochs)
-    stores = [Documents(prefix) for prefix in prefixes]
+    stores = [Documents(prefix, verify=config.verify) for prefix in prefixes]
     repeats = weights is not None or len(stores) == 1
     for split, size in zip(SPLITS, sizes, strict=True):
         for store in stores:
@@ -119,7 +120,7 @@ def _build_weighted(
     is enlarged: it gets another epoch instead of ending early.
     """
     size = sum(share_samples(weights, num_samples))
-    blend = weighted_blend(weights, size, cache_dir=config.cache_dir, split=split)
+    blend = weighted_blend(weights, size, split=split, **_cache_of(config))
     datasets = []
     targets = share_samples(weights, num_samples, SURPLUS)
     for store, target, count in zip(stores, targets, blend.counts.tolist(), strict=True):
@@ -142,12 +143,14 @@ def _build_unweighted(
         return datasets[0]
     sizes = [len(dataset) for dataset in datasets]
     if num_samples is None:
-        blend = exhaustive_blend(sizes, cache_dir=config.cache_dir, split=split)
+        blend = exhaustive_blend(sizes, split=split, **_cache_of(config))
         return BlendedDataset(datasets, blend)
-    blend = weighted_blend(
-        sizes, min(num_samples, sum(sizes)), cache_dir=config.cache_dir, split=split
-    )
+    blend = weighted_blend(sizes, min(num_samples, sum(sizes)), split=split, **_cache_of(config))
     return BlendedDataset(_enlarged(datasets, blend), blend)
+
+
+def _cache_of(config: GptConfig) -> dict[str, Any]:
+    return {"cache_dir": config.cache_dir, "verify": config.verify}
 
 
 def _enlarged(datasets: Sequence[GptDataset], blend: Blend) -> list[GptDataset]:

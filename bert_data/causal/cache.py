@@ -2,6 +2,7 @@
 
     9e107d9d372bb6826bd81d3542a419d6-GPTDataset-train-document_index.npy
                                                      -sample_index.npy, -shuffle_index.npy
+                                                     -checksums.json      of their blocks
                                                      -description.txt     JSON; its MD5 is the name
 
 Names and arrays are Megatron-LM's; the description holds all that the arrays depend on, and nothing
@@ -9,10 +10,12 @@ else. Files appear by rename, the description last, so a set with its descriptio
 process may make it: one that finds another one making it makes the arrays for itself.
 """
 
+import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +24,12 @@ from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import (
+    JsonObject,
+    MappedFile,
     OutputSet,
     is_file,
     load_array,
+    map_file,
     read_bytes,
     remove_left_overs,
     save_array,
@@ -32,6 +38,10 @@ from bert_data.storage import (
 Arrays = dict[str, NDArray[Any]]
 
 _FORMAT_VERSION = 1
+_BLOCK_BYTES = 1 << 16
+_SAMPLED_BLOCKS = 32
+_CRC_DIGITS = 8
+_AGAIN = "; remove it to make it again"
 
 
 class IndexCache:
@@ -39,84 +49,140 @@ class IndexCache:
 
     Attributes:
       folder: where it is; None: it is not kept.
+      maps: of the files of the loaded arrays.
     """
 
-    def __init__(self, folder: str | None, kind: str, split: str, made_from: Mapping[str, Any]):
-        """Names the set.
+    def __init__(
+        self,
+        folder: str | None,
+        kind: str,
+        split: str,
+        made_from: Mapping[str, Any],
+        *,
+        verify: bool = False,
+    ) -> None:
+        """Name the set.
 
         Args:
           folder: where it is kept, or None.
           kind: "GPTDataset" or "BlendedDataset".
           split: one of `SPLITS`.
           made_from: all that the arrays depend on; JSON.
+          verify: whether loading checks every block of a file, instead of the first one, the last
+            one and `_SAMPLED_BLOCKS` in all.
         """
         description = {"class": kind, "index_split": split, "format_version": _FORMAT_VERSION}
         self.folder = folder
+        self.maps: tuple[MappedFile, ...] = ()
+        self._verify = verify
         self._text = json.dumps({**description, **made_from}, indent=4)
         digest = hashlib.md5(self._text.encode(), usedforsecurity=False).hexdigest()
         self._base = os.path.join(folder or "", f"{digest}-{kind}-{split}")
 
     def path(self, name: str) -> str:
-        """Where an array is kept."""
+        """Return the path of an array."""
         return f"{self._base}-{name}.npy"
 
     @property
     def _description_path(self) -> str:
         return f"{self._base}-description.txt"
 
+    @property
+    def _checksums_path(self) -> str:
+        return f"{self._base}-checksums.json"
+
     def load_or_make(self, names: Sequence[str], make: Callable[[], Arrays]) -> Arrays:
-        """The arrays, read-only: memory-mapped from disk, where they are kept if they were not.
+        """Return the arrays, read-only: memory-mapped, after they are made if they are not on disk.
 
         Args:
           names: of the arrays.
           make: makes them.
 
         Raises:
-          CorruptDataError: the files are not what was kept.
+          CorruptDataError: the files are not as they were written.
           OSError: they cannot be read or written.
         """
         if self.folder is None:
             return _read_only(make())
         paths = [self.path(name) for name in names]
-        if all(map(is_file, [*paths, self._description_path])):
+        files = [*paths, self._checksums_path, self._description_path]
+        if all(map(is_file, files)):
             remove_left_overs(self._base)
             return self._load(names)
         try:
-            files = [*paths, self._description_path]
             with OutputSet(self._base, files, reads=(), overwrite=True) as outputs:
                 arrays = make()
-                for name in names:
-                    self._write(outputs, name, arrays[name])
+                for name, path in zip(names, paths, strict=True):
+                    self._write(outputs, path, arrays[name])
+                sums = {
+                    name: _describe(map_file(outputs.partial(path)))
+                    for name, path in zip(names, paths, strict=True)
+                }
+                with outputs.open(self._checksums_path) as file:
+                    file.write(json.dumps(sums).encode())
                 with outputs.open(self._description_path) as file:
                     file.write(self._text.encode())
-                outputs.commit(paths, [self._description_path])
+                outputs.commit(files[:-1], files[-1:])
         except BlockingIOError:
             logging.info("%s: another process is making this index; not kept twice", self._base)
             return _read_only(make())
         return self._load(names)
 
-    def _write(self, outputs: OutputSet, name: str, array: NDArray[Any]) -> None:
-        path = self.path(name)
+    def _write(self, outputs: OutputSet, path: str, array: NDArray[Any]) -> None:
         with outputs.open(path) as file:
             save_array(file, array)
 
     def _load(self, names: Sequence[str]) -> Arrays:
         path = self._description_path
         if read_bytes(path) != self._text.encode():
-            reason = "not the description that its name stands for; remove it to make it again"
-            raise CorruptDataError(path, 0, reason)
-        return {name: _map_array(self.path(name)) for name in names}
+            raise CorruptDataError(path, 0, f"not the description that its name stands for{_AGAIN}")
+        with _advising_removal():
+            sums = JsonObject.read(self._checksums_path)
+            self.maps = tuple(self._map(name, sums.object(name)) for name in names)
+            return {name: load_array(self.path(name)) for name in names}
+
+    def _map(self, name: str, noted: JsonObject) -> MappedFile:
+        """Map a file and compare checksums of all its blocks, or of some that lie evenly in it."""
+        file = map_file(self.path(name))
+        if file.data.size != (num_bytes := noted.count("num_bytes")):
+            reason = f"has {file.data.size:,} bytes instead of {num_bytes:,}"
+            raise CorruptDataError(file.path, file.data.size, reason)
+        blocks = list(range(0, num_bytes, _BLOCK_BYTES))
+        if not self._verify and len(blocks) > _SAMPLED_BLOCKS:
+            numbers = np.linspace(0, len(blocks) - 1, _SAMPLED_BLOCKS).astype(int)
+            blocks = [blocks[number] for number in numbers.tolist()]
+        sums, digits = noted.take("crc32", str), _CRC_DIGITS
+        for start in blocks:
+            place = start // _BLOCK_BYTES * digits
+            if _crc32(file, start) != sums[place : place + digits]:
+                reason = f"its bytes do not have the CRC-32 in {self._checksums_path}"
+                raise CorruptDataError(file.path, start, reason)
+        return file
 
 
-def _map_array(path: str) -> NDArray[Any]:
+def _describe(file: MappedFile) -> dict[str, Any]:
+    """Return the size of a file and the CRC-32 of its blocks, 8 digits each, end to end."""
+    starts = range(0, file.data.size, _BLOCK_BYTES)
+    return {
+        "num_bytes": file.data.size,
+        "crc32": "".join(_crc32(file, start) for start in starts),
+    }
+
+
+def _crc32(file: MappedFile, start: int) -> str:
+    return f"{zlib.crc32(file.data[start : start + _BLOCK_BYTES].data):0{_CRC_DIGITS}x}"
+
+
+@contextlib.contextmanager
+def _advising_removal() -> Iterator[None]:
     try:
-        return load_array(path)
+        yield
     except CorruptDataError as error:
-        raise CorruptDataError(path, 0, f"{error.reason}; remove it to make it again") from error
+        raise CorruptDataError(error.path, error.offset, f"{error.reason}{_AGAIN}") from error
 
 
 def check_array(path: str, array: NDArray[Any], dtype: np.dtype, shape: tuple[int, ...]) -> None:
-    """Checks an array of the cache against what it should be.
+    """Check an array of the cache against what it should be.
 
     Raises:
       CorruptDataError: it is of another type or shape.
@@ -125,11 +191,11 @@ def check_array(path: str, array: NDArray[Any], dtype: np.dtype, shape: tuple[in
         difference = (
             f"an array of {array.dtype} {list(array.shape)} instead of {dtype} {list(shape)}"
         )
-        raise CorruptDataError(path, 0, f"{difference}; remove it to make it again")
+        raise CorruptDataError(path, 0, f"{difference}{_AGAIN}")
 
 
 def _read_only(arrays: Arrays) -> Arrays:
-    """Arrays that kernels take for the same type as those from disk."""
+    """Return arrays as read-only: for kernels those from disk then have the same type."""
     for array in arrays.values():
         array.flags.writeable = False
     return arrays

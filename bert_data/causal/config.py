@@ -2,10 +2,12 @@
 
 import dataclasses
 
+from bert_data.bounds import check_integer
 from bert_data.causal.splits import parse_split
 
 _MAX_SEED = 2**32 - 1
 _MAX_SEQ_LENGTH = 2**31 - 2
+_MAX_ID = 2**31 - 1
 EOD_OPTIONS = ("reset_position_ids", "reset_attention_mask", "eod_mask_loss")
 """Fields of `GptConfig` that look at ends of documents."""
 
@@ -27,6 +29,8 @@ class GptConfig:
       reset_attention_mask: whether positions attend to nothing before the last end of a document.
       eod_mask_loss: whether the token after the end of a document is not predicted.
       cache_dir: folder that keeps indices for the next time; None: nowhere.
+      verify: whether to check every byte of stores and kept indices when they are opened, instead
+        of sizes, edges and some places between them.
     """
 
     seq_length: int
@@ -39,13 +43,14 @@ class GptConfig:
     reset_attention_mask: bool = False
     eod_mask_loss: bool = False
     cache_dir: str | None = None
+    verify: bool = False
 
     def __post_init__(self) -> None:
-        _check_in_range("seq_length", self.seq_length, 1, _MAX_SEQ_LENGTH)
-        _check_in_range("seed", self.seed, 0, _MAX_SEED)
+        check_integer("seq_length", self.seq_length, 1, _MAX_SEQ_LENGTH)
+        check_integer("seed", self.seed, 0, _MAX_SEED)
         parse_split(self.split)
         if self.eod_id is not None:
-            _check_in_range("eod_id", self.eod_id, 0, 2**31 - 1)
+            check_integer("eod_id", self.eod_id, 0, _MAX_ID)
         for name in EOD_OPTIONS:
             if getattr(self, name) and self.eod_id is None:
                 raise ValueError(f"{name} needs eod_id, the id of the end-of-document token")
@@ -58,8 +63,3 @@ class GptConfig:
     def drops_last_partial(self, split: str) -> bool:
         """Whether a split has whole samples only."""
         return split != "valid" or self.drop_last_partial_validation_sequence
-
-
-def _check_in_range(name: str, value: object, least: int, most: int) -> None:
-    if not isinstance(value, int) or not least <= value <= most:
-        raise ValueError(f"{name} is {value!r}; an integer in [{least}, {most}] is allowed")

@@ -9,6 +9,7 @@ from bert_data.causal.splits import SPLITS, Range, split_documents
 from bert_data.storage import exists, read_status
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_notes import store_paths
+from bert_data.tokens.verifying import spot_check, verify_store
 
 _CHECKED_BOUNDS = 1 << 20  # at a time
 _MAX_DOCUMENTS = 2**31 - 1  # their numbers are int32
@@ -26,8 +27,12 @@ class Documents:
       identity: sizes, times of change and inodes of the files; another store has another one.
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, *, verify: bool = False) -> None:
         """Open a store.
+
+        Args:
+          prefix: path without `.bin` and `.idx`.
+          verify: whether to check every byte, instead of sizes and some places.
 
         Raises:
           FileNotFoundError: there is none.
@@ -41,6 +46,10 @@ class Documents:
         statuses = [read_status(path) for path in store_paths(prefix)]
         self.identity = [dataclasses.astuple(status) if status else None for status in statuses]
         self.store: TokenStore = open_store(prefix)
+        if verify:
+            verify_store(prefix)
+        else:
+            spot_check(prefix, self.store)
         if not self.num_documents:
             raise ValueError(f"{prefix}: the token store holds no documents")
         if self.num_documents > _MAX_DOCUMENTS:
@@ -95,7 +104,7 @@ class Documents:
 
     @functools.cached_property
     def lengths_sha256(self) -> str:
-        """Digest of the documents' lengths, on which indices depend; on no token they do."""
+        """Digest of the documents' lengths, on which indices depend; they depend on no token."""
         return hashlib.sha256(self.store.lengths.data).hexdigest()
 
 

@@ -112,7 +112,9 @@ class GptDataset:
             num_samples = operator.index(num_samples)
             if num_samples < 1:
                 raise ValueError(f"num_samples is {num_samples}; 1 or more is allowed")
-        self.documents = Documents(documents) if isinstance(documents, str) else documents
+        if isinstance(documents, str):
+            documents = Documents(documents, verify=config.verify)
+        self.documents = documents
         self.config = config
         self.split = split
         self.document_range = self.documents.of_split(config.split, split)
@@ -150,7 +152,9 @@ class GptDataset:
                 "add_extra_token_to_sequence": config.add_extra_token_to_sequence,
                 "drop_last_partial_sequence": config.drops_last_partial(self.split),
             }
-        return IndexCache(config.cache_dir, "GPTDataset", self.split, made_from)
+        return IndexCache(
+            config.cache_dir, "GPTDataset", self.split, made_from, verify=config.verify
+        )
 
     def _make(self) -> Arrays:
         random = np.random.RandomState(self.config.seed)
@@ -233,9 +237,11 @@ class GptDataset:
           CorruptDataError: an index or the store is damaged.
         """
         plan = self.plan
+        self._check_sizes()
         result = gather_texts(
             self._source, samples, rows, plan.extra_tokens, plan.is_last_partial, texts, num_tokens
         )
+        self._check_sizes()  # the end of a file that was truncated meanwhile reads as zeros
         if result == WHOLE:
             return
         place, kind = divmod(result, 2)
@@ -249,6 +255,12 @@ class GptDataset:
                 "document_index or shuffle_index beside it); remove it to make it again"
             )
         raise CorruptDataError(path, 0, reason)
+
+    def _check_sizes(self) -> None:
+        """Check that no file has been truncated, as a kernel that reads it would be killed."""
+        self.documents.store.check_sizes()
+        for each in self._cache.maps:
+            each.check_size()
 
 
 def plan_split(

@@ -93,6 +93,12 @@ flags.DEFINE_bool(
     True,
     "Drop the last tokens of the valid split if they do not fill a sample, instead of padding.",
 )
+flags.DEFINE_bool(
+    "verify",
+    False,
+    "First check every byte of the stores, by the checksums in their notes, and of the"
+    " indices in --cache_dir, instead of sizes, edges and some places between them.",
+)
 flags.DEFINE_float(
     "max_repeats",
     4,
@@ -169,6 +175,7 @@ def _config(names: Sequence[str]) -> "GptConfig":
         reset_attention_mask=FLAGS.reset_attention_mask,
         eod_mask_loss=FLAGS.eod_mask_loss,
         cache_dir=FLAGS.cache_dir,
+        verify=FLAGS.verify,
     )
 
 

@@ -213,7 +213,7 @@ def _describe(
 ) -> dict[str, Any]:
     """Return what the manifest says about all files together."""
     settings = dataclasses.asdict(dataset.config)
-    del settings["cache_dir"]
+    del settings["cache_dir"], settings["verify"]
     return {
         "output_format": config.output_format,
         "split_name": dataset.split,

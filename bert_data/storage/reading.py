@@ -12,6 +12,7 @@ import os
 import stat
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from bert_data.errors import CorruptDataError
 from bert_data.storage.paths import Path, is_remote, naming, resolve
 
 if TYPE_CHECKING:
@@ -175,11 +176,26 @@ class MappedFile:
     """A local file as an array, mapped as long as `data` or a view of it exists.
 
     Attributes:
+      path: of the file.
       data: uint8[bytes], read-only.
     """
 
+    path: Path
     data: "NDArray[np.uint8]"
     _map: mmap.mmap | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return map_file, (self.path,)
+
+    def check_size(self) -> None:
+        """Check that the file is still as long as the map, beyond which access ends the process.
+
+        Raises:
+          CorruptDataError: it has been truncated.
+        """
+        if self._map is not None and (size := self._map.size()) < self.data.size:
+            reason = f"has been truncated to {size:,} bytes while it is read"
+            raise CorruptDataError(self.path, size, reason)
 
     def advise(self, advice: int) -> None:
         """Advise the system how the pages will be read, by one of mmap's MADV_ constants."""
@@ -200,6 +216,6 @@ def map_file(path: Path) -> MappedFile:
 
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
-            return MappedFile(data=np.empty(0, np.uint8))
+            return MappedFile(path=path, data=np.empty(0, np.uint8))
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return MappedFile(data=np.frombuffer(mapped, np.uint8), _map=mapped)
+    return MappedFile(path=path, data=np.frombuffer(mapped, np.uint8), _map=mapped)

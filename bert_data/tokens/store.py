@@ -123,6 +123,11 @@ class TokenStore:
         """Number of documents."""
         return self.documents.size - 1
 
+    def check_sizes(self) -> None:
+        """Check that the files have not been truncated, see `MappedFile.check_size`."""
+        for each in self._maps:
+            each.check_size()
+
     def release_memory(self, max_bytes: int) -> None:
         """Release the files' memory if they are larger than `max_bytes`.
 

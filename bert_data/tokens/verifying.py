@@ -1,4 +1,4 @@
-"""Reads a whole token store, and reports what is wrong with it or what it holds.
+"""Checks of token stores: of a whole one, or of some places when it is opened.
 
 PREFIX.bin, PREFIX.idx --open_store--> sizes and bounds --every id--> in the vocabulary
 PREFIX.store.json      --CRC-32 of both files, counts-->              as they were written
@@ -16,6 +16,7 @@ from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_notes import ENDINGS, StoreNotes, check_files, read_notes
 
 _READ_BYTES = 4 << 20
+_SPOTS, _SPOT_TOKENS = 16, 1024
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ def verify_store(prefix: str) -> VerifiedStore:
                     advance(len(data))
             if notes is not None and crc32 != notes.files[number].crc32:
                 raise CorruptDataError(path, 0, "its CRC-32 is not the one in its notes")
-    max_id = _check_ids(store, prefix + ".bin", notes)
+    max_id = _check_all_ids(store, prefix + ".bin", notes)
     tokens = np.concatenate([[0], np.cumsum(store.lengths, dtype=np.int64)])[store.documents]
     verified = VerifiedStore(
         num_documents=store.num_documents,
@@ -77,21 +78,61 @@ def verify_store(prefix: str) -> VerifiedStore:
     return verified
 
 
-def _check_ids(store: TokenStore, path: str, notes: StoreNotes | None) -> int:
+def spot_check(prefix: str, store: TokenStore) -> None:
+    """Check what can be checked without reading the whole store.
+
+    These are the sizes of the files, the ids of `_SPOTS` places, the first and the last tokens
+    among them, and the ends of as many documents. Without notes, only ids below 0 are wrong.
+
+    Raises:
+      OSError: a file cannot be read.
+      CorruptDataError: a file is damaged.
+    """
+    notes = read_notes(prefix)
+    if notes is not None:
+        check_files(prefix, notes)
+    path = prefix + ".bin"
+    last = max(0, store.ids.size - _SPOT_TOKENS)
+    for start in np.linspace(0, last, _SPOTS).astype(np.int64).tolist():
+        _check_ids(store, path, notes, slice(start, start + _SPOT_TOKENS))
+    eod_id = None if notes is None else notes.settings.get("eod_id")
+    if eod_id is None or not store.num_documents:
+        return
+    documents = np.linspace(0, store.num_documents - 1, _SPOTS).astype(np.int64)
+    has_sequence = store.documents[documents] < store.documents[documents + 1]
+    sequences = store.documents[documents[has_sequence] + 1] - 1
+    sequences = sequences[store.lengths[sequences] > 0]
+    ends = store.offsets[sequences] // store.ids.itemsize + store.lengths[sequences] - 1
+    wrong = np.flatnonzero(store.ids[ends] != eod_id)
+    if wrong.size:
+        at = int(ends[wrong[0]])
+        reason = f"a document ends with token {store.ids[at]}, not with {eod_id} as its notes say"
+        raise CorruptDataError(path, at * store.ids.itemsize, reason)
+
+
+def _check_all_ids(store: TokenStore, path: str, notes: StoreNotes | None) -> int:
+    """Check that all ids are in the vocabulary; return the largest."""
+    return max(
+        (
+            _check_ids(store, path, notes, slice(start, start + _READ_BYTES))
+            for start in range(0, store.ids.size, _READ_BYTES)
+        ),
+        default=0,
+    )
+
+
+def _check_ids(store: TokenStore, path: str, notes: StoreNotes | None, part: slice) -> int:
     """Check that ids are in the vocabulary, if its size is known; return the largest."""
-    limit = np.iinfo(np.int64).max if notes is None else notes.settings["id_limit"]
-    largest = 0
-    for start in range(0, store.ids.size, _READ_BYTES):
-        ids = store.ids[start : start + _READ_BYTES]
-        low, high = int(ids.min()), int(ids.max())
-        if low < 0 or high >= limit:
-            bad = low if low < 0 else high
-            at = start + int(np.argmax(ids == bad))
-            raise CorruptDataError(
-                path, at * ids.itemsize, f"token id {bad} is not in the vocabulary"
-            )
-        largest = max(largest, high)
-    return largest
+    limit = None if notes is None else notes.settings["id_limit"]
+    ids = store.ids[part]
+    if not ids.size:
+        return 0
+    low, high = int(ids.min()), int(ids.max())
+    if low < 0 or (limit is not None and high >= limit):
+        bad = low if low < 0 else high
+        at = part.start + int(np.argmax(ids == bad))
+        raise CorruptDataError(path, at * ids.itemsize, f"token id {bad} is not in the vocabulary")
+    return high
 
 
 def _check_counts(prefix: str, verified: VerifiedStore, notes: StoreNotes) -> None:

@@ -1,13 +1,16 @@
 """Token stores for tests: of any documents, and of those that the golden arrays were made from."""
 
 import hashlib
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bert_data.tokens.store_writer import StoreWriter
+from bert_data.tokens.store import open_store
+from bert_data.tokens.store_notes import ENDINGS, StoreNotes, notes_path
+from bert_data.tokens.store_writer import FileSummary, StoreWriter
 
 
 def write_store(prefix: Path | str, stories: Iterable[Sequence[int]], dtype: str = "<u2") -> str:
@@ -17,6 +20,28 @@ def write_store(prefix: Path | str, stories: Iterable[Sequence[int]], dtype: str
             ids = np.array(story, dtype)
             writer.add(ids, np.array([ids.size], np.int32), np.array([1], np.int64))
     return str(prefix)
+
+
+def write_notes(prefix: Path | str, *, eod_id: int | None, id_limit: int = 100) -> None:
+    """Notes beside a store, as the command that tokenizes writes them."""
+    contents = [Path(f"{prefix}.{ending}").read_bytes() for ending in ENDINGS]
+    summaries = [FileSummary(num_bytes=len(each), crc32=zlib.crc32(each)) for each in contents]
+    store = open_store(str(prefix))
+    counts = {
+        "num_documents": store.num_documents,
+        "num_sentences": store.lengths.size,
+        "num_tokens": store.ids.size,
+        "num_unknown": 0,
+    }
+    notes = StoreNotes(
+        vocab_size=id_limit,
+        vocab_sha256="",
+        settings={"level": "document", "eod_id": eod_id, "id_limit": id_limit},
+        inputs=(),
+        counts=counts,
+        files=(summaries[0], summaries[1]),
+    )
+    Path(notes_path(str(prefix))).write_text(notes.to_json())
 
 
 def golden_story(number: int) -> list[int]:

@@ -194,9 +194,7 @@ class TestCache:
         weighted_blend([1, 3], 100, cache_dir=str(tmp_path))
         (path,) = tmp_path.glob("*-BlendedDataset-train-dataset_index.npy")
         np.save(path, np.load(path)[:-1])
-        with pytest.raises(
-            CorruptDataError, match=r"array of int16 \[99\] instead of int16 \[100\]"
-        ):
+        with pytest.raises(CorruptDataError, match="bytes instead of"):
             weighted_blend([1, 3], 100, cache_dir=str(tmp_path))
 
     @pytest.mark.parametrize(("name", "value"), [("index", 3), ("index", -1), ("sample", 10**6)])

@@ -1,10 +1,11 @@
 """Which stores serve, and which documents are in a split."""
 
+import numpy as np
 import pytest
 
 from bert_data.causal.documents import Documents
 from bert_data.errors import CorruptDataError
-from tests.causal.stores import golden_story, write_store
+from tests.causal.stores import golden_story, write_notes, write_store
 from tests.goldens.reading import MEGATRON
 from tests.tokens.test_store import megatron_documents, write_documents
 
@@ -52,6 +53,34 @@ def test_stores_that_cannot_serve(tmp_path):
     prefix = write_store(tmp_path / "cut", [[1, 2, 3]])
     (tmp_path / "cut.bin").write_bytes(b"\1\0\2\0")
     with pytest.raises(CorruptDataError, match="has 4 bytes; the index says 6"):
+        Documents(prefix)
+
+
+def replace_tokens(prefix, places, value):
+    ids = np.fromfile(f"{prefix}.bin", "<u2")
+    ids[places] = value
+    ids.tofile(f"{prefix}.bin")
+
+
+def test_damage_is_found_at_opening_where_notes_tell_or_if_all_is_verified(tmp_path):
+    stories = [[*range(1, 60), 9]] * 1000
+    prefix = write_store(tmp_path / "s", stories)
+    write_notes(prefix, eod_id=9)
+    Documents(prefix)
+    Documents(prefix, verify=True)
+    replace_tokens(prefix, [59999], 100)
+    with pytest.raises(CorruptDataError, match="byte offset 119998: token id 100 is not in the vo"):
+        Documents(prefix)
+    replace_tokens(prefix, [59999], 5)
+    with pytest.raises(CorruptDataError, match="a document ends with token 5, not with 9 as its"):
+        Documents(prefix)
+    replace_tokens(prefix, [59999], 9)
+    replace_tokens(prefix, [30000], 8)
+    Documents(prefix)
+    with pytest.raises(CorruptDataError, match="its CRC-32 is not the one in its notes"):
+        Documents(prefix, verify=True)
+    write_store(tmp_path / "s", stories[1:])
+    with pytest.raises(CorruptDataError, match=r"s.store.json says"):
         Documents(prefix)
 
 

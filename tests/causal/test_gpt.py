@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.causal import GptConfig, GptDataset, causal_mask
+from bert_data.causal import GptConfig, GptDataset, build_datasets, causal_mask
 from bert_data.causal.gathering import derive_batch, new_batch
 from bert_data.errors import CorruptDataError
 from tests.causal import oracle
@@ -199,8 +199,9 @@ def test_tokens_are_read_from_any_place_of_a_large_file(tmp_path):
 
 def test_token_ids_that_are_none_are_told(tmp_path):
     for number, bad in enumerate((-1, 2**31, 2**40)):
-        prefix = write_store(tmp_path / f"s{number}", [[1, 2, bad, 4, 5]], "<i8")
+        prefix = write_store(tmp_path / f"s{number}", [[1, 2, 3, 4, 5]], "<i8")
         dataset = GptDataset(prefix, GptConfig(seq_length=2))
+        replace_token(prefix, 2, bad, "<i8")
         with pytest.raises(CorruptDataError, match=r"s\d.bin: .* token id that is not in \[0, 2"):
             dataset.batch(range(len(dataset)))
 
@@ -208,9 +209,9 @@ def test_token_ids_that_are_none_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"seq_length": 0}, r"seq_length is 0; an integer in \[1"),
-        ({"seq_length": 2.0}, "seq_length is 2.0"),
-        ({"seed": -1}, r"seed is -1; an integer in \[0, 4294967295\]"),
+        ({"seq_length": 0}, "seq_length is 0; 1 to 2,147,483,646 is allowed"),
+        ({"seq_length": 2.0}, "seq_length is 2.0; an integer"),
+        ({"seed": -1}, "seed is -1; 0 to 4,294,967,295 is allowed"),
         ({"seed": 2**32}, "seed is 4294967296"),
         ({"split": "x"}, "split is 'x'"),
         ({"eod_id": -1}, "eod_id is -1"),
@@ -233,6 +234,32 @@ def test_data_sets_that_cannot_be_made(tmp_path):
     assert GptDataset(prefix, GptConfig(seq_length=12), num_samples=1).plan.num_epochs == 3
 
 
+def replace_token(prefix: str, place: int, value: int, dtype: str) -> None:
+    """Damage an open store."""
+    token = np.array([value], dtype)
+    with open(f"{prefix}.bin", "r+b") as file:
+        file.seek(place * token.itemsize)
+        file.write(token.tobytes())
+
+
+@pytest.mark.parametrize("ending", ["s.bin", "s.idx", "cache/*-sample_index.npy"])
+def test_a_file_that_is_truncated_while_it_is_read_is_an_error(tmp_path, ending):
+    """The end of a memory map that has no file any more would end the process."""
+    prefix = write_store(tmp_path / "s", [[1] * 3000] * 9)
+    config = GptConfig(seq_length=4, cache_dir=str(tmp_path / "cache"))
+    dataset = GptDataset(prefix, config, num_samples=20_000)
+    blended, _, _ = build_datasets([prefix], config, weights=[1], num_samples=[100])
+    dataset.batch([0])
+    path = max(tmp_path.glob(ending), key=os.path.getsize)
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(CorruptDataError, match=r"has been truncated to .* while") as told:
+        dataset.batch([len(dataset) - 1])
+    assert told.value.path == str(path)
+    if ending.startswith("s."):
+        with pytest.raises(CorruptDataError, match="has been truncated"):
+            blended.batch([0])
+
+
 class TestCache:
     def make(self, folder: Path, *, stories=None, num_samples=20, part="train", **changes):
         stories = stories or [[i] * (i + 1) for i in range(9)]
@@ -243,13 +270,19 @@ class TestCache:
     def test_names_and_description(self, tmp_path):
         dataset = self.make(tmp_path)
         files = sorted(os.listdir(tmp_path / "cache"))
-        ends = ("description.txt", "document_index.npy", "sample_index.npy", "shuffle_index.npy")
+        ends = (
+            "checksums.json",
+            "description.txt",
+            "document_index.npy",
+            "sample_index.npy",
+            "shuffle_index.npy",
+        )
         digest = files[0].split("-")[0]
         assert files == [f"{digest}-GPTDataset-train-{end}" for end in ends]
-        text = (tmp_path / "cache" / files[0]).read_bytes()
+        text = (tmp_path / "cache" / files[1]).read_bytes()
         assert hashlib.md5(text).hexdigest() == digest
         assert json.loads(text)["sequence_length"] == 4
-        kept = np.load(tmp_path / "cache" / files[2])
+        kept = np.load(tmp_path / "cache" / files[3])
         assert kept.tolist() == dataset.sample_index.tolist()
 
     def test_used_again_and_equal(self, tmp_path, monkeypatch):
@@ -282,23 +315,22 @@ class TestCache:
         fresh = self.make(tmp_path, **changes, cache_dir=None)
         for name in ("document_index", "sample_index", "shuffle_index"):
             np.testing.assert_array_equal(getattr(cached, name), getattr(fresh, name))
-        assert len(os.listdir(tmp_path / "cache")) == 8
+        assert len(os.listdir(tmp_path / "cache")) == 10
 
     def test_options_of_masks_do_not(self, tmp_path):
         self.make(tmp_path)
         self.make(tmp_path, eod_id=3, reset_position_ids=True)
-        assert len(os.listdir(tmp_path / "cache")) == 4
+        assert len(os.listdir(tmp_path / "cache")) == 5
 
     @pytest.mark.parametrize("name", ["document_index", "sample_index", "shuffle_index"])
     @pytest.mark.parametrize(
         ("damage", "reason"),
         [
-            (lambda data: data[:-1], "not a complete array"),
-            (lambda data: b"", "not a complete array"),
-            (lambda data: data + b"\0", "longer than its array"),
-            (lambda data: b"x" + data[1:], "not a complete array"),
-            (lambda data: data.replace(b"i4'", b"i8'").replace(b"u4'", b"u8'"), "array|whole"),
-            (lambda data: data.replace(b"<i4", b"<f4").replace(b"<u4", b"<f4"), "array of float32"),
+            (lambda data: data[:-1], "bytes instead of"),
+            (lambda data: b"", "has 0 bytes instead of"),
+            (lambda data: data + b"\0", "bytes instead of"),
+            (lambda data: b"x" + data[1:], "do not have the CRC-32 in"),
+            (lambda data: data[:-1] + b"x", "do not have the CRC-32 in"),
         ],
     )
     def test_damage_is_told(self, tmp_path, name, damage, reason):
@@ -329,29 +361,42 @@ class TestCache:
     )  # fmt: skip
     def test_numbers_out_of_range_are_told_when_used(self, tmp_path, name, value):
         dataset = self.make(tmp_path)
-        (path,) = (tmp_path / "cache").glob(f"*-{name}.npy")
-        array = np.load(path)
+        array = getattr(dataset, name).copy()
         array.reshape(-1)[array.size // 2] = value
-        np.save(path, array)
-        dataset = self.make(tmp_path)
+        setattr(dataset, name, array)
         with pytest.raises(CorruptDataError, match="not within the documents"):
             dataset.batch(range(len(dataset)))
 
-    def test_any_flip_of_a_bit_is_no_crash(self, tmp_path):
-        whole = self.make(tmp_path).batch(range(20)).tokens
-        (path,) = (tmp_path / "cache").glob("*-sample_index.npy")
-        data = path.read_bytes()
-        for place in range(128, len(data)):
-            for bit in (0, 7):
+    def test_any_flip_of_a_bit_is_told(self, tmp_path):
+        self.make(tmp_path)
+        for path in (tmp_path / "cache").iterdir():
+            data = path.read_bytes()
+            for place in range(0, len(data), 7):
                 flipped = bytearray(data)
-                flipped[place] ^= 1 << bit
+                flipped[place] ^= 1 << place % 8
                 path.write_bytes(flipped)
-                dataset = self.make(tmp_path)
-                try:
-                    tokens = dataset.batch(range(20)).tokens
-                except CorruptDataError:
-                    continue
-                assert tokens.shape == whole.shape
+                with pytest.raises(CorruptDataError, match="remove it to make it again"):
+                    self.make(tmp_path)
+            path.write_bytes(data)
+        self.make(tmp_path)
+
+    def test_some_blocks_of_a_large_file_are_checked_or_all(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("bert_data.causal.cache._BLOCK_BYTES", 4)
+        self.make(tmp_path, num_samples=200)
+        (path,) = (tmp_path / "cache").glob("*-shuffle_index.npy")
+        data = path.read_bytes()
+        places = range(128, len(data), 4)
+        found = []
+        for place in places:
+            path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+            with pytest.raises(CorruptDataError, match=f"byte offset {place}: its bytes"):
+                self.make(tmp_path, num_samples=200, verify=True)
+            try:
+                self.make(tmp_path, num_samples=200)
+            except CorruptDataError:
+                found.append(place)
+        assert places[-1] == found[-1]
+        assert 20 < len(found) < 32 < len(places)
 
     def test_two_that_make_it_at_a_time(self, tmp_path, monkeypatch):
         """The one that finds another at work makes the arrays for itself."""
@@ -366,7 +411,7 @@ class TestCache:
         monkeypatch.setattr(GptDataset, "_make", make_inside)
         outer = self.make(tmp_path)
         np.testing.assert_array_equal(inner[1].sample_index, outer.sample_index)
-        assert len(os.listdir(tmp_path / "cache")) == 4
+        assert len(os.listdir(tmp_path / "cache")) == 5
 
     def test_a_folder_that_cannot_be_written(self, tmp_path):
         (tmp_path / "cache").write_text("a file")

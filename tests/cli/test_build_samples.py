@@ -8,9 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from bert_data.tokens.store_notes import ENDINGS, StoreNotes
-from bert_data.tokens.store_writer import FileSummary
-from tests.causal.stores import write_store
+from tests.causal.stores import write_notes, write_store
 
 COVERS = ("tokens/end_of_document",)
 
@@ -24,7 +22,8 @@ COMMAND = [sys.executable, "-m", "bert_data.cli.build_samples"]
 def folder(tmp_path):
     random = np.random.RandomState(0)
     for name, count in (("a", 20), ("b", 40)):
-        write_store(tmp_path / name, [random.randint(1, 99, 50) for _ in range(count)])
+        stories = [[*random.randint(1, 99, 49), 7] for _ in range(count)]
+        write_store(tmp_path / name, stories)
     return tmp_path
 
 
@@ -67,7 +66,7 @@ def test_a_blend_and_its_summary(folder, checkout):
     assert "b is repeated" not in done.stderr
     assert "indices of 420 samples in" in done.stderr
     kept = files_of(folder)
-    assert len(kept) == 2 * (2 * 4 + 4)
+    assert len(kept) == 2 * (2 * 5 + 5)
     assert run(folder, checkout, **flags).returncode == 0
     assert files_of(folder) == kept
 
@@ -117,7 +116,7 @@ def test_the_articles_example(folder, checkout):
         ({"weights": "1,2"}, "weights need num_samples"),
         ({"num_samples": "5", "epochs": 2}, "num_samples and num_epochs are both set"),
         ({"seq_length": 5000}, "seq_length is 5,000, but one epoch has 1,000 tokens; at most 999"),
-        ({"seq_length": 0}, "seq_length is 0; an integer in [1"),
+        ({"seq_length": 0}, "seq_length is 0; 1 to 2,147,483,646 is allowed"),
         ({"split": "969,30,1"}, "the valid split of a is empty: '969,30,1' gives it 1 of 20"),
         ({"split": "1;2"}, "split is '1;2'; one to three numbers"),
         ({"cache_dir": None}, "--cache_dir or --output_file is missing"),
@@ -140,16 +139,6 @@ def test_mistakes_are_one_sentence(folder, checkout, flags, sentence):
     assert not files_of(folder)
 
 
-def note_eod(folder, name, eod_id):
-    """Notes beside a store, as the command that tokenizes leaves them."""
-    files = tuple(FileSummary(num_bytes=0, crc32=0) for _ in ENDINGS)
-    notes = StoreNotes(
-        vocab_size=1000, vocab_sha256="", settings={"eod_id": eod_id}, inputs=(), counts={},
-        files=files,
-    )  # fmt: skip
-    (folder / f"{name}.store.json").write_text(notes.to_json())
-
-
 def test_the_end_of_documents_is_known_from_their_stores(folder, checkout):
     options = {"eod_mask_loss": True, "cache_dir": None, "num_samples": 20}
 
@@ -162,11 +151,11 @@ def test_the_end_of_documents_is_known_from_their_stores(folder, checkout):
         return error_of(run(folder, checkout, output_file="x", **options, **flags))
 
     assert "eod_mask_loss needs eod_id" in refusal()
-    note_eod(folder, "a", 7)
+    write_notes(folder / "a", eod_id=7)
     assert "eod_mask_loss needs eod_id" in refusal()
-    note_eod(folder, "b", 8)
+    write_notes(folder / "b", eod_id=8)  # ends no document of it, which matters later
     assert "documents end with different tokens: 7 in a, 8 in b" in refusal()
-    note_eod(folder, "b", 7)
+    write_notes(folder / "b", eod_id=7)
     assert "--eod_id is 8, but 7 ends documents, as a.store.json says" in refusal(eod_id=8)
     found = masked("noted.parquet")
     assert found.equals(masked("given.parquet", eod_id=7))
@@ -179,7 +168,17 @@ def test_a_damaged_cache_is_told(folder, checkout):
     run(folder, checkout)
     path = next((folder / "cache").glob("*-sample_index.npy"))
     path.write_bytes(path.read_bytes()[:-1])
-    assert "not a complete array" in error_of(run(folder, checkout))
+    assert "bytes instead of" in error_of(run(folder, checkout))
+
+
+def test_a_damaged_store_is_told_if_all_of_it_is_verified(folder, checkout):
+    write_notes(folder / "a", eod_id=7)
+    write_notes(folder / "b", eod_id=7)
+    content = (folder / "b.bin").read_bytes()
+    (folder / "b.bin").write_bytes(content[:2002] + bytes([content[2002] ^ 1]) + content[2003:])
+    assert run(folder, checkout).returncode == 0
+    error = error_of(run(folder, checkout, verify=True))
+    assert "b.bin: byte offset 0: its CRC-32 is not the one in its notes" in error
 
 
 @pytest.mark.parametrize(("signal_name", "number"), [("SIGKILL", 1), ("SIGTERM", 6)])
@@ -221,7 +220,7 @@ def test_samples_do_not_replace_the_indices(folder, checkout):
     flags = {"input": "a", "num_samples": 40, "split": "1"}
     assert run(folder, checkout, **flags).returncode == 0
     before = files_of(folder)
-    assert len(before) == 4
+    assert len(before) == 5
     for name in before:
         done = run(folder, checkout, **flags, output_file=name, overwrite=True)
         assert error_of(done) == f"build_samples: error: output '{name}' is an input too"

@@ -296,8 +296,9 @@ def test_mistakes_are_refused(dataset, tmp_path):
 
 
 def test_a_store_that_turns_out_damaged_leaves_nothing(tmp_path):
-    prefix = write_store(tmp_path / "s", [[1, 2, -3, 4, 5, 6]], "<i4")
+    prefix = write_store(tmp_path / "s", [[1, 2, 3, 4, 5, 6]], "<i4")
     made = GptDataset(prefix, GptConfig(seq_length=2))
+    (tmp_path / "s.bin").write_bytes(np.array([1, 2, -3, 4, 5, 6], "<i4").tobytes())
     for output_format in registry.format_names():
         with pytest.raises(Exception, match="token id"):
             export(made, tmp_path / "out" / "x", output_format=output_format)

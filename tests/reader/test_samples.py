@@ -155,10 +155,10 @@ def test_too_few_samples_are_told(dataset):
 
 
 def test_damage_comes_through_tensorflow(tmp_path):
-    prefix = write_store(tmp_path / "s", [[1, -5, 2, 3, 4, 5]], "<i4")
-    made = read_samples(
-        GptDataset(prefix, GptConfig(seq_length=2)), SampleReaderConfig(batch_size=2)
-    )
+    prefix = write_store(tmp_path / "s", [[1, 5, 2, 3, 4, 5]], "<i4")
+    dataset = GptDataset(prefix, GptConfig(seq_length=2))
+    (tmp_path / "s.bin").write_bytes(np.array([1, -5, 2, 3, 4, 5], "<i4").tobytes())
+    made = read_samples(dataset, SampleReaderConfig(batch_size=2))
     with pytest.raises(tf.errors.OpError) as caught:
         list(made)
     explained = explain(caught.value)
