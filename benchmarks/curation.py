@@ -31,7 +31,11 @@ from bert_data.curation.document import Document  # noqa: E402
 from bert_data.curation.step import make_step  # noqa: E402
 
 SHARED = CHECKOUT.parent / "shared" / "data" / "corpora"
-STEPS = {"language": {"languages": ["en"]}, "gopher_repetition": {}, "gopher_quality": {}}
+STEPS = {
+    "language": {"languages": ["en"]},
+    "gopher_repetition": {},
+    "gopher_quality": {"symbols_are_words": True},
+}
 NEAR_DUPLICATES = "near_duplicates"
 
 

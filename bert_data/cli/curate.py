@@ -225,7 +225,7 @@ def _pipeline() -> "Pipeline":
         parse_steps,
         read_pipeline_file,
     )
-    from bert_data.curation.running.step_flags import parse_step_flags
+    from bert_data.curation.running.yaml_values import parse_step_flags
 
     text = TEXT()
     pipeline_file = PipelineFile()

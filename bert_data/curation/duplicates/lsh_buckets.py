@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.duplicates.digests import groups_of_equals
 from bert_data.curation.duplicates.lsh_clusters import Sets
 from bert_data.curation.duplicates.ragged_files import open_ragged
-from bert_data.curation.duplicates.rosters import Roster
+from bert_data.curation.duplicates.rosters import Roster, groups_of_equals
 from bert_data.curation.duplicates.sorted_runs import runs_of_equals
 from bert_data.kernels import kernel
 from bert_data.storage import load_array, load_values, open_scratch

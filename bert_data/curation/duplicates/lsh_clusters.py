@@ -9,6 +9,12 @@ the bucket, except those it is already joined to. In a bucket of at most `NUM_RE
 documents, all are representatives, so every pair is compared. In a larger one, a document becomes
 a representative only if it was joined to none and there is room. So a bucket of n documents costs
 at most n * NUM_REPRESENTATIVES comparisons, and the result depends on the documents' ranks alone.
+
+Joined documents are union-find sets (Tarjan 1975, "Efficiency of a good but not linear set union
+algorithm"; paths are halved as in Tarjan and van Leeuwen 1984), whose root is the smallest member,
+the best document, in whatever order they were joined:
+
+    parents 0 1 2 3 --join(3, 1)--> 0 1 2 1 --join(2, 3)--> 0 1 1 1     root of 2: 1
 """
 
 from typing import NamedTuple
@@ -17,8 +23,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.duplicates.minhash import jaccard
-from bert_data.curation.duplicates.union_find import find_root, join
-from bert_data.kernels import Scalar, kernel
+from bert_data.kernels import Scalar, inner, kernel
+
+
+@inner
+def find_root(parents: NDArray[np.int64], member: Scalar) -> Scalar:
+    """Return the root of a member's set, and shorten the path to it."""
+    while parents[member] != member:
+        parents[member] = parents[parents[member]]
+        member = parents[member]
+    return member
+
+
+@inner
+def join(parents: NDArray[np.int64], one: Scalar, other: Scalar) -> None:
+    """Merge two members' sets."""
+    one = find_root(parents, one)
+    other = find_root(parents, other)
+    if one < other:
+        parents[other] = one
+    else:
+        parents[one] = other
+
+
+@kernel
+def find_roots(parents: NDArray[np.int64]) -> None:
+    """Replaces each member's parent by its root.
+
+    Args:
+      parents: int64[members], in [0, members), each <= its own number.
+    """
+    for member in range(len(parents)):
+        parents[member] = parents[parents[member]]
+
 
 NUM_REPRESENTATIVES = 64
 
@@ -40,7 +77,7 @@ class Clusters(NamedTuple):
     """The joined documents; the kernel updates them.
 
     Attributes:
-      parents: int64[documents], see `union_find`.
+      parents: int64[documents], see `find_root`.
       linked: float64[documents], similarity to the most similar document that each was joined to.
       unlinked: float64[documents], greatest similarity to a better document that each was compared
         with and not joined to.

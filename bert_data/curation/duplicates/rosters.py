@@ -3,6 +3,10 @@
     shard 0 of "crawl"   a/0 800 bytes, a/1 90 bytes        order  2 0 1      by priority
     shard 1 of "wiki"    w/0 100 bytes                             w/0 a/0 a/1
 
+Documents with the same digest are equal:
+
+    groups_of_equals(paths, roster)  ->  ranks [0 3], [1 2 7], best first
+
 The order depends on the documents alone: by data set (those of a parameter `priority`, then the
 others in the order of the pipeline), then longer texts first, then by a hash of the id. It is the
 same for any order of files, any division into shards and any number of workers.
@@ -10,7 +14,7 @@ same for any order of files, any division into shards and any number of workers.
 
 import dataclasses
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -25,6 +29,7 @@ from bert_data.curation.duplicates.ragged_files import (
     merge_ragged,
     open_ragged,
 )
+from bert_data.curation.duplicates.sorted_runs import runs_of_equals
 from bert_data.curation.step import CorpusStep
 from bert_data.storage import load_array, save_array
 
@@ -152,3 +157,40 @@ def open_ids(folder: Path) -> Ragged:
 def id_of(ids: Ragged, number: int) -> str:
     """The id of a document by its number."""
     return ids.row(number).tobytes().decode(errors="surrogatepass")
+
+
+_DIGESTS = "digests.npy"
+
+
+def digest_of(data: bytes | memoryview) -> bytes:
+    """Return a 128-bit digest (XXH3)."""
+    return xxhash.xxh3_128_digest(data)
+
+
+def write_digests(path: Path, digests: bytes | bytearray) -> None:
+    """Write the concatenated digests of a shard's documents, in their order.
+
+    Args:
+      path: folder of the shard's observations; it exists.
+      digests: of each document, by `digest_of`.
+    """
+    save_array(path / _DIGESTS, np.frombuffer(digests, np.uint64).reshape(-1, 2))
+
+
+def groups_of_equals(paths: Sequence[Path], roster: Roster) -> Iterator[NDArray[np.int64]]:
+    """Yield each group of two or more documents that share a digest.
+
+    Takes about 50 bytes of memory per document.
+
+    Args:
+      paths: folders of all shards.
+      roster: of all documents.
+
+    Yields:
+      int64 [two or more], ranks of documents, increasing.
+    """
+    digests = np.concatenate([load_array(path / _DIGESTS) for path in paths])[roster.order]
+    ranks = np.lexsort((digests[:, 0], digests[:, 1]))  # stable, so equal digests keep their order
+    ordered = digests[ranks]
+    for begin, end in runs_of_equals(ordered[:, 0], ordered[:, 1]).tolist():
+        yield ranks[begin:end]

@@ -1,13 +1,17 @@
-"""Find runs of words that occur again in a shard, by its suffix array.
+"""Find runs of words that occur again in a shard, by its suffix array, and cut them out.
 
 words        the cat sat | and the cat sat too      copies of 3 words: the second "the cat sat"
 suffixes     ... the cat sat|, the cat sat too ...  suffixes that begin alike are neighbours
+cut_words    the cat sat | and too
 """
+
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pydivsufsort
 from numpy.typing import NDArray
 
+from bert_data.curation.words import Words
 from bert_data.kernels import Scalar, inner, kernel
 
 
@@ -106,3 +110,28 @@ def runs_of_marked(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
     padded = np.concatenate([[False], marks, [False]]).astype(np.int8)
     changes = np.diff(padded)
     return np.stack([np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)], 1)
+
+
+def cut_words(words: Words, runs: Iterable[Sequence[int]]) -> str:
+    """Return the text without some of its words.
+
+    Of the white space before and after a cut, the one with more line breaks stays (the first if
+    they are equal); the text is stripped at both ends.
+
+    Args:
+      words: of the text.
+      runs: the first word of each run, and the one after its last; increasing and not adjacent.
+    """
+    text = words.text
+    kept, place = [], 0
+    for begin, end in runs:
+        before = int(words.ends[begin - 1]) if begin else 0
+        first, last = int(words.starts[begin]), int(words.ends[end - 1])
+        after = int(words.starts[end]) if end < len(words) else len(text)
+        kept.append(text[place:before])
+        spaces = text[before:first], text[last:after]
+        if begin and end < len(words):
+            kept.append(max(spaces, key=lambda space: space.count("\n")))
+        place = after
+    kept.append(text[place:])
+    return "".join(kept)

@@ -18,12 +18,12 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.hash_tables import NONE, fill_slots, find_slot, look_up, make_slots
-from bert_data.curation.quality.key_counts import KeyCounter
 from bert_data.curation.quality.kneser_ney import (
     BEGIN,
     END,
     FIRST_WORD,
     UNKNOWN,
+    KeyCounter,
     estimate,
     id_bits,
     pack_ngrams,

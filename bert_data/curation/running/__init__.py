@@ -1,9 +1,10 @@
 """A run of a pipeline: data sets in, curated files and a ledger out.
 
-    pipeline_file ──▶ pipeline ──▶ run ──▶ stages ──▶ passes ──▶ judging     one inside the other
-    data_sets ──shards──▶ passes ──spool──▶ passes ──▶ document_files        the way of documents
-                            └─ step_log ──counts──▶ ledger                   what becomes of them
+    yaml_values, presets ──▶ pipeline_file ──▶ pipeline         what a user asks for
+    run ──▶ markup ──▶ stages ──▶ passes ──▶ judging            one calls the next
+    data_sets ──▶ passes ──spool──▶ passes ──▶ document_files   the way of the documents
+    step_log ──▶ counts, examples, ledger ──▶ problems          what is noted about them
 
-What is prepared, passed over, decided and written is tasks (`bert_data.work`), whose folders lie in
-the run's work folder until all is whole.
+Preparing, passing, deciding and writing are tasks (`bert_data.work`), whose folders stay in the
+run's work folder until the outputs are complete.
 """

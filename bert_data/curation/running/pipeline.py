@@ -3,21 +3,27 @@
     Pipeline(data_sets=(DataSet(name="web", files="*.jsonl"),),
              steps=label_steps([make_step("gopher_quality", {})]), output=Output(files="out@4"))
 
-The steps up to the next CorpusStep are one pass over the documents.
+The fingerprint of `describe_work` names the folder of a run's unfinished work. The steps up to the
+next CorpusStep are one pass over the documents.
 
     repair, language, near_duplicates, privacy, mix
       ->  pass 0: read, repair, language | near_duplicates observes
           pass 1: near_duplicates judges, privacy | mix observes      pass 2: mix judges
 """
 
+import contextlib
 import dataclasses
+import hashlib
+import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bert_data.curation.running.data_sets import DataSet
+import bert_data
+from bert_data.curation.running.data_sets import DataSet, TextShard
 from bert_data.curation.running.ledger import LEDGER_MODES, REJECTED
 from bert_data.curation.step import CorpusStep, Step
+from bert_data.storage import escape, exists, glob, is_file, is_remote, read_bytes, read_status
 from bert_data.text.documents import ON_ERROR, SKIP
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
 
@@ -188,3 +194,59 @@ def plan_passes(steps: Sequence[LabelledStep]) -> tuple[PassSteps, ...]:
 def describe_step(step: Step) -> dict[str, Any]:
     """Return all parameters of a step."""
     return {field.name: getattr(step, field.name) for field in dataclasses.fields(step)}
+
+
+def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) -> dict[str, Any]:
+    """Return everything that decides what the tasks of a run write."""
+    paths = sorted({span.path for shard in shards for span in shard.spans})
+    steps = [
+        {"step": each.label, "parameters": describe_step(each.step)} for each in pipeline.steps
+    ]
+    lists = sorted(set(_files_named(steps)) | set(filter(None, [pipeline.vocab_file])))
+    return {
+        "version": bert_data.__version__,
+        "program": _digest_of_program(),
+        "output": os.path.abspath(name),
+        "split_sentences": [pipeline.output.split_sentences, pipeline.output.language],
+        "max_document_bytes": pipeline.max_document_bytes,
+        "ledger": pipeline.ledger,
+        "on_error": pipeline.on_error,
+        "notes": [pipeline.with_examples, pipeline.output.rejected_file is not None],
+        "counted": [pipeline.count_words, pipeline.vocab_file, pipeline.do_lower_case],
+        "data_sets": [repr(data_set) for data_set in pipeline.data_sets],
+        "steps": steps,
+        "shards": [[[span.path, span.start, span.end] for span in shard.spans] for shard in shards],
+        "files": [_identity(path) for path in paths],
+        "lists": [_identity(path) for path in lists],
+    }
+
+
+def _identity(path: str) -> list[Any]:
+    status = read_status(path)
+    numbers = [status.num_bytes, status.modified_ns, status.inode] if status else []
+    return [os.path.abspath(path), *numbers]
+
+
+def _files_named(value: Any) -> Iterator[str]:
+    """Yield the files whose names occur in parameters: lists, models."""
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from _files_named(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _files_named(each)
+    elif isinstance(value, str | os.PathLike) and value and "\0" not in str(value):
+        for name in [str(value), *str(value).split(",")]:
+            with contextlib.suppress(OSError):
+                if not is_remote(name):
+                    yield from filter(is_file, [name] if exists(name) else glob(name))
+
+
+def _digest_of_program() -> str:
+    """Return a digest of the code, as other code cannot resume its unfinished work."""
+    package = escape(os.path.dirname(bert_data.__file__))
+    digest = hashlib.sha256()
+    for part in ("curation/*.py", "curation/*/*.py", "text/*.py"):
+        for path in glob(f"{package}/{part}"):
+            digest.update(read_bytes(path))
+    return digest.hexdigest()

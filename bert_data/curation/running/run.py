@@ -18,7 +18,6 @@ from typing import Any
 import bert_data
 from bert_data.curation.running.counts import StepCounts
 from bert_data.curation.running.data_sets import TextShard, check_name, plan_all_shards
-from bert_data.curation.running.description import describe_work
 from bert_data.curation.running.document_files import (
     WrittenFile,
     compressed,
@@ -28,7 +27,7 @@ from bert_data.curation.running.document_files import (
 from bert_data.curation.running.field_values import finite
 from bert_data.curation.running.ledger import join_ledgers
 from bert_data.curation.running.markup import put_extract_first
-from bert_data.curation.running.pipeline import Output, Pipeline, describe_step
+from bert_data.curation.running.pipeline import Output, Pipeline, describe_step, describe_work
 from bert_data.curation.running.problems import describe_problems
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.running.step_log import DAMAGED, UNREADABLE

@@ -1,6 +1,7 @@
-r"""Values in YAML, of a pipeline's file or a flag, as their authors mean them.
+r"""Values in YAML, of a pipeline's file or of the flag --steps, as their authors mean them.
 
 "min_words: 30"          ->  {"min_words": 30}
+--steps="repair length:min_words=30"  ->  [{"repair": {}}, {"length": {"min_words": 30}}]
 "n: 010", "n: 1:30"      ->  texts, which no number accepts; YAML 1.1 reads 8 and 90
 "a: 1\na: 2"             ->  refused: the key stands twice
 "b: &b [*a, *a]" and so on, 40 times doubled  ->  refused before it fills the memory
@@ -8,6 +9,7 @@ r"""Values in YAML, of a pipeline's file or a flag, as their authors mean them.
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import yaml
@@ -79,3 +81,53 @@ def load_yaml(text: str | bytes) -> Any:
         raise ValueError(f"not readable as YAML ({' '.join(str(error).split())})") from None
     except RecursionError:
         raise ValueError("not readable as YAML (nested too deep)") from None
+
+
+_STEP = re.compile(r"(?P<name>\w+)(?::(?P<parameters>.*))?", re.DOTALL)
+
+
+def parse_step_flags(values: Iterable[str]) -> list[Any]:
+    """Entries of the flag --steps, as `parse_steps` takes them.
+
+    ["repair gopher_quality:min_words=30,max_words=9000"]
+      ->  [{"repair": {}}, {"gopher_quality": {"min_words": 30, "max_words": 9000}}]
+
+    Raises:
+      ValueError: an entry is not of that form.
+    """
+    entries: list[Any] = []
+    for value in values:
+        for word in value.split():
+            match = _STEP.fullmatch(word)
+            if not match:
+                raise ValueError(
+                    f"step {word!r} is not of the form NAME or NAME:PARAMETER=VALUE,..."
+                )
+            entries.append({match["name"]: _parameters(word, match["parameters"])})
+    return entries
+
+
+def _parameters(word: str, text: str | None) -> dict[str, Any]:
+    parameters: dict[str, Any] = {}
+    for part in _split_outside_brackets(text) if text else []:
+        name, sign, value = part.partition("=")
+        if not sign or not name:
+            raise ValueError(f"step {word!r}: {part!r} is not of the form PARAMETER=VALUE")
+        if name in parameters:
+            raise ValueError(f"step {word!r} has the parameter {name!r} twice")
+        try:
+            parameters[name] = load_yaml(value)
+        except ValueError as error:
+            raise ValueError(f"step {word!r:.60}: {value!r:.60}: {error}") from None
+    return parameters
+
+
+def _split_outside_brackets(text: str) -> list[str]:
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "[{") - (character in "]}")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts

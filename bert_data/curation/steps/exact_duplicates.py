@@ -9,9 +9,15 @@ import numpy as np
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.decisions import judge_duplicates, leave_decisions
-from bert_data.curation.duplicates.digests import digest_of, groups_of_equals, write_digests
 from bert_data.curation.duplicates.normal_text import Normalization, UnicodeForm
-from bert_data.curation.duplicates.rosters import RankedStep, RosterWriter, read_roster
+from bert_data.curation.duplicates.rosters import (
+    RankedStep,
+    RosterWriter,
+    digest_of,
+    groups_of_equals,
+    read_roster,
+    write_digests,
+)
 from bert_data.curation.parameters import Within
 from bert_data.curation.step import register
 from bert_data.curation.verdict import Verdict

@@ -8,9 +8,12 @@ import numpy as np
 from bert_data.curation.document import Document
 from bert_data.curation.lines import line_ends
 from bert_data.curation.parameters import Within
-from bert_data.curation.quality.languages import letters_per_word, marks_sentences
+from bert_data.curation.quality.languages import (
+    letters_per_word,
+    marks_sentences,
+    sentence_terminals,
+)
 from bert_data.curation.quality.repeats import repeated_lines
-from bert_data.curation.quality.terminal_marks import sentence_terminals
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Verdict
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.decisions import judge_duplicates, leave_decisions
-from bert_data.curation.duplicates.digests import digest_of, write_digests
-from bert_data.curation.duplicates.folded_words import folded_words
 from bert_data.curation.duplicates.lsh_buckets import (
     find_buckets,
     find_twins,
@@ -27,6 +25,7 @@ from bert_data.curation.duplicates.lsh_buckets import (
 from bert_data.curation.duplicates.lsh_clusters import (
     NUM_REPRESENTATIVES,
     Clusters,
+    find_roots,
     join_buckets,
     measure_kept,
 )
@@ -36,9 +35,15 @@ from bert_data.curation.duplicates.minhash import (
     make_shingles,
     permutations,
 )
+from bert_data.curation.duplicates.normal_text import folded_words
 from bert_data.curation.duplicates.ragged_files import RaggedWriter
-from bert_data.curation.duplicates.rosters import RankedStep, RosterWriter, read_roster
-from bert_data.curation.duplicates.union_find import find_roots
+from bert_data.curation.duplicates.rosters import (
+    RankedStep,
+    RosterWriter,
+    digest_of,
+    read_roster,
+    write_digests,
+)
 from bert_data.curation.parameters import Within
 from bert_data.curation.step import register
 from bert_data.curation.verdict import Verdict

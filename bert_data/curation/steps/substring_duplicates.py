@@ -10,8 +10,7 @@ from absl import logging
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
-from bert_data.curation.duplicates.suffix_arrays import mark_copied_words, runs_of_marked
-from bert_data.curation.duplicates.word_cuts import cut_words
+from bert_data.curation.duplicates.suffix_arrays import cut_words, mark_copied_words, runs_of_marked
 from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import CorpusStep, register
 from bert_data.curation.verdict import Verdict, measure

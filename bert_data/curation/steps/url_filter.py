@@ -13,8 +13,16 @@ from numpy.typing import NDArray
 from bert_data.curation.document import Document
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure
-from bert_data.curation.web.addresses import Address, parent_addresses, parent_hosts, parse_url
-from bert_data.curation.web.web_lists import find_entry, read_addresses, read_domains, write_hashes
+from bert_data.curation.web.addresses import (
+    Address,
+    find_entry,
+    parent_addresses,
+    parent_hosts,
+    parse_url,
+    read_addresses,
+    read_domains,
+    write_hashes,
+)
 from bert_data.storage import list_folder, load_array
 
 _WORD = re.compile(r"[^\W_]+")

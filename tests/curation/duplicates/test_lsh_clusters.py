@@ -4,8 +4,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.duplicates.lsh_clusters import Clusters, Sets, join_buckets, measure_kept
-from bert_data.curation.duplicates.union_find import find_roots
+from bert_data.curation.duplicates import lsh_clusters
+from bert_data.curation.duplicates.lsh_clusters import (
+    Clusters,
+    Sets,
+    find_roots,
+    join_buckets,
+    measure_kept,
+)
 
 shingles = st.lists(st.frozensets(st.integers(0, 6), min_size=1), min_size=1, max_size=12)
 
@@ -81,3 +87,17 @@ def test_buckets_are_joined(sets, data, threshold, room):
         else:
             expected = direct if direct > threshold else plain.linked[member]
             assert similarity[member] == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=40))
+def test_the_root_is_the_smallest_of_those_that_are_joined(pairs):
+    parents = np.arange(20)
+    for one, other in pairs:
+        one, other = (lsh_clusters.find_root.py_func(parents, each) for each in (one, other))
+        parents[max(one, other)] = min(one, other)
+    lsh_clusters.find_roots(parents)
+    sets = [{member} for member in range(20)]
+    for pair in pairs:
+        joined = set().union(*(each for each in sets if each & set(pair)))
+        sets = [each for each in sets if not each & joined] + [joined]
+    assert all(parents[member] == min(each) for each in sets for member in each)

@@ -1,5 +1,8 @@
 """Languages: their codes, stop words, and texts without spaces between words."""
 
+import unicodedata
+
+import numpy as np
 import pytest
 
 from bert_data.curation.quality.languages import (
@@ -8,6 +11,7 @@ from bert_data.curation.quality.languages import (
     language_code,
     language_of,
     letters_per_word,
+    sentence_terminals,
     stop_words,
 )
 from bert_data.curation.words import split_words
@@ -60,3 +64,14 @@ def test_languages_by_letters(text, letters, language):
     assert language_of(None, "", words) == language
     assert language_of("", "fr-CA", words) == "fr"
     assert language_of("pt_BR", "fr", words) == "pt"
+
+
+def test_marks_of_many_scripts_and_nothing_else() -> None:
+    marks = sentence_terminals()
+    assert marks.dtype == np.uint32
+    assert (np.diff(marks.astype(int)) > 0).all()
+    among = {chr(code) for code in marks.tolist()}
+    assert {*".!?‼⁇。！？．｡।॥۔؟։።᙮"} <= among
+    assert not among & {*",;:-…'\")]}»、·"}
+    # A code point that this Python's Unicode does not know yet is "Cn".
+    assert {unicodedata.category(mark) for mark in among} <= {"Po", "Cn"}

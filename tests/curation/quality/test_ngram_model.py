@@ -13,9 +13,6 @@ from bert_data.curation.quality.kneser_ney import BEGIN, END, FIRST_WORD, UNKNOW
 from bert_data.curation.quality.ngram_model import ModelConfig, open_model, train_model
 from bert_data.curation.words import split_words
 
-COVERS = ("curation/quality/kneser_ney",)
-
-
 texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=7), min_size=1, max_size=6).filter(
     lambda lists: any(lists)
 )

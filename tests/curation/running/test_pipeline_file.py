@@ -11,14 +11,11 @@ from bert_data.curation.running.pipeline_file import (
     read_pipeline_file,
 )
 from bert_data.curation.running.presets import PRESETS, preset_steps
-from bert_data.curation.running.step_flags import parse_step_flags
+from bert_data.curation.running.yaml_values import parse_step_flags
 from bert_data.curation.step import steps_by_name
 from bert_data.text.documents import TextConfig
 
-COVERS = (
-    "curation/running/presets",
-    "curation/running/step_flags",
-)
+COVERS = ("curation/running/presets",)
 
 
 TEXT = TextConfig()

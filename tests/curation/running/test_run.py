@@ -21,7 +21,6 @@ from tests.curation.fake_steps import Copies, Fails, Few, Language, Unique, With
 COVERS = (
     "curation/running/judging",
     "curation/running/passes",
-    "curation/running/pipeline",
     "curation/running/stages",
 )
 

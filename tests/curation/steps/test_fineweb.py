@@ -6,8 +6,11 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 
-from bert_data.curation.quality.languages import letters_per_word, marks_sentences
-from bert_data.curation.quality.terminal_marks import sentence_terminals
+from bert_data.curation.quality.languages import (
+    letters_per_word,
+    marks_sentences,
+    sentence_terminals,
+)
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.fineweb import FineWeb
 from bert_data.curation.words import split_words

@@ -6,11 +6,8 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.licence import Licence
-from bert_data.curation.web.licences import find_licences, is_allowed, normal_licence
+from bert_data.curation.steps.licence import Licence, find_licences, is_allowed, normal_licence
 from tests.curation.growth import assert_linear
-
-COVERS = ("curation/web/licences",)
 
 
 @pytest.mark.parametrize(

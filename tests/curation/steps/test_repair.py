@@ -9,12 +9,8 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.repair import Repair
-from bert_data.curation.web.mojibake import fix_mojibake
+from bert_data.curation.steps.repair import Repair, fix_mojibake
 from tests.curation.growth import assert_linear
-
-COVERS = ("curation/web/mojibake",)
-
 
 # The settings of ftfy that repair's own order of work stands for.
 CONFIG = ftfy.TextFixerConfig(

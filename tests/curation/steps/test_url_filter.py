@@ -22,7 +22,7 @@ from bert_data.curation.web.addresses import (
 
 COVERS = (
     "curation/web/addresses",
-    "curation/web/web_lists",
+    "curation/web/addresses",
 )
 
 

@@ -3,8 +3,7 @@
 import dataclasses
 
 from bert_data.curation.running.data_sets import DataSet, plan_all_shards
-from bert_data.curation.running.description import describe_work
-from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import Output, Pipeline, describe_work, label_steps
 from bert_data.work import fingerprint
 from tests.curation.fake_steps import Few, Without
 from tests.curation.running.test_run import web  # noqa: F401 (a fixture)

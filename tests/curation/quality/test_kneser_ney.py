@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.quality import key_counts
-from bert_data.curation.quality.key_counts import KeyCounter
+from bert_data.curation.quality import kneser_ney
+from bert_data.curation.quality.kneser_ney import KeyCounter
 
 batches = st.lists(st.lists(st.integers(0, 8), max_size=8), max_size=8)
 
@@ -16,7 +16,7 @@ batches = st.lists(st.lists(st.integers(0, 8), max_size=8), max_size=8)
 @given(batches, st.integers(1, 20), st.integers(1, 9))
 def test_counts(lists, buffered, max_keys):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(key_counts, "_BUFFERED", buffered)
+        patch.setattr(kneser_ney, "_BUFFERED", buffered)
         counter = KeyCounter(max_keys)
         for each in lists:
             counter.add(np.array(each, np.uint64))
