@@ -5,6 +5,7 @@ tokenizer.json   of byte-level BPE: "Ġcaf" "Ã©"  ->  "café"
 None             [101 4895]            ->  "101" "4895"
 """
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,7 @@ from bert_data.tokens.vocabulary import SPECIAL, load_vocabulary
 from bert_data.tokens.vocabulary_file import CONTINUATION
 
 MASK = "[MASK]"
+_BYTE_TOKENS = re.compile("(?:<0x[0-9A-F]{2}>)+")
 _BYTE_LEVEL, _SENTENCEPIECE = "\u0120", "\u2581"  # what a token that begins a word begins with
 
 
@@ -73,6 +75,7 @@ class Words:
             return tokens[0] + "".join(token.removeprefix(CONTINUATION) for token in tokens[1:])
         joined = "".join(tokens)
         if self._mark == _SENTENCEPIECE:
+            joined = _BYTE_TOKENS.sub(_decode_byte_tokens, joined)
             return joined.replace(_SENTENCEPIECE, " ").removeprefix(" ") or "\u2581"
         return _decode_bytes(joined).removeprefix(" ") or joined
 
@@ -141,6 +144,11 @@ def _encode(tokenizer: Tokenizer, text: str) -> list[int]:
     if isinstance(tokenizer, FastTokenizer):
         return tokenizer.encode(text)
     return list(tokenizer.tokenize_sequences([text], [1]).ids.tolist())
+
+
+def _decode_byte_tokens(match: re.Match[str]) -> str:
+    """Decode the tokens by which SentencePiece stands for bytes: <0xC3><0xA9>."""
+    return bytes.fromhex(re.sub("<0x|>", "", match[0])).decode(errors="replace")
 
 
 def _decode_bytes(text: str) -> str:

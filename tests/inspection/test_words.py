@@ -52,8 +52,11 @@ def test_byte_level_bpe(tmp_path: Path) -> None:
 
 
 def test_sentencepiece() -> None:
-    words = Words("x", "y", ["<unk>", "\u2581the", "\u2581un", "able", "\u2581"])
+    words = Words(
+        "x", "y", ["<unk>", "\u2581the", "\u2581un", "able", "\u2581", "<0xC3>", "<0xA9>"]
+    )
     assert texts(words, [1, 2, 3, 4]) == ["the", "unable", "\u2581"]
+    assert texts(words, [1, 5, 6]) == ["the\u00e9"]
 
 
 def test_a_tokenizer_json_of_bert_has_the_digest_of_its_vocabulary(tmp_path: Path) -> None:

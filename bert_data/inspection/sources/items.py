@@ -10,7 +10,7 @@ equal content has equal fields, whatever file holds it.
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -135,6 +135,28 @@ class Source(Protocol):
 
     def ids_of(self, item: Item) -> Mapping[str, NDArray[np.int64]]:
         """Return the ids in which words are searched, by field; masked ones as they were."""
+
+
+def check_one_vocabulary(digests: Iterable[tuple[str, str | None]]) -> str | None:
+    """Return the digest that all parts of a source have, or None if none is known.
+
+    Args:
+      digests: the name of each part, and the digest of its vocabulary.
+
+    Raises:
+      ValueError: two parts have different ones.
+    """
+    first: tuple[str, str] | None = None
+    for name, digest in digests:
+        if digest is None:
+            continue
+        first = first or (name, digest)
+        if first[1] != digest:
+            raise ValueError(
+                f"{first[0]} and {name} were made with different vocabularies; look at one of them"
+                " at a time"
+            )
+    return first[1] if first else None
 
 
 def plain_value(value: Any) -> Any:

@@ -38,7 +38,7 @@ class LabelledSource(ShardSource):
             kind=KIND,
             unit="record",
             settings=settings_of(manifests),
-            vocab_sha256=first.vocab_sha256 if first else None,
+            vocab_sha256=self.vocab_sha256,
             vocab_size=first.vocab_size if first else None,
             do_lower_case=first.flags.get("do_lower_case") if first else None,
         )

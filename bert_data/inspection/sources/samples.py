@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.content import Span
 from bert_data.inspection.sources.examples import read_shard_features
-from bert_data.inspection.sources.items import Description, Item, Line, View, plain_value, show_ids
+from bert_data.inspection.sources.items import (
+    Description,
+    Item,
+    Line,
+    View,
+    check_one_vocabulary,
+    plain_value,
+    show_ids,
+)
 from bert_data.inspection.sources.shards import Decoded, ShardSource, within
 from bert_data.inspection.words import Words
 from bert_data.reader.files.parquet_shards import is_damage, open_parquet, what_is_wrong
@@ -135,13 +143,20 @@ class SampleSource(_Showing):
     """Samples of token stores or of a blend of them, made when they are read."""
 
     def __init__(self, dataset: "SampleSet", names: Sequence[str]) -> None:
-        """Take a data set, and the stores as the user names them."""
+        """Take a data set, and the stores as the user names them.
+
+        Raises:
+          ValueError: the stores were made with different vocabularies.
+        """
         self._dataset, self._names = dataset, names
+        self._notes = [read_notes(store.prefix) for store in dataset.stores]
+        digests = [None if notes is None else notes.vocab_sha256 for notes in self._notes]
+        self._vocab_sha256 = check_one_vocabulary(zip(names, digests, strict=True))
 
     @property
     def description(self) -> Description:
         """How samples are made."""
-        notes = read_notes(self._dataset.stores[0].prefix)
+        notes = self._notes[0]
         settings = dataclasses.asdict(self._dataset.config)
         del settings["cache_dir"]
         return Description(
@@ -149,7 +164,7 @@ class SampleSource(_Showing):
             unit="sample",
             settings={"stores": ", ".join(self._names), "split_name": self._dataset.split}
             | settings,
-            vocab_sha256=None if notes is None else notes.vocab_sha256,
+            vocab_sha256=self._vocab_sha256,
             vocab_size=None if notes is None else notes.vocab_size,
         )
 

@@ -19,7 +19,7 @@ from bert_data import storage
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
-from bert_data.inspection.sources.items import Item
+from bert_data.inspection.sources.items import Item, check_one_vocabulary
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import BAD_DATA
 from bert_data.reader.files.blocks import reason_of, walk_frames
@@ -35,10 +35,23 @@ Decoded = tuple[int, Mapping[str, Any], int]
 
 
 class ShardSource(abc.ABC):
-    """Items that are the records of shards, in order."""
+    """Items that are the records of shards, in order.
+
+    Attributes:
+      vocab_sha256: digest of their vocabulary; None if no manifest says.
+    """
 
     def __init__(self, shards: Sequence[Shard]) -> None:
+        """Take the shards.
+
+        Raises:
+          ValueError: they were made with different vocabularies.
+        """
         self._shards = tuple(shards)
+        self.vocab_sha256 = check_one_vocabulary(
+            (shard.path, shard.manifest.vocab_sha256 if shard.manifest else None)
+            for shard in shards
+        )
         self._counts = {shard.path: shard.num_records for shard in shards}
 
     @property

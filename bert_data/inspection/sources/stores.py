@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.content import Span
-from bert_data.inspection.sources.items import Description, Item, Line, View, show_ids
+from bert_data.inspection.sources.items import (
+    Description,
+    Item,
+    Line,
+    View,
+    check_one_vocabulary,
+    show_ids,
+)
 from bert_data.inspection.words import Words
 from bert_data.storage import real_path
 from bert_data.tokens.store import TokenStore, open_store
@@ -34,12 +41,15 @@ class StoreSource:
         Raises:
           OSError: a file cannot be read.
           CorruptDataError: a store is damaged.
+          ValueError: the stores were made with different vocabularies.
         """
         self._prefixes = tuple(prefixes)
         # file:// names a local file, which can be mapped
         places = [real_path(f"{prefix}.bin").removesuffix(".bin") for prefix in prefixes]
         self._stores: list[TokenStore] = [open_store(place) for place in places]
         self._notes: list[StoreNotes | None] = [read_notes(place) for place in places]
+        digests = [None if notes is None else notes.vocab_sha256 for notes in self._notes]
+        self._vocab_sha256 = check_one_vocabulary(zip(prefixes, digests, strict=True))
         self._paths = [path for place in places for path in store_paths(place)]
         self._firsts = np.cumsum([0, *(store.num_documents for store in self._stores)])
 
@@ -54,7 +64,7 @@ class StoreSource:
             kind=KIND,
             unit="document",
             settings={**first.settings, **(counts if len(self._stores) == 1 else {})},
-            vocab_sha256=first.vocab_sha256,
+            vocab_sha256=self._vocab_sha256,
             vocab_size=first.vocab_size,
             do_lower_case=first.settings.get("do_lower_case"),
         )

@@ -1,11 +1,18 @@
 """Equal content has equal digests, and other content has others; how ids are shown."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.inspection.content import plain
-from bert_data.inspection.sources.items import Item, View, difference, show_ids
+from bert_data.inspection.sources.items import (
+    Item,
+    View,
+    check_one_vocabulary,
+    difference,
+    show_ids,
+)
 from bert_data.inspection.words import Words
 from tests.inspection.looking import TOKENS, ids
 
@@ -45,6 +52,13 @@ def test_a_word_with_a_prediction_is_shown_piece_by_piece() -> None:
     assert styles["[MASK]"] == "masked"
     assert styles["home"] == "replaced"
     assert styles["(cat)"] == "original"
+
+
+def test_parts_must_have_one_vocabulary() -> None:
+    assert check_one_vocabulary([("a", None), ("b", "x"), ("c", "x")]) == "x"
+    assert check_one_vocabulary([]) is None
+    with pytest.raises(ValueError, match="b and d were made with different vocabularies"):
+        check_one_vocabulary([("a", None), ("b", "x"), ("d", "y")])
 
 
 def test_the_searched_word_is_marked() -> None:
