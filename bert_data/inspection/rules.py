@@ -27,7 +27,7 @@ from bert_data.tokens.vocabulary import Vocabulary
 GOOGLES_PROB, GOOGLES_PASSES = 0.15, 10
 """The defaults of --masked_lm_prob and --dupe_factor."""
 
-_MOST_LENGTH = 1 << 20  # of the table of predictions; longer records count as this long
+_MOST_LENGTH = 1 << 20  # tokens of a record; a manifest that allows more is as if it said this
 _SAMPLE_RECORDS = 2000
 
 
@@ -72,12 +72,13 @@ def settings_of(shard: Shard) -> Settings:
     manifest = shard.manifest
     if manifest is not None:
         flags = manifest.flags
+        passes = flags.get("dupe_factor")
         return Settings(
-            max_seq_length=manifest.max_seq_length,
-            max_predictions_per_seq=manifest.max_predictions_per_seq,
-            masked_lm_prob=float(flags.get("masked_lm_prob", GOOGLES_PROB)),
-            whole_words=bool(flags.get("do_whole_word_mask", False)),
-            num_passes=int(flags.get("dupe_factor", GOOGLES_PASSES)),
+            max_seq_length=min(manifest.max_seq_length, _MOST_LENGTH),
+            max_predictions_per_seq=min(manifest.max_predictions_per_seq, _MOST_LENGTH),
+            masked_lm_prob=min(1.0, max(0.0, flags.get("masked_lm_prob", GOOGLES_PROB))),
+            whole_words=flags.get("do_whole_word_mask") is True,
+            num_passes=passes if isinstance(passes, int) else GOOGLES_PASSES,
             next_sentence=shard.next_sentence,
             are_known=True,
         )
@@ -152,7 +153,7 @@ def rule_of(
     longest, most = settings.max_seq_length, settings.max_predictions_per_seq
     num_to_predict = np.zeros(0, np.int32)
     if longest is not None and most is not None:
-        lengths = np.arange(min(longest, _MOST_LENGTH) + 1)
+        lengths = np.arange(longest + 1)
         num_to_predict = np.minimum(most, settings.most_to_predict(lengths))
     return Rule(
         special.cls_id,

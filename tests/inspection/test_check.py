@@ -278,6 +278,15 @@ def test_a_manifest_of_other_counts(tmp_path: Path) -> None:
     assert names(report) == ["counts"]
 
 
+def test_absurd_settings_in_a_manifest(tmp_path: Path) -> None:
+    flags = {"dupe_factor": "x", "masked_lm_prob": 1e300, "do_whole_word_mask": [1]}
+    sizes = {"max_seq_length": 2**61, "max_predictions_per_seq": 2**61, "vocab_size": 2**61}
+    pattern = write_set(tmp_path, make_records(40, 0), flags=flags, **sizes)
+    report = check(pattern)
+    assert {"too_few", "prediction_limit"} & set(names(report))
+    assert report.batchings
+
+
 def test_only_a_part_of_a_set(tmp_path: Path) -> None:
     write_set(tmp_path, make_records(40, 0))
     report = check(str(tmp_path / "train-00000*"))
