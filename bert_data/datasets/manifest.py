@@ -1,12 +1,12 @@
-"""The manifest of a set of shards: what made them, and what whole files look like.
+"""The manifest of a set of shards: what made them, and the size and checksum of each.
 
     {"format": "bert_data records", "format_version": 1, "output_format": "tfrecord",
      "record_layout": "ragged", "max_seq_length": 128, ...,
      "vocabulary": {"size": 30522, "sha256": "..."},
      "files": [{"name": "train.tfrecord", "num_records": 1234, "num_bytes": 987654, "crc32c": ...}]}
 
-It is written last: a set without its manifest is not known to be whole. Reader and trainer hold
-their own settings against it. Parquet files hold it themselves, too, without "files".
+It is written last, so a set without its manifest may be incomplete. Reader and trainer compare
+their settings with it. Each Parquet file holds it too, without "files".
 """
 
 import dataclasses
@@ -36,10 +36,14 @@ _FLAGS_OF_LABELLED: dict[str, type] = {
     "sep_id": int,
 }
 _FORMAT_WITHIN_BYTES = 100  # of a manifest: it comes first
+_SETTINGS = (
+    "created_by", "output_format", "record_layout", "compression", "max_seq_length",
+    "max_predictions_per_seq", "random_seed",
+)  # fmt: skip
 
 
 def manifest_path(set_name: str) -> str:
-    """Where the manifest of a set lies; the set is named `path` of path@N, or its first file."""
+    """Return the path of the manifest of a set, named `path` of path@N, or its first file."""
     folder, name = os.path.split(set_name)
     return os.path.join(folder, f"{MANIFEST_PREFIX}{name}.json")
 
@@ -54,12 +58,12 @@ def is_sidecar(path: str) -> bool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What is known of a set of records.
+    """What made a set of records.
 
     Attributes:
       record_layout: one of `schema.fields.LAYOUTS`, or "labelled".
       compression: of the files: one of `COMPRESSIONS`, or the format's own.
-      max_seq_length, max_predictions_per_seq: the most a record holds.
+      max_seq_length, max_predictions_per_seq: limits of a record.
       random_seed: of the instances.
       vocab_size, vocab_sha256: of the vocabulary; the digest is that of the file's bytes.
       flags: the other settings that made the records.
@@ -88,17 +92,11 @@ class Manifest:
         return str(self.flags.get("next_sentence", NSP))
 
     def to_json(self) -> str:
-        """The manifest as the text of its file."""
+        """Return the manifest as the text of its file."""
         data = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            "created_by": self.created_by,
-            "output_format": self.output_format,
-            "record_layout": self.record_layout,
-            "compression": self.compression,
-            "max_seq_length": self.max_seq_length,
-            "max_predictions_per_seq": self.max_predictions_per_seq,
-            "random_seed": self.random_seed,
+            **{name: getattr(self, name) for name in _SETTINGS},
             "vocabulary": {"size": self.vocab_size, "sha256": self.vocab_sha256},
             "flags": dict(self.flags),
             "counts": dict(self.counts),
@@ -108,7 +106,7 @@ class Manifest:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SampleManifest:
-    """What is known of a set of GPT samples.
+    """What made a set of GPT samples.
 
     Attributes:
       description: what made them; JSON.
@@ -119,7 +117,7 @@ class SampleManifest:
     files: tuple[ManifestFile, ...] = ()
 
     def to_json(self) -> str:
-        """The manifest as the text of its file."""
+        """Return the manifest as the text of its file."""
         data = {
             "format": SAMPLES_FORMAT,
             "format_version": FORMAT_VERSION,
@@ -135,7 +133,7 @@ def _to_json(data: Mapping[str, Any], files: Sequence[ManifestFile]) -> str:
 
 
 def read_manifest(path: str) -> Manifest:
-    """Reads a manifest.
+    """Read a manifest.
 
     Raises:
       OSError: the file cannot be read.
@@ -145,11 +143,11 @@ def read_manifest(path: str) -> Manifest:
 
 
 def parse_manifest(text: bytes, path: str) -> Manifest:
-    """Reads a manifest from its JSON.
+    """Parse the JSON of a manifest.
 
     Args:
       text: JSON.
-      path: of the file that it stands in, for the error.
+      path: of its file, for the error.
 
     Raises:
       CorruptDataError: it is not a manifest of this format.
@@ -212,7 +210,7 @@ def _check_flags(flags: JsonObject, counts: JsonObject, *, is_labelled: bool) ->
 
 
 def find_manifest(shard: str) -> Manifest | None:
-    """The manifest beside a shard that lists it, or None.
+    """Return the manifest beside a shard that lists it, or None.
 
     Raises:
       CorruptDataError: a manifest beside the shard is damaged or of another version.
@@ -226,7 +224,7 @@ def find_manifest(shard: str) -> Manifest | None:
 
 
 def list_manifests(folder: str, formats: Sequence[str] = (FORMAT,)) -> list[str]:
-    """The manifests of some formats in a folder, sorted by name."""
+    """Return the paths of the manifests of some formats in a folder, sorted by name."""
     pattern = os.path.join(escape(folder), f"{MANIFEST_PREFIX}*.json")
     return [path for path in glob(pattern) if _is_of(path, formats)]
 
@@ -242,7 +240,7 @@ def is_manifest(text: bytes, formats: Sequence[str] = (FORMAT,)) -> bool:
 
 
 def listed_shards(manifest: str) -> list[str]:
-    """The paths of the shards that a manifest of records or samples lists; [] if it is damaged."""
+    """Return the paths of the shards that a manifest lists; [] if it is damaged."""
     try:
         names = [file.take("name", str) for file in JsonObject.read(manifest).objects("files")]
     except (OSError, CorruptDataError):

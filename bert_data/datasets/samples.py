@@ -194,17 +194,17 @@ def _inputs_of(dataset: SampleSet) -> list[str]:
 def _write_shards(
     record_set: RecordSet, writing: SampleWriting, folder: str, executor: Executor
 ) -> tuple[ManifestFile, ...]:
-    """Makes the shards that are not in the folder yet, and takes all of them in."""
+    """Write the shards that the folder does not hold yet, and add all of them to the set."""
     task = FolderTask(parent=folder, function=functools.partial(write_shard, writing))
     shards = [SampleShard(number, path) for number, path in enumerate(record_set.paths)]
     done = run_tasks("build_samples", task, shards, executor)
     files = []
-    for number, (made, _) in enumerate(done):
-        report = JsonObject(read_report(made), made)
+    for number, (shard_folder, _) in enumerate(done):
+        report = JsonObject(read_report(shard_folder), shard_folder)
         files.append(parse_file(report))
         own_index = record_set.index_paths[number : number + 1]
         for path in (record_set.paths[number], *own_index):
-            record_set.outputs.link_in(path, os.path.join(made, os.path.basename(path)))
+            record_set.outputs.link_in(path, os.path.join(shard_folder, os.path.basename(path)))
     return tuple(files)
 
 

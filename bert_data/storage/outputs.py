@@ -151,18 +151,18 @@ class OutputSet:
         with open_named(self.partial(path), name=path) as file:
             yield file
 
-    def take_in(self, path: str, made: str) -> None:
+    def take_in(self, path: str, source: str) -> None:
         """Move a file from `work_dir` into the set, under its hidden name."""
         with naming(path):
-            shutil.move(made, self.partial(path))
+            shutil.move(source, self.partial(path))
 
-    def link_in(self, path: str, made: str) -> None:
+    def link_in(self, path: str, source: str) -> None:
         """Add a file to the set by a link or a copy, and leave it where it is."""
         with naming(path):
             try:
-                os.link(made, self.partial(path))
+                os.link(source, self.partial(path))
             except OSError:  # on another disk, or one without hard links
-                shutil.copyfile(made, self.partial(path))
+                shutil.copyfile(source, self.partial(path))
 
     def commit(self, paths: Sequence[str], vouchers: Sequence[str] = ()) -> None:
         """Give files and folders of the set their final names.
@@ -218,7 +218,7 @@ class OutputSet:
             raise
 
     def _remove_everything(self) -> None:
-        """Remove what is not committed; the lock last, as it tells the next run what is left."""
+        """Remove what is not committed; the lock last, as its notes name the rest."""
         if self.work_dir:
             remove(self.work_dir)
         if self._lock is not None:
@@ -252,8 +252,8 @@ def _identities(*paths: str) -> list[Identity]:
     return [each for each in map(identity, paths) if each is not None]
 
 
-def _make_folders(folder: str, made: list[str]) -> None:
-    """Make a folder and its parents; append those that were missing to `made`, outer first."""
+def _make_folders(folder: str, created: list[str]) -> None:
+    """Make a folder and its parents; append those that were missing to `created`, outer first."""
     missing = []
     while not os.path.lexists(folder):
         missing.append(folder)
@@ -261,7 +261,7 @@ def _make_folders(folder: str, made: list[str]) -> None:
     for path in reversed(missing):
         with contextlib.suppress(FileExistsError):  # another process has just made it
             os.mkdir(path)
-            made.append(path)
+            created.append(path)
         folder = path
     if not os.path.isdir(folder):
         raise NotADirectoryError(errno.ENOTDIR, "is not a folder", folder)

@@ -1,4 +1,4 @@
-"""Refuses to replace what a run reads, and what exists unless it is told to."""
+"""Refuses to replace what a run reads, and, unless the user allows it, what exists."""
 
 import errno
 import os

@@ -151,7 +151,7 @@ def count_lines_before(span: Span) -> int:
 
 
 def find_line_start(path: str, position: int) -> int | None:
-    """The first line of a file that begins at or behind a position; None if there is none."""
+    """Return the first line of a file that begins at or after a position; None if there is none."""
     if position < 1:
         return 0
     with naming(path), open_input(path) as file:

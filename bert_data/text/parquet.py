@@ -86,8 +86,8 @@ def find_row_group(path: str, position: int) -> int | None:
 
 def _check_column(path: str, schema: "pyarrow.Schema", field: str) -> None:
     if schema.names.count(field) != 1:
-        there = ", ".join(map(repr, schema.names[:_NUM_COLUMNS_NAMED])) or "none"
-        raise ValueError(f"{path}: no column {field!r} (--text_field); the columns are {there}")
+        columns = ", ".join(map(repr, schema.names[:_NUM_COLUMNS_NAMED])) or "none"
+        raise ValueError(f"{path}: no column {field!r} (--text_field); the columns are {columns}")
     kind = schema.field(field).type
     if not _is_text(kind) and not (_is_list(kind) and _is_text(kind.value_type)):
         raise ValueError(

@@ -147,7 +147,7 @@ def _end_line(
     lengths: NDArray[np.int32],
     breaks: NDArray[np.int64],
 ) -> None:
-    """Counts the line that ends at data[end]: a sentence, a break between documents, or nothing."""
+    """Count the line that ends at data[end]: a sentence, a break between documents, or nothing."""
     num = num_ids - state[LINE_IDS]
     if num > 0:
         lengths[state[NUM_SENTENCES]] = num

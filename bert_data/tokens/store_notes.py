@@ -124,18 +124,18 @@ def _summary(file: JsonObject) -> FileSummary:
     return FileSummary(num_bytes=file.count("num_bytes"), crc32=file.count("crc32"))
 
 
-def commit_store(outputs: OutputSet, prefix: str, made: str, notes: StoreNotes | None) -> None:
+def commit_store(outputs: OutputSet, prefix: str, source: str, notes: StoreNotes | None) -> None:
     """Give a store its final names.
 
     Args:
       outputs: a set of the files of `store_paths(prefix)`.
       prefix: of the store.
-      made: where its two files are now, in the same way.
+      source: prefix of its two files now.
       notes: of the store, or None.
     """
     binary, index, notes_file = store_paths(prefix)
     for ending, path in zip(ENDINGS, (binary, index), strict=True):
-        outputs.take_in(path, f"{made}.{ending}")
+        outputs.take_in(path, f"{source}.{ending}")
     if notes is None:
         outputs.commit([binary], [index])
         return

@@ -65,7 +65,7 @@ class FastTokenizer:
 
     @property
     def id_limit(self) -> int:
-        """All ids are below it."""
+        """The number above all ids."""
         return self.vocabulary.size
 
     @property

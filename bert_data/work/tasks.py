@@ -57,9 +57,9 @@ def run_tasks(
     if len(missing) < len(items):
         num_done = len(items) - len(missing)
         logging.info("%s: %d of %d were done by an earlier run", name, num_done, len(items))
-    with contextlib.closing(executor.ordered_map(task, missing)) as made:
+    with contextlib.closing(executor.ordered_map(task, missing)) as new_reports:
         for report in reports:
-            yield (next(made), True) if report is None else (report, False)
+            yield (next(new_reports), True) if report is None else (report, False)
 
 
 def fingerprint(description: Any) -> str:
