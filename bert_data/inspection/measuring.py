@@ -25,7 +25,7 @@ from bert_data.reader.examples.example import (
     SPLITS,
     WEIGHTS,
 )
-from bert_data.reader.examples.number_lists import put_floats, put_integers
+from bert_data.reader.examples.number_lists import put_numbers
 
 COUNTS = (
     "records", "tokens", "predictions", "expected_predictions", "at_limit", "masked", "kept",
@@ -329,10 +329,8 @@ def _decode(
 ) -> NDArray[np.int32]:
     """Decode a feature of one record; `place` is int64[2], 0 and the number of its values."""
     place[1] = out.size
-    if feature == WEIGHTS:
-        put_floats(data, starts, spans[:, WEIGHTS], place[:1], place[1:], out)
-    else:
-        put_integers(data, starts, spans[:, feature], place[:1], place[1:], out)
+    is_float = feature == WEIGHTS
+    put_numbers(data, starts, spans[:, feature], place[:1], place[1:], is_float, out)
     return out
 
 

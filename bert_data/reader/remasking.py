@@ -30,7 +30,7 @@ from bert_data.objectives.masking import (
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows
 from bert_data.reader.examples.example import LABELS, POSITIONS
-from bert_data.reader.examples.number_lists import put_integers
+from bert_data.reader.examples.number_lists import put_numbers
 from bert_data.reader.layout import BEGIN, COLUMNS, ENTRY_COLUMNS, ROWS, SIZE
 from bert_data.reader.splitmix import draw_below, draw_unit, key_of, next_bits
 
@@ -76,8 +76,8 @@ def _undo_masks(
       The largest label, and whether a position is outside of the record.
     """
     ends[0], ends[1] = 0, count
-    put_integers(data, start, spans[:, POSITIONS], ends[:1], ends[1:], room.positions[:count])
-    put_integers(data, start, spans[:, LABELS], ends[:1], ends[1:], room.labels[:count])
+    put_numbers(data, start, spans[:, POSITIONS], ends[:1], ends[1:], False, room.positions[:count])
+    put_numbers(data, start, spans[:, LABELS], ends[:1], ends[1:], False, room.labels[:count])
     largest_id, is_outside = np.int64(0), False
     for k in range(count):
         largest_id = max(largest_id, np.int64(np.uint32(room.labels[k])))

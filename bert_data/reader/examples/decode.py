@@ -18,22 +18,36 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.example import IDS, LABELS, NEXT, POSITIONS, SEGMENTS, WEIGHTS
-from bert_data.reader.examples.number_lists import put_floats, put_integers
+from bert_data.reader.examples.example import FIELDS, IS_FLOAT, SECTIONS
+from bert_data.reader.examples.number_lists import put_numbers
 from bert_data.reader.layout import (
     BEGIN,
     COLUMNS,
     ENTRY_COLUMNS,
     NUM_FEATURES,
+    PACKED,
     ROWS,
-    SIZE,
     Layout,
     is_packed,
 )
+from bert_data.schema.fields import (
+    INSTANCE_IDS,
+    MASKED_LM_POSITIONS,
+    NEXT_SENTENCE_POSITIONS,
+    NEXT_SENTENCE_WEIGHTS,
+    POSITION_IDS,
+    Role,
+)
 
-_TOKENS, _PREDICTIONS, _INSTANCES = range(3)  # sections
-_NEXT_LABELS, _NEXT_WEIGHTS, _NEXT_POSITIONS = range(3)
-_POSITION_IDS, _INSTANCE_IDS = 3, 4
+_TOKENS, _PREDICTIONS, _INSTANCES = range(len(SECTIONS))
+# The features of each section are those that records hold, then those that packed rows add.
+_STORED_SPLITS = np.cumsum([0, *map(len, SECTIONS)])
+_POSITION_IDS = PACKED[_TOKENS].index(POSITION_IDS)
+_INSTANCE_IDS = PACKED[_TOKENS].index(INSTANCE_IDS)
+_NEXT_WEIGHTS = PACKED[_INSTANCES].index(NEXT_SENTENCE_WEIGHTS)
+_NEXT_POSITIONS = PACKED[_INSTANCES].index(NEXT_SENTENCE_POSITIONS)
+_MASKED_POSITIONS = PACKED[_PREDICTIONS].index(MASKED_LM_POSITIONS)
+_IS_ID = np.array([field.role is Role.IDS for field in FIELDS])
 _ONE = np.int32(np.float32(1).view(np.int32))
 
 
@@ -55,6 +69,7 @@ class Rows(NamedTuple):
 def _place_records(
     row_splits: NDArray[np.int64],
     lengths: NDArray[np.int32],
+    section: Scalar,
     columns: Scalar,
     is_packed: bool,
     places: NDArray[np.int64],
@@ -65,15 +80,10 @@ def _place_records(
     for row in range(row_splits.size - 1):
         at, end = row * columns, (row + 1) * columns
         for record in range(row_splits[row] - first, row_splits[row + 1] - first):
+            length = 1 if section == _INSTANCES else np.int64(lengths[record, section])
             places[record] = at
-            stops[record] = min(end, at + lengths[record]) if is_packed else end
-            at = min(end, at + lengths[record])
-
-
-@inner
-def _clear(numbers: NDArray[np.int32]) -> None:
-    for i in range(numbers.size):
-        numbers[i] = 0
+            stops[record] = min(end, at + length) if is_packed else end
+            at = min(end, at + length)
 
 
 @inner
@@ -83,51 +93,6 @@ def _largest(numbers: NDArray[np.int32]) -> Scalar:
     for i in range(numbers.size):
         largest = max(largest, np.uint32(numbers[i]))
     return np.int64(largest)
-
-
-@inner
-def _put_tokens(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    spans: NDArray[np.int32],
-    row_splits: NDArray[np.int64],
-    places: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    is_packed: bool,
-    out: NDArray[np.int32],
-) -> None:
-    """Fill the section of tokens; `row_splits` is that of the batch, `places` of tokens."""
-    size = out.size // (_INSTANCE_IDS + 1 if is_packed else SEGMENTS + 1)
-    for name in range(IDS, SEGMENTS + 1):
-        part = out[name * size : (name + 1) * size]
-        put_integers(data, starts, spans[:, name], places, stops, part)
-    if not is_packed:
-        return
-    positions, numbers = out[_POSITION_IDS * size : _INSTANCE_IDS * size], out[-size:]
-    _clear(positions)
-    _clear(numbers)
-    first = row_splits[0]
-    for row in range(row_splits.size - 1):
-        for record in range(row_splits[row] - first, row_splits[row + 1] - first):
-            number = record - (row_splits[row] - first) + 1
-            for k in range(places[record], stops[record]):
-                positions[k] = k - places[record]
-                numbers[k] = number
-
-
-@inner
-def _put_predictions(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    spans: NDArray[np.int32],
-    places: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    out: NDArray[np.int32],
-) -> None:
-    size = out.size // 3
-    put_integers(data, starts, spans[:, POSITIONS], places, stops, out[:size])
-    put_integers(data, starts, spans[:, LABELS], places, stops, out[size : 2 * size])
-    put_floats(data, starts, spans[:, WEIGHTS], places, stops, out[2 * size :])
 
 
 @inner
@@ -153,45 +118,53 @@ def _settle_positions(
 
 
 @inner
-def _put_instances(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    spans: NDArray[np.int32],
-    is_there: NDArray[np.bool_],
+def _feature(
+    words: NDArray[np.int32], table: NDArray[np.int32], section: Scalar, number: Scalar
+) -> NDArray[np.int32]:
+    """Return the numbers of a feature of a section, as a view."""
+    size = np.int64(table[section, ROWS]) * table[section, COLUMNS]
+    begin = table[section, BEGIN] + number * size
+    return words[begin : begin + size]
+
+
+@inner
+def _number_instances(
     row_splits: NDArray[np.int64],
-    token_places: NDArray[np.int64],
-    width: Scalar,
-    num_features: Scalar,
     places: NDArray[np.int64],
     stops: NDArray[np.int64],
-    out: NDArray[np.int32],
+    positions: NDArray[np.int32],
+    numbers: NDArray[np.int32],
 ) -> None:
-    """Fill the section of instances: labels and, if it has them, weights and positions."""
-    if not num_features:
-        return
-    size = out.size // num_features
-    columns = size // (row_splits.size - 1)
+    """Fill position_ids and instance_ids of packed rows, whose tokens are at `places`."""
+    for k in range(positions.size):
+        positions[k], numbers[k] = 0, 0
     first = row_splits[0]
     for row in range(row_splits.size - 1):
         begin = row_splits[row] - first
         for record in range(begin, row_splits[row + 1] - first):
-            places[record] = row * columns + record - begin
-            stops[record] = places[record] + 1
-    labels = out[_NEXT_LABELS * size : (_NEXT_LABELS + 1) * size]
-    put_integers(data, starts, spans[:, NEXT], places, stops, labels)
-    _clear(out[size:])
-    for record in range(places.size):
-        if num_features > _NEXT_WEIGHTS and is_there[record]:
-            out[_NEXT_WEIGHTS * size + places[record]] = _ONE
-        if num_features > _NEXT_POSITIONS:
-            out[_NEXT_POSITIONS * size + places[record]] = token_places[record] % width
+            for k in range(places[record], stops[record]):
+                positions[k], numbers[k] = k - places[record], record - begin + 1
 
 
 @inner
-def _section(entries: NDArray[np.int32], section: int) -> tuple[Scalar, Scalar]:
-    """Return where in the words a section begins and ends."""
-    begin = np.int64(entries[section * ENTRY_COLUMNS + BEGIN])
-    return begin, begin + entries[section * ENTRY_COLUMNS + SIZE]
+def _locate_instances(
+    is_there: NDArray[np.bool_],
+    token_places: NDArray[np.int64],
+    width: Scalar,
+    places: NDArray[np.int64],
+    table: NDArray[np.int32],
+    words: NDArray[np.int32],
+) -> None:
+    """Fill next_sentence_weights and next_sentence_positions, if the batch has them."""
+    for number in range(_NEXT_WEIGHTS, table[_INSTANCES, NUM_FEATURES]):
+        values = _feature(words, table, _INSTANCES, number)
+        for k in range(values.size):
+            values[k] = 0
+        for record in range(places.size):
+            if number == _NEXT_POSITIONS:
+                values[places[record]] = token_places[record] % width
+            elif is_there[record]:
+                values[places[record]] = _ONE
 
 
 @inner
@@ -202,36 +175,34 @@ def _decode_batch(
     lengths: NDArray[np.int32],
     is_there: NDArray[np.bool_],
     row_splits: NDArray[np.int64],
-    entries: NDArray[np.int32],
+    table: NDArray[np.int32],
     is_packed: bool,
     places: NDArray[np.int64],
     stops: NDArray[np.int64],
     words: NDArray[np.int32],
 ) -> tuple[Scalar, bool]:
-    width = np.int64(entries[COLUMNS])
-    for section in range(_INSTANCES):
-        columns = np.int64(entries[section * ENTRY_COLUMNS + COLUMNS])
-        _place_records(
-            row_splits, lengths[:, section], columns, is_packed, places[section], stops[section]
-        )
-    begin, end = _section(entries, _TOKENS)
-    out = words[begin:end]
-    _put_tokens(data, starts, spans, row_splits, places[_TOKENS], stops[_TOKENS], is_packed, out)
-    largest_id = _largest(out[: entries[ROWS] * width])
-    begin, end = _section(entries, _PREDICTIONS)
-    out = words[begin:end]
-    _put_predictions(data, starts, spans, places[_PREDICTIONS], stops[_PREDICTIONS], out)
-    size = out.size // 3
-    largest_id = max(largest_id, _largest(out[size : 2 * size]))
+    """Decode a batch; `table` has a row per section, `places` and `stops` are scratch space."""
+    largest_id, width = np.int64(0), np.int64(table[_TOKENS, COLUMNS])
+    for section in range(table.shape[0]):
+        at, stop, columns = places[section], stops[section], np.int64(table[section, COLUMNS])
+        _place_records(row_splits, lengths, section, columns, is_packed, at, stop)
+        num_stored = _STORED_SPLITS[section + 1] - _STORED_SPLITS[section]
+        for number in range(min(num_stored, np.int64(table[section, NUM_FEATURES]))):
+            name = _STORED_SPLITS[section] + number
+            out = _feature(words, table, section, number)
+            put_numbers(data, starts, spans[:, name], at, stop, IS_FLOAT[name], out)
+            if _IS_ID[name]:
+                largest_id = max(largest_id, _largest(out))
+    if is_packed:
+        _number_instances(
+            row_splits, places[_TOKENS], stops[_TOKENS],
+            _feature(words, table, _TOKENS, _POSITION_IDS),
+            _feature(words, table, _TOKENS, _INSTANCE_IDS),
+        )  # fmt: skip
+    _locate_instances(is_there, places[_TOKENS], width, places[_INSTANCES], table, words)
     is_outside = _settle_positions(
-        out[:size], places[_TOKENS], stops[_TOKENS], width,
-        places[_PREDICTIONS], stops[_PREDICTIONS], is_packed,
-    )  # fmt: skip
-    begin, end = _section(entries, _INSTANCES)
-    _put_instances(
-        data, starts, spans, is_there, row_splits, places[_TOKENS], width,
-        entries[_INSTANCES * ENTRY_COLUMNS + NUM_FEATURES],
-        places[_INSTANCES], stops[_INSTANCES], words[begin:end],
+        _feature(words, table, _PREDICTIONS, _MASKED_POSITIONS), places[_TOKENS], stops[_TOKENS],
+        width, places[_PREDICTIONS], stops[_PREDICTIONS], is_packed,
     )  # fmt: skip
     return largest_id, is_outside
 
@@ -257,8 +228,8 @@ def _decode(
         first, last = rows[0], rows[-1]
         largest, outside = _decode_batch(
             data, starts[first:last], spans[first:last], lengths[first:last], is_there[first:last],
-            rows, table[batch], is_packed, places[:, : last - first], stops[:, : last - first],
-            words,
+            rows, table[batch], is_packed,
+            places[:, : last - first], stops[:, : last - first], words,
         )  # fmt: skip
         largest_id, is_outside = max(largest_id, largest), is_outside or outside
     return largest_id, is_outside
@@ -287,8 +258,9 @@ def decode_records(
     """
     most = int(np.diff(rows.row_splits[rows.batch_splits]).max())
     places, stops = np.empty((2, 3, most), np.int64)
+    entries = table.reshape(-1, len(layout), ENTRY_COLUMNS)
     largest_id, is_outside = _decode(
         block.data, block.starts, block.spans, block.lengths, rows.is_there, rows.row_splits,
-        rows.batch_splits, table, is_packed(layout), places, stops, words,
+        rows.batch_splits, entries, is_packed(layout), places, stops, words,
     )  # fmt: skip
     return int(largest_id), bool(is_outside)

@@ -22,21 +22,39 @@ from bert_data.reader.examples.wire import (
     load_word,
     next_field,
 )
+from bert_data.reader.layout import STREAMED, is_float
 from bert_data.schema import fields
+from bert_data.schema.fields import Axis
 
-FEATURES = (
-    fields.INPUT_IDS.name,
-    fields.INPUT_MASK.name,
-    fields.SEGMENT_IDS.name,
-    fields.MASKED_LM_POSITIONS.name,
-    fields.MASKED_LM_IDS.name,
-    fields.MASKED_LM_WEIGHTS.name,
-    fields.NEXT_SENTENCE_LABELS.name,
+SECTIONS = STREAMED
+"""The fields of records by what their values belong to: tokens, predictions, instances."""
+FIELDS = tuple(field for section in SECTIONS for field in section)
+FEATURES = tuple(field.name for field in FIELDS)
+IDS, MASK, SEGMENTS, POSITIONS, LABELS, WEIGHTS, NEXT = map(
+    FIELDS.index,
+    (
+        fields.INPUT_IDS,
+        fields.INPUT_MASK,
+        fields.SEGMENT_IDS,
+        fields.MASKED_LM_POSITIONS,
+        fields.MASKED_LM_IDS,
+        fields.MASKED_LM_WEIGHTS,
+        fields.NEXT_SENTENCE_LABELS,
+    ),
 )
-IDS, MASK, SEGMENTS, POSITIONS, LABELS, WEIGHTS, NEXT = range(7)
-SPLITS = 7  # marks ragged records; located where spans have a row for it
+SPLITS = len(FIELDS)  # marks ragged records; located where spans have a row for it
 _NAMES = (*FEATURES, fields.INPUT_IDS_SPLITS.name)
 NUM_NAMES = len(_NAMES)
+IS_FLOAT = np.array([is_float(field) for field in (*FIELDS, fields.INPUT_IDS_SPLITS)])
+_ONE_NUMBER = -1
+# The feature that each has as many numbers as.
+_AS_MANY_AS = np.array(
+    [
+        _ONE_NUMBER if field.axis is Axis.INSTANCES else FIELDS.index(section[0])
+        for section in SECTIONS
+        for field in section
+    ]
+)
 
 OK, BAD_DATA, NO_EXAMPLE, MISSING, UNEVEN = range(5)  # MISSING and UNEVEN: + 8 * feature
 
@@ -118,7 +136,7 @@ def _read_plain_entries(
         size = (word >> 8 & 127) + (word >> 9 & 0x3F80) * two
         is_plain = (word & 255) == FIELD_2 and first + size == end and (word >> 23 & two) == 0
         kind = word >> (16 + 8 * two) & 255
-        is_plain = is_plain and kind == (FIELD_2 if name == WEIGHTS else FIELD_3)
+        is_plain = is_plain and kind == (FIELD_2 if IS_FLOAT[name] else FIELD_3)
         word = np.int64(load_word(data, first))  # 1A list_size 0A bytes
         two = word >> 15 & 1
         size = (word >> 8 & 127) + (word >> 9 & 0x3F80) * two
@@ -133,7 +151,7 @@ def _read_plain_entries(
             return at
         counts[name] = 0
         if name < spans.shape[0]:
-            counts[name] = count_packed(data, first, end, name == WEIGHTS)
+            counts[name] = count_packed(data, first, end, IS_FLOAT[name])
             spans[name, 0], spans[name, 1] = first - start, end - start
         at = end
     return at
@@ -164,7 +182,7 @@ def _read_entry(
     if name >= spans.shape[0]:
         counts[name] = 0
         return True
-    list_tag = FIELD_2 if name == WEIGHTS else FIELD_3
+    list_tag = FIELD_2 if IS_FLOAT[name] else FIELD_3
     counts[name] = _ABSENT
     while value_begin < value_end:
         tag, first, last = next_field(data, value_begin, value_end)
@@ -173,7 +191,7 @@ def _read_entry(
         counts[name] = _ABSENT
         if tag == list_tag:
             spans[name, 0], spans[name, 1] = ~(first - start), last - start
-            counts[name] = count_numbers(data, first, last, name == WEIGHTS)
+            counts[name] = count_numbers(data, first, last, IS_FLOAT[name])
         value_begin = last
     return True
 
@@ -268,8 +286,8 @@ def read_example(
     for name in range(SPLITS):
         if counts[name] < 0:
             return MISSING + 8 * name if counts[name] == _ABSENT else NO_EXAMPLE
-        like = IDS if name <= SEGMENTS else POSITIONS
-        if counts[name] != (1 if name == NEXT else counts[like]):
+        like = _AS_MANY_AS[name]
+        if counts[name] != (1 if like == _ONE_NUMBER else counts[like]):
             return UNEVEN + 8 * name
     lengths[0], lengths[1] = counts[IDS], counts[POSITIONS]
     if counts[SPLITS] < 0:

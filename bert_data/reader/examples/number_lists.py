@@ -167,25 +167,18 @@ _ONE = np.int32(np.float32(1).view(np.int32))
 
 
 @inner
-def _put_words(
+def _copy_words(
     data: NDArray[np.uint8],
-    start: Scalar,
     begin: Scalar,
     end: Scalar,
-    one: np.int32,
     out: NDArray[np.int32],
     at: Scalar,
     stop: Scalar,
 ) -> Scalar:
-    """Copy the words, or ones, of a span to out[at:stop]; return where they end."""
-    if begin == ONES:
-        last = min(stop, at + end)
-        for k in range(at, last):
-            out[k] = one
-        return last
-    count = min((np.int64(~end) - begin) >> 2, stop - at)
+    """Copy the words data[begin:end] to out[at:stop]; return where they end."""
+    count = min((end - begin) >> 2, stop - at)
     for k in range(count):
-        out[at + k] = load_int32(data, start + begin + 4 * k)
+        out[at + k] = load_int32(data, begin + 4 * k)
     return at + count
 
 
@@ -263,22 +256,24 @@ def _put_packed_varints(
 
 
 @inner
-def put_integers(
+def put_numbers(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],
     spans: NDArray[np.int32],
     places: NDArray[np.int64],
     stops: NDArray[np.int64],
+    is_float: bool,
     out: NDArray[np.int32],
 ) -> None:
-    """Decode the integers of one feature of records.
+    """Decode the numbers of one feature of records.
 
     Args:
       data, starts: of the records.
       spans: int32[records, 2], of the feature.
       places, stops: int64[records], ascending: where in `out` the numbers of each record begin, and
         the limit of where they end.
-      out: int32[any], filled, with zeros between the lists. Numbers that are negative or above
+      is_float: whether they are floats, which are copied bit by bit.
+      out: int32[any], filled, with zeros between the lists. Integers that are negative or above
         2**31 - 1 become -1.
     """
     at = 0
@@ -286,45 +281,19 @@ def put_integers(
         for k in range(at, places[record]):
             out[k] = 0
         at, stop = places[record], stops[record]
-        begin, end = starts[record] + spans[record, 0], starts[record] + spans[record, 1]
-        if spans[record, 1] < 0 or spans[record, 0] == ONES:
-            first, last = np.int64(spans[record, 0]), np.int64(spans[record, 1])
-            at = _put_words(data, starts[record], first, last, np.int32(1), out, at, stop)
-        elif spans[record, 0] >= 0:
-            at = _put_packed_varints(data, begin, end, out, at, stop)
+        start, begin, end = starts[record], np.int64(spans[record, 0]), np.int64(spans[record, 1])
+        if begin == ONES:
+            last = min(stop, at + end)
+            for k in range(at, last):
+                out[k] = _ONE if is_float else np.int32(1)
+            at = last
+        elif end < 0:
+            at = _copy_words(data, start + begin, start + ~end, out, at, stop)
+        elif begin < 0:
+            at = _put_fields(data, start + ~begin, start + end, is_float, out, at, stop)
+        elif is_float:
+            at = _copy_words(data, start + begin, start + end, out, at, stop)
         else:
-            begin = starts[record] + ~spans[record, 0]
-            at = _put_fields(data, begin, end, False, out, at, stop)
-    for k in range(at, out.size):
-        out[k] = 0
-
-
-@inner
-def put_floats(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    spans: NDArray[np.int32],
-    places: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    out: NDArray[np.int32],
-) -> None:
-    """Do the same as `put_integers` for floats, bit by bit."""
-    at = 0
-    for record in range(starts.size):
-        for k in range(at, places[record]):
-            out[k] = 0
-        at, stop = places[record], stops[record]
-        begin, end = starts[record] + spans[record, 0], starts[record] + spans[record, 1]
-        if spans[record, 1] < 0 or spans[record, 0] == ONES:
-            first, last = np.int64(spans[record, 0]), np.int64(spans[record, 1])
-            at = _put_words(data, starts[record], first, last, _ONE, out, at, stop)
-        elif spans[record, 0] >= 0:
-            count = min((end - begin) >> 2, stop - at)
-            for k in range(count):
-                out[at + k] = load_int32(data, begin + 4 * k)
-            at += count
-        else:
-            begin = starts[record] + ~spans[record, 0]
-            at = _put_fields(data, begin, end, True, out, at, stop)
+            at = _put_packed_varints(data, start + begin, start + end, out, at, stop)
     for k in range(at, out.size):
         out[k] = 0
