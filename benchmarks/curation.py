@@ -82,8 +82,8 @@ def run_ours(rows, work, steps):
     command += [f"--output_file={output}", "--num_workers=1", "--overwrite"]
     for name in steps:
         parameters = STEPS.get(name) or {}
-        given = ",".join(f"{key}=[{','.join(value)}]" for key, value in parameters.items())
-        command.append(f"--steps={name}:{given}" if given else f"--steps={name}")
+        values = ",".join(f"{key}={json.dumps(value)}" for key, value in parameters.items())
+        command.append(f"--steps={name}:{values}" if values else f"--steps={name}")
     seconds, _ = cpu_seconds_of(command)
     summary = json.loads((work / "curation.curated.jsonl.gz.json").read_text("utf-8"))
     return summary["counts"][-1]["num_documents"], seconds

@@ -156,6 +156,12 @@ class CorpusStep(Step):
         """
 
 
+PROSE_EXAMPLE = (
+    "The miller went down to the river at noon, and nobody saw him come back.\n"
+    "His daughter asked the ferryman, who had been asleep."
+)
+"""For `step_examples`."""
+
 _STEPS: dict[str, type[Step]] = {}
 StepClass = TypeVar("StepClass", bound=type[Step])
 

@@ -1,6 +1,6 @@
 """Normalize texts and words, so that those become equal which differ only in irrelevant details.
 
-Normalization(form="NFKC", ignore_case=True, ...).apply(" Ｔｈｅ  Cat…")   ->  "the cat..."
+normalize(" Ｔｈｅ  Cat…")                            ->  "the cat..."
 folded_words(split_words("The CAT"))                ->  "the" "cat", at the same places
 """
 
@@ -23,39 +23,38 @@ _DIGITS = re.compile(r"\d")
 _LAST_OF_PLANE_0 = "\uffff"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Normalization:
-    """The differences to ignore.
+def normalize(
+    text: str,
+    *,
+    unicode_form: UnicodeForm = "NFKC",
+    ignore_case: bool = True,
+    ignore_whitespace: bool = True,
+    ignore_punctuation: bool = False,
+    ignore_digits: bool = False,
+) -> str:
+    """Return the normal form of a text.
 
-    Attributes:
-      form: Unicode normalization form (UAX #15): "NFC" unifies what looks the same, "NFKC" also
-        what differs only in width or font; "none".
+    Args:
+      text: any.
+      unicode_form: Unicode normalization form (UAX #15): "NFC" unifies what looks the same, "NFKC"
+        also what differs only in width or font; "none".
       ignore_case: apply Unicode's full case folding.
       ignore_whitespace: turn runs of white space into one space, and strip the text.
       ignore_punctuation: remove characters of Unicode's categories P (punctuation).
       ignore_digits: replace every digit by 0, as in CCNet.
     """
-
-    form: UnicodeForm = "NFKC"
-    ignore_case: bool = True
-    ignore_whitespace: bool = True
-    ignore_punctuation: bool = False
-    ignore_digits: bool = False
-
-    def apply(self, text: str) -> str:
-        """Return the normal form of a text."""
-        if self.form != "none" and not text.isascii():
-            text = unicodedata.normalize(self.form, text)
-        if self.ignore_case:
-            text = text.casefold()
-        if self.ignore_digits:
-            text = _DIGITS.sub("0", text)
-        if self.ignore_punctuation:
-            for pattern in _punctuation(is_astral=bool(text) and max(text) > _LAST_OF_PLANE_0):
-                text = pattern.sub("", text)
-        if self.ignore_whitespace:
-            text = " ".join(text.split())
-        return text
+    if unicode_form != "none" and not text.isascii():
+        text = unicodedata.normalize(unicode_form, text)
+    if ignore_case:
+        text = text.casefold()
+    if ignore_digits:
+        text = _DIGITS.sub("0", text)
+    if ignore_punctuation:
+        for pattern in _punctuation(is_astral=bool(text) and max(text) > _LAST_OF_PLANE_0):
+            text = pattern.sub("", text)
+    if ignore_whitespace:
+        text = " ".join(text.split())
+    return text
 
 
 @functools.cache

@@ -17,7 +17,7 @@ import io
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -27,7 +27,7 @@ from pyarrow import parquet, record_batch
 from bert_data.curation.document import Document
 from bert_data.curation.running.data_sets import check_name
 from bert_data.curation.running.field_values import Kinds, arrow_column, arrow_schema, json_line
-from bert_data.curation.running.pipeline import COMPRESSIONS, JSONL, LINES
+from bert_data.curation.running.pipeline import COMPRESSIONS, LINES, PARQUET
 from bert_data.curation.running.spool import read_spool
 from bert_data.errors import CorruptDataError
 from bert_data.storage import (
@@ -77,14 +77,6 @@ class FilePlan:
     def task_name(self) -> str:
         """Name of the folder that it is written to."""
         return f"{self.number:05d}"
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Writing:
-    """The format of files, `lines`, `jsonl` or `parquet`, and the kinds of all fields."""
-
-    output_format: str
-    kinds: Kinds
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -149,55 +141,46 @@ def plan_files(spools: Sequence[tuple[str, str, int]], paths: Sequence[str]) -> 
     return plans
 
 
-def write_file(writing: Writing, plan: FilePlan, folder: str) -> dict[str, Any]:
-    """Write a file, named `DOCUMENTS`, to a folder; return the fields of `WrittenFile`."""
-    size = _Size()
+def write_file(output_format: str, kinds: Kinds, plan: FilePlan, folder: str) -> dict[str, Any]:
+    """Write a file, named `DOCUMENTS`, to a folder.
+
+    Args:
+      output_format: `lines`, `jsonl` or `parquet`.
+      kinds: of all fields.
+      plan: of the file.
+      folder: of the task.
+
+    Returns:
+      The fields of `WrittenFile`.
+    """
+    num_text_bytes = 0
+
+    def documents() -> Iterator[Document]:
+        nonlocal num_text_bytes
+        for part in plan.parts:
+            for document in read_spool(Path(part.path), part.source, part.start, part.end):
+                num_text_bytes += document.num_bytes
+                yield document
+
     path = os.path.join(folder, DOCUMENTS)
-    documents = size.counted(_read(plan))
     with open_scratch(path) as file:
-        if writing.output_format in (LINES, JSONL):
-            encode = _lines if writing.output_format == LINES else _json_row
-            _write_texts(file, plan.name, documents, encode)
+        if output_format == PARQUET:
+            _write_parquet(file, documents(), kinds)
         else:
-            _write_parquet(file, documents, writing.kinds)
+            encode = _lines if output_format == LINES else _json_row
+            with compressed(file, plan.name) as stream:
+                for document in documents():
+                    stream.write(encode(document))
     with open_input(path) as file:
         digest = hashlib.file_digest(cast(io.BufferedReader, file), "sha256").hexdigest()
     written = WrittenFile(
         name=plan.name,
-        num_documents=size.num_documents,
-        num_text_bytes=size.num_bytes,
+        num_documents=sum(part.end - part.start for part in plan.parts),
+        num_text_bytes=num_text_bytes,
         num_bytes=file_size(path),
         sha256=digest,
     )
     return dataclasses.asdict(written)
-
-
-class _Size:
-    """Counts documents as they pass."""
-
-    num_documents = num_bytes = 0
-
-    def counted(self, documents: Iterator[Document]) -> Iterator[Document]:
-        for document in documents:
-            self.num_documents += 1
-            self.num_bytes += document.num_bytes
-            yield document
-
-
-def _read(plan: FilePlan) -> Iterator[Document]:
-    for part in plan.parts:
-        yield from read_spool(Path(part.path), part.source, part.start, part.end)
-
-
-def _write_texts(
-    file: IO[bytes],
-    name: str,
-    documents: Iterator[Document],
-    encode: Callable[[Document], bytes],
-) -> None:
-    with compressed(file, name) as stream:
-        for document in documents:
-            stream.write(encode(document))
 
 
 @contextlib.contextmanager

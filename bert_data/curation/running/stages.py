@@ -19,7 +19,6 @@ from bert_data.curation.running.counts import StepCounts, add_counts, counts_fro
 from bert_data.curation.running.data_sets import TextShard
 from bert_data.curation.running.document_files import (
     DOCUMENTS,
-    Writing,
     WrittenFile,
     plan_files,
     write_file,
@@ -246,10 +245,9 @@ class Stages:
             for shard in self._spooled_shards()
         ]
         plans = plan_files(spools, paths)
-        writing = Writing(output_format=output_format, kinds=self._kinds)
         task = FolderTask(
             parent=os.path.join(self._folder, f"files-{fingerprint([output_format, paths])}"),
-            function=functools.partial(write_file, writing),
+            function=functools.partial(write_file, output_format, self._kinds),
         )
         files, written = [], []
         with progress("writing", total=self.counts[-1].num_bytes, unit="B") as advance:

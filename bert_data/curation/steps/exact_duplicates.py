@@ -9,7 +9,7 @@ import numpy as np
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.decisions import judge_duplicates, leave_decisions
-from bert_data.curation.duplicates.normal_text import Normalization, UnicodeForm
+from bert_data.curation.duplicates.normal_text import UnicodeForm, normalize
 from bert_data.curation.duplicates.rosters import (
     RankedStep,
     RosterWriter,
@@ -53,18 +53,18 @@ class ExactDuplicates(RankedStep):
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
         """Write the hashes of the normal forms, the sizes and the ids."""
-        normalization = Normalization(
-            form=self.unicode_form,
-            ignore_case=self.ignore_case,
-            ignore_whitespace=self.ignore_whitespace,
-            ignore_punctuation=self.ignore_punctuation,
-        )
         digests = bytearray()
         with RosterWriter(path) as roster:
             for document in documents:
                 roster.add(document)
-                normal = normalization.apply(document.text).encode(errors="surrogatepass")
-                digests += digest_of(normal)
+                normal = normalize(
+                    document.text,
+                    unicode_form=self.unicode_form,
+                    ignore_case=self.ignore_case,
+                    ignore_whitespace=self.ignore_whitespace,
+                    ignore_punctuation=self.ignore_punctuation,
+                )
+                digests += digest_of(normal.encode(errors="surrogatepass"))
         write_digests(path, digests)
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from bert_data.curation.quality.languages import (
     sentence_terminals,
 )
 from bert_data.curation.quality.repeats import repeated_lines
-from bert_data.curation.step import DocumentStep, register
+from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict
 
 _LETTERS_OF_ENGLISH_WORD = 5  # with its space, so 30 characters are about six words
@@ -54,16 +54,12 @@ class FineWeb(DocumentStep):
     max_newline_word_ratio: float = 0.3
     short_line_characters: Annotated[int, Within(0)] = 30
 
-    _PROSE: ClassVar[str] = (
-        "The miller went down to the river at noon, and nobody saw him come back.\n"
-        "His daughter asked the ferryman, who had been asleep."
-    )
     _CHINESE: ClassVar[str] = "那天中午，磨坊主人到河边去了，后来没有人再看见他。"
     step_examples = (
-        (_PROSE, _PROSE),
+        (PROSE_EXAMPLE, PROSE_EXAMPLE),
         (_CHINESE, _CHINESE),
         ("Home\nAbout us\nShoes for men\nShoes for women", None),
-        ("\n".join([_PROSE] * 2), None),
+        ("\n".join([PROSE_EXAMPLE] * 2), None),
     )
 
     def judge(self, document: Document) -> Verdict:

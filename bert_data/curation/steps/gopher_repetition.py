@@ -1,7 +1,6 @@
 """Gopher's repetition rules: reject texts that repeat lines, paragraphs or n-grams."""
 
 import dataclasses
-from typing import ClassVar
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from bert_data.curation.document import Document
 from bert_data.curation.quality.languages import letters_per_word
 from bert_data.curation.quality.ngrams import ngram_characters
 from bert_data.curation.quality.repeats import repeated_lines, repeated_paragraphs
-from bert_data.curation.step import DocumentStep, register
+from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict
 
 _TOP_ORDERS = (2, 3, 4)
@@ -62,12 +61,8 @@ class GopherRepetition(DocumentStep):
     max_duplicate_9_gram_fraction: float = 0.11
     max_duplicate_10_gram_fraction: float = 0.10
 
-    _PROSE: ClassVar[str] = (
-        "The miller went down to the river at noon, and nobody saw him come back.\n"
-        "His daughter asked the ferryman, who had been asleep."
-    )
     step_examples = (
-        (_PROSE, _PROSE),
+        (PROSE_EXAMPLE, PROSE_EXAMPLE),
         ("Click here for more.\nClick here for more.\nClick here for more.", None),
         ("buy shoes online now " * 5, None),
     )

@@ -18,7 +18,7 @@ from bert_data.curation.duplicates.line_records import (
     read_cuts,
     write_records,
 )
-from bert_data.curation.duplicates.normal_text import Normalization, UnicodeForm
+from bert_data.curation.duplicates.normal_text import UnicodeForm, normalize
 from bert_data.curation.duplicates.rosters import RankedStep, RosterWriter, read_roster
 from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import register
@@ -106,20 +106,13 @@ class LineDuplicates(RankedStep):
         return folder / f"cuts-{shard:05d}"
 
     def _hashes(self, text: str) -> Iterator[int | None]:
-        """The hash of each line, None of one that is too short."""
-        normalization = Normalization(
-            form=self.unicode_form,
-            ignore_case=self.ignore_case,
-            ignore_whitespace=False,
-            ignore_punctuation=self.ignore_punctuation,
-            ignore_digits=self.ignore_digits,
-        )
+        """Yield the hash of each line, or None for one that is too short."""
         # The normal form keeps line breaks, so all lines are normalized at once; but a line that
         # consists of punctuation must not turn into the end of a paragraph.
         if self.unit == "line":
-            units = normalization.apply(text).split("\n")
+            units = self._normalize(text).split("\n")
         else:
-            units = [normalization.apply(unit) for unit in _BLANK_LINES.split(text)]
+            units = [self._normalize(unit) for unit in _BLANK_LINES.split(text)]
         for unit in units:
             normal = " ".join(unit.split())
             if len(normal) < self.shortest:
@@ -127,8 +120,18 @@ class LineDuplicates(RankedStep):
             else:
                 yield xxhash.xxh3_64_intdigest(normal.encode(errors="surrogatepass"))
 
+    def _normalize(self, text: str) -> str:
+        return normalize(
+            text,
+            unicode_form=self.unicode_form,
+            ignore_case=self.ignore_case,
+            ignore_whitespace=False,
+            ignore_punctuation=self.ignore_punctuation,
+            ignore_digits=self.ignore_digits,
+        )
+
     def _without(self, text: str, lines: set[int]) -> tuple[str, int]:
-        """A text without lines, and how many these were."""
+        """Return the text without lines, and their number."""
         separator = "\n" if self.unit == "line" else "\n\n"
         units = text.split("\n") if self.unit == "line" else _BLANK_LINES.split(text)
         hashes = self._hashes(text)

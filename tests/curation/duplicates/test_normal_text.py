@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.duplicates.normal_text import Normalization, folded_words
+from bert_data.curation.duplicates.normal_text import folded_words, normalize
 from bert_data.curation.words import hash_word, split_words
 
-NOTHING = {"form": "none", "ignore_case": False, "ignore_whitespace": False}
+NOTHING = {"unicode_form": "none", "ignore_case": False, "ignore_whitespace": False}
 
 
 @pytest.mark.parametrize(
     ("parameters", "text", "normal"),
     [
         (NOTHING, " Ａ1,\n", " Ａ1,\n"),
-        ({**NOTHING, "form": "NFKC"}, "Ａ\u00a0ﬁ", "A fi"),
-        ({**NOTHING, "form": "NFC"}, "e\u0301Ａ", "\u00e9Ａ"),
+        ({**NOTHING, "unicode_form": "NFKC"}, "Ａ\u00a0ﬁ", "A fi"),
+        ({**NOTHING, "unicode_form": "NFC"}, "e\u0301Ａ", "\u00e9Ａ"),
         ({**NOTHING, "ignore_case": True}, "Straße ΣΑΣ", "strasse σασ"),
         ({**NOTHING, "ignore_whitespace": True}, "\ta \n\n b\u3000", "a b"),
         ({**NOTHING, "ignore_punctuation": True}, "«a», b—c。+$", "a bc+$"),
@@ -27,15 +27,15 @@ NOTHING = {"form": "none", "ignore_case": False, "ignore_whitespace": False}
     ],
 )
 def test_normal_forms(parameters, text, normal):
-    assert Normalization(**parameters).apply(text) == normal
+    assert normalize(text, **parameters) == normal
 
 
 @given(st.text(), st.booleans(), st.booleans())
 def test_lines_stay_lines(text, punctuation, digits):
-    normalization = Normalization(
-        ignore_whitespace=False, ignore_punctuation=punctuation, ignore_digits=digits
+    normal = normalize(
+        text, ignore_whitespace=False, ignore_punctuation=punctuation, ignore_digits=digits
     )
-    assert normalization.apply(text).count("\n") == text.count("\n")
+    assert normal.count("\n") == text.count("\n")
 
 
 def test_only_one_character_becomes_two():
