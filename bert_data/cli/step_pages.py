@@ -53,12 +53,12 @@ def _explain(name: str, step: type[Step]) -> Iterator[str]:
         )
         yield ""
         yield f"examples{with_parameters}:"
-    for text, wanted in step.step_examples:
+    for text, kept in step.step_examples:
         yield f"  {_shown(text)}"
-        if wanted is None:
+        if kept is None:
             yield "    -> rejected"
         else:
-            yield "    -> kept" if wanted == text else f"    -> {_shown(wanted)}"
+            yield "    -> kept" if kept == text else f"    -> {_shown(kept)}"
 
 
 def _default(field: "dataclasses.Field[Any]") -> str:
@@ -66,7 +66,7 @@ def _default(field: "dataclasses.Field[Any]") -> str:
         return repr(field.default)
     if field.default_factory is not dataclasses.MISSING:
         return repr(field.default_factory())
-    return "(must be given)"
+    return "(required)"
 
 
 def _first_line(step: type[Step]) -> str:

@@ -21,7 +21,7 @@ class Document:
       id: identifies the document in every run: its file and row, or a field of its own.
       source: name of its data set.
       text: the text.
-      fields: the other columns of its row, and what steps found out ("language"); JSON values.
+      fields: the other columns of its row, and results of steps ("language"); JSON values.
         Steps never modify it; they make another document (`with_fields`).
     """
 
@@ -32,12 +32,12 @@ class Document:
 
     @functools.cached_property
     def words(self) -> Words:
-        """The words of the text; split on first use."""
+        """Words of the text; split on first use."""
         return split_words(self.text)
 
     @functools.cached_property
     def num_bytes(self) -> int:
-        """The size of the text in UTF-8."""
+        """Size of the text in UTF-8."""
         return len(self.text) if self.text.isascii() else len(self.text.encode())
 
     def with_text(self, text: str) -> "Document":

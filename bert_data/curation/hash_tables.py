@@ -16,7 +16,7 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def make_slots(num_keys: int) -> NDArray[np.uint64]:
-    """Return the slots of an empty table for a given number of keys."""
+    """Return the slots of an empty table for a number of keys."""
     return np.zeros(1 << (2 * num_keys).bit_length(), np.uint64)
 
 

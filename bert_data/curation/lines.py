@@ -40,7 +40,7 @@ class LineEnds(NamedTuple):
     Attributes:
       num_lines: lines between "\n", without blank ones.
       num_terminal: lines whose last character is a sentence-ending mark.
-      num_short: lines of at most a given length.
+      num_short: lines of at most `max_short` characters.
     """
 
     num_lines: int

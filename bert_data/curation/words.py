@@ -86,7 +86,7 @@ class Words:
         return self.ends - self.starts
 
     def strings(self) -> list[str]:
-        """The words themselves."""
+        """Return the words themselves."""
         spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
         return [self.text[start:end] for start, end in spans]
 
@@ -225,7 +225,7 @@ def _find_words(
     hashes: NDArray[np.uint64],
     has: NDArray[np.bool_],
 ) -> int:
-    """Writes what `Words` has of each word; returns the number of words.
+    """Write the attributes of `Words`; return the number of words.
 
     Args:
       codes: of the text.

@@ -15,7 +15,7 @@ from bert_data.curation.verdict import Measured, Verdict
 from bert_data.storage import load_array, save_array
 
 DUPLICATE_OF = "duplicate_of"
-"""Name of what is told of a rejected document, beside the rule: the id of the kept one."""
+"""Name of the measure that holds the id of the document that is kept instead."""
 
 _NONE = -1
 

@@ -48,7 +48,7 @@ def join(parents: NDArray[np.int64], one: Scalar, other: Scalar) -> None:
 
 @kernel
 def find_roots(parents: NDArray[np.int64]) -> None:
-    """Replaces each member's parent by its root.
+    """Replace each member's parent by its root.
 
     Args:
       parents: int64[members], in [0, members), each <= its own number.

@@ -26,7 +26,7 @@ _LARGEST = np.uint32(0xFFFFFFFF)
 
 @inner
 def mix(value: np.uint64) -> np.uint64:
-    """The finalizer of splitmix64: a permutation of 64-bit numbers."""
+    """Apply the finalizer of splitmix64, a permutation of 64-bit numbers."""
     value = (value ^ (value >> _SHIFT_1)) * _MIX_1
     value = (value ^ (value >> _SHIFT_2)) * _MIX_2
     return value ^ (value >> _SHIFT_3)
@@ -34,7 +34,7 @@ def mix(value: np.uint64) -> np.uint64:
 
 @inner
 def mix_next(value: np.uint64, word: np.uint64) -> np.uint64:
-    """Return the hash of a sequence, given that of its start and one more word; order matters."""
+    """Return the hash of a sequence from that of its start and one more word; order matters."""
     return mix((value ^ word) * _MULTIPLIER + _MIX_1)
 
 
@@ -63,7 +63,7 @@ def make_shingles(
     size = min(size, num_words)
     if size == 0:
         return 0
-    for i in range(num_words - size + 1):  # shingle i is made of the words from i on
+    for i in range(num_words - size + 1):  # shingle i consists of the words from i on
         value = shingles[i]
         for k in range(1, size):
             value = value * _MULTIPLIER + shingles[i + k]

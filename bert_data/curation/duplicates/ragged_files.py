@@ -38,7 +38,7 @@ class Ragged:
         return len(self.offsets) - 1
 
     def row(self, number: int) -> np.ndarray:
-        """The values of a row."""
+        """Return the values of a row."""
         return self.values[self.offsets[number] : self.offsets[number + 1]]
 
     def lengths(self) -> NDArray[np.int64]:
@@ -65,13 +65,13 @@ class RaggedWriter:
             save_array(self._path / "offsets.npy", np.frombuffer(self._offsets, np.int64))
 
     def append(self, row: np.ndarray) -> None:
-        """Adds a row of the writer's type."""
+        """Add a row of the writer's type."""
         assert row.dtype == self._dtype
         self._file.write(row.data)
         self._offsets.append(self._offsets[-1] + len(row))
 
     def append_rows(self, rows: Ragged) -> None:
-        """Adds rows as they stand in another file."""
+        """Add the rows of another file."""
         step = max(_COPIED_BYTES // self._dtype.itemsize, 1)
         for start in range(int(rows.offsets[0]), int(rows.offsets[-1]), step):
             self._file.write(rows.values[start : min(start + step, int(rows.offsets[-1]))].data)
@@ -80,12 +80,12 @@ class RaggedWriter:
 
 
 def open_ragged(path: Path, dtype: DTypeLike) -> Ragged:
-    """The rows that a writer left in a folder."""
+    """Open the rows that a writer left in a folder."""
     return Ragged(load_values(path / "values", dtype), load_array(path / "offsets.npy"))
 
 
 def merge_ragged(paths: Sequence[Path], path: Path, dtype: DTypeLike) -> None:
-    """Writes the rows of several folders to one, in their order."""
+    """Write the rows of several folders to one, in their order."""
     with RaggedWriter(path, dtype) as writer:
         for each in paths:
             writer.append_rows(open_ragged(each, dtype))

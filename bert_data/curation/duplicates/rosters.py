@@ -79,7 +79,7 @@ class RosterWriter:
             save_array(self._path / _ID_HASHES, np.frombuffer(self._id_hashes, np.uint64))
 
     def add(self, document: Document) -> None:
-        """Adds the next document."""
+        """Add the next document."""
         name = document.id.encode(errors="surrogatepass")
         seed = xxhash.xxh3_64_intdigest(document.source.encode(errors="surrogatepass"))
         self._ids.append(np.frombuffer(name, np.uint8))
@@ -155,7 +155,7 @@ def open_ids(folder: Path) -> Ragged:
 
 
 def id_of(ids: Ragged, number: int) -> str:
-    """The id of a document by its number."""
+    """Return the id of a document by its number."""
     return ids.row(number).tobytes().decode(errors="surrogatepass")
 
 

@@ -93,7 +93,7 @@ class Estimates:
     Attributes:
       word_probabilities: float64 [ids], of single words; 0 for ids that are never predicted.
       ngrams: uint64 [any], packed n-grams and contexts of two or more words; each once.
-      probabilities: float64 [any], of the last word given the others; 0 for a mere context.
+      probabilities: float64 [any], of the last word after the others; 0 for a mere context.
       weights: float64 [any], of the lower order after this context; 1 if it is not a context.
       word_weights: float64 [ids], of the single words after this word.
     """

@@ -100,7 +100,7 @@ class NgramModel:
         return find_ids(words.hashes, self.word_slots, self.word_ids)
 
     def probabilities(self, padded: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return float64 [ids - order + 1], each id's probability given those before it."""
+        """Return float64 [ids - order + 1], each id's probability after those before it."""
         out = np.empty(max(len(padded) - self.order + 1, 0))
         predict(padded, self.order, id_bits(self.order), self.table, out)
         return out
@@ -207,7 +207,7 @@ def fill_table(
 def predict(
     ids: NDArray[np.int32], order: int, bits: int, table: Table, out: NDArray[np.float64]
 ) -> None:
-    """Write the probability of each id given those before it.
+    """Write the probability of each id after those before it.
 
     The longest n-gram that was seen counts, weighted by the longer contexts that were seen.
 

@@ -16,7 +16,7 @@ class Phrases:
     """Phrases to count; time grows with the text and with the phrases that it may contain."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
-        """Takes phrases; case does not matter."""
+        """Prepare the search; case does not matter."""
         self._phrases = sorted({phrase.lower() for phrase in phrases} - {""})
         # Only a text with the first word of a phrase can contain it; few texts have one.
         self._by_first_word: dict[str, list[re.Pattern[str]]] = {}

@@ -97,7 +97,7 @@ def check_name(role: str, path: str) -> None:
 
 
 def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[TextShard]:
-    """Cut data sets into shards of about a given size.
+    """Cut data sets into shards of about the same size.
 
     Raises:
       ValueError: a pattern matches nothing, or a format is unknown; with the data set's name.

@@ -68,7 +68,7 @@ class Output:
         check_language(self.language)
 
     def format_of(self, paths: Sequence[str]) -> str:
-        """The format of the files.
+        """Return the format of the files.
 
         Raises:
           ValueError: their endings are those of several formats, or of Parquet and a compression.
@@ -175,7 +175,7 @@ class PassSteps:
 
     @property
     def all(self) -> tuple[int, ...]:
-        """The numbers of all these steps."""
+        """Numbers of all these steps."""
         return self.judging if self.observing is None else (*self.judging, self.observing)
 
 

@@ -8,7 +8,7 @@ r"""Pipelines as users write them: a YAML file, or flags.
       - gopher_quality: {min_words: 30}
     output: {files: corpus.jsonl@4}              --output_file=corpus.jsonl@4
 
-All names are checked: a key, step or parameter that is not known is an error.
+An unknown key, step or parameter is an error.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ _NAMED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)=(?P<pattern>.*)", re
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PipelineFile:
-    """What a YAML file says; what it leaves out is None or empty."""
+    """Contents of a YAML file; what it leaves out is None or empty."""
 
     data_sets: tuple[DataSet, ...] = ()
     steps: tuple[Step, ...] = ()
@@ -42,15 +42,15 @@ class PipelineFile:
 
 
 def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None) -> PipelineFile:
-    """Reads a YAML file.
+    """Read a YAML file.
 
     Args:
       path: of the file.
-      text: how data sets are read whose entries do not say otherwise.
-      id_field: the same.
+      text: how to read data sets whose entries do not say otherwise.
+      id_field: likewise.
 
     Raises:
-      ValueError: it is not YAML, or has something unknown in it; with the file's name.
+      ValueError: it is not YAML, or has an unknown key, step or value; with the file's name.
       OSError: it cannot be read.
     """
     content = read_bytes(path)
@@ -74,14 +74,14 @@ def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None)
 
 
 def parse_steps(preset: Any, entries: Sequence[Any]) -> list[Step]:
-    """Steps of a preset, if there is one, and then those of entries.
+    """Return the steps of a preset, if there is one, and then those of entries.
 
     Args:
       preset: its name, or None.
       entries: each a name; or {name: parameters}.
 
     Raises:
-      ValueError: something in them is unknown.
+      ValueError: the preset, a step or a parameter is unknown.
     """
     steps = [] if preset is None else preset_steps(preset)
     for entry in entries:
@@ -99,7 +99,7 @@ def parse_steps(preset: Any, entries: Sequence[Any]) -> list[Step]:
 
 
 def _with_weights(entries: Sequence[Any], data_sets: Sequence[DataSet]) -> list[Any]:
-    """Entries of steps; the one of the mix gets the weights that the inputs have."""
+    """Return entries of steps, with the weights of the inputs as those of the step `mix`."""
     weights = {each.name: each.weight for each in data_sets if each.weight is not None}
     if not weights:
         return list(entries)
@@ -115,22 +115,22 @@ def _with_weights(entries: Sequence[Any], data_sets: Sequence[DataSet]) -> list[
         changed.append(entry)
     if num_mixes != 1:
         raise ValueError(
-            f"the inputs have weights, which need one step {_MIX}; {num_mixes} are there"
+            f"the inputs have weights, which need one step {_MIX}; there are {num_mixes}"
         )
     return changed
 
 
 def _only_item(entry: Any) -> tuple[Any, Any]:
-    """The name of a step and its parameters, of what may be something else."""
+    """Return the name and parameters of a step, or None for both if the entry is another thing."""
     if isinstance(entry, Mapping) and len(entry) == 1:
         return next(iter(entry.items()))
     return None, None
 
 
 def parse_inputs(entries: Iterable[str], text: TextConfig, id_field: str | None) -> list[DataSet]:
-    """Data sets of the flag --input_file: `NAME=pattern,pattern,NAME=pattern`, or patterns alone.
+    """Parse the flag --input_file: `NAME=pattern,pattern,NAME=pattern`, or patterns alone.
 
-    An entry that is the name of a file is no NAME=.
+    An entry that is the name of a file does not begin a data set.
 
     Raises:
       ValueError: an entry is empty, or a name is not allowed.

@@ -87,7 +87,7 @@ _STEP = re.compile(r"(?P<name>\w+)(?::(?P<parameters>.*))?", re.DOTALL)
 
 
 def parse_step_flags(values: Iterable[str]) -> list[Any]:
-    """Entries of the flag --steps, as `parse_steps` takes them.
+    """Parse the flag --steps to entries, as `parse_steps` takes them.
 
     ["repair gopher_quality:min_words=30,max_words=9000"]
       ->  [{"repair": {}}, {"gopher_quality": {"min_words": 30, "max_words": 9000}}]

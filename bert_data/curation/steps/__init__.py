@@ -1,1 +1,1 @@
-"""The steps of curation, one a file, found by name; see `bert_data.curation.step`."""
+"""The steps of curation, one per file, by name; see `bert_data.curation.step`."""

@@ -119,25 +119,25 @@ class C4(DocumentStep):
             )
 
     def prepare(self, folder: Path) -> None:
-        """Copies the list of bad words."""
+        """Copy the list of bad words."""
         if self.bad_words:
             write_bytes(folder / _LIST_FILE, "\n".join(_read_list(self.bad_words)).encode())
 
     def open(self, folder: Path) -> Callable[[Document], Verdict]:
-        """Judges with the list of bad words."""
+        """Return a judge with the list of bad words."""
         if not self.bad_words:
             return self.judge
         phrases = Phrases(read_bytes(folder / _LIST_FILE).decode().split("\n"))
         return functools.partial(self._judge, phrases=phrases)
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Says so if no document was rejected for a bad word."""
+        """Say so if no document was rejected for a bad word."""
         if self.bad_words and not counted.get("max_bad_words"):
             return f"no document contains a phrase of {self.bad_words}"
         return None
 
     def judge(self, document: Document) -> Verdict:
-        """Judges without a list of bad words."""
+        """Judge without a list of bad words."""
         return self._judge(document, None)
 
     def _judge(self, document: Document, phrases: Phrases | None) -> Verdict:
@@ -169,7 +169,7 @@ class C4(DocumentStep):
         return Verdict(document.with_text(text), measured, edits)
 
     def _lines(self, text: str, words: Words, letters: float) -> list[tuple[str, str, int]]:
-        """(The line without citations, what drops it or "", its citations), but for blank lines."""
+        """Return (line without citations, what drops it or "", citations) of non-blank lines."""
         lines = spaced_lines(words)
         num_words = lines.num_words if letters == 1 else _num_words(words, lines, letters)
         ends = self.terminal_punctuation if marks_sentences(words) else ()
@@ -188,7 +188,7 @@ class C4(DocumentStep):
         return judged
 
     def _fate(self, line: str, num_words: float, ends: tuple[str, ...]) -> str:
-        """What drops a line, or "" if nothing does."""
+        """Return what drops a line, or "" if nothing does."""
         if ends and (not line.endswith(ends) or line.endswith(_ELLIPSIS)):
             return "lines_without_terminal_punctuation"
         if num_words < self.min_words_per_line:

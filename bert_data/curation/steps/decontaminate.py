@@ -29,9 +29,9 @@ from bert_data.text.documents import SKIP, STRICT, TextConfig
 from bert_data.text.formats import read_documents
 
 _OWN_TEXTS = "evaluation_texts"
-_TOLD_CHARACTERS = 1000  # a match may run to the last word
+_MAX_SHOWN_CHARACTERS = 1000  # a match may run to the last word
 MATCHED_NGRAM = "matched_ngram"
-"""Name of what is told of a matching document: the first n-gram, and whose files it is from."""
+"""Name of the measure that holds the first matching n-gram and the files that contain it."""
 
 
 @register
@@ -96,11 +96,11 @@ class Decontaminate(DocumentStep):
             raise ValueError("text_fields is empty; name at least one field")
 
     def prepare(self, folder: Path) -> None:
-        """Writes the index of the evaluation sets' n-grams."""
+        """Write the index of the evaluation sets' n-grams."""
         write_index(folder, self._ngrams_of_sets())
 
     def _sets(self) -> dict[str, Iterable[str]]:
-        """The texts of each evaluation set, by its name."""
+        """Return the texts of each evaluation set, by its name."""
         paths = dict.fromkeys(path for each in self.evaluation_sets for path in expand_inputs(each))
         sets: dict[str, Iterable[str]] = {p: read_texts(p, self.text_fields) for p in paths}
         return sets | ({_OWN_TEXTS: self.evaluation_texts} if self.evaluation_texts else {})
@@ -125,7 +125,7 @@ class Decontaminate(DocumentStep):
             yield path, np.concatenate(ngrams)
 
     def open(self, folder: Path) -> Callable[[Document], Verdict]:
-        """Maps the index."""
+        """Map the index."""
         return functools.partial(self._judge, open_index(folder))
 
     def _judge(self, index: NgramIndex, document: Document) -> Verdict:
@@ -144,7 +144,7 @@ class Decontaminate(DocumentStep):
         for group, number in zip(*np.unique(groups[hits], return_counts=True), strict=True):
             counted.update({matches_of(path): int(number) for path in index.files[group]})
         first_match = Measured(
-            MATCHED_NGRAM, matched[:_TOLD_CHARACTERS], ", ".join(index.files[groups[hits[0]]])
+            MATCHED_NGRAM, matched[:_MAX_SHOWN_CHARACTERS], ", ".join(index.files[groups[hits[0]]])
         )
         runs = runs_of_marked(covered)
         pieces = self._pieces(words, plain, runs)
@@ -162,7 +162,7 @@ class Decontaminate(DocumentStep):
     def _pieces(
         self, words: Words, plain: NDArray[np.int64], runs: NDArray[np.int64]
     ) -> list[tuple[int, int]]:
-        """Where what is left begins and ends in the text, between matches and their margins."""
+        """Return the bounds of the pieces of text between matches and their margins."""
         pieces, place = [], 0
         for begin, end in runs.tolist():
             until = int(words.starts[plain[begin]]) - self.margin
@@ -183,12 +183,12 @@ class Decontaminate(DocumentStep):
 
 
 def matches_of(path: str) -> str:
-    """The name under which matches with an evaluation set are counted."""
+    """Return the name under which matches with an evaluation set are counted."""
     return f"n-grams of {path}"
 
 
 def read_texts(path: str, fields: Sequence[str]) -> Iterator[str]:
-    """Yield the texts in the given fields of a file, one field after the other.
+    """Yield the texts in some fields of a file, one field after the other.
 
     If there are several fields, rows may lack some; the log counts them.
 

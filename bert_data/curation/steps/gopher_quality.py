@@ -107,7 +107,7 @@ class GopherQuality(DocumentStep):
             )
 
     def judge(self, document: Document) -> Verdict:
-        """Measures all rules that can be of the text; no share is of a text without words."""
+        """Measure the rules that apply to the text; a text without words has no shares."""
         words, text = document.words, document.text
         letters = letters_per_word(words)
         num_unspaced = int(np.count_nonzero(words.is_unspaced))
@@ -139,44 +139,44 @@ class GopherQuality(DocumentStep):
         return Verdict(document, self.measure_rules(values))
 
 
-def count_stop_words(words: Words, wanted: tuple[str, ...], *, spaced: bool) -> int:
-    """How many of the wanted words are in a text.
+def count_stop_words(words: Words, stops: tuple[str, ...], *, spaced: bool) -> int:
+    """Count the stop words that occur in a text, each once.
 
     Args:
       words: of the text.
-      wanted: different words.
+      stops: different words.
       spaced: whether only whole words count; otherwise they are looked for anywhere.
     """
     if not spaced:
-        return sum(word in words.text for word in wanted)
-    hashes = _hashes_of(wanted)
+        return sum(word in words.text for word in stops)
+    hashes = _hashes_of(stops)
     return int(_count_present(words.hashes, hashes, np.zeros(len(hashes), np.bool_)))
 
 
 @functools.lru_cache(maxsize=256)
-def _hashes_of(wanted: tuple[str, ...]) -> NDArray[np.uint64]:
-    return np.array([hash_word(word) for word in wanted], np.uint64)
+def _hashes_of(stops: tuple[str, ...]) -> NDArray[np.uint64]:
+    return np.array([hash_word(word) for word in stops], np.uint64)
 
 
 @kernel
 def _count_present(
-    hashes: NDArray[np.uint64], wanted: NDArray[np.uint64], found: NDArray[np.bool_]
+    hashes: NDArray[np.uint64], stops: NDArray[np.uint64], is_present: NDArray[np.bool_]
 ) -> int:
-    """The number of wanted hashes that are there.
+    """Count the stop words whose hashes occur.
 
     Args:
       hashes: [words].
-      wanted: [wanted], different ones.
-      found: [wanted], False.
+      stops: [stop words], different hashes.
+      is_present: [stop words], False.
     """
-    low_bits = np.uint64(0)  # a set of the wanted ones' last 6 bits: most words are in none
-    for hashed in wanted:
+    low_bits = np.uint64(0)  # a set of the stop words' last 6 bits, which few words are in
+    for hashed in stops:
         low_bits |= np.uint64(1) << (hashed & np.uint64(63))
-    num_found = 0
+    num_present = 0
     for hashed in hashes:
         if (low_bits >> (hashed & np.uint64(63))) & np.uint64(1):
-            for index in range(len(wanted)):
-                if wanted[index] == hashed and not found[index]:
-                    found[index] = True
-                    num_found += 1
-    return num_found
+            for index in range(len(stops)):
+                if stops[index] == hashed and not is_present[index]:
+                    is_present[index] = True
+                    num_present += 1
+    return num_present

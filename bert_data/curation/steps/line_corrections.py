@@ -166,7 +166,7 @@ class LineCorrections(DocumentStep):
         return Verdict(corrected, (measured,), Counter(reasons.values()))
 
     def _correct(self, text: str, lines: LineMeasures) -> tuple[dict[int, str], dict[int, str]]:
-        """Of the lines that are corrected, by their numbers, why, and what is left or ""."""
+        """Return, by number of each corrected line, the reason and the rest of the line."""
         reasons: dict[int, str] = {}
         rests: dict[int, str] = {}
         for rule, is_dropped in self._dropped(lines):
@@ -188,7 +188,7 @@ class LineCorrections(DocumentStep):
         return reasons, rests
 
     def _dropped(self, lines: LineMeasures) -> list[tuple[str, NDArray[np.bool_]]]:
-        """The rules that need no look at the text, with the lines that each of them drops."""
+        """Return the rules that need measures alone, with the lines that each of them drops."""
         has_words = lines.num_words > 0
         too_high = lines.num_upper > self.uppercase_fraction * lines.num_letters
         rules = [(UPPERCASE, too_high & (lines.num_unspaced == 0))]
@@ -206,7 +206,7 @@ def _has_words(text: str) -> bool:
 
 
 def _rewrite(text: str, lines: LineMeasures, rests: dict[int, str]) -> str:
-    """The text with lines replaced by what is left of them; blank lines do not pile up."""
+    """Return the text with corrected lines, and with at most one blank line at a time."""
     parts, done = [], 0
     for line in sorted(rests):
         start, end = int(lines.starts[line]), int(lines.ends[line])

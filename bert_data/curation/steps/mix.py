@@ -1,4 +1,4 @@
-"""Mix several data sets into one corpus, in given shares."""
+"""Mix several data sets into one corpus, in chosen shares."""
 
 import dataclasses
 import json
@@ -121,17 +121,19 @@ class Mix(CorpusStep):
             value = draw(self.seed, document)
             num_copies = int(rate) + (value < rate - int(rate))
             measured = Measured("epochs", value, rate, failed=num_copies == 0)
-            counted = {taken_of(self.unit, document.source): num_copies * self._size(document)}
+            counted = {
+                contribution_of(self.unit, document.source): num_copies * self._size(document)
+            }
             yield Verdict(document, (measured,), counted=counted, num_copies=num_copies)
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
         """Name the shares that are off by more than a tenth."""
-        taken = {name: counted.get(taken_of(self.unit, name), 0) for name in self.weights}
-        total, weights = sum(taken.values()), sum(self.weights.values())
+        sizes = {name: counted.get(contribution_of(self.unit, name), 0) for name in self.weights}
+        total, weights = sum(sizes.values()), sum(self.weights.values())
         missed = [
-            f"{name} has {taken[name] / total:.4g} instead of {weight / weights:.4g}"
+            f"{name} has {sizes[name] / total:.4g} instead of {weight / weights:.4g}"
             for name, weight in self.weights.items()
-            if total and abs(taken[name] / total - weight / weights) > _TOLERANCE * weight / weights
+            if total and abs(sizes[name] / total - weight / weights) > _TOLERANCE * weight / weights
         ]
         if not missed:
             return None
@@ -169,6 +171,6 @@ def draw(seed: int, document: Document) -> float:
     return (xxhash.xxh3_64_intdigest(name) >> 11) / 2**53
 
 
-def taken_of(unit: str, source: str) -> str:
-    """The name under which a data set's contribution to the mix is counted."""
+def contribution_of(unit: str, source: str) -> str:
+    """Return the name under which a data set's contribution is counted."""
     return f"{unit} of {source}"

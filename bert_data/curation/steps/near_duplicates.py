@@ -178,7 +178,7 @@ class NearDuplicates(RankedStep):
 def shingle_set(
     document: Document, ngram_size: int, *, ignore_case: bool = True
 ) -> NDArray[np.uint64]:
-    """The hashes of a document's shingles, sorted, each once."""
+    """Return the hashes of a document's shingles, sorted, each once."""
     words = folded_words(document.words) if ignore_case else document.words
     shingles = np.empty(len(words), np.uint64)
     shingles = shingles[: make_shingles(words.hashes, words.is_symbol, ngram_size, shingles)]

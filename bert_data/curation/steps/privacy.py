@@ -91,7 +91,7 @@ class Privacy(DocumentStep):
                     raise ValueError(f"regions has {region!r}; a code such as US is needed")
 
     def judge(self, document: Document) -> Verdict:
-        """Look for each kind, and treat what is found."""
+        """Look for each kind, and treat its matches."""
         matches = self.find(document.text)
         if not matches:
             return Verdict(document)
@@ -108,7 +108,7 @@ class Privacy(DocumentStep):
         return Verdict(document.with_text(self._treat(document.text, matches)), edits=edits)
 
     def find(self, text: str) -> list[tuple[str, int, int]]:
-        """(kind, start, end) of what is found, in the order of the text; none overlaps another."""
+        """Return (kind, start, end) of matches in the order of the text, without overlaps."""
         if not text.isascii() and _FULL_WIDTH_DIGIT.search(text) is not None:
             text = text.translate(_FULL_WIDTH)
         finders: dict[str, Callable[[str], Spans]] = {}
@@ -130,9 +130,9 @@ class Privacy(DocumentStep):
         ]
         return _without_overlaps(matches)
 
-    def _treat(self, text: str, found: list[tuple[str, int, int]]) -> str:
+    def _treat(self, text: str, matches: list[tuple[str, int, int]]) -> str:
         parts, done = [], 0
-        for kind, start, end in found:
+        for kind, start, end in matches:
             parts.append(text[done:start])
             if getattr(self, kind) == "replace":
                 parts.append(self.placeholders.get(kind, PLACEHOLDERS[kind]))
@@ -140,10 +140,10 @@ class Privacy(DocumentStep):
         return "".join([*parts, text[done:]])
 
 
-def _without_overlaps(found: list[tuple[int, int, int, str]]) -> list[tuple[str, int, int]]:
-    """Of what overlaps, what is of the kind that comes first."""
+def _without_overlaps(matches: list[tuple[int, int, int, str]]) -> list[tuple[str, int, int]]:
+    """Drop matches that overlap one of a kind that comes first."""
     kept: list[tuple[int, int, int, str]] = []
-    for item in sorted(found):
+    for item in sorted(matches):
         while kept and kept[-1][1] > item[0] and kept[-1][2] > item[2]:
             kept.pop()
         if not kept or kept[-1][1] <= item[0]:

@@ -49,7 +49,7 @@ class SubstringDuplicates(CorpusStep):
                 writer.append(runs_of_marked(is_copied[begin:end]).reshape(-1))
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
-        """Report how many runs are removed; each shard has found its own."""
+        """Report how many runs are removed, as observed in each shard."""
         number = sum(int(open_ragged(path, np.int64).offsets[-1]) // 2 for path in paths)
         logging.info("%s: %d runs of words are copies", self.name, number)
 

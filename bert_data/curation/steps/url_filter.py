@@ -138,7 +138,7 @@ class UrlFilter(DocumentStep):
 
 
 def _find_listed(lists: Lists, address: Address) -> dict[str, str]:
-    """The entries of blocklists that an address is below, by the list."""
+    """Return the entries of blocklists that cover an address, by list."""
     listed = {}
     for rule, candidates in (
         ("blocked_domain_files", parent_hosts(address.host)),

@@ -86,7 +86,7 @@ def test_short_forms(tmp_path):
         ("inputs: [{name: a b, files: b}]", "name is 'a b'"),
         ("inputs: [{files: b, weight: -1}]", "weight is -1"),
         ("inputs: [{files: b, weight: yes}]", "weight is True"),
-        ("inputs: [{files: b, weight: 2}]", "need one step mix; 0 are there"),
+        ("inputs: [{files: b, weight: 2}]", "need one step mix; there are 0"),
         ("inputs: [{files: b, weight: 2}]\nsteps: [mix: {epochs: {input: 1}}]", "has others"),
         ("steps: [{a: 1, b: 2}]", "is neither a name"),
         ("steps: [lenght]", "unknown step 'lenght'; the steps are"),
