@@ -10,8 +10,14 @@ such as masks and segment ids, are copied straight to their place.
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.formats.addresses import bytes_at, int32s_at, int64s_at
-from bert_data.formats.byte_blocks import BLOCK_BYTES, put_bytes, put_repeated
+from bert_data.formats.intrinsics import (
+    BLOCK_BYTES,
+    bytes_at,
+    int32s_at,
+    int64s_at,
+    put_bytes,
+    put_repeated,
+)
 from bert_data.formats.wire import (
     BYTES_LIST,
     FIELD_1,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.formats import encoding as kernel
-from bert_data.formats.byte_blocks import BLOCK_BYTES
+from bert_data.formats.intrinsics import BLOCK_BYTES
 from bert_data.formats.wire import (
     BYTES_LIST,
     FIELD_1,

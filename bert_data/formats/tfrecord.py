@@ -7,6 +7,8 @@ batch of columns --encode, in workers--> framed Examples, compressed if requeste
 import contextlib
 import dataclasses
 import queue
+import struct
+import zlib
 from collections.abc import Callable, Iterator
 from typing import IO
 
@@ -14,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.formats.examples import ExampleEncoder
-from bert_data.formats.gzip_stream import GzipStream, deflate_chunk
 from bert_data.formats.index import IndexWriter, index_path
 from bert_data.formats.registry import OpenFile
 from bert_data.formats.summed_file import ManifestFile, SummedFile
 from bert_data.schema.columns import ColumnBatch
 from bert_data.schema.fields import RecordKind
+
+_GZIP_HEADER = b"\x1f\x8b\x08" + b"\0" * 6 + b"\xff"  # deflate, no name, no time, unknown system
+_LAST_BLOCK = b"\x03\x00"  # final, fixed codes, empty
+_GZIP_LEVEL = 6  # gzip's own default
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -120,3 +125,41 @@ class TFRecordShard:
             self._stream.finish()
         self._index.finish()
         return self._file.describe(self._num_records)
+
+
+def deflate_chunk(data: memoryview) -> bytes:
+    """Compress a chunk so that others can follow it."""
+    compressor = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return compressor.compress(data) + compressor.flush(zlib.Z_SYNC_FLUSH)
+
+
+class GzipStream:
+    """Puts the frame of a gzip file around chunks that are compressed in parallel.
+
+        header | deflate(chunk 0), to a whole byte | deflate(chunk 1) ... | last block | crc, size
+
+    Each chunk is a run of whole deflate blocks (RFC 1951, 3.2.4: a flush ends with an empty stored
+    block), so the chunks form one stream that any gzip reader reads. The bytes depend only on where
+    the data is cut into chunks, not on how many threads compress them.
+    """
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        """Begin the file.
+
+        Args:
+          write: takes the bytes of the file, in order.
+        """
+        self._write = write
+        self._crc = 0
+        self._size = 0
+        write(_GZIP_HEADER)
+
+    def add(self, data: memoryview, deflated: bytes) -> None:
+        """Add a chunk: its bytes, and those bytes as compressed by `deflate_chunk`."""
+        self._crc = zlib.crc32(data, self._crc)
+        self._size += len(data)
+        self._write(deflated)
+
+    def finish(self) -> None:
+        """End the stream."""
+        self._write(_LAST_BLOCK + struct.pack("<II", self._crc, self._size & 0xFFFFFFFF))

@@ -11,8 +11,8 @@ feature's kind. A list of bytes is not packed: each value has its own tag and si
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.formats.byte_blocks import put_bytes
 from bert_data.formats.crc32c import masked_crc32c_of_range
+from bert_data.formats.intrinsics import put_bytes
 from bert_data.kernels import Scalar, inner
 
 BYTES_LIST, FLOAT_LIST, INT64_LIST = 0x0A, 0x12, 0x1A  # tags of the kinds of Feature

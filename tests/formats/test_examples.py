@@ -13,8 +13,7 @@ from tests.formats.tfrecords import split_records
 from tests.schema.batches import column_batches
 
 COVERS = (
-    "formats/addresses",
-    "formats/byte_blocks",
+    "formats/intrinsics",
     "formats/encoding",
     "formats/wire",
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bert_data.formats.gzip_stream import GzipStream, deflate_chunk
+from bert_data.formats.tfrecord import GzipStream, deflate_chunk
 
 
 def compress(chunks: list[bytes]) -> bytes:

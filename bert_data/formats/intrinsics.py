@@ -1,10 +1,14 @@
-"""Kernels that move bytes 64 at a time, the most that a processor's vector holds.
+"""What encoding needs of LLVM: arrays at addresses, and bytes moved 64 at a time.
 
+    table[key] = values.ctypes.data           int32s_at(table[key], size)[i]    inside the kernel
     put_bytes(out, at, data, start, size)     out[at : at + size] = data[start : start + size]
 
+A kernel is compiled once for each combination of its arguments' types; a table of addresses has one
+type whatever it points to. The caller keeps the arrays alive, contiguous and as long as it says.
+
 For runs of mostly less than a hundred bytes, a loop that checks whether two arrays overlap and ends
-byte by byte costs more than the bytes. These kernels move whole blocks, so up to 63 bytes after the
-run change: callers write from left to right and leave that much room at the end.
+byte by byte costs more than the bytes. These kernels move whole vectors of 64 bytes, so up to 63
+bytes after the run change: callers write from left to right and leave that much room at the end.
 """
 
 from typing import Any
@@ -15,6 +19,39 @@ from numpy.typing import NDArray
 from bert_data.kernels import Scalar, inner, intrinsic
 
 BLOCK_BYTES = 64
+
+
+def _array_intrinsic(dtype: str) -> Any:
+    """Return an intrinsic: (address int64, size int64) -> array of `size` values of a dtype."""
+
+    @intrinsic
+    def array_at(typing_context: Any, address: Any, size: Any) -> Any:
+        from numba import types
+
+        kind = types.Array(getattr(types, dtype), 1, "C")
+        return kind(types.int64, types.int64), _make_array
+
+    return array_at
+
+
+def _make_array(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    from numba.core import cgutils
+
+    address, size = arguments
+    kind = signature.return_type
+    value_type = context.get_data_type(kind.dtype)
+    item_bytes = size.type(context.get_abi_sizeof(value_type))
+    array = context.make_array(kind)(context, builder)
+    array.data = builder.inttoptr(address, value_type.as_pointer())
+    array.itemsize, array.nitems = item_bytes, size
+    array.shape = cgutils.pack_array(builder, [size])
+    array.strides = cgutils.pack_array(builder, [item_bytes])
+    array.meminfo = cgutils.get_null_value(array.meminfo.type)
+    array.parent = cgutils.get_null_value(array.parent.type)
+    return array._getvalue()
+
+
+bytes_at, int32s_at, int64s_at = map(_array_intrinsic, ("uint8", "int32", "int64"))
 
 
 def _block_type() -> Any:
