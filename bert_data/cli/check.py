@@ -8,6 +8,11 @@ that are predicted, row splits against the vocabulary, next sentences, copies, [
 findings come in order of harm. TFRecord (ours and Google's) and Parquet are read; what a manifest
 says need not be given.
 
+    python -m bert_data.cli.check --input_file='data/train-*' --vocab_file=vocab.txt \
+        --text_file='text/*.txt'
+
+shows, too, whether random next sentences are of the same document, and which words are [UNK].
+
     python -m bert_data.cli.check --input_file='data/train-*' --json > report.json
     python -m bert_data.cli.check --input_file='data/train-*' --html=report.html
 
@@ -32,6 +37,15 @@ flags.DEFINE_string(
     None,
     "The vocabulary of the records, or their tokenizer.json: compared with the manifest, and needed"
     " to count [UNK] in the records and to compare words.",
+)
+flags.DEFINE_string(
+    "text_file",
+    None,
+    "The text that the records were made from, or its token store by prefix: shows whether random"
+    " next sentences are of the same document, and which words are [UNK]. Needs --vocab_file.",
+)
+flags.DEFINE_bool(
+    "do_lower_case", None, "Case of the vocabulary, if no manifest says it (then true)."
 )
 flags.DEFINE_enum(
     "next_sentence", None, NEXT_SENTENCE, "What the records ask, if no manifest says it."
@@ -61,6 +75,8 @@ def main(argv: Sequence[str]) -> int:
         CheckConfig(
             input_patterns=expand_names(FLAGS.input_file),
             vocab_file=FLAGS.vocab_file,
+            text_file=FLAGS.text_file,
+            do_lower_case=FLAGS.do_lower_case,
             next_sentence=FLAGS.next_sentence,
             num_workers=FLAGS.num_workers,
             batch_size=FLAGS.batch_size,

@@ -12,6 +12,7 @@ comparing.py  two sources, item by item; differences.py: shows how they differ
 check.py      a whole set: is it undamaged, and can a model learn from it; findings.py
   surveying.py    reads a shard whole; measuring.py: its records, one kernel; repeats.py: copies
   rules.py        what records must agree with; set_files.py: the files of a set
+  same_document.py  random next sentences that are not random; dense.py: records to look at
   judging.py      figures.py with what is expected of them, and findings
 plan.py       the ways to batch a set: batchings.py
 reports.py    shows what check and plan found

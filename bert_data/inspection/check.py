@@ -11,12 +11,13 @@ for hashes of up to four million records, and a few MB for each worker.
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.datasets.corpus import find_corpus
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.batchings import (
     Batching,
@@ -29,14 +30,18 @@ from bert_data.inspection.findings import DAMAGED, DOUBTFUL, HARMFUL, Finding, b
 from bert_data.inspection.judging import Surveyed, figures_of, findings_of, uncertain
 from bert_data.inspection.measuring import FAULTS
 from bert_data.inspection.repeats import SeenRecords
-from bert_data.inspection.rules import rule_of, settings_of, special_ids
+from bert_data.inspection.rules import GOOGLES_CASE, rule_of, settings_of, special_ids
+from bert_data.inspection.same_document import count_same_document
 from bert_data.inspection.set_files import check_listing
 from bert_data.inspection.surveying import FoundDamage, Survey, add_padded, survey_shard
-from bert_data.objectives.next_sentence import NONE
+from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.schema import fields
-from bert_data.tokens.tokenizer_file import read_vocabulary
+from bert_data.text.documents import TextConfig
+from bert_data.text.formats import format_names
+from bert_data.tokens.oddities import unknown_words
+from bert_data.tokens.tokenizer_file import read_tokenizer, read_vocabulary
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import count_workers, open_threads
 
@@ -51,6 +56,9 @@ class CheckConfig:
       input_patterns: patterns of shards; a string with commas, or a sequence.
       vocab_file: vocabulary, or tokenizer.json, of the records; without it, [UNK] and words are not
         compared with the records.
+      text_file: the text that the records were made from, or its token store; shows next sentences
+        of the same document and unknown words, and needs vocab_file. None without it.
+      do_lower_case: of the tokenizer where no manifest says it; None for Google's default.
       next_sentence: the records' objective where no manifest says it; None for "nsp".
       num_workers: shards that are read at a time; 0 for all cores.
       batch_size: rows of the batches whose padding is shown, >= 1.
@@ -58,11 +66,17 @@ class CheckConfig:
 
     input_patterns: str | Sequence[str]
     vocab_file: str | None = None
+    text_file: str | None = None
+    do_lower_case: bool | None = None
     next_sentence: str | None = None
     num_workers: int = 0
     batch_size: int = 32
 
     def __post_init__(self) -> None:
+        if self.text_file is not None and self.vocab_file is None:
+            raise ValueError(
+                f"text_file is {self.text_file!r}; it needs vocab_file, to be compared with records"
+            )
         count_workers(self.num_workers)
         self.as_reader()
 
@@ -142,6 +156,7 @@ def check_set(config: CheckConfig) -> Report:
         rule = rule_of(shards[number], settings[number], special, vocabulary)
         return survey_shard(shards[number], number, rule, seen)
 
+    corpus = _Corpus() if config.text_file is None else _look_at_corpus(config, shards)
     with open_threads(count_workers(config.num_workers)) as executor:
         surveys = list(executor.ordered_map(survey, range(len(shards))))
     set_ = Surveyed(
@@ -150,6 +165,8 @@ def check_set(config: CheckConfig) -> Report:
         surveys=surveys,
         repeats=seen.count(max(each.num_passes for each in settings), 1),
         knows_unknown=vocabulary is not None,
+        same_document=corpus.same_document,
+        unknown_words=corpus.unknown_words,
     )
     findings = [*_damage(beside, surveys), *check_listing(shards, settings), *_faults(set_)]
     if not set_.counts["records"] and all(f.severity != DAMAGED for f in findings):
@@ -168,6 +185,39 @@ def check_set(config: CheckConfig) -> Report:
         batches=batches,
         batchings=batchings,
     )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Corpus:
+    """What the corpus shows; see `Surveyed`."""
+
+    same_document: Figure | None = None
+    unknown_words: Sequence[str] = ()
+
+
+def _look_at_corpus(config: CheckConfig, shards: Sequence[Shard]) -> _Corpus:
+    assert config.text_file is not None and config.vocab_file is not None
+    flags = next((shard.manifest.flags for shard in shards if shard.manifest is not None), {})
+    text = _text_config(flags)
+    files = find_corpus(config.text_file, text)
+    lower = config.do_lower_case
+    if lower is None:
+        lower = flags.get("do_lower_case", GOOGLES_CASE) is not False
+    tokenizer = read_tokenizer(config.vocab_file, do_lower_case=lower)
+    words = [] if files.prefix else unknown_words(files.paths, text, tokenizer)
+    if shards[0].next_sentence != NSP:
+        return _Corpus(unknown_words=words)
+    same_document = count_same_document(shards, files, text, tokenizer)
+    return _Corpus(same_document=same_document, unknown_words=words)
+
+
+def _text_config(flags: Mapping[str, Any]) -> TextConfig:
+    """Return how a manifest says that the text was read; a store may be there as text, too."""
+    names = ("input_format", "text_field", "language", "on_error", "encoding_errors")
+    settings = {name: flags[name] for name in names if isinstance(flags.get(name), str)}
+    if settings.get("input_format") not in format_names():
+        settings.pop("input_format", None)
+    return TextConfig(**settings)
 
 
 def _batch(

@@ -26,7 +26,7 @@ LEAST_DEVIATION = 0.005
 
 _MOST_LOST = 0.05  # of the predictions, to max_predictions_per_seq
 _HARMFUL_UNKNOWN = 0.2
-_MOST_RANDOM = 0.8
+_MOST_RANDOM, _MOST_SAME = 0.8, 0.01
 _MOST_COPIES, _MOST_BEYOND = 0.001, 0.01
 _MOST_UNBALANCED = 1.5  # times the mean
 
@@ -39,6 +39,9 @@ class Surveyed:
       shards, settings, surveys: one each for every shard.
       repeats: records that occur more than once.
       knows_unknown: whether [UNK] could be counted in the records.
+      same_document: of a sample of random next sentences, those of the same document; None without
+        the corpus.
+      unknown_words: frequent words of the corpus that are [UNK].
     """
 
     shards: Sequence[Shard]
@@ -46,6 +49,8 @@ class Surveyed:
     surveys: Sequence[Survey]
     repeats: Repeats
     knows_unknown: bool
+    same_document: Figure | None = None
+    unknown_words: Sequence[str] = ()
 
     @functools.cached_property
     def counts(self) -> dict[str, int]:
@@ -149,6 +154,8 @@ def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
     if counted[0] is not None and counted[2] == records:
         expected = percent((counted[0] + (counted[1] or 0)) / max(1, records))
     yield Figure(name=name, part=set_.counts["random_next"], whole=records, expected=expected)
+    if set_.same_document is not None:
+        yield set_.same_document
 
 
 def _other_figures(set_: Surveyed) -> Iterator[Figure]:
@@ -197,16 +204,23 @@ def findings_of(set_: Surveyed) -> Iterator[Finding]:
 
 
 def _same_document(set_: Surveyed) -> Iterator[Finding]:
-    num_random = set_.counts["random_next"]
-    if set_.objective != NSP or not num_random:
+    random, records = set_.counts["random_next"], set_.counts["records"]
+    if set_.objective != NSP or not random:
         return
-    documents = set_.from_manifests("text", "num_documents")
-    if documents == 1:
-        share = percent(num_random / set_.counts["records"])
+    found = set_.same_document
+    if found is not None:
+        if found.interval(CERTAIN)[0] > _MOST_SAME:
+            yield _harmful(
+                "same_document",
+                f"{found.part:,} of {found.whole:,} random next sentences are of the same document"
+                " as the first segment; is there a blank line between documents?",
+            )
+    elif set_.from_manifests("text", "num_documents") == 1:
         yield _harmful(
             "same_document",
-            f"all random next sentences ({share} of the records) are of the same document, because"
-            " the text is a single document; put a blank line between documents",
+            f"all random next sentences ({percent(random / records)} of the records) are of the"
+            " same document, because the text is a single document; put a blank line between"
+            " documents",
         )
 
 
@@ -266,9 +280,14 @@ def _judge_unknown(set_: Surveyed) -> Iterator[Finding]:
         yield Finding(
             name="unknown",
             severity=HARMFUL if share > _HARMFUL_UNKNOWN else DOUBTFUL,
-            sentence=f"{percent(share)} of the tokens of text are [UNK]; does the vocabulary fit"
-            " the language and the case of the text?",
+            sentence=f"{percent(share)} of the tokens of text are [UNK]{_such_as(set_)}; does the"
+            " vocabulary fit the language and the case of the text?",
         )
+
+
+def _such_as(set_: Surveyed) -> str:
+    words = ", ".join(set_.unknown_words)
+    return f" (words such as {words})" if words else ""
 
 
 def _judge_repeats(set_: Surveyed) -> Iterator[Finding]:

@@ -13,19 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
+from bert_data.inspection.dense import decode_block, short_records
 from bert_data.inspection.measuring import Rule
 from bert_data.objectives.next_sentence import NONE
 from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.files.blocks import look_at_first, read_blocks
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.shards import Shard
-from bert_data.reader.layout import STREAMED, BatchGroup, Shape, arrays_of, make_table, new_buffer
 from bert_data.schema import fields
 from bert_data.tokens.vocabulary import Vocabulary
 
-GOOGLES_PROB, GOOGLES_PASSES = 0.15, 10
-"""The defaults of --masked_lm_prob and --dupe_factor."""
+GOOGLES_PROB, GOOGLES_PASSES, GOOGLES_CASE = 0.15, 10, True
+"""The defaults of --masked_lm_prob, --dupe_factor and --do_lower_case."""
 
 _MOST_LENGTH = 1 << 20  # tokens of a record; a manifest that allows more is as if it said this
 _SAMPLE_RECORDS = 2000
@@ -108,25 +107,19 @@ def special_ids(vocabulary: Vocabulary | None, shards: Sequence[Shard]) -> Speci
             unk_id=vocabulary.unk_id,
         )
     for shard in shards:
-        for block in read_blocks(shard, Damage(skip=True)):
-            if block.num_records and block.lengths[:, 0].min() > 0:
+        for block in map(short_records, read_blocks(shard, Damage(skip=True))):
+            if block.num_records:
                 return _guess_ids(block.take(slice(0, _SAMPLE_RECORDS)))
     return SpecialIds()
 
 
 def _guess_ids(block: RecordBlock) -> SpecialIds:
     """Return the commonest first id, last id, and id in place of another that is predicted."""
-    rows = block.num_records
-    width, predictions = np.maximum(block.lengths.max(axis=0), 1).tolist()
-    table, num_words = make_table([Shape(rows, width, predictions)], STREAMED)
-    words, splits = new_buffer(num_words), np.arange(rows + 1)
-    there = np.ones(rows, np.bool_)
-    decode_records(block, Rows(there, splits, np.array([0, rows])), STREAMED, table, words)
-    batch = next(arrays_of(BatchGroup(words, table), STREAMED))
+    rows, batch = block.num_records, decode_block(block)
     ids, last = batch[fields.INPUT_IDS.name], block.lengths[:, 0] - 1
     positions = batch[fields.MASKED_LM_POSITIONS.name]
-    is_real = np.arange(predictions) < block.lengths[:, 1:]
-    is_real &= (positions >= 0) & (positions < width)
+    is_real = np.arange(positions.shape[1]) < block.lengths[:, 1:]
+    is_real &= (positions >= 0) & (positions < ids.shape[1])
     shown = np.take_along_axis(ids, np.where(is_real, positions, 0), axis=1)
     is_real &= shown != batch[fields.MASKED_LM_IDS.name]
     return SpecialIds(

@@ -96,8 +96,29 @@ def read_vocabulary(path: str) -> Vocabulary:
       OSError: the file cannot be read.
       ValueError: it cannot be used to make instances.
     """
-    is_definition = find_definition(path, read_bytes(path)) is not None
-    return vocabulary_of(load_tokenizer(None, path)) if is_definition else load_vocabulary(path)
+    if _is_definition(path):
+        return vocabulary_of(load_tokenizer(None, path))
+    return load_vocabulary(path)
+
+
+def read_tokenizer(path: str, *, do_lower_case: bool) -> Tokenizer:
+    """Load the tokenizer of a file of either kind.
+
+    Args:
+      path: of a vocabulary, one token per line, or a tokenizer.json.
+      do_lower_case: as for `load_tokenizer`.
+
+    Raises:
+      OSError: the file cannot be read.
+      ValueError: it cannot be used.
+    """
+    if _is_definition(path):
+        return load_tokenizer(None, path)
+    return load_tokenizer(path, do_lower_case=do_lower_case)
+
+
+def _is_definition(path: str) -> bool:
+    return find_definition(path, read_bytes(path)) is not None
 
 
 def _fast_tokenizer(path: str, definition: dict[str, Any]) -> FastTokenizer:

@@ -1,0 +1,187 @@
+"""Find random next sentences that are not random: of the same document as the first segment.
+
+    records   [CLS] A [SEP] B [SEP], random next     16 tokens from the middle of A, and of B
+    corpus    document 0: ... A ... | document 1: ... B ...     both are found in one document each
+
+Records do not say which documents they come from, but the text or the token store shows it. A
+sample of the records' segments is looked for; those that several documents hold are left out.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.datasets.corpus import CorpusFiles, load_corpus
+from bert_data.inspection.dense import decode_block, short_records
+from bert_data.inspection.figures import Figure
+from bert_data.reader.examples.block import RecordBlock
+from bert_data.reader.files.blocks import read_blocks
+from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.shards import Shard
+from bert_data.schema import fields
+from bert_data.text.documents import SENTENCE, TextConfig, block_lines, block_sequences
+from bert_data.text.formats import find_plain_format
+from bert_data.text.spans import as_spans
+from bert_data.tokens.store import TokenStore
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of
+from bert_data.work import open_threads
+
+WINDOW = 16
+"""Tokens that are looked for; shorter segments are left out."""
+
+MOST_PAIRS = 2000
+
+_RUN_TOKENS = 1 << 18
+_FACTOR = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio
+_POWERS = np.array([pow(_FACTOR, WINDOW - i, 1 << 64) for i in range(WINDOW)], np.uint64)
+_FILTER_BITS = 18
+_NOWHERE, _SEVERAL = -1, -2
+
+Run = tuple[NDArray[np.integer], NDArray[np.int64]]
+"""Consecutive tokens of a corpus, and the number of the document of each."""
+
+
+def count_same_document(
+    shards: Sequence[Shard], files: CorpusFiles, text: TextConfig, tokenizer: Tokenizer
+) -> Figure:
+    """Return how many random next sentences are of the same document, in a sample.
+
+    Args:
+      shards: the records.
+      files: the corpus that they were made from.
+      text: how its files are read.
+      tokenizer: that made its tokens.
+
+    Raises:
+      ValueError: the corpus cannot be read in this way, or has another vocabulary.
+      OSError, CorruptDataError: a file of the corpus cannot be read.
+    """
+    windows = sample_windows(shards)
+    if files.prefix is None:
+        runs = _runs_of_text(files.paths, text, tokenizer)
+    else:
+        vocabulary = vocabulary_of(tokenizer)
+        store, _ = load_corpus(
+            files, tokenizer, vocabulary, "", text=text, executor=open_threads(1)
+        )
+        runs = _runs_of_store(store)
+    documents = find_documents(windows.reshape(-1, WINDOW), runs).reshape(-1, 2)
+    located = documents[(documents >= 0).all(axis=1)]
+    return Figure(
+        name="of them, of the same document",
+        part=int(np.count_nonzero(located[:, 0] == located[:, 1])),
+        whole=len(located),
+        expected="0.0%",
+    )
+
+
+def sample_windows(shards: Sequence[Shard]) -> NDArray[np.int32]:
+    """Return int32[pairs, 2, WINDOW], tokens of both segments of records with random ones."""
+    most = -(-MOST_PAIRS // len(shards))
+    pairs: list[NDArray[np.int32]] = []
+    for shard in shards:
+        found: list[NDArray[np.int32]] = []
+        for block in map(short_records, read_blocks(shard, Damage(skip=True))):
+            if block.num_records:
+                found += _windows_of(block)
+            if len(found) >= most:
+                break
+        pairs += found[:most]
+    return np.array(pairs, np.int32).reshape(-1, 2, WINDOW)
+
+
+def _windows_of(block: RecordBlock) -> list[NDArray[np.int32]]:
+    batch = decode_block(block)
+    ids, segments, positions, labels = (
+        batch[field.name]
+        for field in (
+            fields.INPUT_IDS,
+            fields.SEGMENT_IDS,
+            fields.MASKED_LM_POSITIONS,
+            fields.MASKED_LM_IDS,
+        )
+    )
+    pairs = []
+    for row in np.flatnonzero(batch[fields.NEXT_SENTENCE_LABELS.name] == 1).tolist():
+        length, count = block.lengths[row].tolist()
+        if (positions[row, :count] >= length).any():
+            continue
+        text = ids[row, :length].astype(np.int32)
+        text[positions[row, :count]] = labels[row, :count]
+        begin = length - int(segments[row].sum())
+        middles = [_middle(text[1 : begin - 1]), _middle(text[begin : length - 1])]
+        if all(middle.size == WINDOW for middle in middles):
+            pairs.append(np.stack(middles))
+    return pairs
+
+
+def _middle(tokens: NDArray[np.int32]) -> NDArray[np.int32]:
+    first = max(0, tokens.size - WINDOW) // 2
+    return tokens[first : first + WINDOW]
+
+
+def find_documents(windows: NDArray[np.int32], runs: Iterator[Run]) -> NDArray[np.int64]:
+    """Look for windows in a corpus.
+
+    Args:
+      windows: int32[windows, WINDOW].
+      runs: of the corpus, in order.
+
+    Returns:
+      int64[windows], the number of the only document that holds it; negative if none does, or
+      several do.
+    """
+    if not windows.size:
+        return np.zeros(0, np.int64)
+    sums, which = np.unique(_hashes(windows.reshape(-1))[::WINDOW], return_inverse=True)
+    documents = np.full(sums.size, _NOWHERE, np.int64)
+    may_occur = np.zeros(1 << _FILTER_BITS, np.bool_)
+    may_occur[sums >> np.uint64(64 - _FILTER_BITS)] = True
+    last_ids, last_documents = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    for run_ids, run_documents in runs:
+        ids = np.concatenate([last_ids, run_ids])
+        numbers = np.concatenate([last_documents, run_documents])
+        last_ids, last_documents = ids[-WINDOW + 1 :], numbers[-WINDOW + 1 :]
+        hashes = _hashes(ids)
+        hits = np.flatnonzero(may_occur[hashes >> np.uint64(64 - _FILTER_BITS)])
+        hits = hits[numbers[hits] == numbers[hits + WINDOW - 1]]
+        places = np.minimum(np.searchsorted(sums, hashes[hits]), sums.size - 1)
+        for hit, place in zip(hits.tolist(), places.tolist(), strict=True):
+            if sums[place] == hashes[hit] and documents[place] != numbers[hit]:
+                is_first = documents[place] == _NOWHERE
+                documents[place] = numbers[hit] if is_first else _SEVERAL
+    return documents[which]
+
+
+def _hashes(ids: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """Return uint64[ids - WINDOW + 1], a hash of the window that begins at each token."""
+    numbers = ids.astype(np.uint64) + np.uint64(1)
+    count = max(0, ids.size - WINDOW + 1)
+    sums = np.zeros(count, np.uint64)
+    for i, power in enumerate(_POWERS):
+        sums += numbers[i : i + count] * power
+    return sums ^ sums << np.uint64(32)  # the filter takes the highest bits
+
+
+def _runs_of_store(store: TokenStore) -> Iterator[Run]:
+    ends = np.concatenate([[0], np.cumsum(store.lengths, dtype=np.int64)])[store.documents[1:]]
+    for start in range(0, store.ids.size, _RUN_TOKENS):
+        ids = store.ids[start : start + _RUN_TOKENS]
+        yield ids, np.searchsorted(ends, np.arange(start, start + ids.size), side="right")
+
+
+def _runs_of_text(paths: Sequence[str], text: TextConfig, tokenizer: Tokenizer) -> Iterator[Run]:
+    num_documents = 0
+    for block in find_plain_format(paths, text.input_format).read(as_spans(paths), text):
+        if isinstance(tokenizer, FastTokenizer):
+            lines = block_lines(block.documents, SENTENCE, text.language)
+            tokens = tokenizer.tokenize_block(lines)
+        else:
+            sequences = block_sequences(block.documents, SENTENCE, text.language)
+            tokens = tokenizer.tokenize_sequences(*sequences)
+        sentences = np.arange(tokens.sentence_lengths.size)
+        of_sentence = num_documents + np.searchsorted(tokens.breaks, sentences, side="right")
+        yield tokens.ids, np.repeat(of_sentence, tokens.sentence_lengths)
+        num_documents += tokens.breaks.size
