@@ -3,13 +3,13 @@ r"""Compare two sets of records, token stores or texts: what made them, and what
     python -m bert_data.cli.diff --input_file=train@2 --other_file=train.parquet \
         --vocab_file=vocab.txt
 
-    A  masked LM records of train-00000-of-00002 and 1 more
-    B  masked LM records of train.parquet
+    input  masked LM records of train-00000-of-00002 and 1 more
+    other  masked LM records of train.parquet
 
     The two differ
     999 of 1,000 records are equal in order (99.9%), 999 in any order (99.9%).
     ...
-    record 17 is the first that differs: in masked_lm_ids
+    record 17 is the first that differs, in masked_lm_ids
 
 Records are compared by their content, so that TFRecord and Parquet, padded and unpadded records can
 be compared. With two vocabularies (--other_vocab_file) it says which of their tokens differ.

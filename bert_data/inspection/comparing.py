@@ -1,7 +1,7 @@
 """Compare two sources, item by item and as multisets.
 
-    A  r0 r1 r2 r3      4 items in A, 4 in B: 2 equal in order, 3 in any order
-    B  r0 r2 r1 x       first difference: item 1
+    input  r0 r1 r2 r3      4 items in both: 1 equal in order, 3 in any order
+    other  r0 r2 r1 x       first difference: item 1
 
 Items are compared by their content, whatever layout or format holds it. Both sources are read once,
 side by side; of each item 8 bytes stay in memory. Sets with different numbers of shards are read in
@@ -50,7 +50,7 @@ class VocabularyDifference:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What two sources, A and B, have in common, and what not.
+    """What two sources have in common, and what not.
 
     Attributes:
       settings: of what made them: those that differ, by name; None for one that is not known.
@@ -59,7 +59,7 @@ class Comparison:
       num_equal_in_order: items that are equal to the one of the same number.
       num_equal: items that both have, in whatever order, each as often as both have it.
       first: the first pair that differs, None for an item that is not there; None if no pair does.
-      distributions: by what is counted, how often each value occurs in A and in B.
+      distributions: by what is counted, how often each value occurs in either.
       is_dealt: whether records were read in the order in which they were dealt to the shards,
         rather than shard after shard.
     """
@@ -88,7 +88,7 @@ def compare(one: Source, other: Source, words: tuple[Words, Words]) -> Compariso
     """Compare two sources.
 
     Args:
-      one, other: A and B.
+      one, other: the sources.
       words: of their vocabularies.
 
     Raises:

@@ -2,9 +2,9 @@
 
 2 of 3 records are equal in order (66.7%), 2 in any order (66.7%).
 
-record 1 is the first that differs: in masked_lm_ids
-A  [CLS] the [MASK](cat) sat [SEP]
-B  [CLS] the [MASK](mat) sat [SEP]
+record 1 is the first that differs, in masked_lm_ids
+input  [CLS] the [MASK](cat) sat [SEP]
+other  [CLS] the [MASK](mat) sat [SEP]
 """
 
 import statistics
@@ -19,7 +19,7 @@ from bert_data.inspection.content import Output, Plot, Span, Table
 from bert_data.inspection.sources.items import Item, Source, View, difference
 from bert_data.inspection.words import Words
 
-_NAMES = ("A", "B")
+_NAMES = ("input", "other")
 _MAX_TOKENS_NAMED, _MAX_CLASSES = 10, 20
 _MAX_LETTERS = 60
 _NUM_BINS = 24
@@ -52,7 +52,7 @@ def _show_verdict(output: Output, comparison: Comparison, unit: str) -> None:
     count, other_count = comparison.counts
     output.heading("The two are equal" if comparison.is_equal else "The two differ")
     if count != other_count:
-        output.paragraph(f"A has {count:,} {plural(unit)}, B {other_count:,}.")
+        output.paragraph(f"The input has {count:,} {plural(unit)}, the other {other_count:,}.")
     if not comparison.num_items:
         output.paragraph(f"Neither has a {unit}.")
         return
@@ -103,7 +103,7 @@ def _show_settings(output: Output, sources: tuple[Source, Source], comparison: C
         if not source.description.settings
     ]
     if unknown:
-        sentence = f"Nothing says what made {' and '.join(unknown)}."
+        sentence = f"Nothing says what made the {' and the '.join(unknown)}."
         output.paragraph(Span(sentence, "faint"))
     elif comparison.settings:
         output.heading("Settings that differ")
@@ -130,12 +130,12 @@ def _show_first(
     unit = sources[0].description.unit
     one, other = first
     if one is None or other is None:
-        last, rest = ("A", other) if one is None else ("B", one)
+        name, rest = ("input", other) if one is None else ("other", one)
         assert rest is not None
-        output.heading(f"{last} ends before {unit} {rest.number:,}")
+        output.heading(f"The {name} ends before {unit} {rest.number:,}")
     else:
         names = difference(one, other)
-        output.heading(f"{unit} {one.number:,} is the first that differs: in {', '.join(names)}")
+        output.heading(f"{unit} {one.number:,} is the first that differs, in {', '.join(names)}")
         rows = [
             (name, *say_difference(one.fields.get(name), other.fields.get(name))) for name in names
         ]
@@ -143,7 +143,7 @@ def _show_first(
     for name, source, its_words, item in zip(_NAMES, sources, words, first, strict=True):
         if item is None:
             continue
-        output.paragraph(Span(f"{name}, {item.path}:{item.place}", "strong"))
+        output.heading(f"{name}  ", Span(f"{item.path}:{item.place}", "faint"))
         view = View(
             words=its_words,
             max_tokens=max_tokens,

@@ -35,40 +35,42 @@ def test_the_first_difference_in_words(tmp_path: Path) -> None:
     one, other = write_shard(tmp_path / "a", ONE), write_shard(tmp_path / "b", OTHER)
     text = shown(one, other, write_vocabulary(tmp_path))
     assert text.partition("\nDistributions\n")[0] == page(f"""
-        A  masked LM records of {one}
-        B  masked LM records of {other}
+        input  masked LM records of {one}
+        other  masked LM records of {other}
 
         The two differ
         1 of 2 records are equal in order (50.0%), 1 in any order (50.0%).
         Nothing says whether the vocabulary is the same.
-        Nothing says what made A and B.
+        Nothing says what made the input and the other.
 
-        record 1 is the first that differs: in input_ids, next_sentence_labels
-        field                 A        B
+        record 1 is the first that differs, in input_ids, next_sentence_labels
+        field                 input    other
         input_ids             17 at 2  7
         next_sentence_labels  1        0
-        A, {one}:1
+
+        input  {one}:1
           A              [CLS] dog ran [SEP]
           next sentence  B is from elsewhere
                          4 tokens, 0 to predict
-        B, {other}:1
+
+        other  {other}:1
           A              [CLS] dog sat [SEP]
           next sentence  B follows A
                          4 tokens, 0 to predict
         """)  # fmt: skip
     assert text.partition("\nDistributions\n")[2].startswith(page("""
-                                A     B
-        tokens, mean         4.00  4.00
-        tokens, least           4     4
-        tokens, median          4     4
-        tokens, most            4     4
-        predictions, mean    0.50  0.50
-        predictions, least      0     0
-        predictions, median     0     0
-        predictions, most       1     1
+                             input  other
+        tokens, mean          4.00   4.00
+        tokens, least            4      4
+        tokens, median           4      4
+        tokens, most             4      4
+        predictions, mean     0.50   0.50
+        predictions, least       0      0
+        predictions, median      0      0
+        predictions, most        1      1
 
         label
-                                     A           B
+                                 input       other
         B follows A          1 (50.0%)  2 (100.0%)
         B is from elsewhere  1 (50.0%)    0 (0.0%)
         """))  # fmt: skip
@@ -90,8 +92,10 @@ def test_empty_sets(tmp_path: Path) -> None:
 def test_one_ends_before_the_other(tmp_path: Path) -> None:
     one, other = write_shard(tmp_path / "a", ONE), write_shard(tmp_path / "b", ONE[:1])
     text = shown(one, other)
-    assert "A has 2 records, B 1.\n1 of 2 records are equal in order (50.0%)" in text
-    assert "\nB ends before record 1\n" in text
+    assert (
+        "The input has 2 records, the other 1.\n1 of 2 records are equal in order (50.0%)" in text
+    )
+    assert "\nThe other ends before record 1\n" in text
 
 
 def test_a_share_is_rounded_to_all_only_if_it_is_all() -> None:
@@ -127,7 +131,7 @@ def test_json_for_programs(tmp_path: Path) -> None:
     assert (data["equal_in_order"], data["equal_in_any_order"]) == (1, 1)
     assert data["first_difference"]["number"] == 1
     assert data["first_difference"]["fields"] == ["input_ids", "next_sentence_labels"]
-    assert data["first_difference"]["A"]["input_ids"] == [2, 16, 17, 3]
+    assert data["first_difference"]["input"]["input_ids"] == [2, 16, 17, 3]
     assert data["distributions"]["tokens"] == [[[4, 2]], [[4, 2]]]
 
 

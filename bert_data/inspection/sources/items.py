@@ -10,6 +10,7 @@ equal content has equal fields, whatever file holds it.
 
 import dataclasses
 import hashlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -207,12 +208,12 @@ def show_ids(
     spans: list[Span] = []
     for begin, end in view.words.divide(before):
         if spans:
-            spans.append(Span(" "))
+            spans.append(Span(" ", style))
         places = range(first + begin, first + end)
         if any(place in original for place in places):
             for place in places:
                 if place > first + begin:
-                    spans.append(Span(" "))
+                    spans.append(Span(" ", style))
                 spans += _show_piece(place, now[place - first], original, view.words, style)
             continue
         if marked.isdisjoint(places):
@@ -221,7 +222,15 @@ def show_ids(
             spans.append(Span(view.words.join(now[begin:end]), view.mark_style))
     if len(ids) > len(now):
         spans.append(Span(f" ... {len(ids) - len(now):,} more", "faint"))
-    return spans
+    return _merge(spans)
+
+
+def _merge(spans: Sequence[Span]) -> list[Span]:
+    """Join neighbours of one style."""
+    groups = itertools.groupby(spans, key=lambda span: (span.style, span.note))
+    return [
+        Span("".join(span.text for span in group), style, note) for (style, note), group in groups
+    ]
 
 
 def _show_word(ids: Sequence[int], words: Words, style: str) -> Span:

@@ -64,5 +64,5 @@ def test_parts_must_have_one_vocabulary() -> None:
 def test_the_searched_word_is_marked() -> None:
     shown = show_ids(ids("the un ##believ ##able"), View(words=WORDS), marked={1, 2, 3})
     assert [(span.text, span.style) for span in shown] == [
-        ("the", ""), (" ", ""), ("unbelievable", "word"),
+        ("the ", ""), ("unbelievable", "word"),
     ]  # fmt: skip

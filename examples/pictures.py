@@ -1,0 +1,116 @@
+"""Draw docs/pictures/: what commands show in a terminal, as SVG.
+
+    .venv/bin/python -m examples.pictures
+
+The commands run on English text that comes with Python, in a folder for temporary files.
+"""
+
+import io
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+from examples.demo.python_prose import read_documents, write_documents
+
+PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
+CHECKOUT = PICTURES.parent.parent
+COLUMNS = 100
+NUM_DOCUMENTS = 120
+MAX_LINES = 44
+
+CREATE = (
+    "create_pretraining_data.py --vocab_file=vocab.txt --max_seq_length=64"
+    " --max_predictions_per_seq=10 --dupe_factor=2 --do_whole_word_mask"
+)
+PREPARATIONS = (
+    "-m bert_data.cli.train_vocab --input_file=text.txt --vocab_size=3000 --output_file=vocab.txt",
+    f"{CREATE} --input_file=text.txt --output_file=train@2",
+    f"{CREATE} --input_file=other.txt --output_file=other.parquet --output_format=parquet",
+)
+COMMANDS = {
+    "inspect": "-m bert_data.cli.inspect --input_file=train@2 --vocab_file=vocab.txt"
+    " --word=unicode --num_records=3",
+    "diff": "-m bert_data.cli.diff --input_file=train@2 --other_file=other.parquet"
+    " --vocab_file=vocab.txt",
+}
+# The library's own format loads fonts from a server.
+FORMAT = """\
+<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  font-size: {char_height}px; line-height: {line_height}px; }}
+.{unique_id}-title {{ font-family: sans-serif; font-size: 15px; font-weight: bold; }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/></clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
+
+
+def main() -> None:
+    """Make a set of records, and draw what the commands show of it."""
+    documents = read_documents()[:NUM_DOCUMENTS]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_documents(folder / "text.txt", documents)
+        text = (folder / "text.txt").read_text(encoding="utf-8")
+        (folder / "other.txt").write_text(text.replace("unicode", "decimal", 3), encoding="utf-8")
+        for command in PREPARATIONS:
+            run(command, folder)
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        for picture, command in COMMANDS.items():
+            path = PICTURES / f"{picture}.svg"
+            path.write_text(draw(picture, command, run(command, folder)), encoding="utf-8")
+            print(path.relative_to(CHECKOUT))
+
+
+def run(command: str, folder: Path) -> str:
+    """Run a command as in a terminal; return what it shows."""
+    words = shlex.split(command)
+    if words[0].endswith(".py"):
+        words[0] = str(CHECKOUT / words[0])
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "FORCE_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**environment, "COLUMNS": str(COLUMNS)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in (0, 1):
+        sys.exit(f"pictures: {command} ended with status {done.returncode}")
+    return done.stdout
+
+
+def draw(name: str, command: str, output: str) -> str:
+    """Return an SVG of a command and its output, of which a long one is cut."""
+    lines = output.rstrip("\n").split("\n")
+    shown = [*lines[:MAX_LINES], *(["..."] if len(lines) > MAX_LINES else [])]
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    console.print(Text.from_ansi("\n".join([f"$ python {command}", "", *shown])))
+    return console.export_svg(
+        title=name, theme=MONOKAI, code_format=FORMAT, unique_id=name, font_aspect_ratio=0.6
+    )
+
+
+if __name__ == "__main__":
+    main()
