@@ -6,7 +6,6 @@ A document passes a step if none of its rules fails; rules of the step that are 
 count as the ledger recorded them.
 """
 
-import contextlib
 import dataclasses
 import math
 import re
@@ -14,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from pyarrow import Table, compute, concat_tables, parquet
+from pyarrow import Table, compute, concat_tables
 
 from bert_data.curation.running.ledger import OUTCOME_KEPT, SCHEMA
 from bert_data.curation.step import CorpusStep, steps_by_name
@@ -22,6 +21,7 @@ from bert_data.curation.verdict import MAX, MIN
 from bert_data.errors import CorruptDataError
 from bert_data.text.parquet import open_parquet
 
+_COLUMNS = ("rule", "value", "threshold", "failed", "measure", "outcome", "source", "num_bytes")
 _QUESTION = re.compile(r"(?:(?P<step>[\w#]+)\.)?(?P<rule>\w+)=(?P<value>[^=]+)")
 
 
@@ -103,31 +103,35 @@ def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepCha
     asked: dict[str, dict[str, Question]] = {}
     for question in questions:
         step = question.step or _only_step(ledger, rules, question.rule)
+        if step not in rules:
+            raise ValueError(
+                f"{ledger} has nothing of step {step!r}, which has rejected no document or was not"
+                f" in the pipeline; it has {', '.join(sorted(rules)) or 'none'}"
+            )
+        if question.rule not in rules[step]:
+            known = ", ".join(sorted(rules[step]))
+            raise ValueError(f"{ledger}: step {step} has no rule {question.rule!r}; it has {known}")
         if question.rule in asked.setdefault(step, {}):
             raise ValueError(f"what_if asks twice for {step}.{question.rule}")
         asked[step][question.rule] = question
-    return [
-        _retry(ledger, step, list(by_rule.values()), _read(ledger, step, rules))
-        for step, by_rule in asked.items()
-    ]
+    return [_retry(ledger, step, list(by_rule.values())) for step, by_rule in asked.items()]
 
 
-@contextlib.contextmanager
-def _opened(ledger: str) -> Iterator[parquet.ParquetFile]:
+def _read_groups(ledger: str, columns: Sequence[str]) -> Iterator[Table]:
+    """Yield some columns of each row group of a ledger."""
     with open_parquet(ledger) as whole:
         if whole.schema_arrow.names != SCHEMA.names:
             raise CorruptDataError(ledger, 0, "not a ledger of curation")
-        yield whole
+        for group in range(whole.num_row_groups):
+            yield whole.read_row_group(group, columns=columns)
 
 
 def _rules_of_steps(ledger: str) -> dict[str, set[str]]:
     """Return the steps in a ledger, and the rules of each."""
     rules: dict[str, set[str]] = {}
-    with _opened(ledger) as whole:
-        for group in range(whole.num_row_groups):
-            pairs = whole.read_row_group(group, columns=["step", "rule"])
-            for row in pairs.group_by(["step", "rule"]).aggregate([]).to_pylist():
-                rules.setdefault(row["step"], set()).add(row["rule"])
+    for pairs in _read_groups(ledger, ["step", "rule"]):
+        for row in pairs.group_by(["step", "rule"]).aggregate([]).to_pylist():
+            rules.setdefault(row["step"], set()).add(row["rule"])
     return rules
 
 
@@ -139,52 +143,33 @@ def _only_step(ledger: str, rules: Mapping[str, set[str]], rule: str) -> str:
     return steps[0]
 
 
-def _read(ledger: str, step: str, rules: Mapping[str, set[str]]) -> Table:
-    if step not in rules:
-        raise ValueError(
-            f"{ledger} has nothing of step {step!r}, which has rejected no document or was not in"
-            f" the pipeline; it has {', '.join(sorted(rules)) or 'none'}"
-        )
-    columns = ["source", "measure", "rule", "value", "threshold", "failed", "outcome", "num_bytes"]
-    parts = []
-    with _opened(ledger) as whole:
-        for group in range(whole.num_row_groups):
-            table = whole.read_row_group(group, columns=[*columns, "step"])
-            parts.append(table.filter(compute.equal(table["step"], step)).select(columns))
-    return concat_tables(parts)
-
-
-def _retry(ledger: str, step: str, questions: Sequence[Question], rows: Table) -> StepChange:
-    rule = rows["rule"].to_numpy()
-    for question in questions:
-        if not (rule == question.rule).any():
-            known = ", ".join(sorted(set(rule.tolist())))
-            raise ValueError(f"{ledger}: step {step} has no rule {question.rule!r}; it has {known}")
-    value = rows["value"].to_numpy()
-    failed = np.array(rows["failed"].to_numpy(), bool)
+def _retry(ledger: str, step: str, questions: Sequence[Question]) -> StepChange:
+    groups = _read_groups(ledger, ["step", *_COLUMNS])
+    rows = concat_tables(table.filter(compute.equal(table["step"], step)) for table in groups)
+    rule, value, threshold, failed, measure, outcome, source, num_bytes = (
+        rows[name].to_numpy() for name in _COLUMNS
+    )
+    failed = np.array(failed, bool)
     may_tighten = False
     for question in questions:
         mine = rule == question.rule
         is_min = question.rule.startswith(MIN)
-        wrong = value < question.value if is_min else value > question.value
-        failed[mine] = wrong[mine]
-        old = rows["threshold"].to_numpy()[mine]  # several, if the step has thresholds by language
+        failed[mine] = (value < question.value if is_min else value > question.value)[mine]
+        old = threshold[mine]  # several, if the step has thresholds by language
         old = old[~np.isnan(old)]
         if not old.size:
             raise ValueError(f"{ledger}: the thresholds of {step}.{question.rule} are not numbers")
         may_tighten |= bool(question.value > old.min() if is_min else question.value < old.max())
-    starts = np.flatnonzero(rows["measure"].to_numpy() == 0)
-    rejected = np.logical_or.reduceat(failed, starts)
-    kept_before = (rows["outcome"].to_numpy() == OUTCOME_KEPT)[starts]
-    sources = rows["source"].to_numpy()[starts]
-    num_bytes = rows["num_bytes"].to_numpy()[starts]
+    starts = np.flatnonzero(measure == 0)
+    passes = ~np.logical_or.reduceat(failed, starts)
+    passed = (outcome == OUTCOME_KEPT)[starts]
     kind = steps_by_name().get(step.split("#")[0])
     return StepChange(
         step=step,
         questions=tuple(questions),
-        sources=tuple(_by_source(sources, num_bytes, kept_before, ~rejected)),
-        num_rejected=int((~kept_before).sum()),
-        has_kept=bool(kept_before.any()),
+        sources=tuple(_by_source(source[starts], num_bytes[starts], passed, passes)),
+        num_rejected=int((~passed).sum()),
+        has_kept=bool(passed.any()),
         may_tighten=may_tighten,
         is_corpus_step=kind is not None and issubclass(kind, CorpusStep),
     )
@@ -193,12 +178,12 @@ def _retry(ledger: str, step: str, questions: Sequence[Question], rows: Table) -
 def _by_source(
     sources: NDArray[np.object_],
     num_bytes: NDArray[np.int64],
-    kept_before: NDArray[np.bool_],
-    kept_now: NDArray[np.bool_],
+    passed: NDArray[np.bool_],
+    passes: NDArray[np.bool_],
 ) -> Iterator[SourceChange]:
     for source in sorted(set(sources.tolist())):
-        more = (sources == source) & kept_now & ~kept_before
-        fewer = (sources == source) & ~kept_now & kept_before
+        more = (sources == source) & passes & ~passed
+        fewer = (sources == source) & ~passes & passed
         yield SourceChange(
             source=source,
             num_more=int(more.sum()),
