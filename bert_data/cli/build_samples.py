@@ -118,7 +118,7 @@ def main(_: Sequence[str]) -> None:
     names = FLAGS.input.split(",")
     if not all(names):
         raise ValueError(f"--input is {FLAGS.input!r}; it has an empty name")
-    if FLAGS.max_repeats <= 0:
+    if not FLAGS.max_repeats > 0:  # nor NaN
         raise ValueError(f"--max_repeats is {FLAGS.max_repeats}; more than 0 is allowed")
     weights = _numbers("weights", float, "numbers")
     num_samples = _numbers("num_samples", int, "whole numbers")

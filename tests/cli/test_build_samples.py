@@ -122,6 +122,7 @@ def test_the_articles_example(folder, checkout):
         ({"cache_dir": None}, "--cache_dir or --output_file is missing"),
         ({"reset_position_ids": True}, "reset_position_ids needs eod_id"),
         ({"max_repeats": 0}, "--max_repeats is 0.0; more than 0 is allowed"),
+        ({"max_repeats": "nan"}, "--max_repeats is nan; more than 0 is allowed"),
         ({"samples_per_epoch": "5,5"}, "--samples_per_epoch needs --weights"),
         ({"cache_dir": "a.bin"}, "a.bin: is not a folder"),
         (

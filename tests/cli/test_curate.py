@@ -70,16 +70,18 @@ def test_a_pipeline_in_a_file_and_the_same_in_flags(folder):
     (folder.path / "p.yaml").write_text(
         "inputs: [{name: web, files: web.jsonl}]\n"
         "steps: [length: {min_words: 3}, exact_duplicates]\n"
-        "output: {files: a/o.jsonl@2}\n"
+        "output: {files: a/o.jsonl@2, rejected_file: a/r.jsonl}\n"
     )
     folder.well("--pipeline=p.yaml", "--num_workers=2", "--shard_mb=0.001", "--report=a/r.html")
     steps = "--steps=length:min_words=3 exact_duplicates"
     flags = ["--input_file=web=web.jsonl", steps, "--shard_mb=0.001", "--num_workers=1"]
-    done = folder.well(*flags, "--output_file=b/o.jsonl@2")
+    done = folder.well(*flags, "--output_file=b/o.jsonl@2", "--rejected_file=b/r.jsonl")
     first, second = contents(folder.path / "a"), contents(folder.path / "b")
     page = first.pop("r.html").decode()
     assert first == second
     assert "<svg" in page and "exact_duplicates" in page and "http" not in page
+    assert "<td>max_copies</td><td>rejected</td><td>2.0</td><td>1</td>" in page
+    assert {json.loads(line)["rule"] for line in first["r.jsonl"].splitlines()} == {"max_copies"}
     summary = json.loads(first["curation.o.jsonl.json"])
     assert [counts["label"] for counts in summary["counts"]] == [
         "read",
@@ -161,6 +163,12 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
         (["--input_file=web.jsonl", "--output_file=a.txt,b.jsonl"], "of several formats (a.txt is"),
         (["--input_file=web.jsonl", "--output_file=a.parquet.gz@2"], "compressed inside"),
         (["--input_file=web.jsonl", "--output_file=o", "--shard_mb=0"], "flag --shard_mb=0"),
+        (["--input_file=web.jsonl", "--output_file=o", "--shard_mb=inf"], "flag --shard_mb=inf"),
+        (["--input_file=web.jsonl", "--output_file=o", "--shard_mb=nan"], "--shard_mb is nan"),
+        (
+            ["--input_file=web.jsonl", "--output_file=o", "--rejected_file=web.jsonl"],
+            "output 'web.jsonl' is an input too",
+        ),
         (["--input_file=web.jsonl", "--output_file=o", "--num_workers=-1"], "num_workers is -1"),
         (
             ["--input_file=web.jsonl", "--output_file=o", "--steps=length:min_words=1000"],
