@@ -14,7 +14,6 @@ A blend can be tried by sizes alone, before anything is tokenized:
         --weights=0.3,0.2,0.5 --num_samples=1000
 """
 
-import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -230,35 +229,25 @@ def _export(
     names: Sequence[str],
     weights: list[float] | None,
 ) -> None:
-    from bert_data.datasets.samples import SampleExportConfig, check_export, write_samples
+    from bert_data.datasets.samples import SampleExportConfig, export_splits
 
-    configs = [
-        SampleExportConfig(
-            output_file=FLAGS.output_file.replace("{split}", dataset.split),
-            output_format=FLAGS.output_format,
-            overwrite=FLAGS.overwrite,
-            num_workers=FLAGS.num_workers,
-            num_processes=count_workers(FLAGS.num_workers),
-        )
-        for dataset in datasets
-    ]
-    for dataset, config in zip(datasets, configs, strict=True):
-        check_export(dataset, config)  # of all splits, before one of them is written
-    with contextlib.ExitStack() as stack:  # no split appears before all are written
-        made_from = {"input": names, "weights": weights}
-        written = []
-        for dataset, config in zip(datasets, configs, strict=True):
-            start = time.monotonic()
-            samples = write_samples(dataset, config, made_from=made_from)
-            written.append(stack.enter_context(samples))
-            files = written[-1].files
-            num_bytes = sum(file.num_bytes for file in files)
-            logging.info(
-                "wrote %s  %s samples in %d file(s), %s bytes, %.2f s", config.output_file,
-                f"{len(dataset):,}", len(files), f"{num_bytes:,}", time.monotonic() - start,
-            )  # fmt: skip
-        for each in written:
-            each.commit()
+    config = SampleExportConfig(
+        output_file=FLAGS.output_file,
+        output_format=FLAGS.output_format,
+        overwrite=FLAGS.overwrite,
+        num_workers=FLAGS.num_workers,
+        num_processes=count_workers(FLAGS.num_workers),
+    )
+    start = time.monotonic()
+    made_from = {"input": names, "weights": weights}
+    splits = export_splits(datasets, config, made_from=made_from)
+    for dataset, files in zip(datasets, splits, strict=True):
+        logging.info(
+            "wrote %s  %s samples in %d file(s), %s bytes",
+            config.output_file.replace("{split}", dataset.split), f"{len(dataset):,}",
+            len(files), f"{sum(file.num_bytes for file in files):,}",
+        )  # fmt: skip
+    logging.info("wrote all files in %.2f s", time.monotonic() - start)
 
 
 if __name__ == "__main__":

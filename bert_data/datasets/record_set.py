@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from bert_data.datasets.manifest import (
     FORMAT,
@@ -20,7 +21,7 @@ from bert_data.datasets.manifest import (
     manifest_path,
 )
 from bert_data.formats.index import index_path
-from bert_data.storage import OutputSet, expand_outputs, naming
+from bert_data.storage import OutputNames, OutputSet, expand_outputs, naming
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -40,65 +41,97 @@ class RecordSet:
     outputs: OutputSet
 
     def commit(self, manifest: Manifest | SampleManifest) -> None:
-        """Write the manifests and give all files their final names.
+        """Write the manifests and give all files their final names; see `commit_sets`."""
+        commit_sets([self], [manifest])
 
-        Shards and indexes must have been written. Files of an earlier set of the same name that
-        this one does not replace, and manifests that would be untrue now, are removed.
-
-        Args:
-          manifest: its files are in the order of `paths`.
-        """
+    def manifest_texts(self, manifest: Manifest | SampleManifest) -> Iterator[tuple[str, bytes]]:
+        """Yield the path of the manifest in each folder of shards, and its text."""
         for path in self.manifest_paths:
             pairs = zip(manifest.files, self.paths, strict=True)
             folder = os.path.dirname(path)
             files = tuple(file for file, shard in pairs if os.path.dirname(shard) == folder)
-            with self.outputs.open(path) as file:
-                file.write(dataclasses.replace(manifest, files=files).to_json().encode())
-        self.outputs.commit([*self.paths, *self.index_paths], self.manifest_paths)
+            yield path, dataclasses.replace(manifest, files=files).to_json().encode()
+
+
+def commit_sets(
+    record_sets: Sequence[RecordSet], manifests: Sequence[Manifest | SampleManifest]
+) -> None:
+    """Write the manifests of sets of one `OutputSet`, and give all files their final names.
+
+    Shards and indexes must have been written. Files of earlier sets of the same names that these
+    do not replace, and manifests that would be untrue now, are removed.
+
+    Args:
+      record_sets: the sets.
+      manifests: of each; its files are in the order of the set's `paths`.
+    """
+    outputs = record_sets[0].outputs
+    for record_set, manifest in zip(record_sets, manifests, strict=True):
+        for path, text in record_set.manifest_texts(manifest):
+            with outputs.open(path) as file:
+                file.write(text)
+    outputs.commit(
+        [path for each in record_sets for path in (*each.paths, *each.index_paths)],
+        [path for each in record_sets for path in each.manifest_paths],
+    )
 
 
 @contextlib.contextmanager
-def open_record_set(
-    output_file: str,
+def open_record_set(output_file: str, **settings: Any) -> Iterator[RecordSet]:
+    """Begin one set, named as `bert_data.storage.expand_outputs` says; see `open_record_sets`."""
+    with open_record_sets([expand_outputs(output_file)], **settings) as (record_set,):
+        yield record_set
+
+
+@contextlib.contextmanager
+def open_record_sets(
+    names: Sequence[OutputNames],
     *,
     inputs: Sequence[str],
     overwrite: bool,
     work_dir: str | None,
     has_indexes: bool = True,
-) -> Iterator[RecordSet]:
-    """Begin a set; leaving the block without `commit` removes everything written.
+) -> Iterator[list[RecordSet]]:
+    """Begin sets that appear together; leaving the block without a commit removes what is written.
 
     Args:
-      output_file: names of the shards, see `bert_data.storage.expand_outputs`.
-      inputs: files that are read, which the set must not replace.
+      names: of the shards of each set.
+      inputs: files that are read, which the sets must not replace.
       overwrite: whether to replace existing files.
       work_dir: folder for what spills to disk; None: the folder of the first shard.
       has_indexes: whether an index lies beside each shard.
 
     Raises:
-      ValueError: the names are malformed, or one of them is an input.
+      ValueError: an output is an input, or has the name of another one.
       OSError: a file exists, or cannot be written.
     """
-    names = expand_outputs(output_file)
-    # One manifest in each folder of shards, the first shard's folder last.
-    folders = dict.fromkeys(os.path.dirname(path) for path in names.paths)
-    name = os.path.basename(names.name)
-    manifests = [manifest_path(os.path.join(folder, name)) for folder in reversed(folders)]
-    indexes = tuple(map(index_path, names.paths)) if has_indexes else ()
+    shards = [path for each in names for path in each.paths]
+    manifests = [_manifest_paths(each) for each in names]
+    indexes = [tuple(map(index_path, each.paths)) if has_indexes else () for each in names]
+    all_indexes = [path for paths in indexes for path in paths]
+    all_manifests = [path for paths in manifests for path in paths]
     with (
         OutputSet(
-            names.name,
-            [*names.paths, *indexes, *manifests],
+            names[0].name,
+            [*shards, *all_indexes, *all_manifests],
             reads=inputs,
             overwrite=overwrite,
             work_dir=work_dir,
-            obsolete=lambda: _obsolete(manifests, names.paths, indexes),
+            obsolete=lambda: _obsolete(all_manifests, shards, all_indexes),
         ) as outputs,
         naming(outputs.work_dir),
     ):
-        yield RecordSet(
-            paths=names.paths, index_paths=indexes, manifest_paths=manifests, outputs=outputs
-        )
+        yield [
+            RecordSet(paths=each.paths, index_paths=index, manifest_paths=paths, outputs=outputs)
+            for each, index, paths in zip(names, indexes, manifests, strict=True)
+        ]
+
+
+def _manifest_paths(names: OutputNames) -> list[str]:
+    """Return a manifest's path in each folder of shards, the first shard's folder last."""
+    folders = dict.fromkeys(os.path.dirname(path) for path in names.paths)
+    name = os.path.basename(names.name)
+    return [manifest_path(os.path.join(folder, name)) for folder in reversed(folders)]
 
 
 def _obsolete(manifests: Sequence[str], shards: Sequence[str], indexes: Sequence[str]) -> list[str]:

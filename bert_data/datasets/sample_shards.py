@@ -6,19 +6,21 @@ It is picklable: another process opens the data set again, from a snapshot and t
 """
 
 import dataclasses
+import functools
+import json
 import os
-from collections.abc import Mapping
 from typing import IO, Any
 
 from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet
-from bert_data.causal.snapshot import Snapshot, open_snapshot
+from bert_data.causal.snapshot import open_snapshot, take_snapshot
+from bert_data.datasets.manifest import SampleManifest
 from bert_data.formats.registry import PARQUET, WriterSettings, find_format
 from bert_data.progress import progress
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import GPT_SAMPLES
-from bert_data.storage import open_scratch
-from bert_data.work import open_threads
+from bert_data.storage import OutputNames, open_scratch
+from bert_data.work import FolderTask, open_threads
 
 _CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
 _ROW_GROUP_BYTES = 32 << 20
@@ -43,29 +45,47 @@ class SampleWriting:
 
     Attributes:
       dataset: the samples; in another process that of the snapshot.
-      snapshot: folder of the data set's snapshot, if there are other processes.
+      names: of the shards.
+      manifest: of the set, without its files.
       output_format: of the shards.
-      description: what made them; JSON.
-      num_shards: of the set.
+      snapshot: folder of the data set's snapshot, if there are other processes.
       num_threads: that encode samples in each process.
     """
 
     dataset: SampleSet
-    snapshot: str
+    names: OutputNames
+    manifest: SampleManifest
     output_format: str
-    description: Mapping[str, Any]
-    num_shards: int
-    num_threads: int
+    snapshot: str = ""
+    num_threads: int = 1
 
-    def depends_on(self, snapshot: Snapshot) -> dict[str, Any]:
-        """Return all that the bytes of the shards depend on."""
-        return {
+    @property
+    def description(self) -> dict[str, Any]:
+        """What made the shards; JSON."""
+        description: dict[str, Any] = json.loads(self.manifest.to_json())
+        del description["files"]
+        return description
+
+    @property
+    def shards(self) -> list[SampleShard]:
+        """The shards to write."""
+        return [SampleShard(number, path) for number, path in enumerate(self.names.paths)]
+
+    def depends_on(self) -> list[Any]:
+        """Return all that the files and their names depend on."""
+        contents = {
             "manifest": self.description,
             "row_group_bytes": _ROW_GROUP_BYTES,
-            "num_shards": self.num_shards,
+            "num_shards": len(self.names.paths),
             "stores": [store.identity for store in self.dataset.stores],
-            "arrays": snapshot.arrays_sha256(),
+            "arrays": take_snapshot(self.dataset).arrays_sha256(),
         }
+        return [contents, [os.path.abspath(path) for path in self.names.paths]]
+
+    def task(self, folder: str) -> FolderTask:
+        """Return the task of a shard, whose folder will be in a folder of the split."""
+        parent = os.path.join(folder, self.dataset.split)
+        return FolderTask(parent=parent, function=functools.partial(write_shard, self))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "dataset": None}
@@ -80,7 +100,7 @@ def write_shard(writing: SampleWriting, shard: SampleShard, folder: str) -> dict
     # A row group is a batch.
     settings = WriterSettings(manifest=writing.description, group_records=1)
     writer = find_format(writing.output_format).make(GPT_SAMPLES, settings)
-    samples = range(shard.number, len(dataset), writing.num_shards)
+    samples = range(shard.number, len(dataset), len(writing.names.paths))
     chunk_bytes = _ROW_GROUP_BYTES if writing.output_format == PARQUET else _CHUNK_BYTES
     size = max(1, chunk_bytes // sample_bytes(dataset))
     chunks = [samples[start : start + size] for start in range(0, len(samples), size)]

@@ -9,35 +9,38 @@ folder beside the set, `.train.parquet.samples`, until all files get their final
 run that was killed resumes with the missing shards.
 """
 
-import contextlib
 import dataclasses
-import functools
-import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from absl import logging
+
+from bert_data.bounds import check_integer
 from bert_data.causal.gpt import SampleSet
 from bert_data.causal.snapshot import take_snapshot
-from bert_data.datasets.manifest import SampleManifest, parse_file
-from bert_data.datasets.record_set import RecordSet, open_record_set
-from bert_data.datasets.sample_shards import SampleShard, SampleWriting, sample_bytes, write_shard
+from bert_data.datasets.manifest import SampleManifest, manifest_path, parse_file
+from bert_data.datasets.record_set import RecordSet, commit_sets, open_record_sets
+from bert_data.datasets.sample_shards import SampleWriting, sample_bytes
 from bert_data.errors import CorruptDataError
 from bert_data.formats.registry import TFRECORD, find_format
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.storage import (
     JsonObject,
-    OutputNames,
     expand_outputs,
     hidden_path,
+    is_file,
+    is_folder,
     is_remote,
     list_folder,
-    refuse_existing,
-    refuse_inputs,
+    make_folder,
+    read_bytes,
+    remove,
+    remove_abandoned,
 )
 from bert_data.work import (
+    MAX_WORKERS,
     Executor,
-    FolderTask,
     count_workers,
     fingerprint,
     open_executor,
@@ -74,114 +77,139 @@ class SampleExportConfig:
         find_format(self.output_format, output_file=self.output_file)
         expand_outputs(self.output_file)
         count_workers(self.num_workers)
-        if self.num_processes < 1:
-            raise ValueError(f"num_processes is {self.num_processes}; it must be 1 or more")
-
-
-def check_export(dataset: SampleSet, config: SampleExportConfig) -> OutputNames:
-    """Return the names of the shards, before any is written.
-
-    Raises:
-      ValueError: there are more shards than samples, they are in several folders, or one is an
-        input.
-      OSError: one exists already.
-    """
-    names = expand_outputs(config.output_file)
-    if len({os.path.dirname(path) for path in names.paths}) > 1:
-        raise ValueError(f"output_file is {config.output_file!r}; the shards must be in one folder")
-    if len(names.paths) > len(dataset):
-        raise ValueError(
-            f"{config.output_file}: {len(names.paths):,} shards for {len(dataset):,} samples; there"
-            " must be no more shards than samples"
-        )
-    refuse_inputs(names.paths, _inputs_of(dataset))
-    refuse_existing(names.paths, overwrite=config.overwrite)
-    return names
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class WrittenSamples:
-    """A set whose shards are complete and still have hidden names.
-
-    Attributes:
-      files: what the manifest says about each shard.
-      commit: gives all files their final names.
-    """
-
-    files: tuple[ManifestFile, ...]
-    commit: Callable[[], None]
+        check_integer("num_processes", self.num_processes, 1, MAX_WORKERS)
 
 
 def export_samples(
     dataset: SampleSet, config: SampleExportConfig, *, made_from: Mapping[str, Any] | None = None
 ) -> tuple[ManifestFile, ...]:
-    """Write all samples of a data set; see `write_samples`.
+    """Write all samples of a data set; see `export_splits`.
 
     Returns:
       What the manifest says about each shard.
     """
-    with write_samples(dataset, config, made_from=made_from) as written:
-        written.commit()
-    return written.files
+    return export_splits([dataset], config, made_from=made_from)[0]
 
 
-@contextlib.contextmanager
-def write_samples(
-    dataset: SampleSet, config: SampleExportConfig, *, made_from: Mapping[str, Any] | None = None
-) -> Iterator[WrittenSamples]:
-    """Write all samples of a data set, which appear when `commit` is called within the block.
+def export_splits(
+    datasets: Sequence[SampleSet],
+    config: SampleExportConfig,
+    *,
+    made_from: Mapping[str, Any] | None = None,
+) -> list[tuple[ManifestFile, ...]]:
+    """Write all samples of some splits, whose files appear together.
 
     Args:
-      dataset: a `GptDataset` or `BlendedDataset`.
-      config: where to write them.
-      made_from: JSON for the manifest, in addition to the configuration of the data set.
+      datasets: a `GptDataset` or `BlendedDataset` of each split.
+      config: where to write them; "{split}" in output_file stands for a split's name.
+      made_from: JSON for the manifests, in addition to the configuration of the data sets.
+
+    Returns:
+      What the manifest says about each shard of each split.
 
     Raises:
-      ValueError: there are more shards than samples, or they are in several folders.
+      ValueError: there are more shards than samples, or a split has them in several folders.
       OSError: a file exists, or cannot be written.
       CorruptDataError: an index or a store is damaged.
     """
-    names = check_export(dataset, config)
-    manifest = SampleManifest(description=_describe(dataset, config, made_from or {}))
+    writings = [_plan(dataset, config, made_from or {}) for dataset in datasets]
+    set_name = writings[0].names.name
+    parent = hidden_path(set_name, "samples")
+    work = fingerprint([writing.depends_on() for writing in writings])
+    if not is_remote(set_name) and (files := _find_finished(writings, parent, work)):
+        return files
     num_workers = count_workers(config.num_workers)
-    worth = len(dataset) * sample_bytes(dataset) // _PROCESS_BYTES
-    num_processes = max(1, min(config.num_processes, num_workers, len(names.paths), worth))
-    with open_record_set(
-        config.output_file,
-        inputs=_inputs_of(dataset),
+    worth = sum(len(each) * sample_bytes(each) for each in datasets) // _PROCESS_BYTES
+    num_shards = sum(len(writing.shards) for writing in writings)
+    num_processes = max(1, min(config.num_processes, num_workers, num_shards, worth))
+    with open_record_sets(
+        [writing.names for writing in writings],
+        inputs=[path for dataset in datasets for path in _inputs_of(dataset)],
         has_indexes=find_format(config.output_format).has_index,
         overwrite=config.overwrite,
         work_dir=None,
-    ) as record_set:
-        work_dir = record_set.outputs.work_dir
-        description = json.loads(manifest.to_json())
-        del description["files"]
-        writing = SampleWriting(
-            dataset=dataset,
-            snapshot=work_dir,
-            output_format=config.output_format,
-            description=description,
-            num_shards=len(names.paths),
-            num_threads=num_workers // num_processes,
-        )
-        snapshot = take_snapshot(dataset)
-        if num_processes > 1:
-            snapshot.save(work_dir)
-        work = [writing.depends_on(snapshot), [os.path.abspath(path) for path in names.paths]]
+    ) as record_sets:
+        work_dir = record_sets[0].outputs.work_dir
         # Finished shards of a remote set are local, and do not outlast the run.
-        parent = work_dir if is_remote(names.name) else hidden_path(names.name, "samples")
         with (
             open_work_folder(
-                parent,
-                fingerprint(work),
+                work_dir if is_remote(set_name) else parent,
+                work,
                 is_own=True,
                 useless_after=(CorruptDataError,),
             ) as folder,
             open_executor(num_processes) as executor,
         ):
-            files = _write_shards(record_set, writing, os.path.join(folder, "shards"), executor)
-            whole = dataclasses.replace(manifest, files=files)
-            yield WrittenSamples(files=files, commit=lambda: record_set.commit(whole))
+            files = []
+            for writing, record_set in zip(writings, record_sets, strict=True):
+                snapshot = os.path.join(work_dir, writing.dataset.split)
+                if num_processes > 1:
+                    make_folder(snapshot)
+                    take_snapshot(writing.dataset).save(snapshot)
+                num_threads = num_workers // num_processes
+                writing = dataclasses.replace(writing, snapshot=snapshot, num_threads=num_threads)
+                files.append(_write_shards(record_set, writing, folder, executor))
+            commit_sets(record_sets, list(map(_whole_manifest, writings, files)))
+    return files
+
+
+def _plan(
+    dataset: SampleSet, config: SampleExportConfig, made_from: Mapping[str, Any]
+) -> SampleWriting:
+    """Name and describe the shards of a split; for errors see `export_splits`."""
+    output_file = config.output_file.replace("{split}", dataset.split)
+    names = expand_outputs(output_file)
+    if len({os.path.dirname(path) for path in names.paths}) > 1:
+        raise ValueError(f"output_file is {output_file!r}; the shards must be in one folder")
+    if len(names.paths) > len(dataset):
+        raise ValueError(
+            f"{output_file}: {len(names.paths):,} shards for {len(dataset):,} samples; there must"
+            " be no more shards than samples"
+        )
+    return SampleWriting(
+        dataset=dataset,
+        names=names,
+        manifest=SampleManifest(description=_describe(dataset, config, made_from)),
+        output_format=config.output_format,
+    )
+
+
+def _whole_manifest(writing: SampleWriting, files: tuple[ManifestFile, ...]) -> SampleManifest:
+    return dataclasses.replace(writing.manifest, files=files)
+
+
+def _find_finished(
+    writings: Sequence[SampleWriting], parent: str, work: str
+) -> list[tuple[ManifestFile, ...]] | None:
+    """Return what the same run wrote earlier if it was killed after its files had appeared.
+
+    Such a run leaves its work folder, which is removed.
+    """
+    if is_folder(parent):
+        remove_abandoned(parent)
+        if not list_folder(parent):
+            remove(parent)
+    if not is_folder(os.path.join(parent, work)):
+        return None
+    files = []
+    for writing in writings:
+        task = writing.task(os.path.join(parent, work))
+        folders = [folder for shard in writing.shards if (folder := task.find(shard))]
+        files.append(tuple(_read_report(folder) for folder in folders))
+        path = manifest_path(writing.names.name)
+        text = _whole_manifest(writing, files[-1]).to_json().encode()
+        is_whole = len(folders) == len(writing.shards)
+        if not is_whole or not all(map(is_file, [*writing.names.paths, path])):
+            return None
+        if read_bytes(path) != text:
+            return None
+    with open_work_folder(parent, work, is_own=True):
+        logging.info("an earlier run wrote all files and was killed before it could clean up")
+    return files
+
+
+def _read_report(folder: str) -> ManifestFile:
+    return parse_file(JsonObject(read_report(folder), folder))
 
 
 def _inputs_of(dataset: SampleSet) -> list[str]:
@@ -195,13 +223,10 @@ def _write_shards(
     record_set: RecordSet, writing: SampleWriting, folder: str, executor: Executor
 ) -> tuple[ManifestFile, ...]:
     """Write the shards that the folder does not hold yet, and add all of them to the set."""
-    task = FolderTask(parent=folder, function=functools.partial(write_shard, writing))
-    shards = [SampleShard(number, path) for number, path in enumerate(record_set.paths)]
-    done = run_tasks("build_samples", task, shards, executor)
+    done = run_tasks("build_samples", writing.task(folder), writing.shards, executor)
     files = []
     for number, (shard_folder, _) in enumerate(done):
-        report = JsonObject(read_report(shard_folder), shard_folder)
-        files.append(parse_file(report))
+        files.append(_read_report(shard_folder))
         own_index = record_set.index_paths[number : number + 1]
         for path in (record_set.paths[number], *own_index):
             record_set.outputs.link_in(path, os.path.join(shard_folder, os.path.basename(path)))

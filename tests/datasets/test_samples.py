@@ -1,6 +1,5 @@
 """GPT samples as TFRecord and Parquet: the same values, whole files, a manifest."""
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from bert_data.causal import GptConfig, GptDataset, SampleBatch, build_datasets
 from bert_data.datasets import sample_shards, samples
 from bert_data.datasets.sample_shards import columns_of
-from bert_data.datasets.samples import SampleExportConfig, export_samples, write_samples
+from bert_data.datasets.samples import SampleExportConfig, export_samples, export_splits
 from bert_data.formats import registry
 from bert_data.formats.examples import ExampleEncoder
 from bert_data.schema.fields import GPT_SAMPLES
@@ -175,7 +174,7 @@ def stop_before_last_shard(monkeypatch, run) -> None:
         return real(writing, shard, folder)
 
     with monkeypatch.context() as patched, pytest.raises(StopError):
-        patched.setattr(samples, "write_shard", write_shard)
+        patched.setattr(sample_shards, "write_shard", write_shard)
         run()
 
 
@@ -189,7 +188,7 @@ def written_now(monkeypatch, run) -> list[int]:
         return real(writing, shard, folder)
 
     with monkeypatch.context() as patched:
-        patched.setattr(samples, "write_shard", write_shard)
+        patched.setattr(sample_shards, "write_shard", write_shard)
         run()
     return numbers
 
@@ -209,7 +208,7 @@ def test_a_run_goes_on_with_the_shards_that_are_missing(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 CHANGES = {
@@ -272,21 +271,64 @@ def test_a_store_that_is_replaced_amid_the_work_is_refused(dataset, tmp_path, mo
     assert not (tmp_path / "out").exists()
 
 
-def test_a_set_appears_when_it_is_committed(dataset, tmp_path):
-    config = SampleExportConfig(output_file=str(tmp_path / "out" / "t@2"))
-    with write_samples(dataset, config) as written:
+def splits_of(folder):
+    prefix = write_store(folder / "s", [[number] * 30 for number in range(20)])
+    config = GptConfig(seq_length=8, split="3,1")
+    return [each for each in build_datasets([prefix], config) if each is not None]
+
+
+def test_splits_appear_together(tmp_path, monkeypatch):
+    datasets = splits_of(tmp_path)
+    config = SampleExportConfig(output_file=str(tmp_path / "out" / "{split}@2"))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "index.valid-00001-of-00002.npy").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"valid-00001-of-00002.npy: exists|exists already"):
+        export_splits(datasets, config)
+    assert len(list((tmp_path / "out").iterdir())) == 1
+    (tmp_path / "out" / "index.valid-00001-of-00002.npy").unlink()
+
+    def interrupted(*_):
         assert not [path for path in (tmp_path / "out").iterdir() if path.name[0] != "."]
-        written.commit()
-    assert len(list((tmp_path / "out").iterdir())) == 5
-    with write_samples(dataset, dataclasses.replace(config, overwrite=True)):
-        pass
-    assert len(list((tmp_path / "out").iterdir())) == 5
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(samples, "commit_sets", interrupted)
+        export_splits(datasets, config)
+    monkeypatch.setattr(sample_shards, "columns_of", None)  # what makes a shard fails
+    files = export_splits(datasets, config)
+    assert [[file.name for file in each] for each in files] == [
+        [f"{split}-{number:05d}-of-00002" for number in range(2)] for split in ("train", "valid")
+    ]
+    assert len(list((tmp_path / "out").iterdir())) == 10
+
+
+def test_a_run_killed_after_its_commit_has_only_to_be_cleaned_up(tmp_path, monkeypatch):
+    datasets = splits_of(tmp_path)
+    config = SampleExportConfig(output_file=str(tmp_path / "out" / "{split}@2"))
+    commit = samples.commit_sets
+
+    def killed(*arguments):
+        commit(*arguments)
+        raise KeyboardInterrupt  # which keeps the work folder, too
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(samples, "commit_sets", killed)
+        export_splits(datasets, config)
+    before = contents(tmp_path / "out")
+    assert (tmp_path / "out" / ".train.samples").is_dir()
+    files = export_splits(datasets, config)
+    assert [len(each) for each in files] == [2, 2]
+    after = contents(tmp_path / "out")
+    assert len(after) == len(list((tmp_path / "out").iterdir())) == 10
+    assert after == {name: content for name, content in before.items() if name in after}
+    with pytest.raises(FileExistsError, match="exists already"):
+        export_splits(datasets, config)
 
 
 def test_mistakes_are_refused(dataset, tmp_path):
     with pytest.raises(ValueError, match="output_format is 'csv'; it must be tfrecord or parquet"):
         SampleExportConfig(output_file="x", output_format="csv")
-    with pytest.raises(ValueError, match="num_processes is 0; it must be 1 or more"):
+    with pytest.raises(ValueError, match="num_processes is 0; 1 to 1,024 is allowed"):
         SampleExportConfig(output_file="x", num_processes=0)
     with pytest.raises(ValueError, match="2,000 shards for"):
         export(dataset, tmp_path / "t@2000")
