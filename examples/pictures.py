@@ -33,12 +33,16 @@ PREPARATIONS = (
     "-m bert_data.cli.train_vocab --input_file=text.txt --vocab_size=3000 --output_file=vocab.txt",
     f"{CREATE} --input_file=text.txt --output_file=train@2",
     f"{CREATE} --input_file=other.txt --output_file=other.parquet --output_format=parquet",
+    "create_pretraining_data.py --vocab_file=vocab.txt --input_file=one.txt --output_file=one@2"
+    " --max_seq_length=256 --dupe_factor=2",
 )
 COMMANDS = {
     "inspect": "-m bert_data.cli.inspect --input_file=train@2 --vocab_file=vocab.txt"
     " --word=unicode --num_records=3",
     "diff": "-m bert_data.cli.diff --input_file=train@2 --other_file=other.parquet"
     " --vocab_file=vocab.txt",
+    "check": "-m bert_data.cli.check --input_file=one@2 --vocab_file=vocab.txt",
+    "plan": "-m bert_data.cli.plan --input_file=one@2 --batch_size=32",
 }
 # The library's own format loads fonts from a server.
 FORMAT = """\
@@ -73,6 +77,7 @@ def main() -> None:
         write_documents(folder / "text.txt", documents)
         text = (folder / "text.txt").read_text(encoding="utf-8")
         (folder / "other.txt").write_text(text.replace("unicode", "decimal", 3), encoding="utf-8")
+        (folder / "one.txt").write_text(text.replace("\n\n", "\n"), encoding="utf-8")
         for command in PREPARATIONS:
             run(command, folder)
         PICTURES.mkdir(parents=True, exist_ok=True)

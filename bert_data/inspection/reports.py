@@ -60,12 +60,13 @@ def _row_of(figure: Figure) -> Sequence[str]:
 
 
 def _show_lengths(output: Output, num_of_length: NDArray[np.int64]) -> None:
-    longest = num_of_length.size - 1
-    if longest < 1:
+    there = np.flatnonzero(num_of_length)
+    if not there.size:
         return
-    width = -(-longest // _NUM_BINS)
-    firsts = range(1, longest + 1, width)
-    counts = np.add.reduceat(num_of_length[1:], [first - 1 for first in firsts])
+    shortest, longest = int(there[0]), int(there[-1])
+    width = -(-(longest - shortest + 1) // _NUM_BINS)
+    firsts = range(shortest, longest + 1, width)
+    counts = np.add.reduceat(num_of_length, [*firsts, longest + 1][: len(firsts)])
     names = [f"{first}-{min(first + width - 1, longest)}" for first in firsts]
     output.plot(
         Plot(
