@@ -75,7 +75,7 @@ class BatchGroup(NamedTuple):
 
 
 class GroupSource(Protocol):
-    """What makes batches.
+    """A source of batches.
 
     Attributes:
       layout: of all batches.
@@ -85,18 +85,18 @@ class GroupSource(Protocol):
 
     @property
     def static_shape(self) -> StaticShape:
-        """What is the same in all of them."""
+        """The dimensions that all batches share."""
 
     @property
     def num_batches(self) -> int | None:
-        """How many there are; None where they do not end, or nothing tells without reading."""
+        """Number of batches; None if they do not end, or if only reading would tell."""
 
     @property
     def is_endless(self) -> bool:
-        """Whether they do not end."""
+        """Whether there is no last batch."""
 
     def groups(self) -> Iterator[BatchGroup]:
-        """The batches, several at a time; the same ones at each call."""
+        """Yield the batches, several at a time; the same ones at each call."""
 
 
 class Shape(NamedTuple):

@@ -5,8 +5,8 @@
 
 Memory that is new to a process is mapped page by page at the first touch, which takes longer than
 everything the reader does with it. The memory of an array is reused when neither the array nor a
-view of it is left, including those that TensorFlow holds. A forked process has memory of its own,
-and starts with none to reuse.
+view of it is left, including those that TensorFlow holds. A forked process starts with none to
+reuse.
 """
 
 import collections
@@ -50,7 +50,7 @@ class _FreeBlocks:
         return whole[:num_bytes]
 
     def forget(self) -> None:
-        """Lets go of what waits."""
+        """Release the memory that no array uses."""
         self._blocks.clear()
         self._num_bytes = 0
 

@@ -86,11 +86,11 @@ class PlannedSource:
     """
 
     def __init__(self, config: ReaderConfig, shards: Sequence[Shard], parts: Parts) -> None:
-        """Reads the indexes and plans.
+        """Read the indexes and plan.
 
         Args:
           config: with planned batches.
-          shards: that can be addressed.
+          shards: addressable ones.
           parts: of each batch, that are read here.
 
         Raises:
@@ -157,7 +157,7 @@ class PlannedSource:
 
     @property
     def static_shape(self) -> StaticShape:
-        """Rows, width, predictions and instances where they are the same in all batches."""
+        """Rows, width, predictions and instances if they are the same in all batches."""
         config, plan, widths = self.config, self.plan, self.plan.widths
         width = widths[0] if widths is not None and len(widths) == 1 else None
         rows = None
@@ -172,7 +172,7 @@ class PlannedSource:
 
     @property
     def num_batches(self) -> int | None:
-        """Batches in all, of all parts that are read here; None where they do not end."""
+        """Batches in all, of all parts that are read here; None if they do not end."""
         if self.config.num_epochs is None:
             return None
         of_all = self.config.num_epochs * self.plan.num_batches
@@ -184,9 +184,9 @@ class PlannedSource:
         return self.config.num_epochs is None
 
     def groups(self) -> Iterator[BatchGroup]:
-        """The batches, decoded, several at a time: first one, then twice as many, and so on.
+        """Yield the decoded batches, several at a time: first one, then twice as many, and so on.
 
-        A thread works ahead of who takes them.
+        A thread works ahead of the consumer.
         """
         return work_ahead(self._groups(), _GROUPS_AHEAD)
 
@@ -217,9 +217,9 @@ class PlannedSource:
         return np.maximum(ends, np.arange(1, words.size + 1))
 
     def _most_of_rows(self, epoch: EpochPlan, start: int, end: int) -> NDArray[np.int64] | None:
-        """Predictions and instances of the rows of batches, so that all parts are as wide.
+        """Return the most predictions and instances of the rows of batches, over all parts.
 
-        None where there is one part, whose own rows tell.
+        None if there is one part, whose own rows tell.
         """
         if self._most_predictions is None:
             return None

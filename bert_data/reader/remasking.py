@@ -1,16 +1,14 @@
-"""Masks drawn anew for each epoch, in place of those that records were made with, or of none.
+"""Draw masks anew for each epoch, instead of those that records were made with, if any.
 
     record 5     [CLS] the [MASK] sat [SEP]    predicts 2: cat      as it is stored
     without      [CLS] the cat sat [SEP]
     epoch 0      [CLS] the cat [MASK] [SEP]    predicts 3: sat
     epoch 1      [CLS] [MASK] cat sat [SEP]    predicts 1: the
 
-The rule is the one that records are made with, see `bert_data.objectives.masking`. What is drawn
-depends on (seed, epoch, number of the record) alone: not on the batch, the row, the width or the
-host that a record falls to, nor on the masks that it was made with.
-
-It is a kernel on batches that are still NumPy's, as all of the reader is, and not TensorFlow's
-operations: those would draw for padded rows, so that the width had a say in what is drawn.
+The rule is the one that records are made with, see `bert_data.objectives.masking`. Masks depend on
+(seed, epoch, number of the record) alone: not on the batch, row, width or host of the record, nor
+on the masks that it was made with. For the same reason this is a kernel on NumPy arrays:
+TensorFlow's operations would draw for padding, too, so that masks would depend on the width.
 """
 
 from typing import NamedTuple
@@ -39,11 +37,11 @@ _ONE = np.int32(np.float32(1).view(np.int32))
 
 
 class _Room(NamedTuple):
-    """Room for one record.
+    """Scratch space for one record.
 
     Attributes:
       masking: of its tokens without [CLS] and [SEP].
-      places: int32[tokens], where each of those stands.
+      places: int32[tokens], the position of each of those.
       positions, labels: int32[any], of its predictions, stored or drawn.
       counts: int64[3].
     """
@@ -56,7 +54,7 @@ class _Room(NamedTuple):
 
 
 def masks_key(seed: int, epoch: int) -> np.uint64:
-    """The key that the masks of an epoch are drawn from."""
+    """Return the key that the masks of an epoch are drawn from."""
     return key_of(seed, epoch, _MASKS)
 
 
@@ -70,7 +68,7 @@ def _undo_masks(
     room: _Room,
     ids: NDArray[np.int32],
 ) -> tuple[Scalar, bool]:
-    """Puts a record's labels back at their positions.
+    """Put a record's labels back at their positions.
 
     Returns:
       The largest label, and whether a position is outside of the record.
@@ -105,7 +103,7 @@ def _draw_of_three(_: Scalar, key: np.uint64, p: float, q: float) -> tuple[Scala
 def _next_candidate(
     _: Scalar, key: np.uint64, order: NDArray[np.int32], place: Scalar, size: Scalar
 ) -> tuple[Scalar, np.uint64]:
-    """Fisher and Yates' shuffle from the front, as far as it is needed."""
+    """Continue Fisher and Yates' shuffle from the front by one item."""
     key, ahead = draw_below(key, size - place)
     candidate = order[place + ahead]
     order[place + ahead] = order[place]
@@ -119,13 +117,13 @@ def _draw_masks(
     rule: MaskingRule,
     room: _Room,
 ) -> Scalar:
-    """Draws the masks of a record; returns how many tokens are to be predicted.
+    """Draw the masks of a record; return how many tokens are to be predicted.
 
     Args:
       key: of the record.
       ids: int32[tokens], unmasked.
       rule: MaskingRule.
-      room: `positions` and `masking.shown` are filled: where the other tokens stand, and what is
+      room: `places` and `masking.shown` are filled: the positions of ordinary tokens, and what is
         shown there.
     """
     num_tokens = np.int64(0)
@@ -142,7 +140,7 @@ def _draw_masks(
 
 @inner
 def _apply_masks(ids: NDArray[np.int32], num_chosen: Scalar, room: _Room) -> None:
-    """Shows what was drawn; fills positions and labels, ascending."""
+    """Show what was drawn; fill positions and labels, ascending."""
     shown = room.masking.shown
     t = k = np.int64(0)
     while k < num_chosen:
@@ -210,22 +208,22 @@ def mask_anew(
     table: NDArray[np.int32],
     words: NDArray[np.int32],
 ) -> tuple[int, bool]:
-    """Masks batches that records have been decoded into, in place.
+    """Mask batches of decoded records, in place.
 
     Args:
-      block: the records of all rows, in their order, with the lengths that they are stored with.
+      block: the records of all rows, in their order, with their stored lengths.
       records: int[records], their numbers in the set.
-      rows: which records make which rows.
+      rows: which records make up which rows.
       key: see `masks_key`.
       rule: how to mask.
-      table: int32[batches, 15], see `layout.make_table`. Rows hold the tokens of
-        their records, and at least the sum of `rule.most_predictions` of predictions.
-      words: int32[any], the batches: input_ids as records are stored in, masked in return; the
-        three features of predictions are written.
+      table: int32[batches, 15], see `layout.make_table`. Rows hold the tokens of their records, and
+        at least the sum of `rule.most_predictions` of predictions.
+      words: int32[any], the batches: input_ids as stored, masked on return; the three features of
+        predictions are written.
 
     Returns:
       The largest id of the tokens that were put back, where a number that is negative or above
-      2**31 - 1 counts as 2**32 - 1; and whether a record's stored position is outside of it.
+        2**31 - 1 counts as 2**32 - 1; and whether a record's stored position is outside of it.
     """
     longest, most = (int(length) for length in block.lengths.max(axis=0, initial=0))
     positions, labels = np.empty((2, max(longest, most) + 1), np.int32)

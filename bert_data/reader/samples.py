@@ -162,7 +162,7 @@ class SampleBatches:
             yield self._gather(held)
 
     def _batches(self) -> Iterator[NDArray[np.int64]]:
-        """The samples of this host's batches, from the first one that is asked for."""
+        """Yield the samples of this host's batches, from `start_batch` on."""
         config, first = self._config, self._config.start_batch
         epochs = config.num_epochs
         numbers = range(first, epochs * self._per_epoch) if epochs else itertools.count(first)

@@ -200,7 +200,7 @@ class BatchSource:
         check_start(config.start_batch, self._count_batches() or None)
 
     def num_records(self) -> int | None:
-        """This host's records in an epoch where indexes or manifests tell; else None."""
+        """Return this host's records in an epoch if indexes or manifests tell, else None."""
         config = self.config
         counts = [shard.num_records for shard in self.shards if shard.num_records is not None]
         if config.skip_corrupt or len(counts) < len(self.shards):
@@ -217,7 +217,7 @@ class BatchSource:
         return num_full + int(left > 0 and not config.drop_remainder)
 
     def _count_records(self, most: int) -> int | None:
-        """This host's records in an epoch by reading one; None if they are more than `most`."""
+        """Count this host's records by reading an epoch; None if they are more than `most`."""
         shards, open_shard = self._host_part(Damage(skip=self.config.skip_corrupt))
         num_records = 0
         for block in itertools.chain.from_iterable(map(open_shard, shards)):
@@ -227,7 +227,7 @@ class BatchSource:
         return num_records
 
     def records(self, first_epoch: int = 0) -> Iterator[RecordBlock]:
-        """This host's records of all epochs from `first_epoch` on, in order."""
+        """Yield this host's records of all epochs from `first_epoch` on, in order."""
         config = self.config
         last = itertools.count() if config.num_epochs is None else range(config.num_epochs)
         for epoch in itertools.islice(last, first_epoch, None):
@@ -280,7 +280,7 @@ class BatchSource:
             yield from batches
 
     def shape_of(self, block: RecordBlock) -> Shape:
-        """The shape of the batch of a block's records.
+        """Return the shape of the batch of a block's records.
 
         Raises:
           ValueError: a record is longer than the limits.
@@ -301,7 +301,7 @@ class BatchSource:
 
     @property
     def static_shape(self) -> StaticShape:
-        """Rows, width, predictions and instances where they are the same in all batches."""
+        """Rows, width, predictions and instances if they are the same in all batches."""
         config, limits = self.config, self.limits
         rows = config.batch_size if config.drop_remainder or config.num_epochs is None else None
         width = limits.max_seq_length if config.width == WIDTH_MAX else None
@@ -310,7 +310,7 @@ class BatchSource:
 
     @property
     def num_batches(self) -> int | None:
-        """Batches in all; None if that is unknown without reading."""
+        """None: only reading would tell."""
         return None
 
     @property

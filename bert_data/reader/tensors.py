@@ -76,9 +76,9 @@ def _tensors_of(batch: Any) -> Any:
 
 
 def _take_over(array: NDArray[Any]) -> tf.Tensor:
-    """The array as a tensor on the same memory, which is given back when the tensor goes.
+    """Return the array as a tensor on the same memory, which the tensor releases.
 
-    Where TensorFlow's kernels would end the process over the alignment, it is copied.
+    If TensorFlow's kernels would end the process over the alignment, it is copied.
     """
     address, _ = array.__array_interface__["data"]  # array.ctypes takes three times as long
     if not array.size or address % ALIGNMENT_BYTES:
@@ -89,11 +89,11 @@ def _take_over(array: NDArray[Any]) -> tf.Tensor:
 def dataset_of_groups(
     source: GroupSource, form: Callable[[dict[str, tf.Tensor]], Any]
 ) -> tf.data.Dataset:
-    """The dataset of a source's batches.
+    """Return the dataset of a source's batches.
 
     Args:
       source: of groups of batches.
-      form: a batch by the names of its features, in the form of the dataset's elements.
+      form: turns a batch, by the names of its features, into an element of the dataset.
     """
     layout, static = source.layout, source.static_shape
     signature = (
@@ -111,15 +111,15 @@ def dataset_of_groups(
 
 
 def generate(source: Any, items: Callable[[Any], Iterator[Any]], signature: Any) -> tf.data.Dataset:
-    """The dataset of what an object gives; the object goes when the dataset has gone.
+    """Return the dataset of an object's items; the object is deleted when the dataset is.
 
-    TensorFlow keeps for ever what `from_generator` is given, so that refers to the object weakly
-    and the dataset holds it, as every dataset made of this one does. A dataset that is made inside
-    a graph lives as long as the graph, and the object with it.
+    TensorFlow never releases what `from_generator` is given. That therefore refers to the object
+    weakly, and the dataset holds it, as does every dataset derived from this one. A dataset made
+    inside a graph lives as long as the graph, and the object with it.
 
     Args:
       source: the object.
-      items: gives its items, from the first one on at each call.
+      items: returns its items, from the first one on at each call.
       signature: of an item.
     """
     find: Callable[[], Any] = weakref.ref(source) if tf.executing_eagerly() else lambda: source
@@ -138,11 +138,11 @@ def generate(source: Any, items: Callable[[Any], Iterator[Any]], signature: Any)
 
 
 def finish(batches: tf.data.Dataset, num_batches: int | None) -> tf.data.Dataset:
-    """The dataset with the options and the cardinality that all readers' have.
+    """Return the dataset with the options and the cardinality that all readers' have.
 
     Args:
       batches: this host's.
-      num_batches: how many; None where nothing tells.
+      num_batches: how many; None if unknown.
     """
     options = tf.data.Options()
     options.deterministic = True
@@ -157,10 +157,10 @@ def finish(batches: tf.data.Dataset, num_batches: int | None) -> tf.data.Dataset
 
 
 def _map_inline(function: Callable[[tf.Tensor], Any], rows: tf.data.Dataset) -> tf.data.Dataset:
-    """`rows.map(function)` on the thread that takes the elements, at a third of the cost.
+    """Return `rows.map(function)`, computed on the consumer's thread, at a third of the cost.
 
-    `Dataset.map` gives each operation to a pool of threads; what the operations of `_split` do is
-    less than that costs.
+    `Dataset.map` gives each operation to a pool of threads, which costs more than the operations of
+    `_split`.
     """
     spec = rows.element_spec
     traced = tf.function(function, input_signature=[spec]).get_concrete_function()
@@ -181,10 +181,10 @@ def _map_inline(function: Callable[[tf.Tensor], Any], rows: tf.data.Dataset) -> 
 def _split(
     words: tf.Tensor, entries: tf.Tensor, layout: Layout, static: StaticShape
 ) -> dict[str, tf.Tensor]:
-    """The batch that stands in `words` where its row of the table says, see `BatchGroup`.
+    """Return the batch at the place in `words` that its row of the table gives, see `BatchGroup`.
 
-    Few operations, as each costs a microsecond for each batch; where memory is aligned, none of
-    them copies.
+    The operations are few, as each costs a microsecond per batch; where memory is aligned, none
+    copies.
     """
     parts = tf.split(entries, [1, 1, ENTRY_COLUMNS - 2] * len(layout))
     batch = {}

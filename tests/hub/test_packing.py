@@ -117,9 +117,9 @@ def test_a_graph_serves_every_batch_and_width() -> None:
 
 def test_mistakes_are_told() -> None:
     one = ragged([[1]])
-    with pytest.raises(ValueError, match="width is 1; 2 or more is allowed"):
+    with pytest.raises(ValueError, match="width is 1; it must be 2 or more"):
         pack([one], SPECIAL, 1)
-    with pytest.raises(ValueError, match="segments has 3 texts; 1 or 2 are allowed"):
+    with pytest.raises(ValueError, match="segments has 3 texts; it must have 1 or 2"):
         pack([one, one, one], SPECIAL, 9)
     with pytest.raises(ValueError, match=r"end_id is -1; a whole number >= 0 is allowed"):
         SpecialIds(start_id=1, end_id=-1)

@@ -1,4 +1,4 @@
-"""What happens when records are damaged: an error that says where, or a count and a warning.
+"""Report damaged records: by an error that says where, or by a count and a warning.
 
     CorruptDataError: data/train-00001: record 17, byte offset 10404: the checksum of a record's ...
 
@@ -19,12 +19,12 @@ _REFUSED = re.compile(r"\bValueError: (?P<sentence>[^\n]+)")
 
 
 class Damage:
-    """The damage that a pass over the shards meets: raised, or counted.
+    """The damage found in a pass over the shards: raised, or counted.
 
     Attributes:
       num_records: damaged records left out so far; if the rest of a shard is lost and it is unknown
         how many records it held, that counts as one.
-      num_places: how often damage was met.
+      num_places: number of damaged places.
     """
 
     def __init__(self, *, skip: bool) -> None:

@@ -30,14 +30,14 @@ _KEPT_SCANS = 4096
 
 
 def why_not_addressable(shard: Shard) -> str | None:
-    """Why single records of a shard cannot be read: "is compressed"; None where they can."""
+    """Return why records of a shard cannot be read by number: "is compressed"; None if they can."""
     if storage.is_remote(shard.path):
         return "is remote"
     return "is compressed" if shard.is_gzip else None
 
 
 def read_indexes(shards: Sequence[Shard], *, skip_corrupt: bool) -> list[NDArray[np.void]]:
-    """The indexes of addressable shards, see `read_index`; says which ones must be scanned."""
+    """Return the indexes of addressable shards, see `read_index`; log which ones are scanned."""
     missing = [shard for shard in shards if not storage.exists(index_path(shard.path))]
     if missing:
         logging.info(
@@ -48,7 +48,7 @@ def read_indexes(shards: Sequence[Shard], *, skip_corrupt: bool) -> list[NDArray
 
 
 def read_index(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
-    """The index of an addressable shard: its own, or what a scan finds.
+    """Return the index of an addressable shard: its own, or one made by a scan.
 
     Args:
       shard: to read.
@@ -56,7 +56,7 @@ def read_index(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
 
     Returns:
       INDEX_DTYPE[records + 1], each with the record's offset in bytes and its tokens; the last has
-      the offset where the records end.
+        the offset where the records end.
 
     Raises:
       CorruptDataError: the index contradicts the shard, or there is none and the shard is damaged.
@@ -93,7 +93,7 @@ def _scan(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
 
 @functools.lru_cache(_KEPT_SCANS)
 def _scan_once(path: str, num_bytes: int, changed: int, skip_corrupt: bool) -> NDArray[np.void]:
-    """The index of a shard as it was when it was changed last."""
+    """Return the index of a shard in the state that `changed`, its time of modification, names."""
     del changed
     shard = Shard(path=path, num_bytes=num_bytes, is_gzip=False, next_sentence=NONE)
     damage = Damage(skip=skip_corrupt)

@@ -160,7 +160,7 @@ _WORD_BYTES = 4
 
 
 class _RowGroup(NamedTuple):
-    """One row group: its file as it was when it was looked at, its place there, what it asks."""
+    """One row group: its file and the time of its last change, its place there, its objective."""
 
     path: str
     changed: int
@@ -171,7 +171,7 @@ class _RowGroup(NamedTuple):
 
 
 class _Kept:
-    """Row groups as records, the first of which was used longest ago."""
+    """Row groups as records, the least recently used first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -199,14 +199,14 @@ class _Kept:
 
 
 def _read_group(group: _RowGroup) -> list[GroupRows]:
-    """The rows of a row group; all are lost if the file is not the one that was looked at.
+    """Return the rows of a row group; all are lost if the file has changed.
 
     Raises:
       OSError: it cannot be read.
     """
     reason, status = "has changed since it was opened", storage.read_status(group.path)
     try:
-        if status is None or status.modified_ns == group.changed:  # what is gone raises its error
+        if status is None or status.modified_ns == group.changed:  # opening a missing file raises
             with open_parquet(group.path) as file:
                 return list(read_group(file, schema_of_records(group.next_sentence), group.number))
     except Exception as error:
@@ -226,21 +226,21 @@ os.register_at_fork(after_in_child=_kept.forget)
 
 
 class ParquetRecords:
-    """The records of Parquet shards, by their numbers.
+    """The records of Parquet shards, by number.
 
     Attributes:
-      num_tokens: uint32[records], tokens of each; 0 where that cannot be read.
+      num_tokens: uint32[records], tokens of each; 0 if they cannot be read.
     """
 
     def __init__(self, shards: Sequence[Shard], *, skip_corrupt: bool) -> None:
-        """Reads the tables of contents, and of each row as much as tells its tokens.
+        """Read the footers, and of each row the column that gives its number of tokens.
 
         Args:
           shards: local Parquet files.
-          skip_corrupt: whether to leave damage out, and warn of it.
+          skip_corrupt: whether to leave damage out, with a warning.
 
         Raises:
-          ValueError: a shard has other columns than instances have.
+          ValueError: a shard does not have the columns of instances.
           OSError: it cannot be read.
           CorruptDataError: it is damaged.
         """
@@ -255,13 +255,13 @@ class ParquetRecords:
         num_bytes = 2 * _WORD_BYTES * int(self.num_tokens.sum())
         if num_bytes > MAX_KEPT_BYTES:
             logging.warning(
-                "records of %s are planned, and take more than the %.0f MB (%.0f MB) that are kept:"
-                " row groups will be read again and again; TFRecord has no such cost, nor has"
-                " batching=stream", shards[0].path, MAX_KEPT_BYTES / 1e6, num_bytes / 1e6,
+                "records of %s take %.0f MB, more than the %.0f MB that are kept in memory: row"
+                " groups are read again and again; TFRecord and batching=stream need no memory",
+                shards[0].path, num_bytes / 1e6, MAX_KEPT_BYTES / 1e6,
             )  # fmt: skip
 
     def _look_at(self, shard: Shard, damage: Damage) -> list[NDArray[np.uint32]]:
-        """Lists the row groups of a shard; returns the tokens of the rows of each."""
+        """List the row groups of a shard; return the tokens of the rows of each."""
         parts: list[NDArray[np.uint32]] = []
         try:
             status = storage.read_status(shard.path)
@@ -281,12 +281,12 @@ class ParquetRecords:
             damage.found(CorruptDataError(shard.path, 0, what_is_wrong(error)), 1)
         num_rows = sum(part.size for part in parts)
         if shard.num_records not in (None, num_rows):
-            reason = f"holds {num_rows} rows; its manifest tells of {shard.num_records}"
+            reason = f"holds {num_rows} rows; its manifest says {shard.num_records}"
             damage.found(CorruptDataError(shard.path, 0, reason), 1)
         return parts
 
     def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
-        """Reads records, see `ShardRecords.gather`."""
+        """Read records, see `ShardRecords.gather`."""
         groups = np.where(records < 0, -1, np.searchsorted(self._firsts, records, "right") - 1)
         blocks: list[RecordBlock] = []
         order = np.empty(records.size, np.int64)
@@ -331,7 +331,7 @@ class ParquetRecords:
 
 
 def _tokens_of_group(file: object, number: int, num_rows: int) -> NDArray[np.uint32]:
-    """uint32[rows], tokens of each row; 0 where the column is damaged, as reading will tell."""
+    """Return uint32[rows], tokens of each row; 0 if the column is damaged."""
     import pyarrow as pa
 
     try:
@@ -347,7 +347,7 @@ def _tokens_of_group(file: object, number: int, num_rows: int) -> NDArray[np.uin
 
 
 def is_kept(shards: Sequence[Shard]) -> bool:
-    """Whether the row groups of Parquet shards can all be kept, by their uncompressed bytes."""
+    """Return whether the row groups of Parquet shards fit in the memory for them, uncompressed."""
     num_bytes = 0
     for shard in shards:
         with open_parquet(shard.path) as file:

@@ -1,9 +1,9 @@
-"""Patterns in, shards out: which files they are, and what they should hold.
+"""Find the shards that patterns name, and what each should hold.
 
     "data/train-*"  ->  Shard(data/train-00000-of-00002, gzip? Parquet? records by index, manifest)
                         Shard(data/train-00001-of-00002, ...)
 
-An index or a manifest that a pattern like data/* matches too is dropped. Local files and URIs (see
+An index or a manifest that matches a pattern like data/* is dropped. Local files and URIs (see
 `bert_data.storage`) are alike, except that indexes and manifests are local.
 """
 
@@ -37,12 +37,12 @@ class Shard:
       path: of the file.
       num_bytes: its size.
       is_gzip: whether it is compressed.
-      is_parquet: whether it is a Parquet file, and no TFRecord file.
-      manifest: the one that lists it, or that it holds itself, if any.
-      num_records: records that it must hold by its index or manifest, or by what a Parquet file
-        says itself; None where none tells.
-      expected_bytes: size that it must have by its manifest or index; None where neither tells.
-      next_sentence: what its records ask about two segments, see `objectives.next_sentence`.
+      is_parquet: whether it is a Parquet file rather than a TFRecord file.
+      manifest: the one that lists it, or that it contains, if any.
+      num_records: records that it must hold by its index or manifest, or by a Parquet file's
+        footer; None if unknown.
+      expected_bytes: size that it must have by its manifest or index; None if unknown.
+      next_sentence: the objective of its records for two segments, see `objectives.next_sentence`.
     """
 
     path: str
@@ -61,14 +61,14 @@ class Shard:
 
 
 def find_shards(config: ReaderConfig, damage: Damage | None = None) -> tuple[Shard, ...]:
-    """The shards that the patterns name: each pattern's matches sorted, each file once.
+    """Find the shards that the patterns name: each pattern's matches sorted, each file once.
 
-    Warns of shards of the same sets that are nowhere.
+    Logs a warning if other shards of the same sets are missing.
 
     Args:
       config: with the patterns.
-      damage: counts indexes and manifests that are damaged, which are then as if they were not
-        there; None raises the damage.
+      damage: counts indexes and manifests that are damaged, which are then ignored; None raises the
+        damage.
 
     Raises:
       ValueError: a pattern matches nothing.
@@ -105,7 +105,7 @@ def _matches(pattern: str) -> list[str]:
 
 
 def _describe(path: str, manifests: dict[str, Manifest], damage: Damage) -> Shard:
-    """Looks at a shard's first bytes and beside it; `manifests` keeps those found by shard path."""
+    """Look at a shard's first bytes and beside it; `manifests` caches manifests by shard path."""
     if storage.is_folder(path):
         raise IsADirectoryError(f"{path} is a directory, not a shard (name its files: {path}/*)")
     try:
@@ -127,7 +127,7 @@ def _describe(path: str, manifests: dict[str, Manifest], damage: Damage) -> Shar
 
 
 def _with_objective(shard: Shard, config: ReaderConfig) -> Shard:
-    """Adds what the manifest, or else the configuration, tells about the segments."""
+    """Add the objective, by the manifest or else the configuration."""
     next_sentence = config.next_sentence or NSP
     if shard.manifest is not None:
         next_sentence = shard.manifest.next_sentence
@@ -135,24 +135,24 @@ def _with_objective(shard: Shard, config: ReaderConfig) -> Shard:
 
 
 def _is_gzip(head: bytes) -> bool:
-    """Whether gzip packed it; gzip's first two bytes may be a record's length too."""
+    """Return whether it is compressed; gzip's first two bytes may be a record's length, too."""
     return head.startswith(_GZIP_MAGIC) and not _is_frame(head)
 
 
 def _is_parquet(head: bytes) -> bool:
-    """Whether it is a Parquet file, whose first four bytes may be a record's length too."""
+    """Return whether it is a Parquet file, whose first four bytes may be a record's length, too."""
     return head.startswith(MAGIC) and not _is_frame(head)
 
 
 def _is_frame(head: bytes) -> bool:
-    """Whether a record's length and its checksum stand there."""
+    """Return whether it starts with a record's length and the checksum of that."""
     checksum = masked_crc32c(head[:LENGTH_BYTES])
     is_whole = len(head) == HEADER_BYTES
     return is_whole and checksum == int.from_bytes(head[LENGTH_BYTES:], "little")
 
 
 def _look_inside(shard: Shard) -> Shard:
-    """Adds what a Parquet file tells about itself; nothing where it is damaged."""
+    """Add what a Parquet file says about itself; nothing if it is damaged."""
     inside = look_inside(shard.path)
     if inside is None:
         return shard
@@ -160,7 +160,7 @@ def _look_inside(shard: Shard) -> Shard:
 
 
 def _compare_beside(shard: Shard, manifests: dict[str, Manifest]) -> Shard:
-    """Adds what index and manifest tell about a local shard."""
+    """Add what index and manifest say about a local shard."""
     folder, name = os.path.split(shard.path)
     if shard.path not in manifests:
         manifest_of_path = find_manifest(shard.path)

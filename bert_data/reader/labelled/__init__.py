@@ -1,5 +1,6 @@
-"""Records of labelled texts in, batches for a classifier out.
+"""Read records of labelled texts as batches for a classifier.
 
-batches.py          the reader
-ragged.py           ragged tensors from records; segments.py: rows for BERT
+batches.py     the reader
+ragged.py      ragged tensors from records
+segments.py    rows for BERT
 """

@@ -1,11 +1,11 @@
-"""Records of labelled texts in, batches for a classifier out.
+"""Read records of labelled texts as batches for a classifier.
 
     LabelledReaderConfig(input_patterns="train-*", plan=PlanConfig(batching="pools", batch_size=32,
                          max_seq_length=128, shuffle=True))
       -> {"input_ids": int32[32, width], "input_mask": ..., "segment_ids": ...}, label int64[32]
 
-Which records make a batch, and how wide it is, is planned from the index before a record is read;
-the records are then gathered, parsed with `tf.io.RaggedFeature` and packed, a batch at a time.
+The index determines which records make a batch, and how wide it is, before a record is read. The
+records of a batch are then gathered, parsed with `tf.io.RaggedFeature` and packed.
 """
 
 import dataclasses
@@ -44,9 +44,9 @@ class LabelledReaderConfig:
     Attributes:
       input_patterns: patterns of shards; a string with commas, or a sequence.
       plan: which records make which batch, and how wide it is; not "packed". Its lengths are those
-        of packed rows, special tokens included; longer texts are cut off at its max_seq_length.
-      num_epochs: passes over the records, >= 1; None goes on for ever.
-      start_batch: batches to pass over at the start, >= 0, in constant time.
+        of packed rows, special tokens included; longer texts are truncated to its max_seq_length.
+      num_epochs: passes over the records, >= 1; None repeats forever.
+      start_batch: batches to skip at the start, >= 0, in constant time.
       host_index: which of the plan's hosts this is.
       form: "fit": (inputs, label, label weight) for `model.fit`. "features": one dict of them.
         "ragged": a dict with the tokens as they are stored instead of packed rows.
@@ -63,7 +63,7 @@ class LabelledReaderConfig:
 
     def __post_init__(self) -> None:
         if self.plan.batching == "packed":
-            raise ValueError("plan.batching is 'packed'; a row holds one text and its label")
+            raise ValueError("plan.batching is 'packed'; a row must hold one text and its label")
         if self.num_epochs is not None:
             check_integer("num_epochs", self.num_epochs, 1)
         for name in ("start_batch", "host_index"):
@@ -76,7 +76,7 @@ class LabelledReaderConfig:
 
 
 class LabelledSource:
-    """What a configuration reads, and its plan.
+    """The shards of a configuration, and the plan of their batches.
 
     Attributes:
       config: the configuration.
@@ -84,16 +84,16 @@ class LabelledSource:
       num_texts: texts of a record, 1 or 2.
       ragged_rank: ragged dimensions of a text's tokens: 1 for [words, pieces], 2 for [sentences,
         words, pieces].
-      classes: names of the labels 0, 1, ...; () where labels are integers of the user's.
+      classes: names of the labels 0, 1, ...; () if the labels are integers of the user.
       vocab_size: of the vocabulary of the tokens.
-      vocabulary_and_classes: what other records must share that the same model reads.
+      vocabulary_and_classes: equal for all records that one model can read.
     """
 
     def __init__(self, config: LabelledReaderConfig) -> None:
-        """Finds the shards, checks them and plans.
+        """Find the shards, check them and plan.
 
         Raises:
-          ValueError: the shards are not of labelled texts, or the configuration contradicts them.
+          ValueError: the shards do not hold labelled texts, or the configuration contradicts them.
           OSError: a file cannot be read.
           CorruptDataError: a file is damaged.
         """
@@ -115,7 +115,7 @@ class LabelledSource:
             least = num_special_tokens(self.num_texts)
             if config.plan.max_seq_length < least:
                 setting = f"plan.max_seq_length is {config.plan.max_seq_length}"
-                raise ValueError(f"{setting}; {least} or more is allowed")
+                raise ValueError(f"{setting}; it must be {least} or more")
             lengths = np.minimum(lengths, np.uint32(config.plan.max_seq_length))
         self.plan: Plan = make_plan(lengths, config.plan)
         if config.num_epochs is not None:
@@ -123,7 +123,7 @@ class LabelledSource:
 
     @property
     def num_labels(self) -> int:
-        """How many labels a classifier must tell apart: one more than the largest.
+        """Number of classes of a classifier: one more than the largest label.
 
         Raises:
           ValueError: a label is negative.
@@ -137,13 +137,13 @@ class LabelledSource:
 
     @property
     def num_batches(self) -> int:
-        """Batches in all, tf.data.INFINITE_CARDINALITY where they do not end."""
+        """Batches in all; tf.data.INFINITE_CARDINALITY if the epochs do not end."""
         if self.config.num_epochs is None:
             return tf.data.INFINITE_CARDINALITY
         return self.config.num_epochs * self.plan.num_batches - self.config.start_batch
 
     def batches(self) -> Iterator[tuple["np.ndarray[Any, Any]", int]]:
-        """(records, width) of this host's batches, in order; a row that is empty has no bytes."""
+        """Yield (records, width) of this host's batches, in order; an empty row has no bytes."""
         config, plan = self.config, self.plan
         first_epoch, start = plan.locate(config.start_batch)
         epochs = itertools.count() if config.num_epochs is None else range(config.num_epochs)
@@ -159,16 +159,16 @@ class LabelledSource:
             start = 0
 
     def parse(self, records: tf.Tensor) -> dict[str, tf.Tensor | tf.RaggedTensor]:
-        """Reads a batch of records.
+        """Parse a batch of records.
 
         Args:
           records: string[batch].
 
         Returns:
-          label int64[batch]; of each text, named `t`: its bytes `t` string[batch],
-          `t_tokens_len` int64[batch] and `t_tokens` int64[batch, (sentences,) (words), (pieces)].
+          label int64[batch]; of each text, named `t`: its bytes `t` string[batch], `t_tokens_len`
+            int64[batch] and `t_tokens` int64[batch, (sentences,) (words), (pieces)].
         """
-        default = 0 if self.config.plan.num_hosts > 1 else None  # of rows without a record
+        default = 0 if self.config.plan.num_hosts > 1 else None  # of empty rows
         number = tf.io.FixedLenFeature([], tf.int64, default)
         spec = RaggedSpec(dtype=tf.int64, ragged_rank=self.ragged_rank)
         parsed_features: dict[str, Any] = {fields.LABEL.name: number}
@@ -182,16 +182,16 @@ class LabelledSource:
         return tf.io.parse_example(records, parsed_features)
 
     def make_batch(self, records: tf.Tensor, width: tf.Tensor) -> Any:
-        """Parses and packs a batch into the form that the configuration asks for."""
+        """Parse and pack a batch, in the configured form."""
         parsed = self.parse(records)
         weight = tf.cast(tf.strings.length(records) > 0, tf.float32)
         if self.config.form == "ragged":
             return {**parsed, LABEL_WEIGHT: weight}
         names = map(fields.tokens_name, fields.TEXTS[: self.num_texts])
         packed = pack_segments([parsed[name] for name in names], width, **self.special_ids)
-        if self.config.plan.num_hosts > 1:  # a row without a record is all padding
-            there = tf.cast(weight, tf.int32)[:, tf.newaxis]
-            packed = {name: values * there for name, values in packed.items()}
+        if self.config.plan.num_hosts > 1:  # an empty row is all padding
+            is_there = tf.cast(weight, tf.int32)[:, tf.newaxis]
+            packed = {name: values * is_there for name, values in packed.items()}
         label = parsed[fields.LABEL.name]
         if self.config.form == "features":
             return {**packed, fields.LABEL.name: label, LABEL_WEIGHT: weight}
@@ -199,14 +199,14 @@ class LabelledSource:
 
 
 def read_labelled_batches(config: LabelledReaderConfig | LabelledSource) -> tf.data.Dataset:
-    """Makes the dataset of batches that a configuration tells of.
+    """Return the dataset of a configuration's batches.
 
-    Every iteration over it gives the same batches, in every process. Errors inside an iteration
-    reach the caller as tf.errors.OpError whose text holds ours; `bert_data.reader.explain` gives
-    ours back.
+    Every iteration over it gives the same batches, in every process. An error during an iteration
+    reaches the caller as a tf.errors.OpError whose text begins with ours;
+    `bert_data.reader.explain` recovers ours.
 
     Args:
-      config: what to read and how, or the source that it has made.
+      config: what to read and how, or the source made from it.
 
     Raises:
       ValueError, OSError, CorruptDataError: see `LabelledSource`.
@@ -223,30 +223,30 @@ def read_labelled_batches(config: LabelledReaderConfig | LabelledSource) -> tf.d
 
 
 def _check(shards: Sequence[Shard], config: LabelledReaderConfig) -> Manifest:
-    """Compares shards, manifests and configuration; returns what the shards have in common."""
+    """Compare shards, manifests and configuration; return a manifest with the labels of all."""
     manifests = []
     for shard in shards:
         why_not = why_not_addressable(shard)
         if why_not is not None:
-            raise ValueError(f"{shard.path} {why_not}; local, uncompressed files are needed")
+            raise ValueError(f"{shard.path} {why_not}; it must be local and uncompressed")
         if shard.manifest is None or shard.manifest.record_layout != fields.LABELLED:
             kind = "is in no manifest" if shard.manifest is None else "holds no labelled texts"
-            raise ValueError(f"{shard.path} {kind}; records of labelled texts are needed")
+            raise ValueError(f"{shard.path} {kind}; it must hold records of labelled texts")
         if shard.expected_bytes not in (None, shard.num_bytes):
-            reason = f"has {shard.num_bytes} bytes; its manifest tells of {shard.expected_bytes}"
+            reason = f"has {shard.num_bytes} bytes; its manifest says {shard.expected_bytes}"
             raise CorruptDataError(shard.path, shard.num_bytes, reason)
         if not storage.exists(index_path(shard.path)):
-            raise ValueError(f"{shard.path} has no index; there should be {index_path(shard.path)}")
+            raise ValueError(f"{shard.path} has no index, {index_path(shard.path)}")
         manifests.append((shard.path, shard.manifest))
     path, first = manifests[0]
     for other_path, other in manifests[1:]:
         if (first.vocab_sha256, _form_of(first)) != (other.vocab_sha256, _form_of(other)):
             raise ValueError(
                 f"{path} and {other_path} were made with different vocabularies, classes or"
-                " numbers of texts; one dataset is of one kind"
+                " numbers of texts; they cannot share batches"
             )
     if config.vocab_file and vocabulary_sha256(config.vocab_file) != first.vocab_sha256:
-        raise ValueError(f"vocab_file {config.vocab_file} is not the one that made {path}")
+        raise ValueError(f"{path} was made with another vocabulary than {config.vocab_file}")
     counts = {"labels": {k: 1 for _, m in manifests for k in m.counts["labels"]}}
     return dataclasses.replace(first, counts=counts)
 

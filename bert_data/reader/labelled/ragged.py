@@ -1,12 +1,12 @@
-"""RaggedTensors to features of records and back, for any number of ragged dimensions.
+"""Store RaggedTensors of any number of ragged dimensions in records, and read them back.
 
     <tf.RaggedTensor [[7, 8], [], [9]]>  ->  ragged_tensor_features("a", ...)
                                          ->  {"a_values": [7 8 9], "a_splits_0": [0 2 2 3]}
     batch of such records  ->  parse_ragged(records, {"a": RaggedSpec(dtype=tf.int64)})
                            ->  {"a": <tf.RaggedTensor [[[7, 8], [], [9]], ...]>}
 
-Reading is `tf.io.parse_example` with a `tf.io.RaggedFeature` whose partitions are the stored row
-splits, so it is one operation for a whole batch; the batch is one more, outermost ragged dimension.
+One `tf.io.parse_example` reads a whole batch, with a `tf.io.RaggedFeature` whose partitions are the
+stored row splits; the batch becomes one more, outermost ragged dimension.
 """
 
 import dataclasses
@@ -29,12 +29,12 @@ _DTYPES = (tf.int64, tf.float32, tf.string)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RaggedSpec:
-    """What must be known of a ragged tensor to read it from records.
+    """The type and shape of a ragged tensor, which records do not hold.
 
     Attributes:
       dtype: tf.int64, tf.float32 or tf.string.
-      ragged_rank: ragged dimensions of one record's tensor, >= 1.
-      inner_shape: sizes of the uniform dimensions inside the innermost rows, >= 1.
+      ragged_rank: number of ragged dimensions of one record's tensor, >= 1.
+      inner_shape: sizes of the uniform dimensions inside the innermost rows, each >= 1.
     """
 
     dtype: tf.DType = tf.int64
@@ -43,52 +43,33 @@ class RaggedSpec:
 
     def __post_init__(self) -> None:
         if self.dtype not in _DTYPES:
-            raise ValueError(f"dtype is {self.dtype!r}; tf.int64, float32 or string is allowed")
+            raise ValueError(f"dtype is {self.dtype!r}; it must be tf.int64, float32 or string")
         if not isinstance(self.ragged_rank, int) or self.ragged_rank < 1:
-            raise ValueError(f"ragged_rank is {self.ragged_rank!r}; an integer >= 1 is allowed")
+            raise ValueError(f"ragged_rank is {self.ragged_rank!r}; it must be an integer >= 1")
         if any(not isinstance(size, int) or size < 1 for size in self.inner_shape):
-            raise ValueError(f"inner_shape is {self.inner_shape!r}; sizes >= 1 are allowed")
-
-
-def ragged_array_of(tensor: tf.RaggedTensor) -> RaggedArray:
-    """An eager RaggedTensor as NumPy arrays, the same values and row splits.
-
-    Raises:
-      ValueError: its dtype is another than int64, float32 or string.
-    """
-    return RaggedArray(
-        values=np.asarray(tensor.flat_values.numpy()),
-        splits=[splits.numpy().astype(np.int64) for splits in tensor.nested_row_splits],
-    )
-
-
-def ragged_tensor_of(array: RaggedArray) -> tf.RaggedTensor:
-    """The RaggedTensor of NumPy arrays, with int64 row splits."""
-    dtype = tf.string if array.values.dtype == np.object_ else tf.as_dtype(array.values.dtype)
-    values = tf.constant(array.values, dtype)
-    return tf.RaggedTensor.from_nested_row_splits(values, list(array.splits), validate=False)
+            raise ValueError(f"inner_shape is {self.inner_shape!r}; it must be sizes >= 1")
 
 
 def ragged_tensor_features(name: str, tensor: tf.RaggedTensor) -> dict[str, Values]:
-    """The features of a record that hold an eager RaggedTensor.
+    """Return the features of a record that hold an eager RaggedTensor.
 
     Args:
       name: of the tensor; the features are `{name}_values` and `{name}_splits_{i}`.
-      tensor: of int64, float32 or string values, of any ragged rank >= 1. Uniform dimensions inside
-        the innermost rows are not stored but said again by who reads, see `RaggedSpec`.
+      tensor: of int64, float32 or string values, of any ragged rank >= 1. The sizes of uniform
+        dimensions inside the innermost rows are not stored; `RaggedSpec` gives them when reading.
 
     Returns:
-      Values by feature; `bert_data.formats.examples.encode_example` makes a record of them and
-      of others.
+      Values by feature, which `bert_data.formats.examples.encode_example` takes.
 
     Raises:
-      ValueError: its dtype is another.
+      ValueError: it has another dtype.
     """
-    return ragged_features(name, ragged_array_of(tensor))
+    splits = [splits.numpy().astype(np.int64) for splits in tensor.nested_row_splits]
+    return ragged_features(name, RaggedArray(values=tensor.flat_values.numpy(), splits=splits))
 
 
 def ragged_feature(name: str, spec: RaggedSpec) -> tf.io.RaggedFeature:
-    """What `tf.io.parse_example` is told to read a ragged tensor, its inner dimensions flat."""
+    """Return what `tf.io.parse_example` needs to read a tensor, its inner dimensions flat."""
     partitions = [tf.io.RaggedFeature.RowSplits(key) for key in _splits_names(name, spec)]
     if spec.inner_shape:  # the innermost splits count inner rows, a record stores their values
         partitions.append(tf.io.RaggedFeature.UniformRowLength(math.prod(spec.inner_shape)))
@@ -101,8 +82,7 @@ def ragged_feature(name: str, spec: RaggedSpec) -> tf.io.RaggedFeature:
     )
 
 
-def restore_inner_shape(tensor: tf.RaggedTensor, spec: RaggedSpec) -> tf.RaggedTensor:
-    """A tensor read by `ragged_feature` with its inner dimensions as they were."""
+def _restore_inner_shape(tensor: tf.RaggedTensor, spec: RaggedSpec) -> tf.RaggedTensor:
     if not spec.inner_shape:
         return tensor
     splits = tensor.nested_row_splits[: spec.ragged_rank + 1]
@@ -111,19 +91,19 @@ def restore_inner_shape(tensor: tf.RaggedTensor, spec: RaggedSpec) -> tf.RaggedT
 
 
 def parse_ragged(records: tf.Tensor, specs: Mapping[str, RaggedSpec]) -> dict[str, tf.RaggedTensor]:
-    """Reads ragged tensors from a batch of records.
+    """Read ragged tensors from a batch of records.
 
     Args:
       records: string[batch], serialized tf.train.Examples.
       specs: of the tensors, by name.
 
     Returns:
-      By name, the tensors of all records with one more, outermost dimension [batch]; their ragged
-      rank is that of the spec plus one, their row splits are int64. A record that has none of a
-      tensor's features has an empty tensor.
+      By name, the tensors of all records with one more, outermost dimension [batch]: the ragged
+        rank is that of the spec plus one, and row splits are int64. A record without the features
+        of a tensor has an empty one.
 
     Raises:
-      tf.errors.InvalidArgumentError: a record's splits do not fit its values or each other.
+      tf.errors.InvalidArgumentError: a record's splits fit neither its values nor each other.
     """
     features = {name: ragged_feature(name, spec) for name, spec in specs.items()}
     for name, spec in specs.items():
@@ -135,7 +115,7 @@ def parse_ragged(records: tf.Tensor, specs: Mapping[str, RaggedSpec]) -> dict[st
     parsed = tf.io.parse_example(records, features)
     for name, spec in specs.items():
         _check_splits(parsed, name, spec)
-    return {name: restore_inner_shape(parsed[name], spec) for name, spec in specs.items()}
+    return {name: _restore_inner_shape(parsed[name], spec) for name, spec in specs.items()}
 
 
 def _splits_names(name: str, spec: RaggedSpec) -> list[str]:
@@ -143,18 +123,19 @@ def _splits_names(name: str, spec: RaggedSpec) -> list[str]:
 
 
 def _stored(feature: str) -> str:
-    """What a feature is called as it is stored, beside the tensor that is made of it."""
+    """Return the key of a feature's own values, beside that of the tensor that it is part of."""
     return f"stored {feature}"
 
 
 def _check_splits(parsed: Mapping[str, tf.RaggedTensor], name: str, spec: RaggedSpec) -> None:
-    """Checks each record by itself; TensorFlow looks at the splits of the whole batch only."""
+    """Check the splits of each record; TensorFlow checks only those of the whole batch."""
     num_inside = parsed[_stored(values_name(name))].row_lengths() // math.prod(spec.inner_shape)
     for feature in reversed(_splits_names(name, spec)):
-        reason = f"{feature} of a record must ascend from 0 to the number of what it splits"
+        reason = f"{feature} of a record must ascend from 0 to the number of items that it splits"
         splits = parsed[_stored(feature)]
-        there = splits.row_lengths() > 0
-        last = tf.scatter_nd(tf.where(there), splits[:, -1:].values, tf.shape(there, tf.int64))
+        is_stored = splits.row_lengths() > 0
+        shape = tf.shape(is_stored, tf.int64)
+        last = tf.scatter_nd(tf.where(is_stored), splits[:, -1:].values, shape)
         tf.debugging.assert_equal(last, num_inside, reason)
         tf.debugging.assert_equal(splits[:, :1].values, tf.constant(0, tf.int64), reason)
         steps = splits[:, 1:].values - splits[:, :-1].values

@@ -1,11 +1,11 @@
-"""Tokens of one text or two in, a BERT's rows out.
+"""Pack the tokens of one or two texts into rows for BERT.
 
     [[7 8 9] [5]], width 5          ->  [CLS] 7 8 9 [SEP]    [CLS] 5 [SEP] 0 0
     [[7 8 9]], [[1 2]], width 7     ->  [CLS] 7 8 [SEP] 1 2 [SEP]    segments 0 0 0 0 1 1 1
 
-What does not fit is cut off as TF Hub's `bert_pack_inputs` does it (tensorflow_text's
-RoundRobinTrimmer): the texts take turns, a token each, until the row is full or a text ends; so a
-text that is no longer than its half of the row stays whole, and of two long texts the first has the
+Texts that do not fit are truncated as TF Hub's `bert_pack_inputs` does it (tensorflow_text's
+RoundRobinTrimmer): they take turns, a token each, until the row is full or a text ends. So a text
+that is no longer than its half of the row stays whole, and of two long texts the first keeps the
 odd token. Each keeps its beginning.
 """
 
@@ -19,15 +19,15 @@ MAX_SEGMENTS = 2
 
 
 def num_special_tokens(num_segments: int) -> int:
-    """Tokens of a row that are no text's: [CLS], and [SEP] behind each text."""
+    """Return the number of special tokens in a row: [CLS], and [SEP] after each text."""
     return num_segments + 1
 
 
 def kept_lengths(lengths: Sequence[tf.Tensor], room: tf.Tensor) -> list[tf.Tensor]:
-    """How many tokens of each text are kept.
+    """Return how many tokens of each text are kept.
 
     Args:
-      lengths: of one text or two, int32[batch] each.
+      lengths: of one or two texts, int32[batch] each.
       room: int32[], tokens of a row without special ones.
     """
     room = tf.maximum(room, 0)
@@ -39,7 +39,7 @@ def kept_lengths(lengths: Sequence[tf.Tensor], room: tf.Tensor) -> list[tf.Tenso
 
 
 def widest_row(segments: Sequence[tf.RaggedTensor]) -> tf.Tensor:
-    """int32[], the width that holds each row of a batch whole; at least that of empty texts.
+    """Return int32[], the least width that truncates no row of a batch.
 
     Args:
       segments: as of `pack_segments`.
@@ -57,27 +57,27 @@ def pack_segments(
     sep_id: int,
     pad_id: int = 0,
 ) -> dict[str, tf.Tensor]:
-    """Packs the tokens of texts into rows.
+    """Pack the tokens of texts into rows.
 
     Args:
-      segments: of one text or two, the ids [batch, (tokens)]; or with more ragged dimensions, such
-        as [batch, (sentences), (words), (pieces)], whose ids follow each other.
+      segments: the ids of one or two texts, [batch, (tokens)]; or with more ragged dimensions, such
+        as [batch, (sentences), (words), (pieces)], which are joined.
       width: of all rows, see `widest_row`.
       cls_id, sep_id, pad_id: of [CLS], [SEP] and [PAD].
 
     Returns:
-      input_ids, input_mask and segment_ids, int32[batch, width] each; padding is `pad_id` in the
-      first and 0 in the others.
+      input_ids, input_mask and segment_ids, int32[batch, width] each; the padding is `pad_id` in
+        the first and 0 in the others.
 
     Raises:
-      ValueError: there are no segments or more than two, or the width is a number that has no room
-        for the special tokens.
+      ValueError: there are no segments or more than two, or the width is too small for the special
+        tokens.
     """
     if not 1 <= len(segments) <= MAX_SEGMENTS:
-        raise ValueError(f"segments has {len(segments)} texts; 1 or {MAX_SEGMENTS} are allowed")
+        raise ValueError(f"segments has {len(segments)} texts; it must have 1 or {MAX_SEGMENTS}")
     num_special = num_special_tokens(len(segments))
     if isinstance(width, int) and width < num_special:
-        raise ValueError(f"width is {width}; {num_special} or more is allowed")
+        raise ValueError(f"width is {width}; it must be {num_special} or more")
     flat = [_flat(segment) for segment in segments]
     lengths = [tf.cast(segment.row_lengths(), tf.int32) for segment in flat]
     kept = kept_lengths(lengths, width - num_special)
@@ -110,7 +110,7 @@ def pack_segments(
 
 
 def _by_rows(columns: Sequence[tf.Tensor]) -> tf.Tensor:
-    """[batch] each -> [batch * columns], the first row first."""
+    """Return [batch * columns] of columns [batch], the first row first."""
     return tf.reshape(tf.stack(columns, axis=1), [-1])
 
 

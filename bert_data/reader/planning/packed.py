@@ -159,14 +159,7 @@ def _fill_rows(
 
 
 class PackedRows:
-    """Makes the epochs of "packed".
-
-    Attributes:
-      num_batches, num_rows: of each epoch.
-      widths: the width of all rows.
-      max_rows: of a batch.
-      max_records_per_row: most records that share a row.
-    """
+    """Epochs of "packed"; attributes as of `BatchesOfSlots`."""
 
     def __init__(self, lengths: Lengths, config: PlanConfig) -> None:
         width = lengths.histogram.size - 1

@@ -35,7 +35,7 @@ class Batching(Protocol):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
-    """What is the same in every epoch, and plans each.
+    """The plan of a run: what is the same in every epoch.
 
     Attributes:
       config: the configuration.

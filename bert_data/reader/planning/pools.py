@@ -88,14 +88,7 @@ def _find_longest(
 
 
 class BatchesOfRows:
-    """Makes the epochs of "plain" and "pools" with `batch_size`.
-
-    Attributes:
-      num_batches, num_rows: of each epoch.
-      widths: those that batches may have; None for any.
-      max_rows: of a batch.
-      max_records_per_row: 1.
-    """
+    """Epochs of "plain" and "pools" with `batch_size`; attributes as of `BatchesOfSlots`."""
 
     max_records_per_row = 1
 

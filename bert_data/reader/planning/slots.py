@@ -81,7 +81,7 @@ def _fill(
 
 
 class BatchesOfSlots:
-    """Makes the epochs of batches that were cut before.
+    """Epochs of batches that are cut once.
 
     Attributes:
       num_batches, num_rows: of each epoch.

@@ -161,11 +161,11 @@ def test_what_contradicts_the_shards(
     pattern: str, small_vocabulary: Path, small_text: Path
 ) -> None:
     LabelledSource(config(pattern, vocab_file=str(small_vocabulary)))
-    with pytest.raises(ValueError, match="is not the one that made"):
+    with pytest.raises(ValueError, match="was made with another vocabulary than"):
         LabelledSource(config(pattern, vocab_file=str(small_text)))
-    with pytest.raises(ValueError, match="is in no manifest; records of labelled texts"):
+    with pytest.raises(ValueError, match="is in no manifest; it must hold records of"):
         LabelledSource(config(str(small_text)))
-    with pytest.raises(ValueError, match=r"plan\.max_seq_length is 1; 2 or more"):
+    with pytest.raises(ValueError, match=r"plan\.max_seq_length is 1; it must be 2 or more"):
         LabelledSource(config(pattern, plan={"max_seq_length": 1}))
 
 
@@ -187,7 +187,7 @@ def test_damage_reaches_the_caller(tmp_path: Path, small_vocabulary: Path) -> No
     assert isinstance(error, CorruptDataError)
     assert error.path == str(path)
     path.write_bytes(data[:-1])
-    with pytest.raises(CorruptDataError, match="its manifest tells of"):
+    with pytest.raises(CorruptDataError, match="its manifest says"):
         LabelledSource(config(pattern))
 
 

@@ -10,9 +10,7 @@ from bert_data.formats.examples import encode_example
 from bert_data.reader.labelled.ragged import (
     RaggedSpec,
     parse_ragged,
-    ragged_array_of,
     ragged_tensor_features,
-    ragged_tensor_of,
 )
 from bert_data.schema.ragged_arrays import RaggedArray
 
@@ -51,7 +49,10 @@ def test_round_trip_of_a_batch(data, dtype, ragged_rank: int, inner_shape) -> No
         st.lists(ragged_arrays(dtype, ragged_rank, inner_shape), min_size=1, max_size=3)
     )
     spec = RaggedSpec(dtype=dtype, ragged_rank=ragged_rank, inner_shape=inner_shape)
-    tensors = [ragged_tensor_of(array) for array in arrays]
+    tensors = [
+        tf.RaggedTensor.from_nested_row_splits(tf.constant(array.values, dtype), array.splits)
+        for array in arrays
+    ]
     records = [encode_example(ragged_tensor_features("a", tensor)) for tensor in tensors]
     batch = parse_ragged(tf.constant(records), {"a": spec})["a"]
     assert batch.dtype == dtype
@@ -59,9 +60,8 @@ def test_round_trip_of_a_batch(data, dtype, ragged_rank: int, inner_shape) -> No
     assert batch.shape[ragged_rank + 2 :] == inner_shape
     assert batch.to_list() == [tensor.to_list() for tensor in tensors]
     for number, array in enumerate(arrays):
-        found = ragged_array_of(batch[number])
-        np.testing.assert_array_equal(found.values, array.values)
-        for splits, expected in zip(found.splits, array.splits, strict=True):
+        np.testing.assert_array_equal(batch[number].flat_values, array.values)
+        for splits, expected in zip(batch[number].nested_row_splits, array.splits, strict=True):
             np.testing.assert_array_equal(splits, expected)
 
 

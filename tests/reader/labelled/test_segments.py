@@ -66,7 +66,11 @@ def test_the_widest_row_fits_and_no_narrower() -> None:
 
 @pytest.mark.parametrize(
     ("num_segments", "width", "reason"),
-    [(0, 9, "segments has 0 texts"), (3, 9, "segments has 3 texts"), (2, 2, "width is 2; 3 or")],
+    [
+        (0, 9, "segments has 0 texts"),
+        (3, 9, "segments has 3 texts"),
+        (2, 2, "width is 2; it must be 3 or"),
+    ],
 )
 def test_mistakes(num_segments: int, width: int, reason: str) -> None:
     segments = [tf.ragged.constant([[1]])] * num_segments
