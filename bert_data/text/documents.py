@@ -80,9 +80,9 @@ class TextDocument:
     fields: Mapping[str, Any] | None = None
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(kw_only=True)
 class DocumentBlock:
-    """Documents of one file.
+    """Documents of one file; the reader of a format fills it in.
 
     Attributes:
       path: the file (the last one, for a document that spans several).
@@ -95,12 +95,23 @@ class DocumentBlock:
     """
 
     path: str
-    documents: Sequence[TextDocument]
-    num_rows: int
-    num_file_bytes: int
+    documents: list[TextDocument] = dataclasses.field(default_factory=list)
+    num_rows: int = 0
+    num_file_bytes: int = 0
     num_replaced: int = 0
-    skipped: Sequence[str] = ()
-    too_long: Sequence[tuple[int, int]] = ()
+    skipped: list[str] = dataclasses.field(default_factory=list)
+    too_long: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+
+    def skip(self, row: int, error: "RowError", config: TextConfig) -> None:
+        """Leave out a row that has no text.
+
+        Raises:
+          ValueError: `on_error` is "strict".
+        """
+        sentence = f"{self.path}:{row}: {error}"
+        if config.on_error == STRICT:
+            raise ValueError(sentence) from None
+        self.skipped.append(sentence)
 
     def num_text_bytes(self) -> int:
         """Return the bytes of all texts in UTF-8."""
@@ -150,18 +161,6 @@ def _kind(value: Any) -> str:
     if isinstance(value, int | float):
         return "a number"
     return "a list" if isinstance(value, list) else "an object"
-
-
-def skipped_row(path: str, row: int, error: RowError, config: TextConfig) -> str:
-    """Return what `DocumentBlock.skipped` says of a row without a text.
-
-    Raises:
-      ValueError: `on_error` is "strict".
-    """
-    sentence = f"{path}:{row}: {error}"
-    if config.on_error == STRICT:
-        raise ValueError(sentence) from None
-    return sentence
 
 
 def decode_text(data: bytes, errors: str) -> tuple[str, int]:

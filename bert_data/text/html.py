@@ -14,14 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from bert_data.packages import load_package
 from bert_data.text.compression import open_bytes
-from bert_data.text.documents import (
-    STRICT,
-    DocumentBlock,
-    RowError,
-    TextConfig,
-    TextDocument,
-    skipped_row,
-)
+from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
 from bert_data.text.spans import Span
 
 MAX_PAGE_BYTES = 1 << 28
@@ -48,46 +41,42 @@ def read_html(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
         "strict"; with the file. Or the package that detects encodings is missing.
       OSError, CorruptDataError: a file cannot be read.
     """
+    most = max_page_bytes(config)
     for span in spans:
+        block = DocumentBlock(path=span.path, num_rows=1)
         with open_bytes(span.path) as (text, file):
-            most = min(MAX_PAGE_BYTES, config.max_row_bytes or MAX_PAGE_BYTES)
             parts, num_bytes = [], 0
             while num_bytes <= most and (part := text.read(most + 1 - num_bytes)):
                 parts.append(part)
                 num_bytes += len(part)
-            yield _page_block(
-                span.path, 1, parts, config, num_file_bytes=file.tell() if file.seekable() else 0
-            )
+            block.num_file_bytes = file.tell() if file.seekable() else 0
+        try:
+            if num_bytes > most:
+                add_too_long(block, 1, num_bytes, config)
+            else:
+                data = b"".join(parts)
+                page, block.num_replaced = decode_page(data, None, config.encoding_errors)
+                fields = {"content_type": CONTENT_TYPES[0]} if config.keep_fields else None
+                block.documents.append(TextDocument(1, page, fields))
+        except RowError as error:
+            block.skip(1, error, config)
+        yield block
 
 
-def _page_block(
-    path: str, row: int, parts: Sequence[bytes], config: TextConfig, *, num_file_bytes: int
-) -> DocumentBlock:
-    """Make the block of one page, whose bytes arrive in parts; raises as `read_html`."""
-    documents: list[TextDocument] = []
-    skipped: list[str] = []
-    too_long: list[tuple[int, int]] = []
-    num_replaced, num_bytes = 0, sum(map(len, parts))
-    try:
-        if config.max_row_bytes is not None and num_bytes > config.max_row_bytes:
-            too_long.append((row, num_bytes))
-        else:
-            if num_bytes > MAX_PAGE_BYTES:
-                raise RowError(f"a page has more than {MAX_PAGE_BYTES:,} bytes")
-            page, num_replaced = decode_page(b"".join(parts), None, config.encoding_errors)
-            fields = {"content_type": CONTENT_TYPES[0]} if config.keep_fields else None
-            documents.append(TextDocument(row, page, fields))
-    except RowError as error:
-        skipped.append(skipped_row(path, row, error, config))
-    return DocumentBlock(
-        path=path,
-        documents=documents,
-        num_rows=1,
-        num_file_bytes=num_file_bytes,
-        num_replaced=num_replaced,
-        skipped=skipped,
-        too_long=too_long,
-    )
+def max_page_bytes(config: TextConfig) -> int:
+    """Return the size of the largest page that is read."""
+    return min(MAX_PAGE_BYTES, config.max_row_bytes or MAX_PAGE_BYTES)
+
+
+def add_too_long(block: DocumentBlock, row: int, num_bytes: int, config: TextConfig) -> None:
+    """Note a page of more than `max_page_bytes`.
+
+    Raises:
+      RowError: no `max_row_bytes` is set.
+    """
+    if config.max_row_bytes is None:
+        raise RowError(f"a page has more than {MAX_PAGE_BYTES:,} bytes")
+    block.too_long.append((row, num_bytes))
 
 
 def decode_page(data: bytes, declared: str | None, errors: str) -> tuple[str, int]:

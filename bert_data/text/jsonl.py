@@ -14,7 +14,6 @@ from bert_data.text.documents import (
     TextDocument,
     checked_text,
     decode_text,
-    skipped_row,
 )
 from bert_data.text.lines import LineBlock, count_lines_before, read_line_blocks
 from bert_data.text.spans import Span
@@ -48,29 +47,23 @@ def read_jsonl(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBl
         yield documents
 
 
-def _parse(block: LineBlock, rows_before: int, config: TextConfig) -> DocumentBlock:
-    documents, skipped, num_replaced = [], [], 0
-    lines = block.data.removesuffix(b"\n").split(b"\n")
-    for row, line in enumerate(lines, rows_before + 1):
+def _parse(lines: LineBlock, rows_before: int, config: TextConfig) -> DocumentBlock:
+    rows = lines.data.removesuffix(b"\n").split(b"\n")
+    block = DocumentBlock(path=lines.path, num_rows=len(rows), num_file_bytes=lines.num_file_bytes)
+    if lines.num_dropped_bytes:
+        block.too_long.append((rows_before + 1, lines.num_dropped_bytes))
+    for row, line in enumerate(rows, rows_before + 1):
         if row == 1:
             line = line.removeprefix(_BYTE_ORDER_MARK)
         if not line or line.isspace():
             continue
         try:
             content, marks = decode_text(line, config.encoding_errors)
-            documents.append(_document(row, _row_of(content, config.text_field), config))
-            num_replaced += marks
+            block.documents.append(_document(row, _row_of(content, config.text_field), config))
+            block.num_replaced += marks
         except RowError as error:
-            skipped.append(skipped_row(block.path, row, error, config))
-    return DocumentBlock(
-        path=block.path,
-        documents=documents,
-        num_rows=len(lines),
-        num_file_bytes=block.num_file_bytes,
-        num_replaced=num_replaced,
-        skipped=skipped,
-        too_long=[(rows_before + 1, block.num_dropped_bytes)] if block.num_dropped_bytes else (),
-    )
+            block.skip(row, error, config)
+    return block
 
 
 def _document(number: int, row: dict[str, Any], config: TextConfig) -> TextDocument:

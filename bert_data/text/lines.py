@@ -6,6 +6,7 @@ The file and `block_bytes` alone determine how a file is cut, not the workers.
 """
 
 import dataclasses
+import functools
 import sys
 from collections.abc import Iterator, Sequence
 from typing import IO
@@ -67,6 +68,7 @@ def read_line_blocks(
             left = sys.maxsize if span.end is None else span.end - span.start
             position = _position(file)
             open_line = _OpenLine(span.path, max_line_bytes, drop_longer)
+            new_block = functools.partial(LineBlock, path=span.path, file=number)
             while data := text.read(min(block_bytes, left)):
                 left -= len(data)
                 end = data.rfind(b"\n") + 1
@@ -76,25 +78,15 @@ def read_line_blocks(
                 before, position = position, _position(file)
                 if open_line.num_dropped_bytes:
                     first = data.find(b"\n")
-                    dropped = open_line.close() + first
-                    yield LineBlock(
-                        path=span.path,
-                        file=number,
-                        data=b"\n",
-                        num_file_bytes=position - before,
-                        num_dropped_bytes=dropped,
-                    )
+                    dropped, num_bytes = open_line.close() + first, position - before
+                    yield new_block(data=b"\n", num_file_bytes=num_bytes, num_dropped_bytes=dropped)
                     before, data, end = position, data[first + 1 :], end - first - 1
                 if end:
                     lines = b"".join([*open_line.pieces, memoryview(data)[:end]])
-                    yield LineBlock(
-                        path=span.path, file=number, data=lines, num_file_bytes=position - before
-                    )
+                    yield new_block(data=lines, num_file_bytes=position - before)
                 open_line.pieces = [data[end:]] if end < len(data) else []
             if open_line.pieces or open_line.num_dropped_bytes:
-                yield LineBlock(
-                    path=span.path,
-                    file=number,
+                yield new_block(
                     data=b"".join(open_line.pieces) or b"\n",
                     num_file_bytes=_position(file) - position,
                     num_dropped_bytes=open_line.close(),

@@ -19,7 +19,6 @@ from bert_data.text.documents import (
     TextDocument,
     checked_text,
     decode_text,
-    skipped_row,
 )
 from bert_data.text.spans import Span
 
@@ -124,42 +123,33 @@ def _read_group(
     num_bytes, done, reported = metadata.total_byte_size, 0, 0
     columns = None if config.keep_fields else [config.text_field]
     for batch in file.iter_batches(_ROWS_AT_A_TIME, [group], columns):
-        before = rows_before + done
-        documents, skipped, num_replaced = _documents(path, batch, before, config)
+        block = DocumentBlock(path=path, num_rows=batch.num_rows)
+        _add_documents(block, batch, rows_before + done, config)
         done += batch.num_rows
         share = num_bytes * done // max(1, metadata.num_rows)
-        yield DocumentBlock(
-            path=path,
-            documents=documents,
-            num_rows=batch.num_rows,
-            num_file_bytes=share - reported,
-            num_replaced=num_replaced,
-            skipped=skipped,
-        )
-        reported = share
+        block.num_file_bytes, reported = share - reported, share
+        yield block
 
 
-def _documents(
-    path: str, batch: "pyarrow.RecordBatch", rows_before: int, config: TextConfig
-) -> tuple[list[TextDocument], list[str], int]:
-    """Return the documents of rows, what is said of skipped rows, and the places replaced."""
+def _add_documents(
+    block: DocumentBlock, batch: "pyarrow.RecordBatch", rows_before: int, config: TextConfig
+) -> None:
+    """Add the documents of rows to a block."""
     names = [name for name in batch.schema.names if name != config.text_field]
     others = [_values(batch.column(name)) for name in names]
-    documents, skipped, num_replaced = [], [], 0
     for i, value in enumerate(_values(batch.column(config.text_field))):
         row = rows_before + i + 1
         try:
             value, marks = _plain(value, config.encoding_errors)
-            num_replaced += marks
+            block.num_replaced += marks
             text = checked_text(value, config.text_field)
             fields = None
             if config.keep_fields:
                 values = (_plain(column[i], config.encoding_errors)[0] for column in others)
                 fields = dict(zip(names, values, strict=True))
-            documents.append(TextDocument(row, text, fields))
+            block.documents.append(TextDocument(row, text, fields))
         except RowError as error:
-            skipped.append(skipped_row(path, row, error, config))
-    return documents, skipped, num_replaced
+            block.skip(row, error, config)
 
 
 def _values(column: "pyarrow.Array") -> list[Any]:

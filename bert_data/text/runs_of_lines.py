@@ -71,8 +71,12 @@ def group_lines(
     open_document = _OpenDocument(config.max_row_bytes)
     for lines in read_texts(blocks, spans, config):
         path = lines.block.path
-        documents: list[TextDocument] = []
-        too_long: list[tuple[int, int]] = []
+        block = DocumentBlock(
+            path=path,
+            num_rows=len(lines.texts),
+            num_file_bytes=lines.block.num_file_bytes,
+            num_replaced=lines.num_replaced,
+        )
         if lines.block.num_dropped_bytes:
             open_document.drop(lines.rows_before + 1, lines.block.num_dropped_bytes)
         else:
@@ -80,21 +84,12 @@ def group_lines(
                 if text:
                     open_document.add(row, text)
                 elif open_document.start:
-                    open_document.close(documents, too_long)
-        yield DocumentBlock(
-            path=path,
-            documents=documents,
-            num_rows=len(lines.texts),
-            num_file_bytes=lines.block.num_file_bytes,
-            num_replaced=lines.num_replaced,
-            too_long=too_long,
-        )
+                    open_document.close(block)
+        yield block
     if open_document.start:
-        documents, too_long = [], []
-        open_document.close(documents, too_long)
-        yield DocumentBlock(
-            path=path, documents=documents, num_rows=0, num_file_bytes=0, too_long=too_long
-        )
+        block = DocumentBlock(path=path)
+        open_document.close(block)
+        yield block
 
 
 class _OpenDocument:
@@ -126,11 +121,11 @@ class _OpenDocument:
         self._dropped = True
         self._lines.clear()
 
-    def close(self, documents: list[TextDocument], too_long: list[tuple[int, int]]) -> None:
-        """Add the document to those that are kept or to those that are too long."""
+    def close(self, block: DocumentBlock) -> None:
+        """Add the document to a block, or to what the block says is too long."""
         if self._dropped:
-            too_long.append((self.start, self._num_bytes))
+            block.too_long.append((self.start, self._num_bytes))
         else:
-            documents.append(TextDocument(self.start, tuple(self._lines)))
+            block.documents.append(TextDocument(self.start, tuple(self._lines)))
         self.start, self._num_bytes, self._dropped = 0, 0, False
         self._lines.clear()

@@ -22,15 +22,14 @@ from typing import IO, TYPE_CHECKING
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.text.compression import DAMAGE, open_bytes
-from bert_data.text.documents import (
-    DocumentBlock,
-    RowError,
-    TextConfig,
-    TextDocument,
-    decode_text,
-    skipped_row,
+from bert_data.text.documents import DocumentBlock, RowError, TextConfig, TextDocument, decode_text
+from bert_data.text.html import (
+    CONTENT_TYPES,
+    MAX_PAGE_BYTES,
+    add_too_long,
+    decode_page,
+    max_page_bytes,
 )
-from bert_data.text.html import CONTENT_TYPES, MAX_PAGE_BYTES, decode_page
 from bert_data.text.spans import Span
 
 if TYPE_CHECKING:
@@ -52,49 +51,22 @@ def read_warc(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
     """
     for span in spans:
         with open_bytes(span.path) as (stream, file):
-            position = 0
-            block = _OpenBlock(span.path)
+            position = num_characters = 0
+            block = DocumentBlock(path=span.path)
             try:
-                for record in _records(span.path, stream):
+                for row, record in enumerate(_records(span.path, stream), 1):
                     block.num_rows += 1
-                    _add_record(block, record, config)
-                    if block.num_characters >= _BLOCK_CHARACTERS:
+                    num_characters += _add_record(block, row, record, config)
+                    if num_characters >= _BLOCK_CHARACTERS:
                         before, position = position, file.tell()
-                        yield block.close(position - before)
-                        block = _OpenBlock(span.path, rows_before=block.last_row)
+                        block.num_file_bytes = position - before
+                        yield block
+                        block, num_characters = DocumentBlock(path=span.path), 0
             except (CorruptDataError, *DAMAGE):
-                yield block.close(0)  # what precedes the damage
+                yield block  # what precedes the damage
                 raise
-            yield block.close((file.tell() if file.seekable() else 0) - position)
-
-
-@dataclasses.dataclass
-class _OpenBlock:
-    """A block that is being filled."""
-
-    path: str
-    rows_before: int = 0
-    num_rows: int = 0
-    num_characters: int = 0
-    num_replaced: int = 0
-    documents: list[TextDocument] = dataclasses.field(default_factory=list)
-    skipped: list[str] = dataclasses.field(default_factory=list)
-    too_long: list[tuple[int, int]] = dataclasses.field(default_factory=list)
-
-    @property
-    def last_row(self) -> int:
-        return self.rows_before + self.num_rows
-
-    def close(self, num_file_bytes: int) -> DocumentBlock:
-        return DocumentBlock(
-            path=self.path,
-            documents=self.documents,
-            num_rows=self.num_rows,
-            num_file_bytes=num_file_bytes,
-            num_replaced=self.num_replaced,
-            skipped=self.skipped,
-            too_long=self.too_long,
-        )
+            block.num_file_bytes = (file.tell() if file.seekable() else 0) - position
+            yield block
 
 
 class _Counted:
@@ -170,41 +142,34 @@ def _is_page_or_text(headers: dict[str, str]) -> bool:
     return kind == "conversion" and headers.get("content-type", "").lower().startswith(_PLAIN)
 
 
-def _add_record(block: _OpenBlock, record: _Record, config: TextConfig) -> None:
-    """Add the document of a record, if it has one, to a block."""
-    row = block.last_row
+def _add_record(block: DocumentBlock, row: int, record: _Record, config: TextConfig) -> int:
+    """Add the document of a record, if it has one, to a block; return its characters."""
     if not _is_page_or_text(record.headers):
-        return
-    most = min(MAX_PAGE_BYTES, config.max_row_bytes or MAX_PAGE_BYTES)
+        return 0
+    most = max_page_bytes(config)
     try:
         if record.content is None or len(record.content) > most:
-            _too_long(block, row, record.num_bytes, config)
-            return
+            add_too_long(block, row, record.num_bytes, config)
+            return 0
         if record.headers["warc-type"].strip().lower() == "conversion":
             text, num_replaced = decode_text(record.content, config.encoding_errors)
             content_type = _PLAIN
         else:
             page = _open_page(record, most)
             if page is None:
-                return
+                return 0
             data, content_type, declared = page
             if len(data) > most:
-                _too_long(block, row, len(data), config)
-                return
+                add_too_long(block, row, len(data), config)
+                return 0
             text, num_replaced = decode_page(data, declared, config.encoding_errors)
     except RowError as error:
-        block.skipped.append(skipped_row(block.path, row, error, config))
-        return
+        block.skip(row, error, config)
+        return 0
     block.num_replaced += num_replaced
-    block.num_characters += len(text)
     fields = _fields(record.headers, content_type) if config.keep_fields else None
     block.documents.append(TextDocument(row, text, fields))
-
-
-def _too_long(block: _OpenBlock, row: int, num_bytes: int, config: TextConfig) -> None:
-    if config.max_row_bytes is None:
-        raise RowError(f"a page has more than {MAX_PAGE_BYTES:,} bytes")
-    block.too_long.append((row, num_bytes))
+    return len(text)
 
 
 def _open_page(record: _Record, most: int) -> tuple[bytes, str, str | None] | None:

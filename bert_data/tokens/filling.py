@@ -66,13 +66,11 @@ class TokenCounts:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Tokenized:
-    """The tokens of a block, and what was read for it."""
+    """The tokens of a block, its bytes of text and on disk, and the rows that were skipped."""
 
     tokens: TokenBlock
     num_bytes: int
-    num_lines: int
     num_file_bytes: int
-    num_replaced: int
     skipped: Sequence[str] = ()
 
 
@@ -131,9 +129,9 @@ def fill_store(
                 logging.warning("skipped: %s", sentence)
             totals.update(
                 num_bytes=block.num_bytes,
-                num_lines=block.num_lines,
+                num_lines=tokens.num_lines,
                 num_unknown=tokens.num_unknown,
-                num_replaced=block.num_replaced,
+                num_replaced=tokens.num_replaced,
                 num_skipped=len(block.skipped),
             )
             advance(block.num_file_bytes)
@@ -197,11 +195,11 @@ def _tokenize_documents(
     else:
         tokens = tokenizer.tokenize_sequences(*block_sequences(block.documents, level, language))
     return _Tokenized(
-        tokens=tokens,
+        tokens=dataclasses.replace(
+            tokens, num_lines=block.num_rows, num_replaced=block.num_replaced
+        ),
         num_bytes=block.num_text_bytes(),
-        num_lines=block.num_rows,
         num_file_bytes=block.num_file_bytes,
-        num_replaced=block.num_replaced,
         skipped=block.skipped,
     )
 
@@ -210,12 +208,13 @@ def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized
     texts = [text for text in lines.texts if text]
     is_text = np.array([bool(text) for text in lines.texts], np.bool_)
     ends = np.cumsum(is_text)[~is_text]
+    tokens = tokenizer.tokenize_sequences(texts, ends.tolist())
     return _Tokenized(
-        tokens=tokenizer.tokenize_sequences(texts, ends.tolist()),
+        tokens=dataclasses.replace(
+            tokens, num_lines=len(lines.texts), num_replaced=lines.num_replaced
+        ),
         num_bytes=len(lines.block.data),
-        num_lines=len(lines.texts),
         num_file_bytes=lines.block.num_file_bytes,
-        num_replaced=lines.num_replaced,
     )
 
 
@@ -239,11 +238,7 @@ def _tokenize_lines(
             )
         lines_in_file += tokens.num_lines
         yield _Tokenized(
-            tokens=tokens,
-            num_bytes=len(block.data),
-            num_lines=tokens.num_lines,
-            num_file_bytes=block.num_file_bytes,
-            num_replaced=tokens.num_replaced,
+            tokens=tokens, num_bytes=len(block.data), num_file_bytes=block.num_file_bytes
         )
 
 

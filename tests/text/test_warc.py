@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.text import warc
+from bert_data.text import html, warc
 from bert_data.text.documents import DocumentBlock, TextConfig
 from bert_data.text.formats import read_documents
 
@@ -159,7 +159,8 @@ def test_long_pages_are_passed_over(tmp_path, monkeypatch):
     (block,) = read(tmp_path / "a.warc", data, max_row_bytes=800)
     assert [document.row for document in block.documents] == [3]
     assert [row for row, _ in block.too_long] == [1, 2]
-    monkeypatch.setattr(warc, "MAX_PAGE_BYTES", 800)
+    for module in (html, warc):
+        monkeypatch.setattr(module, "MAX_PAGE_BYTES", 800)
     (block,) = read(tmp_path / "a.warc", data)
     assert len(block.skipped) == 2 and "a.warc:2: a page has more than 800" in block.skipped[1]
 
