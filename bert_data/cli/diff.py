@@ -28,12 +28,13 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from bert_data.cli import entry, source_flags
+from bert_data.cli import entry, source_flags, text_flags
 
 FLAGS = flags.FLAGS
 
 SOURCE = source_flags.define_source_flags()
 flags.adopt_module_key_flags(source_flags)  # for --help
+flags.adopt_module_key_flags(text_flags)
 flags.DEFINE_string(
     "other_file", None, "What --input_file is compared with, in the same form.", required=True
 )

@@ -1,6 +1,7 @@
 """Run a command: absl's flags and logging, and one line for errors of the user or the data."""
 
 import contextlib
+import io
 import re
 import signal
 import sys
@@ -38,6 +39,8 @@ def run(
         logging.use_absl_handler()
         try:
             _interrupt_on_signals()
+            if is_filter and isinstance(sys.stdout, io.TextIOWrapper):
+                sys.stdout.reconfigure(errors="backslashreplace")  # for terminals without UTF-8
             status = main(argv)
             if is_filter:
                 sys.stdout.flush()

@@ -110,7 +110,7 @@ def choose(source: Source, choice: Choice, words: Words) -> Iterator[Chosen]:
 def _say_count(count: int, unit: str) -> str:
     if not count:
         return f"there are no {plural(unit)} at all"
-    return f"{plural(unit)} are numbered from 0 to {count - 1:,}"
+    return f"{plural(unit)} are numbered from 0 to {count - 1}"
 
 
 def plural(unit: str) -> str:

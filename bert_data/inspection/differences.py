@@ -132,10 +132,10 @@ def _show_first(
     if one is None or other is None:
         name, rest = ("input", other) if one is None else ("other", one)
         assert rest is not None
-        output.heading(f"The {name} ends before {unit} {rest.number:,}")
+        output.heading(f"The {name} ends before {unit} {rest.number}")
     else:
         names = difference(one, other)
-        output.heading(f"{unit} {one.number:,} is the first that differs, in {', '.join(names)}")
+        output.heading(f"{unit} {one.number} is the first that differs, in {', '.join(names)}")
         rows = [
             (name, *say_difference(one.fields.get(name), other.fields.get(name))) for name in names
         ]

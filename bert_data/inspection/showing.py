@@ -7,6 +7,7 @@ write_rows(file, source, ...)      items as JSON Lines
 
 import dataclasses
 import json
+import math
 import os
 from collections.abc import Iterable
 from typing import IO, Any
@@ -95,7 +96,7 @@ def show_items(
     for item, marked in chosen:
         name = os.path.basename(item.path.rstrip("/"))
         where = f"  {name}:{item.place}" if name else ""
-        output.heading(f"{unit} {item.number:,}", Span(where, "faint"))
+        output.heading(f"{unit} {item.number}", Span(where, "faint"))
         lines = source.lines(item, dataclasses.replace(view, marked=marked))
         width = max((len(label) for label, _ in lines), default=0)
         for label, text in lines:
@@ -104,8 +105,17 @@ def show_items(
     return num_shown
 
 
+def _finite(value: Any) -> Any:
+    """Return a value with null in place of NaN and infinite numbers, which JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 def write_rows(file: IO[str], source: Source, chosen: Iterable[Chosen], words: Words) -> int:
-    """Write items as JSON Lines; return how many."""
+    """Write items as JSON Lines, NaN and infinite numbers as null; return how many."""
     num_shown = 0
     for item, _ in chosen:
         row: dict[str, Any] = {
@@ -114,6 +124,6 @@ def write_rows(file: IO[str], source: Source, chosen: Iterable[Chosen], words: W
             "place": item.place,
             **source.row(item, words),
         }
-        file.write(json.dumps(row) + "\n")
+        file.write(json.dumps(_finite(row)) + "\n")
         num_shown += 1
     return num_shown

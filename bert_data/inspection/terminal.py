@@ -108,9 +108,7 @@ class Terminal:
 
     def _print(self, text: Text) -> None:
         if self._console is None:
-            line = f"{plain(text)}\n"
-            encoding = getattr(self._file, "encoding", None) or "utf-8"
-            self._file.write(line.encode(encoding, "backslashreplace").decode(encoding))
+            self._file.write(f"{plain(text)}\n")
         else:
             self._console.print(_rich(text))
 

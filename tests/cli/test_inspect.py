@@ -40,7 +40,7 @@ def test_words_json_and_a_page(folder: Path, checkout: Path) -> None:
     done = run(folder, checkout, "inspect --vocab_file=vocab.txt --record=2999")
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith(
-        "\nrecord 2,999  part:2999\n"
+        "\nrecord 2999  part:2999\n"
         "  A              [CLS] the [MASK](cat) [SEP]\n"
         "  next sentence  B follows A\n"
         "                 4 tokens, 1 to predict\n"
@@ -64,7 +64,7 @@ def test_a_reader_that_closes_the_pipe_is_no_error(folder: Path, checkout: Path)
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        ("--record=3000", "there is no record 3000: records are numbered from 0 to 2,999"),
+        ("--record=3000", "there is no record 3000: records are numbered from 0 to 2999"),
         ("--word=home --vocab_file=vocab.txt", "--input_file=part holds no record with 'home'"),
         ("--word=cat", "--word=cat needs --vocab_file, which has the ids of words"),
         ("--json --html=x", "--json and --html are both set; choose one"),
@@ -78,6 +78,13 @@ def test_mistakes(folder: Path, checkout: Path, flags: str, sentence: str) -> No
     assert done.returncode == 1
     assert f"inspect: error: {sentence}\n" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_without_utf_8(folder: Path, checkout: Path) -> None:
+    (folder / "part").write_text('{"text": "caf\u00e9"}\n', encoding="utf-8")
+    done = run(folder, checkout, "PYTHONIOENCODING=ascii inspect --input_format=jsonl")
+    assert done.returncode == 0, done.stderr
+    assert r"text  caf\xe9" in done.stdout
 
 
 def test_a_full_disk_is_one_sentence(folder: Path, checkout: Path) -> None:

@@ -74,11 +74,3 @@ def test_a_plot_is_a_table_with_bars() -> None:
     series = {"A": (1, 2), "B": (3, 4)}
     terminal.plot(Plot(title="p", x_label="x", y_label="n", x=("a", "b"), series=series))
     assert file.getvalue() == "\np\nx  A  B\na  1  3\nb  2  4\n"
-
-
-def test_what_an_encoding_lacks_is_escaped() -> None:
-    data = io.BytesIO()
-    file = io.TextIOWrapper(data, encoding="ascii")
-    Terminal(file).paragraph("caf\u00e9")
-    file.flush()
-    assert data.getvalue() == b"caf\\xe9\n"

@@ -125,7 +125,7 @@ def expand_names(names: str) -> list[str]:
       names: paths and patterns, separated by commas; path@N names N shards.
 
     Raises:
-      ValueError: a pattern matches nothing, or the list names no shard.
+      ValueError: a pattern matches nothing, the list names no shard, or one is a pipe or a device.
     """
     paths: list[str] = []
     for entry in names.split(","):
@@ -140,6 +140,10 @@ def expand_names(names: str) -> list[str]:
                 paths.append(path)
     if not paths:
         raise ValueError(f"{names!r} names no shard, only indexes or manifests")
+    for path in paths:
+        is_known = storage.is_file(path) or storage.is_folder(path) or not storage.exists(path)
+        if not is_known:
+            raise ValueError(f"{path} is not a regular file, and can be read only once")
     return list(dict.fromkeys(paths))
 
 

@@ -7,6 +7,7 @@ sample 17
 """
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -188,9 +189,8 @@ class SampleSource(_Showing):
 
     def read(self, numbers: Sequence[int]) -> Iterator[Item]:
         """Yield samples by number, see `Source.read`."""
-        there = [number for number in numbers if number < len(self._dataset)]
-        for begin in range(0, len(there), _ROWS_AT_A_TIME):
-            part = there[begin : begin + _ROWS_AT_A_TIME]
+        there = (number for number in numbers if number < len(self._dataset))
+        while part := list(itertools.islice(there, _ROWS_AT_A_TIME)):
             batch = self._dataset.batch(part)._asdict()
             for row, number in enumerate(part):
                 fields = {

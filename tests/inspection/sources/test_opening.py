@@ -1,5 +1,6 @@
 """What kind of files they are is found out; names of sets, manifests and stores are understood."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,6 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         open_path(tmp_path / "none.bin")
     with pytest.raises(IsADirectoryError):
         open_path(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="pipe is not a regular file"):
+        open_path(tmp_path / "pipe")
