@@ -75,6 +75,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
+def _is_encodable(text: str) -> bool:
+    """Whether a string is free of halves of surrogate pairs, which JSON's escapes can spell."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 class JsonObject:
     """An object of a JSON file; its values are checked when they are taken."""
 
@@ -114,7 +123,14 @@ class JsonObject:
         kinds = (int, float) if kind is float else kind
         if not isinstance(value, kinds) or is_bool != (kind is bool):
             raise self._wrong(name, _KINDS[kind])
+        if isinstance(value, str) and not _is_encodable(value):
+            raise self._error(self._name(name), value, "a string that UTF-8 can encode")
         return value  # type: ignore[return-value]
+
+    def take_or_null(self, name: str, kind: type[T]) -> T | None:
+        """Return a value of a kind, see `take`, or None for null."""
+        is_null = name in self.values and self.values[name] is None
+        return None if is_null else self.take(name, kind)
 
     def count(self, name: str) -> int:
         """Return an integer in [0, 2**63)."""

@@ -50,7 +50,7 @@ def read_status(path: Path) -> Status | None:
         return _remote_status(path)
     try:
         status = os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name with a NUL
         return None
     return Status(
         num_bytes=status.st_size,

@@ -64,8 +64,15 @@ class LibraryTokenizer:
 
         Returns:
           The tokens; a text without tokens is not a sentence.
+
+        Raises:
+          ValueError: the tokenizer.json has rules that the text cannot be tokenized by, such as an
+            unknown token that is not in its vocabulary.
         """
-        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        try:
+            encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        except Exception as error:  # the library raises nothing more specific
+            raise ValueError(f"{self.path} cannot tokenize the text: {error}") from None
         of_texts = [encoding.ids for encoding in encodings]
         lengths = np.fromiter(map(len, of_texts), np.int32, len(of_texts))
         num_ids = int(lengths.sum(dtype=np.int64))

@@ -141,15 +141,19 @@ def _merge_notes(notes: Sequence[StoreNotes]) -> StoreNotes:
     }
     inputs: list[Mapping[str, Any]] = []
     for part in (part for each in notes for part in each.inputs):
-        last = inputs[-1] if inputs else {"end": None}
-        follows = last["end"] is not None and last == {
+        last = inputs[-1] if inputs else {}
+        follows = last.get("end") is not None and last == {
             **part,
             "start": last.get("start"),
-            "end": part["start"],
+            "end": part.get("start"),
         }
         if follows:
-            inputs[-1] = {**last, "end": part["end"]}
+            inputs[-1] = {**last, "end": part.get("end")}
         else:
             inputs.append(part)
-    counts = {name: sum(each.counts[name] for each in notes) for name in notes[0].counts}
+    counts = {
+        name: sum(each.counts[name] for each in notes)
+        for name in notes[0].counts
+        if all(name in each.counts for each in notes)
+    }
     return dataclasses.replace(notes[0], settings=settings, inputs=inputs, counts=counts)

@@ -114,10 +114,9 @@ def _check_settings(settings: JsonObject) -> None:
     """Check the settings that readers of a store rely on; others are only compared."""
     settings.take("level", str)
     settings.count("id_limit")
-    if settings.values.get("eod_id") is not None:
+    if settings.take_or_null("eod_id", int) is not None:
         settings.count("eod_id")
-    if settings.values.get("do_lower_case") is not None:
-        settings.take("do_lower_case", bool)
+    settings.take_or_null("do_lower_case", bool)
 
 
 def _summary(file: JsonObject) -> FileSummary:

@@ -11,6 +11,7 @@ tokenizer treats it as text.
 
 import hashlib
 import os
+from textwrap import shorten
 from typing import Any
 
 from absl import logging
@@ -26,9 +27,11 @@ from bert_data.tokens.tokenizer_json import (
     tokens_by_id,
 )
 from bert_data.tokens.vocabulary import REQUIRED, Vocabulary, load_vocabulary, make_vocabulary
-from bert_data.tokens.vocabulary_file import CONTINUATION
+from bert_data.tokens.vocabulary_file import CONTINUATION, MAX_VOCAB_SIZE
 
 Tokenizer = FastTokenizer | LibraryTokenizer
+
+_REASON_CHARACTERS = 200  # of the library, whose reasons may quote the whole file
 
 
 def load_tokenizer(
@@ -146,8 +149,13 @@ def _library_tokenizer(path: str, content: bytes, definition: dict[str, Any]) ->
     try:
         tokenizer = tokenizers.Tokenizer.from_str(content.decode())
     except Exception as error:  # the library raises nothing more specific
-        raise ValueError(f"{path} is not a readable tokenizer.json: {error}") from None
-    unk_token = model.get("unk_token")
+        reason = shorten(str(error), _REASON_CHARACTERS)
+        raise ValueError(f"{path} is not a readable tokenizer.json: {reason}") from None
+    largest = max(tokenizer.get_vocab().values(), default=0)
+    if largest >= MAX_VOCAB_SIZE:
+        allowed = f"it must be below {MAX_VOCAB_SIZE:,}"
+        raise ValueError(f"{path} has a token of the id {largest}; {allowed}")
+    unk_token = model.get("unk_token") if isinstance(model.get("unk_token"), str) else None
     if isinstance(model["vocab"], list) and model.get("unk_id") is not None:
         unk_token = tokenizer.id_to_token(model["unk_id"])
     return LibraryTokenizer(

@@ -10,6 +10,8 @@ import os
 
 from bert_data.storage import read_bytes
 
+MAX_VOCAB_SIZE = 10_000_000
+"""Far more than any vocabulary has; libraries allocate memory for as many as are asked for."""
 CONTINUATION = "##"
 """What a piece that continues a word begins with."""
 

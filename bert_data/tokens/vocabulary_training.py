@@ -26,13 +26,12 @@ from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_plain_format, read_documents
 from bert_data.text.runs_of_lines import read_texts
 from bert_data.text.spans import as_spans
-from bert_data.tokens.vocabulary_file import CONTINUATION
+from bert_data.tokens.vocabulary_file import CONTINUATION, MAX_VOCAB_SIZE
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 if TYPE_CHECKING:
     import tokenizers
 
-MAX_VOCAB_SIZE = 10_000_000
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _MAX_FREQUENCY = 2**63 - 1
 

@@ -7,13 +7,15 @@ A configuration is checked when it is made.
 
 import dataclasses
 import json
-import math
+import reprlib
+import sys
 from typing import Any, Self
 
 from absl import logging
 
-from bert_data.storage import read_bytes
+from bert_data.storage import JsonObject
 
+_MAX_SIZE = 2**31 - 1
 ACTIVATIONS = (
     "gelu",
     "gelu_erf",
@@ -59,19 +61,22 @@ class BertConfig:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.type in (int, "int") and (type(value) is not int or value < 1):
-                raise ValueError(f"{field.name} is {value!r}; a whole number >= 1 is allowed")
+            if field.type in (int, "int") and (
+                type(value) is not int or not 1 <= value <= _MAX_SIZE
+            ):
+                allowed = f"a whole number from 1 to {_MAX_SIZE:,} is allowed"
+                raise ValueError(f"{field.name} is {reprlib.repr(value)}; {allowed}")
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             value = getattr(self, name)
             if not _is_number(value) or not 0 <= value < 1:
-                raise ValueError(f"{name} is {value!r}; a number in [0, 1) is allowed")
-        if not _is_number(self.initializer_range) or not 0 < self.initializer_range < math.inf:
-            raise ValueError(
-                f"initializer_range is {self.initializer_range!r}; a number > 0 is allowed"
-            )
+                raise ValueError(f"{name} is {reprlib.repr(value)}; a number in [0, 1) is allowed")
+        value = self.initializer_range
+        if not _is_number(value) or not 0 < value <= sys.float_info.max:
+            raise ValueError(f"initializer_range is {reprlib.repr(value)}; a number > 0 is allowed")
         if self.hidden_act not in ACTIVATIONS:
+            allowed = ", ".join(ACTIVATIONS)
             raise ValueError(
-                f"hidden_act is {self.hidden_act!r}; allowed are {', '.join(ACTIVATIONS)}"
+                f"hidden_act is {reprlib.repr(self.hidden_act)}; allowed are {allowed}"
             )
         if self.hidden_size % self.num_attention_heads:
             raise ValueError(
@@ -96,7 +101,7 @@ class BertConfig:
                 "ignoring names of the model's configuration that are unknown here: %s", unknown
             )
         if "vocab_size" not in values:
-            raise ValueError("vocab_size is missing; a whole number >= 1 is allowed")
+            raise ValueError("vocab_size is missing; it must be a whole number")
         known = {name: value for name, value in values.items() if name in names}
         activation = known.get("hidden_act", "gelu")
         if activation is None or isinstance(activation, str):  # Google treats "" and null as linear
@@ -109,14 +114,10 @@ class BertConfig:
 
         Raises:
           OSError: the file cannot be read.
-          ValueError: it is not a JSON object, or one of its values is not allowed.
+          CorruptDataError: it is not a JSON object.
+          ValueError: one of its values is not allowed.
         """
-        try:
-            values = json.loads(read_bytes(path).decode())
-        except ValueError as error:
-            raise ValueError(f"{path} is not JSON: {error}") from None
-        if not isinstance(values, dict):
-            raise ValueError(f"{path} holds {type(values).__name__}; it must hold a JSON object")
+        values = JsonObject.read(path).values
         try:
             return cls.from_dict(values)
         except ValueError as error:
@@ -128,4 +129,4 @@ class BertConfig:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -2,25 +2,29 @@
 
     .corpus.curation/89abcdef01234567/     named after the run's fingerprint; removed at its end
         pass-0/000003/                     a task's folder, which appeared once it was complete
-            spool.arrow ... report.json
+            spool.arrow ... report.json files.json
 
 A run that is killed leaves its work folder. The same run, started again, finds the folder and its
-finished tasks by their names.
+finished tasks by their names. files.json has the size and CRC-32 of each file: if one was damaged
+meanwhile, the run starts from the beginning.
 """
 
 import contextlib
 import dataclasses
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from absl import logging
 
+from bert_data.errors import CorruptDataError
 from bert_data.storage import (
     is_folder,
     list_folder,
     make_folder,
+    map_file,
     naming,
     open_folder,
     read_json,
@@ -30,7 +34,7 @@ from bert_data.storage import (
     write_bytes,
 )
 
-_REPORT = "report.json"
+_REPORT, _SUMS = "report.json", "files.json"
 
 
 class Named(Protocol):
@@ -65,11 +69,41 @@ class FolderTask:
             report = self.function(item, partial)
             text = json.dumps(report, default=_plain)
             write_bytes(os.path.join(partial, _REPORT), text.encode())
+            sums = {name: _sum_up(os.path.join(partial, name)) for name in _list_files(partial)}
+            write_bytes(os.path.join(partial, _SUMS), json.dumps(sums).encode())
         return self.path(item)
 
     def find(self, item: Named, /) -> str | None:
         """Return the folder of an item if it exists."""
         return self.path(item) if is_folder(self.path(item)) else None
+
+
+def _list_files(folder: str, inside: str = "") -> Iterator[str]:
+    """Yield the files of a folder and its subfolders, relative to it."""
+    for name in list_folder(os.path.join(folder, inside)):
+        path = os.path.join(inside, name)
+        if is_folder(os.path.join(folder, path)):
+            yield from _list_files(folder, path)
+        else:
+            yield path
+
+
+def _sum_up(path: str) -> list[int]:
+    data = map_file(path).data
+    return [data.size, zlib.crc32(data.data)]
+
+
+def _find_damage(folder: str) -> CorruptDataError | None:
+    """Compare the files of a finished task with what they were; used ones may be gone."""
+    try:
+        sums = read_json(os.path.join(folder, _SUMS))
+        for name in _list_files(folder):
+            path = os.path.join(folder, name)
+            if name != _SUMS and _sum_up(path) != dict(sums).get(name):
+                return CorruptDataError(path, 0, "not the file that the task wrote")
+    except (CorruptDataError, OSError, ValueError, TypeError) as error:
+        return CorruptDataError(os.path.join(folder, _SUMS), 0, f"not readable ({error})")
+    return None
 
 
 def _plain(value: Any) -> Any:
@@ -120,10 +154,16 @@ def open_work_folder(
         )
     for name in list_folder(root):
         remove_abandoned(os.path.join(root, name))
+    damages = map(_find_damage, filter(is_folder, _done_tasks(root)))
+    damage = next(filter(None, damages), None)
+    if damage is not None:  # tasks have removed what they used, so they cannot be run again alone
+        logging.warning("%s: unfinished work is damaged; starting from the beginning", damage)
+        remove_folder(root)
+        make_folder(root)
     try:
         yield root
     except BaseException as error:
-        if not isinstance(error, useless_after) and _has_done_tasks(root):
+        if not isinstance(error, useless_after) and any(_done_tasks(root)):
             logging.info("%s keeps the finished work; the same command resumes from there", root)
             raise
         _remove_root(parent, root, with_parent=is_own, if_empty=is_new)
@@ -131,9 +171,10 @@ def open_work_folder(
     _remove_root(parent, root, with_parent=is_own, if_empty=is_new)
 
 
-def _has_done_tasks(root: str) -> bool:
-    folders = [os.path.join(root, name) for name in list_folder(root)]
-    return any(not task.startswith(".") for folder in folders for task in list_folder(folder))
+def _done_tasks(root: str) -> Iterator[str]:
+    """Yield the folders of finished tasks."""
+    for folder in (os.path.join(root, name) for name in list_folder(root)):
+        yield from (os.path.join(folder, task) for task in list_folder(folder) if task[0] != ".")
 
 
 def _remove_root(parent: str, root: str, *, with_parent: bool, if_empty: bool) -> None:

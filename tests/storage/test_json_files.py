@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from bert_data.errors import CorruptDataError
 from bert_data.storage import JsonObject, parse_json, read_json
 
+TEXTS = st.text(st.characters(codec="utf-8"))
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
     lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(), values, max_size=3),
     max_leaves=10,
 )
@@ -59,7 +60,7 @@ def test_a_value_is_of_the_kind_or_refused(value, kind):
     data = JsonObject({"a": value}, "a.json")
     fits = isinstance(value, KINDS[kind]) and isinstance(value, bool) == (kind is bool)
     if fits:
-        assert data.take("a", kind) is value
+        assert data.take("a", kind) is data.take_or_null("a", kind) is value
     else:
         with pytest.raises(CorruptDataError, match=r"^a\.json: .*: a is .*; it must be "):
             data.take("a", kind)
@@ -73,6 +74,15 @@ def test_counts_are_integers_that_arrays_can_hold(value):
     else:
         with pytest.raises(CorruptDataError, match=r"it must be an integer from 0 to 2\*\*63 - 1"):
             data.count("a")
+
+
+def test_null_and_strings_that_no_file_can_hold():
+    data = JsonObject({"a": None, "b": "\ud800"}, "a.json")
+    assert data.take_or_null("a", int) is None
+    with pytest.raises(CorruptDataError, match="c is missing; it must be an integer"):
+        data.take_or_null("c", int)
+    with pytest.raises(CorruptDataError, match="it must be a string that UTF-8 can encode"):
+        data.take("b", str)
 
 
 def test_errors_name_the_place_inside():

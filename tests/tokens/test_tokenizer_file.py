@@ -175,6 +175,10 @@ class TestVocabularyOf:
             b'{"normalizer": [], "model": {"type": "WordPiece", "vocab": {"a": "b"}}}',
             "not a readab",
         ),
+        (
+            b'{"model": {"type": "WordLevel", "unk_token": "a", "vocab": {"a": 2147483648}}}',
+            "has a token of the id 2147483648; it must be below 10,000,000",
+        ),
         (b"[" * 200_000, "nested too deep"),
         (b'{"a": ' + b"9" * 6_000 + b"}", "4300 digits"),
         (b'{"model": {"type": "BPE", "dropout": 0.1, "vocab": {}}}', "has dropout 0.1"),
@@ -184,6 +188,14 @@ def test_what_is_no_tokenizer(tmp_path, content, reason):
     (tmp_path / "t.json").write_bytes(content)
     with pytest.raises(ValueError, match=rf"t\.json .*{reason}"):
         load_tokenizer(None, str(tmp_path / "t.json"))
+
+
+def test_an_unknown_token_that_is_missing(tmp_path):
+    path = wordpiece(tmp_path / "t.json", TOKENS, model__unk_token="?")
+    tokenizer = load_tokenizer(None, path)
+    assert isinstance(tokenizer, LibraryTokenizer)
+    with pytest.raises(ValueError, match=r"t\.json cannot tokenize the text: .*Missing"):
+        tokenizer.tokenize_sequences(["zzz"], [1])
 
 
 def test_one_of_the_two_files():

@@ -41,7 +41,7 @@ def test_a_folder_appears_with_its_report_when_it_is_whole(tmp_path, num_workers
     assert [folder for folder, _ in made] == [str(tmp_path / "tasks" / n) for n in ("a", "bb", "d")]
     assert read_report(made[1][0]) == {"number": 2, "half": 0.5, "path": "x"}
     assert sorted(os.listdir(tmp_path / "tasks")) == ["a", "bb", "d"]
-    assert sorted(os.listdir(made[1][0])) == ["letters", "report.json"]
+    assert sorted(os.listdir(made[1][0])) == ["files.json", "letters", "report.json"]
 
 
 def test_a_folder_that_another_process_has_made_meanwhile_stays(tmp_path):
@@ -108,3 +108,19 @@ class TestWorkFolder:
         self.use(tmp_path / "new", is_own=False)
         assert os.listdir(tmp_path) == ["shared"]
         assert "unfinished work of" not in caplog.text
+
+    @pytest.mark.parametrize("name", ["letters", "report.json", "files.json", "in/new"])
+    def test_goes_if_a_file_of_a_task_is_damaged(self, tmp_path, caplog, name):
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "work", error=ValueError())
+        path = tmp_path / "work/f1/t/a" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(path.read_bytes()[:-1] + b"!" if path.exists() else b"")
+        assert self.use(tmp_path / "work", error=None) == []
+        assert f"{path}: byte offset 0: not " in caplog.text
+
+    def test_stays_if_a_task_removed_what_it_used(self, tmp_path):
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "work", error=ValueError())
+        (tmp_path / "work/f1/t/a/letters").unlink()
+        assert self.use(tmp_path / "work") == ["t"]

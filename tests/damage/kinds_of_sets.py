@@ -1,0 +1,106 @@
+"""Sets of records: shards of all formats, their indexes and manifests."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+from bert_data.objectives.making import InstanceConfig
+from bert_data.reader import ReaderConfig, iterate_arrays
+from tests.damage.lab import Kind
+from tests.damage.materials import write_text, write_vocabulary
+
+_WAYS: tuple[dict[str, Any], ...] = (
+    {"batching": "stream"},
+    {"batching": "plain"},
+    {"batching": "pools", "shuffle": True, "pool_batches": 2},
+)
+_NO_CHECKSUM = "its own numbers have no checksum; a reader takes sizes and settings from them"
+
+
+def _make(folder: Path, variant: int, *, keeps: str = "*", **settings: Any) -> None:
+    ending = ".parquet" if settings.get("output_format") == "parquet" else ""
+    create_dataset(
+        DatasetConfig(
+            input_file=write_text(folder, variant),
+            vocab_file=write_vocabulary(folder / "vocab.txt"),
+            output_file=f"{folder}/a{ending},{folder}/b{ending}",
+            instances=InstanceConfig(
+                max_seq_length=32, max_predictions_per_seq=5, dupe_factor=2, random_seed=variant
+            ),
+            num_workers=1,
+            **settings,
+        )
+    )
+    for path in folder.iterdir():
+        if not path.match(keeps):
+            path.unlink()
+
+
+def _read(folder: Path, way: int, *, ending: str = "", **settings: Any) -> Any:
+    config = ReaderConfig(
+        input_patterns=[f"{folder}/a{ending}", f"{folder}/b{ending}"],
+        batch_size=8,
+        **{**_WAYS[way], **settings},
+    )
+    return list(iterate_arrays(config))
+
+
+def _read_with_vocabulary(folder: Path, way: int) -> Any:
+    return _read(folder, way, vocab_file=f"{folder}/vocab.txt")
+
+
+KINDS = (
+    Kind(name="records", make=_make, damaged=["a"], read=_read, ways=3),
+    Kind(
+        name="records, reference layout",
+        make=functools.partial(_make, record_layout="reference"),
+        damaged=["a"],
+        read=_read,
+        ways=3,
+    ),
+    Kind(
+        name="records without index and manifest",
+        make=functools.partial(_make, keeps="[ab]"),
+        damaged=["a"],
+        read=_read,
+        ways=3,
+        unprotected={"a": "TFRecord does not say how many records there are"},
+    ),
+    Kind(
+        name="records, gzip",
+        make=functools.partial(_make, compression="gzip"),
+        damaged=["a"],
+        read=_read,
+    ),
+    Kind(
+        name="records, Parquet",
+        make=functools.partial(_make, output_format="parquet"),
+        damaged=["a.parquet"],
+        read=functools.partial(_read, ending=".parquet"),
+        ways=3,
+    ),
+    Kind(name="index", make=_make, damaged=["index.*"], read=_read, ways=3),
+    Kind(
+        name="index without manifest",
+        make=functools.partial(_make, keeps="*[ab]*"),
+        damaged=["index.a.npy"],
+        read=_read,
+        ways=3,
+    ),
+    Kind(
+        name="manifest",
+        make=_make,
+        damaged=["manifest.*"],
+        read=_read,
+        ways=3,
+        unprotected={"manifest.*": _NO_CHECKSUM},
+    ),
+    Kind(
+        name="vocabulary beside a manifest",
+        make=_make,
+        damaged=["vocab.txt"],
+        read=_read_with_vocabulary,
+        ways=3,
+    ),
+)

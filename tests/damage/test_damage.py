@@ -1,0 +1,119 @@
+"""Every kind of file that the project reads, damaged 300 times each; and the laboratory itself."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from tests.damage import damages, kinds, sandbox
+from tests.damage.lab import Kind, Outcome, digest, run_kind
+
+TRIES = 300
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("group", kinds.GROUPS)
+def test_damage_is_an_error_with_the_file_or_makes_no_difference(checkout: Path, group: str):
+    """In a program of its own, as it forks, which a process with threads should not do."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.damage", f"--kind={group}", f"--tries={TRIES}"],
+        cwd=checkout,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) == len(kinds.kinds_of(group))
+
+
+def test_damage_depends_on_nothing_but_its_seed(tmp_path):
+    for seed in range(200):
+        results = []
+        for run in ("a", "b"):
+            folder, other = tmp_path / f"{seed}{run}", tmp_path / f"other{seed}{run}"
+            for place, size in ((folder, 700), (other, 300)):
+                place.mkdir()
+                (place / "data").write_bytes(bytes(range(256)) * (size // 256 + 1))
+                (place / "a.json").write_text('{"a": [1, {"b": "c"}]}')
+            before = {path.name: path.read_bytes() for path in folder.iterdir()}
+            done = damages.damage(Random(seed), folder, other, ["*"])
+            after = {path.name: path.read_bytes() for path in folder.iterdir()}
+            changed = [name for name in before if before[name] != after.get(name)]
+            assert (changed, len(after)) == ([done.name], len(before))
+            results.append((done.name, done.kind, after))
+        assert results[0] == results[1]
+
+
+def test_digests_tell_values_types_and_shapes_apart():
+    array = np.arange(6, dtype=np.int32)
+    values = [array, array.astype(np.int64), array.reshape(2, 3), array[::-1], [array],
+              {"a": array}, [array, array], "x", b"x", ["x", "y"], ["xy"], 1, 1.0]  # fmt: skip
+    assert len({digest(value) for value in values}) == len(values)
+    assert digest({"a": 1, "b": array}) == digest({"b": array.copy(), "a": 1})
+
+
+def die(_: int) -> str:
+    os.kill(os.getpid(), signal.SIGTRAP)
+    return ""
+
+
+def loop(_: int) -> str:
+    while True:
+        time.monotonic()
+
+
+ENDINGS = {1: die, 3: loop, 4: lambda _: str(bytearray(10**12)), 5: lambda _: sys.exit("x")}
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_try_that_ends_its_process_costs_no_other(monkeypatch):
+    monkeypatch.setattr(sandbox, "MAX_CPU_SECONDS", 1)
+    tries = sandbox.run(lambda number: ENDINGS.get(number, str)(number), range(7))
+    results = [(number, each.kind, each.sentence) for number, each in tries]
+    assert results == [
+        (0, "value", ""), (1, "crash", ""), (2, "value", ""), (3, "hang", ""), (4, "error", ""),
+        (5, "error", ""), (6, "value", ""),
+    ]  # fmt: skip
+
+
+def make_number(folder: Path, variant: int) -> None:
+    (folder / "number").write_text(f"{variant}" * 40)
+    (folder / "spare").write_text("0" * 40)
+
+
+def read_badly(folder: Path, way: int) -> str:
+    """A reader that does all that it should not."""
+    data = (folder / "number").read_bytes()
+    if way == 0:
+        return f"{data!r}"
+    if data != b"0" * 40:
+        raise [KeyError("x"), ValueError("it is damaged"), OSError(2, "bad", f"{folder}/number")][
+            way - 1
+        ]
+    return ""
+
+
+@pytest.mark.process
+def test_the_laboratory_sorts_what_a_bad_reader_does(tmp_path):
+    kind = Kind(name="n", make=make_number, damaged=["number"], read=read_badly, ways=4)
+    counts, findings = run_kind(kind, tmp_path / "a", range(40), seed=1)
+    assert set(counts) == {
+        Outcome.SILENT, Outcome.TRACEBACK, Outcome.VAGUE, Outcome.CLEAR_ERROR,
+    }  # fmt: skip
+    assert len(findings) == 40 - counts[Outcome.CLEAR_ERROR]
+    assert all("in number" in finding.damage for finding in findings)
+    spare = Kind(name="n", make=make_number, damaged=["spare"], read=read_badly)
+    assert run_kind(spare, tmp_path / "b", range(5), seed=1) == ({Outcome.EQUAL: 5}, [])
+    known = Kind(
+        name="n", make=make_number, damaged=["number"], read=read_badly, unprotected={"num*": "-"}
+    )
+    assert run_kind(known, tmp_path / "c", range(5), seed=1) == ({Outcome.UNPROTECTED: 5}, [])
