@@ -9,6 +9,7 @@ tuple[str, ...]            "US" -> ("US",)      ["US", "GB"] -> ("US", "GB")
 Mapping[str, float]        {"en": 0.5}
 """
 
+import dataclasses
 import math
 import types
 import typing
@@ -37,6 +38,14 @@ _THRESHOLD = Within(0)
 _LARGEST = 2**63 - 1  # what kernels take
 
 
+def convert_fields(config: Any) -> None:
+    """Convert the fields of a frozen dataclass, in its `__post_init__`; see `convert_parameter`."""
+    hints = typing.get_type_hints(type(config), include_extras=True)
+    for field in dataclasses.fields(config):
+        value = convert_parameter(field.name, hints[field.name], getattr(config, field.name))
+        object.__setattr__(config, field.name, value)
+
+
 def convert_parameter(name: str, kind: Any, value: Any) -> Any:
     """Return a value in the form of its field.
 
@@ -59,7 +68,7 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
     if origin is Literal:
         allowed = typing.get_args(kind)
         return _accept(name, value, value in allowed, f"one of {', '.join(map(_shown, allowed))}")
-    if origin is tuple:
+    if origin is tuple and str in typing.get_args(kind):
         value = (value,) if isinstance(value, str) else value
         fits = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
         return tuple(_accept(name, value, fits, "a list of strings"))

@@ -19,16 +19,14 @@ may repeat work.
 
 import abc
 import dataclasses
-import functools
 import importlib
 import pkgutil
-import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from bert_data.curation.document import Document
-from bert_data.curation.parameters import convert_parameter
+from bert_data.curation.parameters import convert_fields
 from bert_data.curation.verdict import Measured, Verdict, measure
 
 _PACKAGE = "bert_data.curation.steps"
@@ -58,8 +56,7 @@ class Step(abc.ABC):
 
     def __post_init__(self) -> None:
         """Convert and check the parameters by their annotations."""
-        for name, kind in _annotations(type(self)).items():
-            object.__setattr__(self, name, convert_parameter(name, kind, getattr(self, name)))
+        convert_fields(self)
 
     def measure_rules(self, values: Mapping[str, float]) -> tuple[Measured, ...]:
         """Compare values, by rule, with the parameters that hold the rules' thresholds."""
@@ -90,13 +87,6 @@ class Step(abc.ABC):
             that rejected them.
         """
         return None
-
-
-@functools.cache
-def _annotations(step: type[Step]) -> Mapping[str, Any]:
-    """Return the annotations of a step's parameters, by name."""
-    hints = typing.get_type_hints(step, include_extras=True)
-    return {field.name: hints[field.name] for field in dataclasses.fields(step)}
 
 
 class DocumentStep(Step):

@@ -8,7 +8,6 @@ Each shard's records are sorted by hash, so the records of one range of hashes c
 shards, compared and released.
 """
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,19 +23,6 @@ RECORDS_AT_A_TIME = 1 << 22
 
 RECORD = np.dtype([("hash", np.uint64), ("row", np.int64)])
 """A line of a document: its hash, and the document's place in the shard."""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Allowance:
-    """Which of the documents with a line keep it.
-
-    Attributes:
-      max_documents: lines in more documents than this are duplicates, >= 1.
-      num_kept: number of documents, best first, that keep a duplicate line; >= 0.
-    """
-
-    max_documents: int
-    num_kept: int
 
 
 def write_records(path: Path, hashes: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
@@ -56,15 +42,21 @@ def write_records(path: Path, hashes: NDArray[np.uint64], counts: NDArray[np.int
 
 
 def decide_cuts(
-    paths: Sequence[Path], roster: Roster, allowance: Allowance, cuts: Sequence[Path]
+    paths: Sequence[Path],
+    roster: Roster,
+    cuts: Sequence[Path],
+    *,
+    max_documents: int,
+    num_kept: int,
 ) -> int:
     """Write, for each shard, the records of lines to cut.
 
     Args:
       paths: of the shards' records.
       roster: of all documents.
-      allowance: which documents keep a line.
       cuts: a file for each shard, RECORD [any].
+      max_documents: lines in more documents than this are duplicates, >= 1.
+      num_kept: number of documents, best first, that keep a duplicate line; >= 0.
 
     Returns:
       The number of distinct duplicate lines.
@@ -76,7 +68,15 @@ def decide_cuts(
     num_ranges = num_records // RECORDS_AT_A_TIME + 1
     bounds = [(2**64 - 1) * k // num_ranges for k in range(num_ranges)] + [None]
     return sum(
-        _decide_range(paths, roster.first, ranks, allowance, cuts, (bounds[k] or 0, bounds[k + 1]))
+        _decide_range(
+            paths,
+            roster.first,
+            ranks,
+            cuts,
+            (bounds[k] or 0, bounds[k + 1]),
+            max_documents=max_documents,
+            num_kept=num_kept,
+        )
         for k in range(num_ranges)
     )
 
@@ -85,9 +85,11 @@ def _decide_range(
     paths: Sequence[Path],
     first: NDArray[np.int64],
     ranks: NDArray[np.int64],
-    allowance: Allowance,
     cuts: Sequence[Path],
     hashes: tuple[int, int | None],
+    *,
+    max_documents: int,
+    num_kept: int,
 ) -> int:
     """Apply `decide_cuts` to a range of hashes; the end is exclusive, None stands for the last."""
     parts = []
@@ -104,8 +106,8 @@ def _decide_range(
     is_cut = np.zeros(len(records), bool)
     num_lines = 0
     for begin, end in runs_of_equals(records["hash"][order]).tolist():
-        if end - begin > allowance.max_documents:
-            is_cut[order[begin + allowance.num_kept : end]] = True
+        if end - begin > max_documents:
+            is_cut[order[begin + num_kept : end]] = True
             num_lines += 1
     for shard in np.unique(shards[is_cut]).tolist():
         with open_scratch(cuts[shard], "ab") as file:

@@ -78,9 +78,6 @@ class TextShard:
         """Name of its folder in a pass."""
         return f"{self.number:06d}"
 
-    def forget(self) -> None:
-        """Do nothing: the user's files stay."""
-
 
 def check_name(role: str, path: str) -> None:
     """Refuse names that curation cannot use.
@@ -137,17 +134,18 @@ def read_shard(
         keep_fields=True,
         max_row_bytes=_ROW_BYTES_A_TEXT_BYTE * max_document_bytes,
     )
-    names = _Names(shard.folder, data_set)
     for block in _read_blocks(shard.spans, config, log):
+        path = os.path.relpath(os.path.abspath(block.path), shard.folder)
+        prefix = f"{data_set.name}/{path}:"
         log.counts.num_rows += block.num_rows
         log.counts.num_replaced += block.num_replaced
         for sentence in block.skipped:
             log.reject_row(sentence)
         for number, num_bytes in block.too_long:
-            log.reject_size(names.of_row(block.path, number), num_bytes, max_document_bytes)
+            log.reject_size(f"{prefix}{number}", num_bytes, max_document_bytes)
         for row in block.documents:
             try:
-                document = names.document(block.path, row)
+                document = _make_document(prefix, data_set, row)
             except RowError as error:
                 sentence = f"{block.path}:{row.row}: {error}"
                 if config.on_error == STRICT:
@@ -180,32 +178,19 @@ def _read_blocks(
             left = left[damaged[-1] + 1 :]
 
 
-class _Names:
-    """Makes documents: their ids, and the fields that they keep."""
-
-    def __init__(self, folder: str, data_set: DataSet) -> None:
-        self._folder, self._source, self._id_field = folder, data_set.name, data_set.id_field
-        self._path = self._prefix = ""
-
-    def of_row(self, path: str, row: int) -> str:
-        if path != self._path:
-            name = os.path.relpath(os.path.abspath(path), self._folder)
-            self._path, self._prefix = path, f"{self._source}/{name}:"
-        return f"{self._prefix}{row}"
-
-    def document(self, path: str, row: TextDocument) -> Document:
-        fields: Mapping[str, Any] = row.fields or {}
-        if self._id_field is None:
-            name = self.of_row(path, row.row)
-        else:
-            if fields.get(self._id_field) in (None, ""):
-                raise RowError(f"no field {self._id_field!r} (--id_field)")
-            name = str(fields[self._id_field]).encode(errors="replace").decode()
-        if any(field in fields for field in (*RESERVED_FIELDS, self._id_field)):
-            fields = {
-                f"input_{key}" if key in RESERVED_FIELDS else key: value
-                for key, value in fields.items()
-                if key != self._id_field
-            }
-        text = row.text if isinstance(row.text, str) else "\n".join(row.text)
-        return Document(name, self._source, text, fields)
+def _make_document(prefix: str, data_set: DataSet, row: TextDocument) -> Document:
+    """Return the document of a row, with its id and the fields that it keeps."""
+    fields: Mapping[str, Any] = row.fields or {}
+    name, id_field = f"{prefix}{row.row}", data_set.id_field
+    if id_field is not None:
+        if fields.get(id_field) in (None, ""):
+            raise RowError(f"no field {id_field!r} (--id_field)")
+        name = str(fields[id_field]).encode(errors="replace").decode()
+    if any(field in fields for field in (*RESERVED_FIELDS, id_field)):
+        fields = {
+            f"input_{key}" if key in RESERVED_FIELDS else key: value
+            for key, value in fields.items()
+            if key != id_field
+        }
+    text = row.text if isinstance(row.text, str) else "\n".join(row.text)
+    return Document(name, data_set.name, text, fields)

@@ -17,9 +17,10 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import bert_data
+from bert_data.curation.parameters import Share, Within, convert_fields
 from bert_data.curation.running.data_sets import DataSet, TextShard
 from bert_data.curation.running.ledger import LEDGER_MODES, REJECTED
 from bert_data.curation.step import CorpusStep, Step
@@ -32,7 +33,6 @@ LINES, JSONL, PARQUET = "lines", "jsonl", "parquet"
 OUTPUT_FORMATS = (AUTO, LINES, JSONL, PARQUET)
 _ENDINGS = {".jsonl": JSONL, ".ndjson": JSONL, ".parquet": PARQUET}
 COMPRESSIONS = (".gz", ".zst")
-MIN_SHARD_BYTES = 1000
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -109,23 +109,24 @@ class Pipeline:
       do_lower_case: whether that vocabulary is of lower-cased text.
       with_examples: whether to collect examples of what each rule rejects and keeps.
       warn_share: warn if a step rejects or removes more than this share of the documents, or of
-        the text, that reach it; in [0, 1].
+        the text, that reach it.
     """
 
     data_sets: tuple[DataSet, ...]
     steps: tuple[LabelledStep, ...]
     output: Output
     on_error: str = SKIP
-    max_document_bytes: int = 10_000_000
+    max_document_bytes: Annotated[int, Within(1)] = 10_000_000
     ledger: str = REJECTED
-    shard_bytes: int = 16_000_000
+    shard_bytes: Annotated[int, Within(1000)] = 16_000_000
     count_words: bool = True
     vocab_file: str | None = None
     do_lower_case: bool = True
     with_examples: bool = False
-    warn_share: float = 0.9
+    warn_share: Share = 0.9
 
     def __post_init__(self) -> None:
+        convert_fields(self)
         if not self.data_sets:
             raise ValueError("a pipeline needs a data set to read")
         doubled = [name for name, n in Counter(d.name for d in self.data_sets).items() if n > 1]
@@ -135,12 +136,6 @@ class Pipeline:
             value = getattr(self, field)
             if value not in allowed:
                 raise ValueError(f"{field} is {value!r}; it must be one of {', '.join(allowed)}")
-        for field, least in (("max_document_bytes", 1), ("shard_bytes", MIN_SHARD_BYTES)):
-            value = getattr(self, field)
-            if value < least:
-                raise ValueError(f"{field} is {value}; {least:,} or more is allowed")
-        if not 0 <= self.warn_share <= 1:
-            raise ValueError(f"warn_share is {self.warn_share}; it must be in [0, 1]")
         names = [data_set.name for data_set in self.data_sets]
         for labelled in self.steps:
             try:

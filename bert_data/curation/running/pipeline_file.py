@@ -13,9 +13,10 @@ An unknown key, step or parameter is an error.
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from bert_data.curation.parameters import convert_parameter
 from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import AUTO, Output
 from bert_data.curation.running.presets import preset_steps
@@ -27,8 +28,23 @@ from bert_data.text.documents import TextConfig
 DEFAULT_NAME = "input"
 _MIX = "mix"
 _TOP_KEYS = ("inputs", "preset", "steps", "output")
-_INPUT_KEYS = ("name", "files", "format", "text_field", "id_field", "weight")
-_OUTPUT_KEYS = ("files", "format", "split_sentences", "language", "rejected_file")
+_FILES = tuple[str, ...]
+_INPUT = {
+    "name": object,
+    "files": _FILES,
+    "format": str,
+    "text_field": str,
+    "id_field": str,
+    "weight": float,
+}
+_OUTPUT = {
+    "files": _FILES,
+    "format": str,
+    "split_sentences": bool,
+    "language": str,
+    "rejected_file": str,
+}
+_TEXT_KEYS = {"input_format": "format", "text_field": "text_field"}
 _NAMED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)=(?P<pattern>.*)", re.DOTALL)
 
 
@@ -159,55 +175,44 @@ def _is_file(pattern: str) -> bool:
 def _data_set(
     number: int, data: Any, text: TextConfig, id_field: str | None, *, num_inputs: int
 ) -> DataSet:
-    if isinstance(data, str):
-        data = {"files": data}
     where = f"input {number}"
-    entry = _mapping(where, data, _INPUT_KEYS)
+    entry = _entry(where, data, _INPUT)
     name = entry.get("name", DEFAULT_NAME if num_inputs == 1 else None)
     if name is None:
         raise ValueError(f"{where} has no name; each of several inputs needs one")
-    files = entry.get("files")
-    if isinstance(files, str):
-        files = [files]
-    if not isinstance(files, list) or not files or not all(isinstance(f, str) for f in files):
-        raise ValueError(f"{where}: files are {files!r:.60}; a pattern or a list of them is needed")
-    weight = entry.get("weight")
-    if weight is not None and (isinstance(weight, bool) or not isinstance(weight, int | float)):
-        raise ValueError(f"{where}: weight is {weight!r:.60}; a number above 0 is allowed")
-    changes = {key: entry[name] for key, name in _TEXT_KEYS.items() if entry.get(name) is not None}
+    changes = {key: entry[name] for key, name in _TEXT_KEYS.items() if name in entry}
     return DataSet(
         name=str(name),
-        files=",".join(files),
+        files=entry["files"],
         text=dataclasses.replace(text, **changes),
         id_field=entry.get("id_field", id_field),
-        weight=weight,
+        weight=entry.get("weight"),
     )
-
-
-_TEXT_KEYS = {"input_format": "format", "text_field": "text_field"}
 
 
 def _output(data: Any) -> Output:
+    entry = _entry("output", data, _OUTPUT)
+    return Output(output_format=entry.pop("format", AUTO), **entry)
+
+
+def _entry(what: str, data: Any, kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a mapping, checked by their kinds; a text alone is its `files`."""
     if isinstance(data, str):
         data = {"files": data}
-    entry = _mapping("output", data, _OUTPUT_KEYS)
-    files = entry.get("files")
-    if isinstance(files, list):
-        files = ",".join(map(str, files))
-    if not isinstance(files, str) or not files:
-        raise ValueError(f"output: files are {files!r:.60}; a name or NAME@N is needed")
-    split = entry.get("split_sentences", False)
-    if not isinstance(split, bool):
-        raise ValueError(f"output: split_sentences is {split!r:.60}; true or false is allowed")
-    texts = {key: str(entry[key]) for key in ("language", "rejected_file") if entry.get(key)}
-    return Output(
-        files=files, output_format=str(entry.get("format", AUTO)), split_sentences=split, **texts
-    )
+    entry = {key: value for key, value in _mapping(what, data, kinds).items() if value is not None}
+    try:
+        entry = {key: convert_parameter(key, kinds[key], value) for key, value in entry.items()}
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
+    entry["files"] = ",".join(entry.get("files", ()))
+    if not entry["files"]:
+        raise ValueError(f"{what} has no files")
+    return entry
 
 
-def _mapping(what: str, data: Any, keys: Sequence[str]) -> Mapping[str, Any]:
+def _mapping(what: str, data: Any, keys: Collection[str]) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
-        raise ValueError(f"{what} is {data!r:.60}; a mapping with {', '.join(keys)} is needed")
+        raise ValueError(f"{what} is {data!r:.60}; it must be a mapping with {', '.join(keys)}")
     for key in data:
         if key not in keys:
             raise ValueError(f"{what} has no key {key!r:.60}; there are {', '.join(keys)}")
@@ -218,5 +223,5 @@ def _list(key: str, data: Any) -> list[Any]:
     if data is None:
         return []
     if not isinstance(data, list):
-        raise ValueError(f"{key} is {data!r:.60}; a list is needed")
+        raise ValueError(f"{key} is {data!r:.60}; it must be a list")
     return data

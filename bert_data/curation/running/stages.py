@@ -203,7 +203,8 @@ class Stages:
         with progress(name, total=total, unit="B") as advance:
             done = run_tasks(name, task, self._shards, self._executor)
             for shard, (folder, is_new) in zip(self._shards, done, strict=True):
-                shard.forget()
+                if isinstance(shard, SpooledShard):
+                    shard.forget()
                 advance(shard.num_bytes)
                 self.num_resumed += not is_new
                 folders.append(folder)

@@ -13,7 +13,6 @@ from absl import logging
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.line_records import (
-    Allowance,
     decide_cuts,
     read_cuts,
     write_records,
@@ -82,8 +81,9 @@ class LineDuplicates(RankedStep):
         num_lines = decide_cuts(
             [path / "lines" for path in paths],
             read_roster(paths, sources, self.priority),
-            Allowance(max_documents=self.max_documents, num_kept=num_kept),
             [self._cuts(folder, shard) for shard in range(len(paths))],
+            max_documents=self.max_documents,
+            num_kept=num_kept,
         )
         logging.info("%s: %d different %ss are duplicates", self.name, num_lines, self.unit)
 

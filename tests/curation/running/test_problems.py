@@ -51,7 +51,7 @@ def test_the_share_is_a_parameter():
     assert problems("line_duplicates", 50_000) == []
     assert len(problems("line_duplicates", 50_000, warn_share=0.4)) == 1
     assert problems("line_duplicates", 7, warn_share=1) == []
-    with pytest.raises(ValueError, match="warn_share is nan; it must be in"):
+    with pytest.raises(ValueError, match="warn_share is nan; it must be a number in"):
         problems("line_duplicates", 7, warn_share=float("nan"))
 
 
