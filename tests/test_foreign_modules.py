@@ -53,6 +53,7 @@ def test_commands_run_beside_modules_of_these_names(run, checkout, tmp_path):
     run("-m", "bert_data.cli.build_samples", *samples)
     vocabulary = ("--output_file=new.txt", "--vocab_size=60", "--min_frequency=1")
     run("-m", "bert_data.cli.train_vocab", "--input_file=text.txt", *vocabulary)
+    assert "record 0 " in run("-m", "bert_data.cli.inspect", "--input_file=out")
     for name in ("out", "store.idx", "new.txt"):
         assert (tmp_path / name).stat().st_size
 

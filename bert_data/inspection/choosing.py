@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from bert_data.bounds import check_bounds
 from bert_data.inspection.sources.items import Item, Source
 from bert_data.inspection.words import Words, WordSearch
 
@@ -40,9 +41,7 @@ class Choice:
     do_lower_case: bool | None = None
 
     def __post_init__(self) -> None:
-        if not 1 <= self.num_items <= _MAX_NUMBERS:
-            allowed = f"it must be 1 to {_MAX_NUMBERS:,}"
-            raise ValueError(f"num_records is {self.num_items}; {allowed}")
+        check_bounds("num_records", self.num_items, 1, _MAX_NUMBERS)
         if self.word is not None and not self.word.strip():
             raise ValueError("word is empty; name a word")
         chosen = {"record": self.numbers, "seed": self.seed, "word": self.word}

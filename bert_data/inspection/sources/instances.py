@@ -63,8 +63,19 @@ class InstanceSource(ShardSource):
     """The records of shards."""
 
     def __init__(self, shards: Sequence[Shard]) -> None:
+        """Take the shards.
+
+        Raises:
+          ValueError: they were made with different vocabularies, or for different tasks.
+        """
         super().__init__(shards)
-        self.next_sentence = shards[0].next_sentence if shards else NONE
+        self.next_sentence = shards[0].next_sentence
+        for shard in shards:
+            if shard.next_sentence != self.next_sentence:
+                first = f"next_sentence is {self.next_sentence!r} in {shards[0].path}"
+                raise ValueError(
+                    f"{first} and {shard.next_sentence!r} in {shard.path}; look at one at a time"
+                )
 
     @property
     def description(self) -> Description:

@@ -231,18 +231,19 @@ def _open_parquet(
     if is_ledger(columns):
         return LedgerSource(paths)
     if {fields.INPUT_IDS.column, fields.MASKED_LM_POSITIONS.column} <= set(columns):
-        objective = next((_LABEL_COLUMNS[name] for name in columns if name in _LABEL_COLUMNS), NONE)
-        return InstanceSource(
-            [
-                dataclasses.replace(shard, next_sentence=config.next_sentence or objective)
-                if shard.manifest is None
-                else shard
-                for shard in shards
-            ]
-        )
+        return InstanceSource([_with_objective(shard, config) for shard in shards])
     if set(NAMES) <= set(columns):
         return SampleShards(shards, _settings_of_samples(shards[0].path))
     return TextSource(paths, config.text)
+
+
+def _with_objective(shard: Shard, config: SourceConfig) -> Shard:
+    """Return a shard with the objective that its columns show, if no manifest says it."""
+    if shard.manifest is not None or not shard.is_parquet:
+        return shard
+    columns = _columns(shard.path)
+    objective = next((_LABEL_COLUMNS[name] for name in columns if name in _LABEL_COLUMNS), NONE)
+    return dataclasses.replace(shard, next_sentence=config.next_sentence or objective)
 
 
 def _open_tfrecord(shards: Sequence[Shard], config: SourceConfig) -> Source:

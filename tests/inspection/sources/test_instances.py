@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from bert_data.errors import CorruptDataError
@@ -128,6 +129,14 @@ def test_sentence_order_and_no_task(tmp_path: Path, vocabulary: Path) -> None:
     none = look(path, vocabulary, source=open_path(path, next_sentence="none"), numbers="1")
     assert "B follows" not in none
     assert "elsewhere" not in none
+
+
+def test_records_for_different_tasks_are_refused(tmp_path: Path) -> None:
+    write_instances(tmp_path / "nsp.parquet", INSTANCES)
+    table = pq.read_table(tmp_path / "nsp.parquet").drop_columns("is_random_next")
+    pq.write_table(table, tmp_path / "none.parquet")
+    with pytest.raises(ValueError, match=r"next_sentence is 'none' in .* and 'nsp' in .*nsp.parq"):
+        open_path(f"{tmp_path}/*.parquet")
 
 
 def test_a_longer_text_is_cut(tmp_path: Path, vocabulary: Path) -> None:
