@@ -334,7 +334,7 @@ def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.S
             num_warmup_steps=FLAGS.num_warmup_steps,
             init_checkpoint=FLAGS.init_checkpoint,
             save_checkpoints_steps=FLAGS.save_checkpoints_steps,
-            num_kept_checkpoints=FLAGS.keep_checkpoints,
+            keep_checkpoints=FLAGS.keep_checkpoints,
             iterations_per_loop=FLAGS.iterations_per_loop,
             log_every_steps=FLAGS.log_every_steps,
             random_seed=FLAGS.random_seed,

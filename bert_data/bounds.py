@@ -4,6 +4,8 @@ check_bounds("dupe_factor", 0, 1, 1_000_000)
   -> ValueError: dupe_factor is 0; 1 to 1,000,000 is allowed
 """
 
+import reprlib
+
 
 def check_bounds(field: str, value: float, low: float, high: float) -> None:
     """Check a number.
@@ -18,7 +20,8 @@ def check_bounds(field: str, value: float, low: float, high: float) -> None:
       ValueError: the number is not in [low, high].
     """
     if not low <= value <= high:
-        raise ValueError(f"{field} is {value}; {low:,} to {high:,} is allowed")
+        shown = reprlib.repr(value) if isinstance(value, int) else value  # not a thousand digits
+        raise ValueError(f"{field} is {shown}; {low:,} to {high:,} is allowed")
 
 
 def check_integer(field: str, value: object, low: int, high: int) -> None:
@@ -28,5 +31,7 @@ def check_integer(field: str, value: object, low: int, high: int) -> None:
       ValueError: it is of another type, or not in [low, high].
     """
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{field} is {value!r}; an integer, {low:,} to {high:,}, is allowed")
+        raise ValueError(
+            f"{field} is {reprlib.repr(value)}; an integer, {low:,} to {high:,}, is allowed"
+        )
     check_bounds(field, value, low, high)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # so that a command loads only what makes its own kind of set
     from bert_data.objectives.rows import Instance
 
 _MAX_NAMED = 10
+_MAX_LETTERS = 40
 
 
 def describe_example(instance: "Instance", dataset: "Dataset") -> str:
@@ -107,7 +108,9 @@ def _labelled_lines(dataset: "LabelledDataset") -> Iterator[str]:
     yield f"records of labelled texts in {len(dataset.paths):,} file(s)"
     yield _row("read", f"{len(dataset.inputs):,} file(s), {num_texts:,} rows")
     names = "classes" if manifest.flags["classes"] else "integers"
-    named = [f"{name} {count:,}" for name, count in list(labels.items())[:_MAX_NAMED]]
+    named = [
+        f"{name[:_MAX_LETTERS]} {count:,}" for name, count in list(labels.items())[:_MAX_NAMED]
+    ]
     more = ", ..." if len(labels) > _MAX_NAMED else ""
     yield _row("labels", f"{len(labels):,} {names}: {', '.join(named)}{more}")
     if nested:

@@ -9,6 +9,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 
+from bert_data.bounds import check_integer
 from bert_data.text.labelled import LabelledText
 
 AUTO, INTEGER, CLASS = LABEL_KINDS = ("auto", "integer", "class")
@@ -26,16 +27,19 @@ class LabelConfig:
       kind: "integer": integers, stored unchanged. "class": names, stored as the number of their
         class, from 0. "auto": "integer" if every label is an integer, otherwise "class".
       classes: the classes in order, each once; () for all that occur, sorted by code point.
+      max_classes: the most that may occur if `classes` does not name them, 1 to `MAX_CLASSES`.
     """
 
     kind: str = AUTO
     classes: tuple[str, ...] = ()
+    max_classes: int = 100
 
     def __post_init__(self) -> None:
         if self.kind not in LABEL_KINDS:
             raise ValueError(f"kind is {self.kind!r}; it must be one of {', '.join(LABEL_KINDS)}")
         if self.classes and self.kind == INTEGER:
             raise ValueError(f"classes is {self.classes!r}; () is allowed where labels are integer")
+        check_integer("max_classes", self.max_classes, 1, MAX_CLASSES)
         if len(set(self.classes)) < len(self.classes) or not all(self.classes):
             raise ValueError(f"classes is {self.classes!r}; different names are needed")
 
@@ -49,23 +53,42 @@ def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str
     """Return the classes of all labels; () if they are integers.
 
     Raises:
-      ValueError: there are more than `MAX_CLASSES`.
+      ValueError: there are more than `config.max_classes`; or, if "auto" is to tell what labels
+        are, all are numbers, but not all integers.
     """
     if not config.needs_look:
         return config.classes
     names: set[str] = set()
-    all_integers = config.kind == AUTO
+    first_other: LabelledText | None = None
+    all_numbers = True
     for row in rows:
         label = str(row.label)
-        all_integers = all_integers and _INTEGER.fullmatch(label) is not None
-        if all_integers and len(names) == MAX_CLASSES:
-            continue
-        names.add(label)
-        if len(names) > MAX_CLASSES:
+        if _INTEGER.fullmatch(label) is None:
+            first_other = first_other or row
+            all_numbers = all_numbers and _is_number(label)
+        if len(names) < config.max_classes or label in names:
+            names.add(label)
+        elif config.kind == CLASS or first_other is not None:
             raise row.error(
-                f"the label {label[:40]!r} is one class too many; {MAX_CLASSES:,} are allowed"
+                f"the label {label[:40]!r} is one class too many; {config.max_classes:,} are"
+                " allowed (max_classes), so make sure that the column of labels holds labels"
             )
-    return () if all_integers else tuple(sorted(names))
+    if config.kind == AUTO and first_other is None:
+        return ()
+    if config.kind == AUTO and first_other is not None and all_numbers:
+        raise first_other.error(
+            f"the label {str(first_other.label)[:40]!r} is a number, but not an integer; make all"
+            " labels integers, or name their kind, class, to make each different label a class"
+        )
+    return tuple(sorted(names))
+
+
+def _is_number(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
 
 
 class LabelNumbers:

@@ -13,9 +13,12 @@ from typing import Any, Self
 
 from absl import logging
 
+from bert_data.bounds import check_integer
 from bert_data.storage import JsonObject
 
 _MAX_SIZE = 2**31 - 1
+_MAX_LAYERS = 10_000
+
 ACTIVATIONS = (
     "gelu",
     "gelu_erf",
@@ -60,12 +63,9 @@ class BertConfig:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.type in (int, "int") and (
-                type(value) is not int or not 1 <= value <= _MAX_SIZE
-            ):
-                allowed = f"a whole number from 1 to {_MAX_SIZE:,} is allowed"
-                raise ValueError(f"{field.name} is {reprlib.repr(value)}; {allowed}")
+            if field.type in (int, "int"):
+                most = _MAX_LAYERS if field.name == "num_hidden_layers" else _MAX_SIZE
+                check_integer(field.name, getattr(self, field.name), 1, most)
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             value = getattr(self, name)
             if not _is_number(value) or not 0 <= value < 1:
@@ -101,7 +101,7 @@ class BertConfig:
                 "ignoring names of the model's configuration that are unknown here: %s", unknown
             )
         if "vocab_size" not in values:
-            raise ValueError("vocab_size is missing; it must be a whole number")
+            raise ValueError("vocab_size is missing; it must be an integer >= 1")
         known = {name: value for name, value in values.items() if name in names}
         activation = known.get("hidden_act", "gelu")
         if activation is None or isinstance(activation, str):  # Google treats "" and null as linear
@@ -114,7 +114,7 @@ class BertConfig:
 
         Raises:
           OSError: the file cannot be read.
-          CorruptDataError: it is not a JSON object.
+          CorruptDataError: it does not hold a JSON object.
           ValueError: one of its values is not allowed.
         """
         values = JsonObject.read(path).values

@@ -12,6 +12,10 @@ import os
 import tensorflow as tf
 from absl import logging
 
+from bert_data.bounds import check_integer
+
+_MAX_CPU_DEVICES = 256
+_MAX_TPU_CORES = 1_000_000
 KINDS = ("auto", "one", "mirrored", "multi_worker", "tpu")
 
 
@@ -40,8 +44,8 @@ class DistributionConfig:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"distribution is {self.kind!r}; allowed are {', '.join(KINDS)}")
-        if self.num_cpu_devices < 1:
-            raise ValueError(f"num_cpu_devices is {self.num_cpu_devices}; 1 or more is allowed")
+        check_integer("num_cpu_devices", self.num_cpu_devices, 1, _MAX_CPU_DEVICES)
+        check_integer("num_tpu_cores", self.num_tpu_cores, 1, _MAX_TPU_CORES)
 
 
 def make_strategy(config: DistributionConfig) -> tf.distribute.Strategy:

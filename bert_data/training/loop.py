@@ -150,7 +150,7 @@ def _first_state(
 
 def _save(config: TrainingConfig, state: TrainingState) -> int:
     prefix = save_checkpoint(
-        config.output_dir, state.step, state.values(), num_kept=config.num_kept_checkpoints
+        config.output_dir, state.step, state.values(), num_kept=config.keep_checkpoints
     )
     logging.info("saved %s", prefix)
     return state.step

@@ -6,7 +6,11 @@ TrainingConfig(output_dir="out", num_train_steps=1000, num_warmup_steps=100)
 import dataclasses
 from typing import Any
 
+from bert_data.bounds import check_bounds, check_integer
 from bert_data.objectives.next_sentence import NSP, check_next_sentence
+
+_MAX_STEPS = 2**31 - 1  # a call of the graph counts its steps in int32
+_LEARNING_RATES = (1e-12, 1000)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -17,11 +21,11 @@ class TrainingConfig:
       output_dir: folder for checkpoints and curves.
       num_train_steps: in all, including those before a restart, >= 1.
       batch_size: examples per step, over all devices, >= 1.
-      learning_rate: the peak, > 0.
+      learning_rate: the peak, 1e-12 to 1000.
       num_warmup_steps: steps until the peak, >= 0.
       init_checkpoint: initial weights if `output_dir` has no checkpoint.
       save_checkpoints_steps: steps between checkpoints, >= 1; there is one at the end, too.
-      num_kept_checkpoints: number of last checkpoints to keep, >= 1.
+      keep_checkpoints: number of last checkpoints to keep, >= 1.
       iterations_per_loop: largest number of steps in one call of the graph, >= 1.
       log_every_steps: steps between reports, >= 1.
       random_seed: of initial weights and dropout.
@@ -39,7 +43,7 @@ class TrainingConfig:
     num_warmup_steps: int = 10_000
     init_checkpoint: str | None = None
     save_checkpoints_steps: int = 1000
-    num_kept_checkpoints: int = 5
+    keep_checkpoints: int = 5
     iterations_per_loop: int = 1000
     log_every_steps: int = 100
     random_seed: int = 12345
@@ -51,16 +55,14 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         check_next_sentence(self.next_sentence)
         at_least_one = (
-            "num_train_steps", "batch_size", "save_checkpoints_steps", "num_kept_checkpoints",
+            "num_train_steps", "batch_size", "save_checkpoints_steps", "keep_checkpoints",
             "iterations_per_loop", "log_every_steps",
         )  # fmt: skip
         for name in at_least_one:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; a number >= 1 is allowed")
-        if self.num_warmup_steps < 0:
-            raise ValueError(f"num_warmup_steps is {self.num_warmup_steps}; 0 or more is allowed")
-        if not 0 < self.learning_rate < float("inf"):
-            raise ValueError(f"learning_rate is {self.learning_rate}; a number > 0 is allowed")
+            check_integer(name, getattr(self, name), 1, _MAX_STEPS)
+        check_integer("num_warmup_steps", self.num_warmup_steps, 0, _MAX_STEPS)
+        check_integer("random_seed", self.random_seed, -(2**63), 2**63 - 1)
+        check_bounds("learning_rate", self.learning_rate, *_LEARNING_RATES)
 
     @property
     def lasting_settings(self) -> dict[str, Any]:

@@ -70,6 +70,12 @@ _CLASSES = flags.DEFINE_list(
     " some classes may not occur in the input and, for a test set, to the classes of "
     "the training set.",
 )  # fmt: skip
+_MAX_CLASSES = flags.DEFINE_integer(
+    "max_classes",
+    100,
+    "The most classes that may occur without --classes; more are refused, as when the columns of"
+    " texts and labels are swapped.",
+)
 _SENTENCES = flags.DEFINE_enum(
     "sentences", "one", ["one", "lines", "split"],
     "one: each text is one sentence. lines: each line of a text is a sentence. split:"
@@ -109,7 +115,11 @@ def main(_: Sequence[str]) -> None:
                 input_format=_INPUT_FORMAT.value,
                 column_names=tuple(_COLUMN_NAMES.value),
             ),
-            labels=LabelConfig(kind=_LABELS.value, classes=tuple(_CLASSES.value)),
+            labels=LabelConfig(
+                kind=_LABELS.value,
+                classes=tuple(_CLASSES.value),
+                max_classes=_MAX_CLASSES.value,
+            ),
             sentences=_SENTENCES.value,
             language=_LANGUAGE.value,
             num_workers=_NUM_WORKERS.value,

@@ -180,7 +180,11 @@ def test_real_documents_and_sentences(make, shared: Path, tmp_path: Path) -> Non
         ("text,label\n,a\n", {}, "no token in the texts of 1 file(s)"),
         ("text,label\nx,a\ny\n", {}, "bad.csv:3: 1 columns"),
         ("text,label\nx,1\ny,b\n", {"labels": LabelConfig(kind="integer")}, "bad.csv:3: the label"),
-        ("text,label\nx,1\n", {"texts": LabelledTextConfig(text_columns=("t",))}, "bad.csv:1: one"),
+        (
+            "text,label\nx,1\n",
+            {"texts": LabelledTextConfig(text_columns=("t",))},
+            "bad.csv:1: 0 columns",
+        ),
     ],
 )
 def test_mistakes_leave_nothing_behind(

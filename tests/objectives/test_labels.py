@@ -2,7 +2,6 @@
 
 import pytest
 
-from bert_data.objectives import labels
 from bert_data.objectives.labels import LabelConfig, LabelNumbers, find_classes
 from bert_data.text.labelled import LabelledText
 
@@ -43,6 +42,8 @@ def test_counts() -> None:
         (("1", 2**63), {"kind": "integer"}, "f.csv:3: the label is '9223372036854775808'"),
         (("1", "1.0"), {"kind": "integer"}, "f.csv:3: the label is '1.0'"),
         ((), {"kind": "x"}, "kind is 'x'"),
+        ((), {"max_classes": 0}, "max_classes is 0; 1 to 10,000 is allowed"),
+        ((), {"max_classes": 2**63}, "max_classes is 9223372036854775808; 1 to 10,000 is allowed"),
         ((), {"kind": "integer", "classes": ("a",)}, "classes is ('a',)"),
         ((), {"classes": ("a", "a")}, "classes is ('a', 'a')"),
     ],
@@ -53,11 +54,19 @@ def test_mistakes(values: tuple, options: dict, reason: str) -> None:
     assert reason in str(caught.value)
 
 
-def test_texts_taken_for_labels_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labels, "MAX_CLASSES", 3)
-    assert numbers(tuple("abcabc")) == [0, 1, 2] * 2
+def test_texts_taken_for_labels_are_noticed() -> None:
+    assert numbers(tuple("abcabc"), max_classes=3) == [0, 1, 2] * 2
     with pytest.raises(ValueError, match=r"f\.csv:5: the label 'd' is one class too many; 3 are"):
-        numbers(tuple("abcd"))
-    assert numbers(tuple("12345")) == [1, 2, 3, 4, 5]
-    with pytest.raises(ValueError, match=r"f\.csv:6: the label 'x' is one class too many"):
-        numbers(tuple("1234x"))
+        numbers(tuple("abcd"), max_classes=3)
+    with pytest.raises(ValueError, match=r"f\.csv:6: the label 'e' is one class too many; 3 are"):
+        numbers(("1", "2", "3", "4", "e"), max_classes=3)
+    assert numbers(tuple("1234"), max_classes=3) == [1, 2, 3, 4]
+    with pytest.raises(ValueError, match="100 are allowed"):
+        numbers(tuple(f"review {number}" for number in range(101)))
+
+
+def test_a_number_among_integers_is_no_class_of_its_own() -> None:
+    for values in (("1", "2", "3.0", "3"), ("3.0", "1"), ("1", "nan"), ("0.5", "1.5")):
+        with pytest.raises(ValueError, match=r"f\.csv:\d: the label .* is a number, but"):
+            numbers(values)
+    assert numbers(("1", "2", "3.0", "3"), kind="class") == [0, 1, 3, 2]

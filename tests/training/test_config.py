@@ -1,12 +1,14 @@
 """The model's configuration: what Google's files hold, and what is refused."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.training.config import BertConfig
+from bert_data.training.output_folder import folder_config
 
 COVERS = ("training/activations",)
 
@@ -59,7 +61,7 @@ def test_activations_are_named_as_google_names_them(name: str | None) -> None:
     ("change", "sentence"),
     [
         ({"hidden_size": 100}, "hidden_size is 100; it must be a multiple of"),
-        ({"vocab_size": 0}, "vocab_size is 0; a whole number from 1"),
+        ({"vocab_size": 0}, "vocab_size is 0; 1 to 2,147,483,647 is allowed"),
         ({"vocab_size": None}, "vocab_size is None"),
         ({"vocab_size": "30522"}, "vocab_size is '30522'"),
         ({"num_hidden_layers": 1.5}, "num_hidden_layers is 1.5"),
@@ -67,6 +69,11 @@ def test_activations_are_named_as_google_names_them(name: str | None) -> None:
         ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob is 1.0; a number in [0, 1)"),
         ({"attention_probs_dropout_prob": "x"}, "attention_probs_dropout_prob is 'x'"),
         ({"initializer_range": 0}, "initializer_range is 0; a number > 0"),
+        ({"vocab_size": 2**63}, "vocab_size is 9223372036854775808; 1 to 2,147,483,647"),
+        ({"num_hidden_layers": 2**31}, "num_hidden_layers is 2147483648; 1 to 10,000"),
+        ({"hidden_dropout_prob": math.nan}, "hidden_dropout_prob is nan"),
+        ({"hidden_dropout_prob": 10**400}, "hidden_dropout_prob is 1000"),
+        ({"initializer_range": math.inf}, "initializer_range is inf"),
         ({"hidden_act": "swish"}, "hidden_act is 'swish'; allowed are gelu"),
         ({"hidden_act": 3}, "hidden_act is 3"),
     ],
@@ -81,8 +88,25 @@ def test_what_is_not_allowed_is_told(tmp_path: Path, change: dict, sentence: str
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("{", "not JSON"), ("[1]", "must be an object"), ("{}", "vocab_size is missing")],
+    [
+        ("{", "byte offset 1: not JSON"),
+        ("[1]", "its content is"),
+        ("[" * 5000, "nested too deep"),
+        ('{"vocab_size": 3, "vocab_size": 4}', "the key 'vocab_size' appears twice"),
+        ('{"vocab_size": ' + "9" * 6000 + "}", "JSON that cannot be read"),
+        (b"\xff", "it is not UTF-8"),
+    ],
+    ids=["cut", "list", "nested", "doubled", "digits", "bytes"],
 )
-def test_a_file_that_holds_no_configuration(tmp_path: Path, text: str, sentence: str) -> None:
-    with pytest.raises((ValueError, CorruptDataError), match=rf"bert_config\.json: .*{sentence}"):
-        BertConfig.from_json_file(write(tmp_path, text))
+def test_damage_is_told_with_the_file(tmp_path: Path, text: str | bytes, sentence: str) -> None:
+    path = tmp_path / "bert_config.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(CorruptDataError) as error:
+        folder_config(str(tmp_path))  # as a restart reads it
+    assert str(error.value).startswith(f"{path}: ")
+    assert sentence in str(error.value)
+
+
+def test_a_file_without_the_size_of_the_vocabulary(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="vocab_size is missing"):
+        BertConfig.from_json_file(write(tmp_path, "{}"))

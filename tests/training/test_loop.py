@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 from pathlib import Path
 
@@ -132,7 +133,7 @@ def test_reports_say_what_was_read(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_folder_holds_what_is_needed_later(tmp_path: Path) -> None:
     bert = small()
-    train(config(tmp_path, num_kept_checkpoints=2), bert, batches_of(EXAMPLES, 8))
+    train(config(tmp_path, keep_checkpoints=2), bert, batches_of(EXAMPLES, 8))
     names = sorted(os.listdir(tmp_path))
     assert [name for name in names if name.endswith("index")] == [
         "model.ckpt-10.index",
@@ -193,10 +194,14 @@ def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"num_train_steps": 0}, "num_train_steps is 0; a number >= 1 is allowed"),
-        ({"num_kept_checkpoints": 0}, "num_kept_checkpoints is 0"),
+        ({"num_train_steps": 0}, "num_train_steps is 0; 1 to 2,147,483,647 is allowed"),
+        ({"iterations_per_loop": 2**31}, "iterations_per_loop is 2147483648; 1 to"),
+        ({"random_seed": 2**63}, "random_seed is 9223372036854775808; -9,223"),
+        ({"learning_rate": math.nan}, "learning_rate is nan; 1e-12 to 1,000 is"),
+        ({"learning_rate": math.inf}, "learning_rate is inf"),
+        ({"keep_checkpoints": 0}, "keep_checkpoints is 0"),
         ({"num_warmup_steps": -1}, "num_warmup_steps is -1"),
-        ({"learning_rate": 0.0}, "learning_rate is 0.0; a number > 0"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0; 1e-12 to 1,000 is allowed"),
     ],
 )
 def test_what_is_not_allowed_is_told(change: dict, sentence: str) -> None:
