@@ -91,7 +91,7 @@ def _decide_range(
     max_documents: int,
     num_kept: int,
 ) -> int:
-    """Apply `decide_cuts` to a range of hashes; the end is exclusive, None stands for the last."""
+    """Apply `decide_cuts` to a range of hashes; the end is exclusive; None: no end."""
     parts = []
     for path in paths:
         records = load_values(path, RECORD)

@@ -60,9 +60,9 @@ class KeyCounter:
 
 
 UNKNOWN, BEGIN, END = 1, 2, 3
-"""Ids of a word that is not in the vocabulary, and of what is before and behind a text."""
+"""Ids of a word that is not in the vocabulary, and of the places before and after a text."""
 FIRST_WORD = 4
-"""Id of the first word; 0 is none, so that n-grams of different orders are different numbers."""
+"""Id of the first word; 0 is unused, so that n-grams of different orders are different numbers."""
 _FALLBACK_DISCOUNT = 0.5
 _KEY_BITS = 63
 
