@@ -36,6 +36,7 @@ from bert_data.storage import load_array, save_array
 _IDS = "ids"
 _SIZES = "sizes.npy"
 _ID_HASHES = "id_hashes.npy"
+_DIGESTS = "digests.npy"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,13 +62,14 @@ class RankedStep(CorpusStep):
 
 
 class RosterWriter:
-    """Writes sizes and ids of a shard's documents, in their order, to a new folder."""
+    """Writes sizes, ids and digests of a shard's documents, in their order, to a new folder."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._ids = RaggedWriter(path / _IDS, np.uint8)
         self._sizes = array("q")
         self._id_hashes = array("Q")
+        self._digests = bytearray()
 
     def __enter__(self) -> Self:
         return self
@@ -77,14 +79,17 @@ class RosterWriter:
         if kind is None:
             save_array(self._path / _SIZES, np.frombuffer(self._sizes, np.int64))
             save_array(self._path / _ID_HASHES, np.frombuffer(self._id_hashes, np.uint64))
+            digests = np.frombuffer(self._digests, np.uint64).reshape(-1, 2)
+            save_array(self._path / _DIGESTS, digests)
 
-    def add(self, document: Document) -> None:
-        """Add the next document."""
+    def add(self, document: Document, content: bytes | memoryview = b"") -> None:
+        """Add the next document; those of the same content have the same 128-bit digest (XXH3)."""
         name = document.id.encode(errors="surrogatepass")
         seed = xxhash.xxh3_64_intdigest(document.source.encode(errors="surrogatepass"))
         self._ids.append(np.frombuffer(name, np.uint8))
         self._sizes.append(document.num_bytes)
         self._id_hashes.append(xxhash.xxh3_64_intdigest(name, seed))
+        self._digests += xxhash.xxh3_128_digest(content)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -157,24 +162,6 @@ def open_ids(folder: Path) -> Ragged:
 def id_of(ids: Ragged, number: int) -> str:
     """Return the id of a document by its number."""
     return ids.row(number).tobytes().decode(errors="surrogatepass")
-
-
-_DIGESTS = "digests.npy"
-
-
-def digest_of(data: bytes | memoryview) -> bytes:
-    """Return a 128-bit digest (XXH3)."""
-    return xxhash.xxh3_128_digest(data)
-
-
-def write_digests(path: Path, digests: bytes | bytearray) -> None:
-    """Write the concatenated digests of a shard's documents, in their order.
-
-    Args:
-      path: folder of the shard's observations; it exists.
-      digests: of each document, by `digest_of`.
-    """
-    save_array(path / _DIGESTS, np.frombuffer(digests, np.uint64).reshape(-1, 2))
 
 
 def groups_of_equals(paths: Sequence[Path], roster: Roster) -> Iterator[NDArray[np.int64]]:

@@ -29,7 +29,7 @@ def describe_problems(pipeline: Pipeline, counts: Sequence[StepCounts]) -> Itera
                 f"step {labelled.label} could not judge {after.rejected[ERROR]:,} document(s),"
                 f" which were rejected by the rule `error`; the first: {after.first[ERROR]}"
             )
-        yield from _describe_loss(labelled, before, after, pipeline.warn_share)
+        yield from _describe_loss(pipeline, labelled, before, after)
 
 
 def _describe_reading(read: StepCounts) -> Iterator[str]:
@@ -48,8 +48,10 @@ def _describe_reading(read: StepCounts) -> Iterator[str]:
 
 
 def _describe_loss(
-    labelled: LabelledStep, before: StepCounts, after: StepCounts, share: float
+    pipeline: Pipeline, labelled: LabelledStep, before: StepCounts, after: StepCounts
 ) -> Iterator[str]:
+    share, path = pipeline.warn_share, pipeline.output.rejected_file
+    where = "--rejected_file writes them to a file" if path is None else f"they are in {path}"
     if labelled.step.is_meant_to_shorten:
         return
     seen = f"step {labelled.label}"
@@ -57,7 +59,7 @@ def _describe_loss(
         rules = ", ".join(f"{rule} {n:,}" for rule, n in after.rejected.most_common(3))
         yield (
             f"{seen} rejected {after.num_rejected:,} of the {before.num_documents:,} documents that"
-            f" reached it ({rules}); --rejected_file writes them to a file"
+            f" reached it ({rules}); {where}"
         )
     elif before.num_bytes - after.num_bytes > share * before.num_bytes:
         yield (

@@ -13,10 +13,8 @@ from bert_data.curation.duplicates.normal_text import UnicodeForm, normalize
 from bert_data.curation.duplicates.rosters import (
     RankedStep,
     RosterWriter,
-    digest_of,
     groups_of_equals,
     read_roster,
-    write_digests,
 )
 from bert_data.curation.parameters import Within
 from bert_data.curation.step import register
@@ -53,10 +51,8 @@ class ExactDuplicates(RankedStep):
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
         """Write the hashes of the normal forms, the sizes and the ids."""
-        digests = bytearray()
         with RosterWriter(path) as roster:
             for document in documents:
-                roster.add(document)
                 normal = normalize(
                     document.text,
                     unicode_form=self.unicode_form,
@@ -64,8 +60,7 @@ class ExactDuplicates(RankedStep):
                     ignore_whitespace=self.ignore_whitespace,
                     ignore_punctuation=self.ignore_punctuation,
                 )
-                digests += digest_of(normal.encode(errors="surrogatepass"))
-        write_digests(path, digests)
+                roster.add(document, normal.encode(errors="surrogatepass"))
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
         """Number each document's copies, best first; takes about 100 bytes per document."""

@@ -40,9 +40,7 @@ from bert_data.curation.duplicates.ragged_files import RaggedWriter
 from bert_data.curation.duplicates.rosters import (
     RankedStep,
     RosterWriter,
-    digest_of,
     read_roster,
-    write_digests,
 )
 from bert_data.curation.parameters import Within
 from bert_data.curation.step import register
@@ -107,19 +105,17 @@ class NearDuplicates(RankedStep):
         """Write shingles, band keys, sizes and ids."""
         multipliers, addends = permutations(self.num_bands * self.rows_per_band)
         signature = np.empty(len(multipliers), np.uint32)
-        all_keys, digests = [], bytearray()
+        all_keys = []
         with RosterWriter(path) as roster, RaggedWriter(path / "sets", np.uint64) as sets:
             for document in documents:
                 shingles = shingle_set(document, self.ngram_size, ignore_case=self.ignore_case)
                 keys = np.empty(self.num_bands, np.uint64)
                 make_band_keys(shingles, multipliers, addends, signature, keys)
-                roster.add(document)
+                roster.add(document, shingles.data)
                 sets.append(shingles)
                 all_keys.append(keys)
-                digests += digest_of(shingles.data)
         by_band = np.array(all_keys, np.uint64).reshape(-1, self.num_bands).T
         save_array(path / "keys.npy", np.ascontiguousarray(by_band))
-        write_digests(path, digests)
 
     def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
         """Find the clusters; leave each document's similarity and the number of the kept one."""

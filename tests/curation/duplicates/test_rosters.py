@@ -7,13 +7,11 @@ from hypothesis import strategies as st
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.rosters import (
     RosterWriter,
-    digest_of,
     groups_of_equals,
     id_of,
     merge_ids,
     open_ids,
     read_roster,
-    write_digests,
 )
 
 
@@ -73,9 +71,9 @@ def test_groups(tmp_path_factory, shards):
     for number, shard in enumerate(shards):
         path = folder / str(number)
         with RosterWriter(path) as roster:
-            for row in range(len(shard)):
-                roster.add(Document(f"{number}/{row}", "web", "x" * (number + row)))
-        write_digests(path, b"".join(digest_of(text.encode()) for text in shard))
+            for row, text in enumerate(shard):
+                document = Document(f"{number}/{row}", "web", "x" * (number + row))
+                roster.add(document, text.encode())
         paths.append(path)
         texts += shard
     roster = read_roster(paths, ["web"] * len(paths), ())

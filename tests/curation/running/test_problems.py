@@ -11,11 +11,11 @@ from bert_data.curation.running.problems import describe_problems
 from bert_data.curation.step import make_step
 
 
-def problems(step, passed, num_bytes=None, **changes):
+def problems(step, passed, num_bytes=None, rejected_file=None, **changes):
     pipeline = Pipeline(
         data_sets=(DataSet(name="a", files="a"),),
         steps=label_steps([make_step(step, {"epochs": ["a:1"]} if step == "mix" else {})]),
-        output=Output(files="o"),
+        output=Output(files="o", rejected_file=rejected_file),
         **changes,
     )
     read = StepCounts(label="read", num_documents=100_000, num_bytes=1_000_000)
@@ -36,6 +36,8 @@ def test_a_step_that_takes_nearly_everything_is_named():
         "step line_duplicates rejected 99,993 of the 100,000 documents that reached it"
         " (empty_text 99,993); --rejected_file writes them to a file"
     )
+    (warning,) = problems("line_duplicates", 7, rejected_file="r.jsonl")
+    assert warning.endswith("; they are in r.jsonl")
     (warning,) = problems("line_duplicates", 100_000, 70_000)
     assert warning == (
         "step line_duplicates removed 930,000 of the 1,000,000 bytes of text that reached it"
