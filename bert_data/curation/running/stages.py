@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +50,13 @@ class _StepTask:
     Attributes:
       number: of the step.
       labelled: the step.
-      observed: what was observed of each shard.
+      observed: what was observed of each shard; None: the step prepares.
       sources: the data set of each shard.
     """
 
     number: int
     labelled: LabelledStep
-    observed: Sequence[Path] = ()
+    observed: Sequence[Path] | None = None
     sources: Sequence[str] = ()
 
     @property
@@ -65,21 +65,15 @@ class _StepTask:
         return f"{self.number:02d}-{self.labelled.label}"
 
 
-def _prepare(task: _StepTask, folder: str) -> float:
+def _run_step(task: _StepTask, folder: str) -> float:
+    """Let a step prepare or decide; return the seconds that it took."""
     step: Any = task.labelled.step
-    return _timed(task, lambda: step.prepare(Path(folder)))
-
-
-def _decide(task: _StepTask, folder: str) -> float:
-    step: Any = task.labelled.step
-    return _timed(task, lambda: step.decide(Path(folder), task.observed, task.sources))
-
-
-def _timed(task: _StepTask, work: Callable[[], None]) -> float:
-    """Do the work of a step and return its seconds; errors name the step."""
     start = time.perf_counter()
     try:
-        work()
+        if task.observed is None:
+            step.prepare(Path(folder))
+        else:
+            step.decide(Path(folder), task.observed, task.sources)
     except ValueError as error:
         raise ValueError(f"step {task.labelled.label}: {error}") from error
     return time.perf_counter() - start
@@ -108,8 +102,8 @@ class Stages:
         self._shards: Sequence[TextShard | SpooledShard] = shards  # what the next pass reads
         self._executor = executor
         self._passes = plan_passes(pipeline.steps)
-        self._prepared = FolderTask(parent=os.path.join(folder, "prepared"), function=_prepare)
-        self._decided = FolderTask(parent=os.path.join(folder, "decided"), function=_decide)
+        self._prepared = FolderTask(parent=os.path.join(folder, "prepared"), function=_run_step)
+        self._decided = FolderTask(parent=os.path.join(folder, "decided"), function=_run_step)
         self._seconds: dict[str, float] = {}
         self._folders: list[Path] = []
         self._kinds: Kinds = {}
