@@ -66,7 +66,7 @@ def _show_lengths(output: Output, num_of_length: NDArray[np.int64]) -> None:
     shortest, longest = int(there[0]), int(there[-1])
     width = -(-(longest - shortest + 1) // _NUM_BINS)
     firsts = range(shortest, longest + 1, width)
-    counts = np.add.reduceat(num_of_length, [*firsts, longest + 1][: len(firsts)])
+    counts = np.add.reduceat(num_of_length, firsts)
     names = [f"{first}-{min(first + width - 1, longest)}" for first in firsts]
     output.plot(
         Plot(

@@ -7,7 +7,13 @@ import os
 from collections.abc import Iterator, Sequence
 
 from bert_data import storage
-from bert_data.datasets.manifest import Manifest
+from bert_data.datasets.manifest import (
+    FORMAT,
+    MANIFEST_PREFIX,
+    SAMPLES_FORMAT,
+    Manifest,
+    list_manifests,
+)
 from bert_data.formats.index import index_path
 from bert_data.formats.registry import find_format
 from bert_data.inspection.findings import DAMAGED, DOUBTFUL, Finding
@@ -18,6 +24,9 @@ from bert_data.reader.files.shards import Shard
 def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iterator[Finding]:
     """Compare the shards with what their manifests list; yield what is wrong."""
     paths = {shard.path for shard in shards}
+    for path in _unreadable_manifests(shards):
+        sentence = f"{path} is named like the manifest of the set, but is not a manifest"
+        yield Finding(name="damage", severity=DAMAGED, sentence=sentence)
     unread = []
     for folder, manifest in _manifests(shards):
         for file in manifest.files:
@@ -66,12 +75,35 @@ def _manifests(shards: Sequence[Shard]) -> list[tuple[str, Manifest]]:
 
 
 def _without_manifest(shards: Sequence[Shard], settings: Sequence[Settings]) -> list[str]:
-    """Return our own shards without one; padded records are Google's, which have none."""
+    """Return our own shards that none lists; padded records are Google's, which have none."""
     return [
         shard.path
         for shard, each in zip(shards, settings, strict=True)
-        if not each.are_known and each.max_seq_length is None and not storage.is_remote(shard.path)
+        if not _is_listed(shard)
+        and (each.are_known or each.max_seq_length is None)
+        and not storage.is_remote(shard.path)
     ]
+
+
+def _is_listed(shard: Shard) -> bool:
+    """Return whether a manifest lists a shard; one inside of a Parquet file lists none."""
+    files = () if shard.manifest is None else shard.manifest.files
+    return any(file.name == os.path.basename(shard.path) for file in files)
+
+
+def _unreadable_manifests(shards: Sequence[Shard]) -> list[str]:
+    """Return manifests, by their names, of the shards' sets that are none."""
+    local = [shard.path for shard in shards if not storage.is_remote(shard.path)]
+    found = []
+    for folder in dict.fromkeys(map(os.path.dirname, local)):
+        names = [os.path.basename(path) for path in local if os.path.dirname(path) == folder]
+        readable = list_manifests(folder, (FORMAT, SAMPLES_FORMAT))
+        pattern = os.path.join(storage.escape(folder), f"{MANIFEST_PREFIX}*.json")
+        for path in storage.glob(pattern):
+            of_set = os.path.basename(path).removeprefix(MANIFEST_PREFIX).removesuffix(".json")
+            if path not in readable and any(name.startswith(of_set) for name in names):
+                found.append(path)
+    return found
 
 
 def _without_index(shards: Sequence[Shard]) -> list[str]:

@@ -272,6 +272,33 @@ def test_files_beside_the_shards_may_be_damaged(what: str, tmp_path: Path) -> No
     assert report.num_records == 40
 
 
+@pytest.mark.parametrize("layout", ["ragged", "reference"])
+def test_a_manifest_that_is_another_file(layout: str, tmp_path: Path) -> None:
+    pattern = write_set(tmp_path, make_records(40, 0), layout=layout)
+    path = tmp_path / "manifest.train.json"
+    path.write_bytes((tmp_path / "train-00000-of-00002").read_bytes())
+    report = check(pattern)
+    assert report.findings[0].sentence.startswith(f"{path} is named like the manifest of the set")
+    path.rename(tmp_path / "manifest.other.json")
+    assert names(check(pattern)) == (["no_manifest"] if layout == "ragged" else [])
+
+
+def test_parquet_without_its_manifest(
+    tmp_path: Path, small_text: Path, small_vocabulary: Path
+) -> None:
+    create_dataset(
+        DatasetConfig(
+            input_file=str(small_text),
+            output_file=str(tmp_path / "set@2"),
+            vocab_file=str(small_vocabulary),
+            output_format="parquet",
+        )
+    )
+    assert names(check(str(tmp_path / "set-*"))) == []
+    (tmp_path / "manifest.set.json").unlink()
+    assert names(check(str(tmp_path / "set-*"))) == ["no_manifest"]
+
+
 def test_a_manifest_of_other_counts(tmp_path: Path) -> None:
     counts = {"text": {"num_documents": 4}, "instances": {"num_instances": 41}}
     report = check(write_set(tmp_path, make_records(40, 0), counts=counts))
