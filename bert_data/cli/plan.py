@@ -20,19 +20,17 @@ from bert_data.objectives.next_sentence import NEXT_SENTENCE
 FLAGS = flags.FLAGS
 
 flags.DEFINE_string("input_file", None, "Shards: files, patterns or set@N, separated by commas.")
-flags.DEFINE_integer("batch_size", None, "Rows of a batch, over all devices.", lower_bound=1)
+flags.DEFINE_integer("batch_size", None, "Rows of a batch, over all devices.")
 flags.DEFINE_integer(
     "max_tokens_per_batch",
     None,
     "Most tokens of a batch, padding included, instead of --batch_size.",
-    lower_bound=1,
 )
 flags.DEFINE_integer(
     "max_seq_length",
     None,
     "Longest row that the model takes; by default that of the manifest or of padded records, or"
     " else the longest record.",
-    lower_bound=1,
 )
 flags.DEFINE_integer("pool_batches", 64, "Batches of a pool, as for run_pretraining.py.")
 flags.DEFINE_integer("num_buckets", 8, "Widths of buckets, as for run_pretraining.py.")
@@ -40,7 +38,6 @@ flags.DEFINE_integer(
     "hidden_size",
     768,
     "Of the model: the smaller it is, the more the attention of long rows weighs in the speed.",
-    lower_bound=1,
 )
 flags.DEFINE_enum(
     "next_sentence", None, NEXT_SENTENCE, "What the records ask, if no manifest says it."

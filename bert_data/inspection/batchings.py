@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.bounds import check_integer
 from bert_data.reader.config import STREAM, WIDTH_MAX, ReaderConfig
 from bert_data.reader.planned import plan_config
 from bert_data.reader.planning import EpochPlan, make_plan
@@ -29,6 +30,16 @@ BASE_HIDDEN_SIZE = 768
 MAX = "max"
 """The way whose speed is 1: every row as wide as the longest allowed."""
 
+
+_MOST = {
+    "batch_size": 2**31 - 1,
+    "max_tokens_per_batch": 2**31 - 1,
+    "max_seq_length": 1 << 20,
+    "pool_batches": 1_000_000,
+    "num_buckets": 1_000_000,
+    "hidden_size": 1 << 20,
+}
+"""The largest settings that are allowed; the smallest is 1."""
 
 _FLAGS = {"width": "batch_width"}  # of run_pretraining.py, where they differ from the reader's
 
@@ -75,11 +86,12 @@ class BatchingConfig:
     """Configuration of `compare_batchings`.
 
     Attributes:
-      batch_size: rows of a batch, >= 1; None with max_tokens_per_batch.
-      max_tokens_per_batch: most tokens of a batch, padding included; None with batch_size.
-      max_seq_length: longest row that the model takes; None for the longest record.
-      pool_batches, num_buckets: as of `ReaderConfig`.
-      hidden_size: of the model, >= 1.
+      batch_size: rows of a batch, in [1, 2**31); None with max_tokens_per_batch.
+      max_tokens_per_batch: most tokens of a batch, padding included, in [1, 2**31); None with
+        batch_size.
+      max_seq_length: longest row that the model takes, in [1, 2**20]; None for the longest record.
+      pool_batches, num_buckets: as of `ReaderConfig`, in [1, 10**6].
+      hidden_size: of the model, in [1, 2**20].
       seed: of the order of records.
       is_stream: whether records can only be read as a stream.
     """
@@ -94,8 +106,9 @@ class BatchingConfig:
     is_stream: bool = False
 
     def __post_init__(self) -> None:
-        if self.hidden_size < 1:
-            raise ValueError(f"hidden_size is {self.hidden_size}; it must be an integer >= 1")
+        for name, most in _MOST.items():
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), 1, most)
         self.as_reader(batching=PLAIN, pool_batches=self.pool_batches, num_buckets=self.num_buckets)
 
     def as_reader(self, **options: Any) -> ReaderConfig:

@@ -78,6 +78,7 @@ class CheckConfig:
                 f"text_file is {self.text_file!r}; it needs vocab_file, to be compared with records"
             )
         count_workers(self.num_workers)
+        BatchingConfig(batch_size=self.batch_size)
         self.as_reader()
 
     def as_reader(self) -> ReaderConfig:
