@@ -3,12 +3,16 @@
 import io
 from pathlib import Path
 
+import pytest
+
+from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.inspection.batchings import BatchingConfig
 from bert_data.inspection.check import CheckConfig, check_set
 from bert_data.inspection.page import open_page
 from bert_data.inspection.plan import PlanSetConfig, plan_set
 from bert_data.inspection.reports import show_check, show_plan
 from bert_data.inspection.terminal import Terminal
+from bert_data.objectives.making import InstanceConfig
 from tests.inspection.making import make_records, write_set
 
 
@@ -38,6 +42,37 @@ def test_a_report(tmp_path: Path) -> None:
     assert html.count("<svg") == 2
     assert "<h1>a &lt;set&gt;</h1>" in html
     assert "all random next sentences" in html
+
+
+GOLDEN = Path(__file__).with_name("golden_report.txt")
+FORMATS = (
+    {"record_layout": "ragged"},
+    {"record_layout": "reference"},
+    {"output_format": "parquet"},
+)
+
+
+@pytest.mark.parametrize("options", FORMATS, ids=lambda options: "-".join(options.values()))
+def test_the_golden_report_is_that_of_every_format(
+    options: dict[str, str], tmp_path: Path, small_text: Path, small_vocabulary: Path
+) -> None:
+    create_dataset(
+        DatasetConfig(
+            input_file=str(small_text),
+            output_file=str(tmp_path / "set@2"),
+            vocab_file=str(small_vocabulary),
+            instances=InstanceConfig(max_seq_length=64, max_predictions_per_seq=8, dupe_factor=3),
+            **options,  # type: ignore[arg-type]
+        )
+    )
+    config = CheckConfig(
+        input_patterns=str(tmp_path / "set-*"),
+        vocab_file=str(small_vocabulary),
+        text_file=str(small_text),
+    )
+    shown = io.StringIO()
+    show_check(Terminal(shown), check_set(config))
+    assert shown.getvalue() == GOLDEN.read_text()
 
 
 def test_a_good_set(tmp_path: Path) -> None:
