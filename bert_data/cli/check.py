@@ -64,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
     from bert_data.inspection.check import CheckConfig, check_set
     from bert_data.inspection.page import open_page
     from bert_data.inspection.reports import show_check
-    from bert_data.inspection.sources.opening import expand_names
+    from bert_data.inspection.sources.recognizing import expand_names
     from bert_data.inspection.terminal import Terminal
 
     if FLAGS.json and FLAGS.html:

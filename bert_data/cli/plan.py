@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> None:
     from bert_data.inspection.page import open_page
     from bert_data.inspection.plan import PlanSetConfig, plan_set
     from bert_data.inspection.reports import show_plan
-    from bert_data.inspection.sources.opening import expand_names
+    from bert_data.inspection.sources.recognizing import expand_names
     from bert_data.inspection.terminal import Terminal
 
     if FLAGS.json and FLAGS.html:

@@ -7,7 +7,8 @@ words.py      ids to words
 sources/      what can be looked at: records, documents, samples, entries of ledgers
 choosing.py   which of them: by number, at random, by a word
 showing.py    shows them
-comparing.py  two sources, item by item; differences.py: shows how they differ
+comparing.py  two sources, item by item; differences.py shows how they differ,
+  distributions.py  in lengths, predictions, labels
 
 check.py      a whole set: is it undamaged, and can a model learn from it; findings.py
   surveying.py    reads a shard whole; measuring.py: its records, one kernel; repeats.py: copies

@@ -7,22 +7,19 @@ input  [CLS] the [MASK](cat) sat [SEP]
 other  [CLS] the [MASK](mat) sat [SEP]
 """
 
-import statistics
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bert_data.inspection.choosing import plural
-from bert_data.inspection.comparing import Comparison, Counts
-from bert_data.inspection.content import Output, Plot, Span, Table
+from bert_data.inspection.comparing import Comparison
+from bert_data.inspection.content import Output, Span, Table
+from bert_data.inspection.distributions import NAMES, share, show_distributions
 from bert_data.inspection.sources.items import Item, Source, View, difference
 from bert_data.inspection.words import Words
 
-_NAMES = ("input", "other")
-_MAX_TOKENS_NAMED, _MAX_CLASSES = 10, 20
+_MAX_TOKENS_NAMED = 10
 _MAX_LETTERS = 60
-_NUM_BINS = 24
 _DIGEST_LETTERS = 12
 
 
@@ -35,7 +32,7 @@ def show_comparison(
 ) -> None:
     """Show all that differs, and what does not."""
     unit = sources[0].description.unit
-    for name, source in zip(_NAMES, sources, strict=True):
+    for name, source in zip(NAMES, sources, strict=True):
         others = f" and {len(source.names) - 1:,} more" if len(source.names) > 1 else ""
         output.paragraph(
             Span(name, "strong"), f"  {source.description.kind} of {source.names[0]}{others}"
@@ -45,7 +42,7 @@ def show_comparison(
     _show_settings(output, sources, comparison)
     if comparison.first is not None:
         _show_first(output, sources, comparison.first, words, max_tokens)
-    _show_distributions(output, comparison.distributions)
+    show_distributions(output, comparison.distributions)
 
 
 def _show_verdict(output: Output, comparison: Comparison, unit: str) -> None:
@@ -59,19 +56,13 @@ def _show_verdict(output: Output, comparison: Comparison, unit: str) -> None:
     in_order, anywhere = comparison.num_equal_in_order, comparison.num_equal
     output.paragraph(
         f"{in_order:,} of {comparison.num_items:,} {plural(unit)} are equal in order"
-        f" ({_share(in_order, comparison.num_items)}), {anywhere:,} in any order"
-        f" ({_share(anywhere, comparison.num_items)})."
+        f" ({share(in_order, comparison.num_items)}), {anywhere:,} in any order"
+        f" ({share(anywhere, comparison.num_items)})."
     )
     if comparison.is_dealt:
         output.paragraph(
             "The numbers of shards differ; the order is that in which records were dealt to them."
         )
-
-
-def _share(part: int, whole: int) -> str:
-    """Return a share in percent, which is 100% only if it is all."""
-    text = f"{100 * part / whole:.1f}%"
-    return "99.9%" if text == "100.0%" and part < whole else text
 
 
 def _show_vocabulary(output: Output, comparison: Comparison) -> None:
@@ -93,14 +84,12 @@ def _show_vocabulary(output: Output, comparison: Comparison) -> None:
             (str(number), *("(none)" if token is None else token for token in tokens))
             for number, *tokens in vocabulary.tokens[:_MAX_TOKENS_NAMED]
         ]
-        output.table(Table(head=("id", *_NAMES), rows=rows, is_text=(1, 2)))
+        output.table(Table(head=("id", *NAMES), rows=rows, is_text=(1, 2)))
 
 
 def _show_settings(output: Output, sources: tuple[Source, Source], comparison: Comparison) -> None:
     unknown = [
-        name
-        for name, source in zip(_NAMES, sources, strict=True)
-        if not source.description.settings
+        name for name, source in zip(NAMES, sources, strict=True) if not source.description.settings
     ]
     if unknown:
         sentence = f"Nothing says what made the {' and the '.join(unknown)}."
@@ -111,7 +100,7 @@ def _show_settings(output: Output, sources: tuple[Source, Source], comparison: C
             (name, *("(none)" if value is None else _shorten(str(value)) for value in values))
             for name, values in comparison.settings.items()
         ]
-        output.table(Table(head=("setting", *_NAMES), rows=rows, is_text=(0, 1, 2)))
+        output.table(Table(head=("setting", *NAMES), rows=rows, is_text=(0, 1, 2)))
     else:
         output.paragraph("All settings are equal.")
 
@@ -139,8 +128,8 @@ def _show_first(
         rows = [
             (name, *say_difference(one.fields.get(name), other.fields.get(name))) for name in names
         ]
-        output.table(Table(head=("field", *_NAMES), rows=rows, is_text=(0, 1, 2)))
-    for name, source, its_words, item in zip(_NAMES, sources, words, first, strict=True):
+        output.table(Table(head=("field", *NAMES), rows=rows, is_text=(0, 1, 2)))
+    for name, source, its_words, item in zip(NAMES, sources, words, first, strict=True):
         if item is None:
             continue
         output.heading(f"{name}  ", Span(f"{item.path}:{item.place}", "faint"))
@@ -189,87 +178,6 @@ def _say_value(value: Any) -> str:
     return f"{value.size:,} values" if isinstance(value, np.ndarray) else _shorten(str(value))
 
 
-def _show_distributions(output: Output, distributions: Mapping[str, tuple[Counts, Counts]]) -> None:
-    numbers = {name: pair for name, pair in distributions.items() if _holds_numbers(pair)}
-    if numbers:
-        output.heading("Distributions")
-        rows = []
-        for name, pair in numbers.items():
-            summaries = [summarize(counts) for counts in pair]
-            for statistic in summaries[0] or summaries[1]:
-                values = (summary.get(statistic, "-") for summary in summaries)
-                rows.append((f"{name}, {statistic}", *values))
-        output.table(Table(head=("", *_NAMES), rows=rows))
-    for name, pair in distributions.items():
-        if name not in numbers:
-            output.heading(name)
-            output.table(_class_table(pair))
-    for name, pair in numbers.items():
-        if pair[0] != pair[1]:
-            output.plot(_histogram(name, pair))
-
-
-def _holds_numbers(pair: tuple[Counts, Counts]) -> bool:
-    return all(isinstance(value, int) for counts in pair for value in counts)
-
-
-def summarize(counts: Mapping[Any, int]) -> dict[str, str]:
-    """Return statistics of integers: {"mean": "7.5", "least": ...}; {} if there are none."""
-    if not counts:
-        return {}
-    values = sorted(counts)
-    weights = [counts[value] for value in values]
-    total = sum(weights)
-    mean = statistics.fmean(values, weights)
-    cumulated = np.cumsum(weights)
-    median = values[int(np.searchsorted(cumulated, (total + 1) // 2))]
-    return {
-        "mean": f"{mean:,.2f}",
-        "least": f"{values[0]:,}",
-        "median": f"{median:,}",
-        "most": f"{values[-1]:,}",
-    }
-
-
-def _class_table(pair: tuple[Counts, Counts]) -> Table:
-    both: dict[Any, int] = {}
-    for counts in pair:
-        for value, count in counts.items():
-            both[value] = both.get(value, 0) + count
-    chosen = sorted(both, key=lambda value: (-both[value], str(value)))
-    totals = [max(1, counts.total()) for counts in pair]
-    rows = [
-        (
-            str(value),
-            *(
-                f"{counts[value]:,} ({_share(counts[value], total)})"
-                for counts, total in zip(pair, totals, strict=True)
-            ),
-        )
-        for value in chosen[:_MAX_CLASSES]
-    ]
-    if len(chosen) > _MAX_CLASSES:
-        rows.append((f"and {len(chosen) - _MAX_CLASSES:,} more", "", ""))
-    return Table(head=("", *_NAMES), rows=rows)
-
-
-def _histogram(name: str, pair: tuple[Counts, Counts]) -> Plot:
-    """Plot integers in up to 24 bins of equal width."""
-    values = [value for counts in pair for value in counts]
-    low, high = min(values), max(values)
-    width = -(-(high - low + 1) // _NUM_BINS)
-    num_bins = (high - low) // width + 1
-    series = {}
-    for label, counts in zip(_NAMES, pair, strict=True):
-        bins = [0] * num_bins
-        for value, count in counts.items():
-            bins[(value - low) // width] += count
-        series[label] = bins
-    starts: Sequence[int] = range(low, high + 1, width)
-    x = [f"{start:,}" if width == 1 else f"{start:,}-{start + width - 1:,}" for start in starts]
-    return Plot(title=name, x_label=name, y_label="number", x=x, series=series)
-
-
 def as_json(
     sources: tuple[Source, Source], comparison: Comparison, words: tuple[Words, Words]
 ) -> dict[str, Any]:
@@ -283,7 +191,7 @@ def as_json(
             **{
                 name: None if item is None else source.row(item, its_words)
                 for name, source, its_words, item in zip(
-                    _NAMES, sources, words, comparison.first, strict=True
+                    NAMES, sources, words, comparison.first, strict=True
                 )
             },
         }

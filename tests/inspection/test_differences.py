@@ -11,7 +11,6 @@ from bert_data.inspection.differences import (
     as_json,
     say_difference,
     show_comparison,
-    summarize,
 )
 from bert_data.inspection.page import open_page
 from bert_data.inspection.terminal import Terminal
@@ -98,13 +97,6 @@ def test_one_ends_before_the_other(tmp_path: Path) -> None:
     assert "\nThe other ends before record 1\n" in text
 
 
-def test_a_share_is_rounded_to_all_only_if_it_is_all() -> None:
-    from bert_data.inspection import differences
-
-    share = differences._share
-    assert (share(99_999, 100_000), share(5, 5), share(1, 3)) == ("99.9%", "100.0%", "33.3%")
-
-
 def test_the_differing_place_is_highlighted_on_the_page(tmp_path: Path) -> None:
     one, other = write_shard(tmp_path / "a", ONE), write_shard(tmp_path / "b", OTHER)
     sources = open_path(one), open_path(other)
@@ -142,13 +134,3 @@ def test_how_values_differ() -> None:
     )
     assert say_difference(np.array([1]), np.array([1, 2])) == ("1 values", "2 values")
     assert say_difference(None, "x") == ("(none)", "x")
-
-
-def test_statistics_are_those_of_the_values() -> None:
-    assert summarize({2: 1, 4: 2, 1000: 1}) == {
-        "mean": "252.50",
-        "least": "2",
-        "median": "4",
-        "most": "1,000",
-    }
-    assert summarize({}) == {}

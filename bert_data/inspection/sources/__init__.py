@@ -1,6 +1,6 @@
 """What can be looked at, each kind of it as items: fields, lines to show, rows for programs.
 
-opening.py     paths and flags to a source
+opening.py     paths and flags to a source; recognizing.py: what kind of files they are
 items.py       what a source is, and its items
 instances.py   masked LM records, of TFRecord or Parquet
 samples.py     GPT samples: of shards, or made from stores

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.content import Span
+from bert_data.inspection.dense import decode_block
 from bert_data.inspection.sources.items import Description, Item, Line, View, show_ids
 from bert_data.inspection.sources.shards import (
     Decoded,
@@ -31,7 +32,6 @@ from bert_data.inspection.sources.shards import (
 from bert_data.inspection.words import Words
 from bert_data.objectives.next_sentence import NONE, NSP, SOP, TASKS
 from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.examples.example import MASK
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.corruption import Damage
@@ -45,14 +45,14 @@ from bert_data.reader.files.parquet_shards import (
     what_is_wrong,
 )
 from bert_data.reader.files.shards import Shard
-from bert_data.reader.layout import STREAMED, BatchGroup, Shape, arrays_of, make_table, new_buffer
+from bert_data.reader.layout import Arrays
 from bert_data.schema import fields
 
 KIND = "masked LM records"
 _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
 _POSITIONS, _LABELS = fields.MASKED_LM_POSITIONS.name, fields.MASKED_LM_IDS.name
 _WEIGHTS, _NEXT = fields.MASKED_LM_WEIGHTS.name, fields.NEXT_SENTENCE_LABELS.name
-_RECORDS_AT_A_TIME = 64
+_MAX_VALUES = 1 << 20  # of a field, padding included, in memory at a time
 _MEANINGS = {
     NSP: ("B follows A", "B is from elsewhere"),
     SOP: ("A and B are in order", "A and B are swapped"),
@@ -99,7 +99,7 @@ class InstanceSource(ShardSource):
                 if places is not None:
                     chosen = within(places, range(first, first + block.num_records))
                     block = block.take(np.array(chosen, np.int64) - first)
-                for place, (values, padding) in zip(chosen, decode_block(block), strict=True):
+                for place, (values, padding) in zip(chosen, fields_of_records(block), strict=True):
                     if shard.next_sentence == NONE:
                         del values[_NEXT]
                     yield place, values, padding
@@ -221,33 +221,41 @@ def _rows_of_groups(
             first += num_rows
 
 
-def decode_block(block: RecordBlock) -> Iterator[tuple[dict[str, Any], int]]:
+def fields_of_records(block: RecordBlock) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield the fields of each record of a block, unpadded, and its positions of padding."""
-    if not block.num_records:
-        return
-    count = block.num_records
-    widths = np.maximum(block.lengths.max(axis=0), 1).tolist()
-    table, num_words = make_table([Shape(count, *widths)], STREAMED)
-    words = new_buffer(num_words)
-    rows = Rows(np.ones(count, np.bool_), np.arange(count + 1), np.array([0, count]))
-    decode_records(block, rows, STREAMED, table, words)
-    (batch,) = arrays_of(BatchGroup(words, table), STREAMED)
-    padding = _padding(block)
-    for i, (num_tokens, num_predictions) in enumerate(block.lengths.tolist()):
-        values: dict[str, Any] = {
-            name: batch[name][i, :length].astype(np.int64)
-            for name, length in (
-                (_IDS, num_tokens),
-                (_SEGMENTS, num_tokens),
-                (_POSITIONS, num_predictions),
-                (_LABELS, num_predictions),
-            )
-        }
-        weights: NDArray[Any] = batch[_WEIGHTS][i, :num_predictions]
-        if (weights != 1).any():  # they are 1 in all records but those of other programs
-            values[_WEIGHTS] = weights.astype(np.float32)
-        values[_NEXT] = int(batch[_NEXT][i, 0])
-        yield values, int(padding[i])
+    padding = _padding(block).tolist()
+    for first, last in _cut(block.lengths.max(axis=1).tolist()):
+        part = block.take(slice(first, last))
+        batch = decode_block(part)
+        for i, (num_tokens, num_predictions) in enumerate(part.lengths.tolist()):
+            yield _fields_of_row(batch, i, num_tokens, num_predictions), padding[first + i]
+
+
+def _cut(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Cut records into runs that are not much padding side by side, however long one of them is."""
+    first = widest = 0
+    for i, length in enumerate(lengths):
+        widest = max(widest, length)
+        if i > first and (i + 1 - first) * widest > _MAX_VALUES:
+            yield first, i
+            first, widest = i, length
+    if first < len(lengths):
+        yield first, len(lengths)
+
+
+def _fields_of_row(
+    batch: Arrays, row: int, num_tokens: int, num_predictions: int
+) -> dict[str, Any]:
+    lengths = {_IDS: num_tokens, _SEGMENTS: num_tokens}
+    lengths |= {_POSITIONS: num_predictions, _LABELS: num_predictions}
+    values: dict[str, Any] = {
+        name: batch[name][row, :length].astype(np.int64) for name, length in lengths.items()
+    }
+    weights: NDArray[Any] = batch[_WEIGHTS][row, :num_predictions]
+    if (weights != 1).any():  # they are 1 in all records but those of other programs
+        values[_WEIGHTS] = weights.astype(np.float32)
+    values[_NEXT] = int(batch[_NEXT][row, 0])
+    return values
 
 
 def _padding(block: RecordBlock) -> NDArray[np.int64]:

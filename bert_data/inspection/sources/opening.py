@@ -7,40 +7,38 @@ web.jsonl.gz, web.txt      documents of text
 """
 
 import dataclasses
-import gzip
 import itertools
 import os
-import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_data import storage
 from bert_data.datasets.manifest import (
     SAMPLES_FORMAT,
-    is_sidecar,
     list_manifests,
     listed_shards,
 )
-from bert_data.errors import CorruptDataError
-from bert_data.formats.crc32c import masked_crc32c
 from bert_data.inspection.sources.examples import ExampleSource, read_shard_features
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.labelled import LabelledSource
 from bert_data.inspection.sources.ledgers import LedgerSource, is_ledger
+from bert_data.inspection.sources.recognizing import (
+    columns_of,
+    expand_names,
+    has_ending_of_text,
+    is_record_file,
+    store_prefixes,
+)
 from bert_data.inspection.sources.samples import NAMES, SampleShards, SampleSource
 from bert_data.inspection.sources.stores import StoreSource
 from bert_data.inspection.sources.texts import TextSource
 from bert_data.objectives.next_sentence import NONE, NSP, SOP
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.files.parquet_rows import MAGIC, is_damage, open_parquet, what_is_wrong
-from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard, find_shards
+from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.schema import fields
 from bert_data.text.documents import AUTO, TextConfig
-from bert_data.text.formats import LINES, find_format
 
-_STORE_ENDINGS = (".bin", ".idx")
-_GZIP = b"\x1f\x8b"
 _LABEL_COLUMNS = {
     fields.SENTENCE_ORDER_LABELS.column: SOP,
     fields.NEXT_SENTENCE_LABELS.column: NSP,
@@ -99,70 +97,23 @@ def open_source(config: SourceConfig) -> Source:
       OSError: a file cannot be read.
       CorruptDataError: a file is damaged.
     """
-    prefixes = _store_prefixes(config.input_file)
+    prefixes = store_prefixes(config.input_file)
     if config.samples is not None:
         return _open_samples(prefixes or config.input_file.split(","), config.samples)
     if prefixes:
         return StoreSource(prefixes)
     paths = expand_names(config.input_file)
-    if config.text.input_format != AUTO or _format_by_ending(paths):
+    if config.text.input_format != AUTO or has_ending_of_text(paths):
         return TextSource(paths, config.text)
-    if not any(map(_is_record_file, paths)):
+    if not any(map(is_record_file, paths)):
         return TextSource(paths, config.text)
     shards = find_shards(
         ReaderConfig(input_patterns=paths, batch_size=1, next_sentence=config.next_sentence)
     )
-    columns = next((_columns(shard.path) for shard in shards if shard.is_parquet), None)
+    columns = next((columns_of(shard.path) for shard in shards if shard.is_parquet), None)
     if columns is not None:
         return _open_parquet(paths, shards, columns, config)
     return _open_tfrecord(shards, config)
-
-
-def expand_names(names: str) -> list[str]:
-    """Return the files of a list; a manifest stands for the shards that it lists.
-
-    Args:
-      names: paths and patterns, separated by commas; path@N names N shards.
-
-    Raises:
-      ValueError: a pattern matches nothing, the list names no shard, or one is a pipe or a device.
-    """
-    paths: list[str] = []
-    for entry in names.split(","):
-        if "@" in entry and not storage.exists(entry):
-            matches = list(storage.expand_outputs(entry).paths)
-        else:
-            matches = storage.expand_inputs(entry)
-        for path in matches:
-            if is_sidecar(path) and matches == [path]:
-                paths += listed_shards(path) if path.endswith(".json") else []
-            elif not is_sidecar(path):
-                paths.append(path)
-    if not paths:
-        raise ValueError(f"{names!r} names no shard, only indexes or manifests")
-    for path in paths:
-        is_known = storage.is_file(path) or storage.is_folder(path) or not storage.exists(path)
-        if not is_known:
-            raise ValueError(f"{path} is not a regular file, and can be read only once")
-    return list(dict.fromkeys(paths))
-
-
-def _store_prefixes(names: str) -> list[str]:
-    """Return the prefixes of token stores, if all entries of a list name some."""
-    prefixes: list[str] = []
-    for entry in names.split(","):
-        if entry.endswith(_STORE_ENDINGS):
-            paths = [entry] if storage.exists(entry) else storage.glob(entry)
-            found = [os.path.splitext(path)[0] for path in paths or [entry]]
-        elif "@" in entry and not storage.exists(entry):
-            found = list(storage.expand_outputs(entry).paths)
-        else:
-            found = [entry]
-        is_named = entry.endswith(_STORE_ENDINGS)
-        if not all(is_named or storage.exists(f"{prefix}.idx") for prefix in found):
-            return []
-        prefixes += found
-    return prefixes
 
 
 def _open_samples(prefixes: Sequence[str], config: SampleConfig) -> Source:
@@ -188,43 +139,6 @@ def _open_samples(prefixes: Sequence[str], config: SampleConfig) -> Source:
     return SampleSource(dataset, prefixes)
 
 
-def _format_by_ending(paths: Sequence[str]) -> bool:
-    """Whether the files are text by their endings; Parquet files are looked into."""
-    text_format = find_format(paths[:1])
-    return text_format.name != "parquet" and text_format is not LINES
-
-
-def _is_record_file(path: str) -> bool:
-    """Whether a file begins as TFRecord, compressed or not, or Parquet; or is empty."""
-    with storage.open_input(path) as file:
-        head = file.read(HEADER_BYTES)
-        if head.startswith(_GZIP):
-            file.seek(0)
-            try:
-                with gzip.GzipFile(fileobj=file) as unpacked:
-                    head = unpacked.read(HEADER_BYTES)
-            except (OSError, EOFError, zlib.error):
-                return True  # the reader says what is wrong
-    if not head:
-        return not path.endswith(".txt")
-    return head.startswith(MAGIC) or _begins_frame(head)
-
-
-def _begins_frame(head: bytes) -> bool:
-    checksum = int.from_bytes(head[LENGTH_BYTES:HEADER_BYTES], "little")
-    return len(head) == HEADER_BYTES and masked_crc32c(head[:LENGTH_BYTES]) == checksum
-
-
-def _columns(path: str) -> list[str]:
-    try:
-        with open_parquet(path) as file:
-            return list(file.schema_arrow.names)
-    except Exception as error:
-        if not is_damage(error):
-            raise
-        raise CorruptDataError(path, 0, what_is_wrong(error)) from error
-
-
 def _open_parquet(
     paths: Sequence[str], shards: Sequence[Shard], columns: Sequence[str], config: SourceConfig
 ) -> Source:
@@ -241,7 +155,7 @@ def _with_objective(shard: Shard, config: SourceConfig) -> Shard:
     """Return a shard with the objective that its columns show, if no manifest says it."""
     if shard.manifest is not None or not shard.is_parquet:
         return shard
-    columns = _columns(shard.path)
+    columns = columns_of(shard.path)
     objective = next((_LABEL_COLUMNS[name] for name in columns if name in _LABEL_COLUMNS), NONE)
     return dataclasses.replace(shard, next_sentence=config.next_sentence or objective)
 

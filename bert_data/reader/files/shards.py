@@ -136,15 +136,15 @@ def _with_objective(shard: Shard, config: ReaderConfig) -> Shard:
 
 def _is_gzip(head: bytes) -> bool:
     """Return whether it is compressed; gzip's first two bytes may be a record's length, too."""
-    return head.startswith(_GZIP_MAGIC) and not _is_frame(head)
+    return head.startswith(_GZIP_MAGIC) and not is_frame(head)
 
 
 def _is_parquet(head: bytes) -> bool:
     """Return whether it is a Parquet file, whose first four bytes may be a record's length, too."""
-    return head.startswith(MAGIC) and not _is_frame(head)
+    return head.startswith(MAGIC) and not is_frame(head)
 
 
-def _is_frame(head: bytes) -> bool:
+def is_frame(head: bytes) -> bool:
     """Return whether it starts with a record's length and the checksum of that."""
     checksum = masked_crc32c(head[:LENGTH_BYTES])
     is_whole = len(head) == HEADER_BYTES

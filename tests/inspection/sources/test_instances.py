@@ -192,8 +192,21 @@ def test_an_empty_shard_has_no_records(tmp_path: Path) -> None:
     assert (source.count(), list(source.stream()), look(path)) == (0, [], "")
 
 
+def test_a_very_long_record_pads_no_others(tmp_path: Path) -> None:
+    from bert_data.inspection.sources.instances import _cut
+
+    long = instance("[CLS] " + "the " * 3000 + "[SEP]")
+    path = write_shard(tmp_path / "part", [*INSTANCES, long, *INSTANCES])
+    items = list(open_path(path).stream())
+    assert [item.fields["input_ids"].size for item in items] == [9, 10, 3, 3002, 9, 10, 3]
+    assert list(_cut([3] * 5)) == [(0, 5)]
+    assert list(_cut([3, 3, 1 << 20, 3, 3])) == [(0, 2), (2, 3), (3, 5)]
+    assert list(_cut([1 << 19] * 5)) == [(0, 2), (2, 4), (4, 5)]
+    assert list(_cut([])) == []
+
+
 def test_weights_of_other_programs_are_content(tmp_path: Path) -> None:
-    from bert_data.inspection.sources.instances import decode_block
+    from bert_data.inspection.sources.instances import fields_of_records
     from bert_data.reader.files.blocks import read_blocks
     from bert_data.reader.files.corruption import Damage
     from bert_data.reader.files.shards import Shard
@@ -204,5 +217,5 @@ def test_weights_of_other_programs_are_content(tmp_path: Path) -> None:
     assert record.count(ones) == 1
     path = write_examples(tmp_path / "part", [record.replace(ones, other)])
     shard = Shard(path=str(path), num_bytes=0, is_gzip=False)
-    ((values, _),) = decode_block(next(read_blocks(shard, Damage(skip=False))))
+    ((values, _),) = fields_of_records(next(read_blocks(shard, Damage(skip=False))))
     assert values["masked_lm_weights"].tolist() == [0, 1, 0.5]

@@ -10,6 +10,8 @@ from tests.inspection.looking import instance, open_path
 from tests.reader.labelled_making import write_labelled
 from tests.reader.making import example_of, write_examples, write_shard
 
+COVERS = ("inspection/sources/recognizing",)
+
 
 def test_a_set_by_its_name_its_manifest_or_its_files(
     tmp_path: Path, small_vocabulary: Path

@@ -1,0 +1,104 @@
+"""What kind of files a list names: shards, token stores or texts; by their names and beginnings.
+
+"train@2,manifest.b.json"  ->  train-00000-of-00002, train-00001-of-00002, the shards of b
+"web,web-*.idx"            ->  token stores web, web-1, web-2
+"""
+
+import gzip
+import os
+import zlib
+from collections.abc import Sequence
+
+from bert_data import storage
+from bert_data.datasets.manifest import is_sidecar, listed_shards
+from bert_data.errors import CorruptDataError
+from bert_data.reader.files.parquet_rows import MAGIC, is_damage, open_parquet, what_is_wrong
+from bert_data.reader.files.shards import HEADER_BYTES, is_frame
+from bert_data.text.formats import LINES, find_format
+
+_STORE_ENDINGS = (".bin", ".idx")
+_GZIP = b"\x1f\x8b"
+
+
+def expand_names(names: str) -> list[str]:
+    """Return the files of a list; a manifest stands for the shards that it lists.
+
+    Args:
+      names: paths and patterns, separated by commas; path@N names N shards.
+
+    Raises:
+      ValueError: a pattern matches nothing, the list names no shard, or one is a pipe or a device.
+    """
+    paths: list[str] = []
+    for entry in names.split(","):
+        if "@" in entry and not storage.exists(entry):
+            matches = list(storage.expand_outputs(entry).paths)
+        else:
+            matches = storage.expand_inputs(entry)
+        for path in matches:
+            if is_sidecar(path) and matches == [path]:
+                paths += listed_shards(path) if path.endswith(".json") else []
+            elif not is_sidecar(path):
+                paths.append(path)
+    if not paths:
+        raise ValueError(f"{names!r} names no shard, only indexes or manifests")
+    for path in paths:
+        is_known = storage.is_file(path) or storage.is_folder(path) or not storage.exists(path)
+        if not is_known:
+            raise ValueError(f"{path} is not a regular file, and can be read only once")
+    return list(dict.fromkeys(paths))
+
+
+def store_prefixes(names: str) -> list[str]:
+    """Return the prefixes of token stores, if all entries of a list name some."""
+    prefixes: list[str] = []
+    for entry in names.split(","):
+        if entry.endswith(_STORE_ENDINGS):
+            paths = [entry] if storage.exists(entry) else storage.glob(entry)
+            found = [os.path.splitext(path)[0] for path in paths or [entry]]
+        elif "@" in entry and not storage.exists(entry):
+            found = list(storage.expand_outputs(entry).paths)
+        else:
+            found = [entry]
+        is_named = entry.endswith(_STORE_ENDINGS)
+        if not all(is_named or storage.exists(f"{prefix}.idx") for prefix in found):
+            return []
+        prefixes += found
+    return prefixes
+
+
+def has_ending_of_text(paths: Sequence[str]) -> bool:
+    """Whether the files are text by their endings; Parquet files are looked into."""
+    text_format = find_format(paths[:1])
+    return text_format.name != "parquet" and text_format is not LINES
+
+
+def is_record_file(path: str) -> bool:
+    """Whether a file begins as TFRecord, compressed or not, or Parquet; or is empty."""
+    with storage.open_input(path) as file:
+        head = file.read(HEADER_BYTES)
+        if head.startswith(_GZIP):
+            file.seek(0)
+            try:
+                with gzip.GzipFile(fileobj=file) as unpacked:
+                    head = unpacked.read(HEADER_BYTES)
+            except (OSError, EOFError, zlib.error):
+                return True  # the reader says what is wrong
+    if not head:
+        return not path.endswith(".txt")
+    return head.startswith(MAGIC) or is_frame(head)
+
+
+def columns_of(path: str) -> list[str]:
+    """Return the names of the columns of a Parquet file.
+
+    Raises:
+      CorruptDataError: it is damaged.
+    """
+    try:
+        with open_parquet(path) as file:
+            return list(file.schema_arrow.names)
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        raise CorruptDataError(path, 0, what_is_wrong(error)) from error
