@@ -29,6 +29,7 @@ from bert_data.objectives.labels import LabelConfig, LabelNumbers, find_classes
 from bert_data.progress import progress
 from bert_data.schema.fields import LABELLED, labelled_records
 from bert_data.storage import expand_inputs, expand_outputs, file_size, is_file, open_scratch
+from bert_data.text.documents import Text
 from bert_data.text.labelled import (
     LabelledText,
     LabelledTextConfig,
@@ -218,7 +219,7 @@ def _fill_spool(
 class _Chunk:
     """Rows whose records are made together."""
 
-    texts: list[tuple[str | list[str], ...]] = dataclasses.field(default_factory=list)
+    texts: list[tuple[Text, ...]] = dataclasses.field(default_factory=list)
     labels: list[int] = dataclasses.field(default_factory=list)
     num_characters: int = 0
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from bert_data.bounds import check_bounds
 from bert_data.datasets.budget import MIN_MEMORY_MB, MemoryBudget, share_memory
-from bert_data.datasets.corpus import CorpusFiles, find_corpus, load_corpus
+from bert_data.datasets.corpus import find_corpus, load_corpus
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import RecordSet, open_record_set
 from bert_data.datasets.spool import RowChunk, read_chunks, read_rows
@@ -127,23 +127,22 @@ class Dataset:
     vocabulary: Vocabulary
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class _Run:
-    """What the stages of a run share.
+    """What the stages of a run share."""
 
-    Attributes:
-      num_open: number of shards that are written at a time.
-    """
-
-    config: DatasetConfig
-    corpus: CorpusFiles
-    tokenizer: Tokenizer
-    vocabulary: Vocabulary
     record_set: RecordSet
-    budget: MemoryBudget
-    num_open: int
     executor: Executor
-    stages: list[Stage] = dataclasses.field(default_factory=list)
+
+    def __init__(self, config: DatasetConfig) -> None:
+        self.config = config
+        self.shard_format = find_format(config.output_format)
+        self.budget, self.num_open = _share_memory(config, self.shard_format)
+        self.corpus = find_corpus(config.input_file, config.text)
+        self.tokenizer = load_tokenizer(
+            config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
+        )
+        self.vocabulary = _checked_vocabulary(config, self.tokenizer)
+        self.stages: list[Stage] = []
 
     def path(self, name: str) -> str:
         """Return the path of a temporary file."""
@@ -166,34 +165,19 @@ def create_dataset(config: DatasetConfig) -> Dataset:
       OSError: a file cannot be read or written.
       CorruptDataError: an input is damaged.
     """
-    shard_format = find_format(config.output_format)
-    budget, num_open = _share_memory(config, shard_format)
-    corpus = find_corpus(config.input_file, config.text)
-    tokenizer = load_tokenizer(
-        config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
-    )
+    run = _Run(config)
     with (
         open_record_set(
             config.output_file,
-            inputs=[*corpus.paths, *filter(None, (config.vocab_file, config.tokenizer_file))],
-            has_indexes=shard_format.has_index,
+            inputs=[*run.corpus.paths, *filter(None, (config.vocab_file, config.tokenizer_file))],
+            has_indexes=run.shard_format.has_index,
             overwrite=config.overwrite,
             work_dir=config.work_dir,
-        ) as record_set,
-        open_threads(budget.num_workers) as executor,
+        ) as run.record_set,
+        open_threads(run.budget.num_workers) as run.executor,
     ):
-        run = _Run(
-            config=config,
-            corpus=corpus,
-            tokenizer=tokenizer,
-            vocabulary=_checked_vocabulary(config, tokenizer),
-            record_set=record_set,
-            budget=budget,
-            num_open=num_open,
-            executor=executor,
-        )
         dataset = _make(run)
-        record_set.commit(dataset.manifest)
+        run.record_set.commit(dataset.manifest)
     return dataset
 
 
@@ -287,7 +271,7 @@ def _write(
         manifest=json.loads(manifest.to_json()),
         group_records=num_records * CHUNKS_OF_GROUP,
     )
-    writer = find_format(config.output_format).make(kind, settings)
+    writer = run.shard_format.make(kind, settings)
 
     def encode(chunk: RowChunk) -> Any:
         batch = read_columns(chunk.rows, chunk.order, store.ids, run.vocabulary, writer.kind)
@@ -356,7 +340,7 @@ def _manifest(run: _Run, tokens: TokenCounts, counts: InstanceCounts) -> Manifes
     return Manifest(
         output_format=config.output_format,
         record_layout=config.record_layout,
-        compression=find_format(config.output_format).compression or config.compression,
+        compression=run.shard_format.compression or config.compression,
         max_seq_length=instances.max_seq_length,
         max_predictions_per_seq=instances.max_predictions_per_seq,
         random_seed=instances.random_seed,

@@ -21,16 +21,13 @@ from bert_data.schema.fields import (
     tokens_name,
 )
 from bert_data.schema.ragged_arrays import splits_name, values_name
+from bert_data.text.documents import Text
 from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences
 from bert_data.tokens.tokenize_texts import TokenizedSentences, tokenize_sentences
 from bert_data.tokens.tokenizer import FastTokenizer
 
 ONE, LINES, SPLIT = SENTENCES = ("one", "lines", "split")
 """What the sentences of a text are: it is one, its lines, or what `split_sentences` finds."""
-
-Text = str | list[str]
-"""A text, or the sentences of one."""
-
 
 COUNTS = (
     "num_texts", "num_sentences", "num_words", "num_tokens", "num_unknown", "num_without_tokens",
@@ -109,8 +106,8 @@ def _joined(text: Text) -> str:
 def _sentences_of(text: Text, how: str, language: str) -> list[str]:
     if how == ONE:
         return [_joined(text)]
-    if isinstance(text, list):
-        return text
+    if not isinstance(text, str):
+        return list(text)
     if how == SPLIT:
         return split_sentences(text, language)
     return [line for line in text.splitlines() if line.strip()]

@@ -4,7 +4,7 @@ r"""JSON Lines: one object per line; one of its fields is the text.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bert_data.text.documents import (
@@ -59,7 +59,8 @@ def _parse(lines: LineBlock, rows_before: int, config: TextConfig) -> DocumentBl
             continue
         try:
             content, marks = decode_text(line, config.encoding_errors)
-            block.documents.append(_document(row, _row_of(content, config.text_field), config))
+            fields = load_row(content, (config.text_field,), names_flags=True)
+            block.documents.append(_document(row, fields, config))
             block.num_replaced += marks
         except RowError as error:
             block.skip(row, error, config)
@@ -73,20 +74,32 @@ def _document(number: int, row: dict[str, Any], config: TextConfig) -> TextDocum
     return TextDocument(number, text, row)
 
 
-def _row_of(line: str, field: str) -> dict[str, Any]:
+def load_row(line: str, names: Iterable[str], *, names_flags: bool = False) -> dict[str, Any]:
+    """Return the object in a line of JSON.
+
+    Args:
+      line: the line.
+      names: of fields that it must have.
+      names_flags: whether errors name the flags that help.
+
+    Raises:
+      RowError: it is not such an object.
+    """
     try:
         row = _load(line)
     except RecursionError:
         raise RowError("unreadable JSON (nested too deeply)") from None
     except ValueError as error:  # also raised for a number with too many digits
-        is_object = line.lstrip().startswith("{")
-        hint = "" if is_object else "; --input_format=lines reads lines of text"
+        is_text = names_flags and not line.lstrip().startswith("{")
+        hint = "; --input_format=lines reads lines of text" if is_text else ""
         raise RowError(f"not JSON ({error}){hint}") from None
     if not isinstance(row, dict):
         raise RowError(f"not a JSON object: {line.strip()[:20]!r}")
-    if field not in row:
-        keys = ", ".join(map(repr, list(row)[:_NUM_KEYS_NAMED])) or "none"
-        raise RowError(f"no field {field!r} (--text_field); the fields are {keys}")
+    for name in names:
+        if name not in row:
+            keys = ", ".join(map(repr, list(row)[:_NUM_KEYS_NAMED])) or "none"
+            hint = " (--text_field)" if names_flags else ""
+            raise RowError(f"no field {name!r}{hint}; the fields are {keys}")
     return row
 
 

@@ -16,6 +16,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from bert_data.text.documents import RowError, Text, checked_text
+from bert_data.text.jsonl import load_row
 from bert_data.text.lines import read_line_blocks
 
 FORMATS = ("csv", "tsv", "jsonl")
@@ -67,13 +69,13 @@ class LabelledText:
     Attributes:
       path: the file.
       line: the row's first line in it, from 1.
-      texts: for each text column, the text, or from JSON also a list of sentences.
+      texts: for each text column, the text, or from JSON also its sentences.
       label: a non-empty text or, from JSON, an integer.
     """
 
     path: str
     line: int
-    texts: tuple[str | list[str], ...]
+    texts: tuple[Text, ...]
     label: str | int
 
     def error(self, reason: str) -> ValueError:
@@ -192,40 +194,19 @@ def _read_json_lines(
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path}:{number}: not JSON ({error})") from error
-        if not isinstance(row, dict):
-            raise ValueError(f"{path}:{number}: a JSON {type(row).__name__}; it must be an object")
-        for name in (*config.text_columns, config.label_column):
-            if name not in row:
-                raise ValueError(
-                    f"{path}:{number}: no key {name!r}; the keys are {', '.join(map(repr, row))}"
-                )
+            row = load_row(line, (*config.text_columns, config.label_column))
+            texts = tuple(checked_text(row[name], name) for name in config.text_columns)
+        except RowError as error:
+            raise ValueError(f"{path}:{number}: {error}") from error
         label = row[config.label_column]
-        if isinstance(label, str):
-            label = label.strip()
-        texts = tuple(row[name] for name in config.text_columns)
-        yield _checked(path, number, texts, label)
+        yield _checked(path, number, texts, label.strip() if isinstance(label, str) else label)
 
 
-def _checked(path: str, line: int, texts: tuple[Any, ...], label: Any) -> LabelledText:
-    """Return a row whose texts and label have types that can be stored."""
+def _checked(path: str, line: int, texts: tuple[Text, ...], label: Any) -> LabelledText:
+    """Return a row whose label can be stored."""
     row = LabelledText(path=path, line=line, texts=texts, label=label)
     if isinstance(label, bool) or not isinstance(label, str | int):
         raise row.error(f"the label is {json.dumps(label)}; it must be a text or an integer")
     if label == "":
         raise row.error("the label is empty")
-    for text in texts:
-        parts = text if isinstance(text, list) else [text]
-        for part in parts:
-            if not isinstance(part, str):
-                shown = json.dumps(part)[:40]
-                raise row.error(
-                    f"the text is or holds {shown}; it must be a text or a list of texts"
-                )
-            try:
-                part.encode()
-            except UnicodeEncodeError as error:
-                raise row.error("the text contains a lone surrogate") from error
     return row
