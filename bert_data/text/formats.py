@@ -82,7 +82,8 @@ def find_format(paths: Sequence[str], name: str = AUTO) -> TextFormat:
       ValueError: the format is unknown, or the files have several.
     """
     if name not in format_names():
-        raise ValueError(f"input_format is {name!r}; one of {', '.join(format_names())} is allowed")
+        allowed = ", ".join(format_names())
+        raise ValueError(f"input_format is {name!r}; it must be one of {allowed}")
     if name != AUTO:
         text_format = _FORMATS[name]
     else:
@@ -91,7 +92,7 @@ def find_format(paths: Sequence[str], name: str = AUTO) -> TextFormat:
             first.setdefault(_format_of_ending(path), path)
         if len(first) > 1:
             formats = ", ".join(f"{path} is {kind}" for kind, path in first.items())
-            raise ValueError(f"the inputs are of several formats ({formats}); one is allowed")
+            raise ValueError(f"the inputs have several formats ({formats}); they must have one")
         text_format = _FORMATS[next(iter(first), LINES.name)]
     if not text_format.is_compressed:
         compressed = [path for path in paths if path.endswith(COMPRESSIONS)]

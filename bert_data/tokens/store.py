@@ -57,7 +57,7 @@ class StoreShape:
         for field, allowed in (("level", LEVELS), ("empty_documents", EMPTY_DOCUMENTS)):
             if getattr(self, field) not in allowed:
                 raise ValueError(
-                    f"{field} is {getattr(self, field)!r}; one of {', '.join(allowed)} is allowed"
+                    f"{field} is {getattr(self, field)!r}; it must be one of {', '.join(allowed)}"
                 )
 
     @property
@@ -80,7 +80,7 @@ def token_dtype(vocab_size: int, rule: str = CURATOR) -> np.dtype:
         65,500 (Megatron-LM's preprocess_data); otherwise int32.
     """
     if rule not in DTYPE_RULES:
-        raise ValueError(f"dtype_rule is {rule!r}; one of {', '.join(DTYPE_RULES)} is allowed")
+        raise ValueError(f"dtype_rule is {rule!r}; it must be one of {', '.join(DTYPE_RULES)}")
     return np.dtype("<u2") if vocab_size < _UINT16_BELOW[rule] else np.dtype("<i4")
 
 

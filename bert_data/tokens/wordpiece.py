@@ -54,7 +54,7 @@ def number_characters(ids: Mapping[str, int]) -> dict[str, int]:
     if len(characters) >= (1 << SYMBOL_BITS) - UNKNOWN:
         raise ValueError(
             f"the vocabulary has {len(characters)} different characters; "
-            f"at most {(1 << SYMBOL_BITS) - UNKNOWN - 1} are allowed"
+            f"it may have at most {(1 << SYMBOL_BITS) - UNKNOWN - 1}"
         )
     return {char: number for number, char in enumerate(characters, start=UNKNOWN + 1)}
 

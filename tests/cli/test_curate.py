@@ -160,7 +160,7 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
         (["--what_if=length.min_words=3"], "--what_if needs --ledger_file"),
         (["--output_file=o", "--what_if=length.min_words=3"], "ledger.o.parquet: No such file"),
         (["--input_file=web.jsonl", "--output_file=web.jsonl"], "'web.jsonl' is an input too"),
-        (["--input_file=web.jsonl", "--output_file=a.txt,b.jsonl"], "of several formats (a.txt is"),
+        (["--input_file=web.jsonl", "--output_file=a.txt,b.jsonl"], "several formats (a.txt is"),
         (["--input_file=web.jsonl", "--output_file=a.parquet.gz@2"], "compressed inside"),
         (["--input_file=web.jsonl", "--output_file=o", "--shard_mb=0"], "flag --shard_mb=0"),
         (["--input_file=web.jsonl", "--output_file=o", "--shard_mb=inf"], "flag --shard_mb=inf"),

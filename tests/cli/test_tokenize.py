@@ -89,7 +89,7 @@ def test_bpe_with_curators_names(tokenize, tmp_path):
         (("--verify=vocab",), "vocab.idx: No such file or directory"),
         (
             ("--input_file=text.*", "--output_prefix=x", "--vocab_file=vocab.txt"),
-            "the inputs are of several formats (text.jsonl is jsonl, text.txt is lines); one is",
+            "the inputs have several formats (text.jsonl is jsonl, text.txt is lines); they must",
         ),
         (
             ("--input_file=text.txt", "--output_prefix=x", "--vocab_file=vocab.txt",

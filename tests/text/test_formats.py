@@ -310,7 +310,9 @@ class TestNames:
         assert find_format(["a", "b.jsonl"], "jsonl").name == "jsonl"
 
     def test_a_format_that_there_is_not(self):
-        with pytest.raises(ValueError, match="input_format is 'csv'; one of auto, lines, "):
+        with pytest.raises(
+            ValueError, match="input_format is 'csv'; it must be one of auto, lines, "
+        ):
             find_format(["a"], "csv")
 
     @pytest.mark.parametrize(("name", "endings"), [("lines", ()), ("new", (".jsonl",))])

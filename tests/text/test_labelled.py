@@ -51,7 +51,7 @@ def test_json_lines(tmp_path: Path) -> None:
     content = "\n\n".join(json.dumps(line) for line in lines).encode()
     found = rows(tmp_path / "a.jsonl", content, text_columns=("b", "a"), label_column="y")
     assert found == [
-        (1 + 2 * number, ([text, "x"], text), number) for number, text in enumerate(TEXTS)
+        (1 + 2 * number, ((text, "x"), text), number) for number, text in enumerate(TEXTS)
     ]
 
 

@@ -341,9 +341,9 @@ def test_curators_names(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"dtype_rule": "x"}, "dtype_rule is 'x'; one of curator, megatron is allowed"),
+        ({"dtype_rule": "x"}, "dtype_rule is 'x'; it must be one of curator, megatron"),
         ({"empty_documents": "drop"}, "empty_documents is 'drop'; it must be megatron or curator"),
-        ({"level": "x"}, "level is 'x'; one of document, sentence is allowed"),
+        ({"level": "x"}, "level is 'x'; it must be one of document, sentence"),
         ({"num_partitions": 0}, "num_partitions is 0; 1 to 99,999 is allowed"),
         ({"num_workers": 0}, "num_workers is 0; 1 to 1,024 is allowed"),
         ({"output_prefix": "a/"}, "output_prefix is 'a/'; it must end with the name of a store"),

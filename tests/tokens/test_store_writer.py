@@ -135,7 +135,7 @@ def test_which_dtype():
     for rule, sizes in rules.items():
         for size, dtype in sizes.items():
             assert token_dtype(size, rule) == np.dtype(dtype)
-    with pytest.raises(ValueError, match="dtype_rule is 'x'; one of curator, megatron is allowed"):
+    with pytest.raises(ValueError, match="dtype_rule is 'x'; it must be one of curator, megatron"):
         token_dtype(1, "x")
 
 
@@ -156,5 +156,5 @@ def test_a_document_that_is_too_long(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("field", ["level", "empty_documents"])
 def test_shapes_that_are_refused(field):
-    with pytest.raises(ValueError, match=f"^{field} is 'x'; one of "):
+    with pytest.raises(ValueError, match=f"^{field} is 'x'; it must be one of "):
         StoreShape(**{field: "x"})

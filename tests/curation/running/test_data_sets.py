@@ -82,5 +82,5 @@ def test_what_a_data_set_cannot_be(tmp_path):
             DataSet(name="a", files="a", weight=weight)
     (tmp_path / "a.jsonl").touch()
     (tmp_path / "a.txt").touch()
-    with pytest.raises(ValueError, match="data set s: the inputs are of several formats"):
+    with pytest.raises(ValueError, match="data set s: the inputs have several formats"):
         plan_all_shards([DataSet(name="s", files=f"{tmp_path}/a.*")], 100)
