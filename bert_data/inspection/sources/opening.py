@@ -37,6 +37,7 @@ from bert_data.objectives.next_sentence import NONE, NSP, SOP
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.schema import fields
+from bert_data.storage import JsonObject
 from bert_data.text.documents import AUTO, TextConfig
 
 _LABEL_COLUMNS = {
@@ -187,14 +188,11 @@ def _first_features(shards: Sequence[Shard]) -> Mapping[str, Any]:
 
 def _settings_of_samples(shard: str) -> dict[str, Any]:
     """Return what the manifest beside a shard of samples says."""
-    import json
-
     if storage.is_remote(shard):
         return {}
     for path in list_manifests(os.path.dirname(shard), (SAMPLES_FORMAT,)):
         if shard in listed_shards(path):
-            settings = json.loads(storage.read_bytes(path))
-            for name in ("format", "format_version", "files"):
-                settings.pop(name, None)
-            return settings
+            values = JsonObject.read(path).values
+            hidden = ("format", "format_version", "files")
+            return {name: value for name, value in values.items() if name not in hidden}
     return {}

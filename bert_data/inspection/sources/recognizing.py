@@ -37,7 +37,7 @@ def expand_names(names: str) -> list[str]:
             matches = storage.expand_inputs(entry)
         for path in matches:
             if is_sidecar(path) and matches == [path]:
-                paths += listed_shards(path) if path.endswith(".json") else []
+                paths += _shards_of_manifest(path)
             elif not is_sidecar(path):
                 paths.append(path)
     if not paths:
@@ -47,6 +47,13 @@ def expand_names(names: str) -> list[str]:
         if not is_known:
             raise ValueError(f"{path} is not a regular file, and can be read only once")
     return list(dict.fromkeys(paths))
+
+
+def _shards_of_manifest(path: str) -> list[str]:
+    shards = listed_shards(path)
+    if not shards:
+        raise ValueError(f"{path} is not a manifest that lists shards; name the shards")
+    return shards
 
 
 def store_prefixes(names: str) -> list[str]:

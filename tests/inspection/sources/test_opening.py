@@ -32,6 +32,13 @@ def test_indexes_and_manifests_are_left_out(tmp_path: Path, small_vocabulary: Pa
         open_path(f"{tmp_path}/index.*")
 
 
+def test_a_manifest_that_lists_nothing(tmp_path: Path) -> None:
+    for name, text in (("manifest.a.json", "{"), ("manifest.b.json", '{"files": 3}')):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(ValueError, match=f"{name} is not a manifest that lists shards"):
+            open_path(tmp_path / name)
+
+
 def test_records_without_a_label_have_no_task(tmp_path: Path) -> None:
     record = example_of(instance("[CLS] the [SEP]"), "reference")
     name = b"next_sentence_labels"
