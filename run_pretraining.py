@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
+from bert_data.bounds import check_integer
 from bert_data.cli.entry import run
 from bert_data.objectives.next_sentence import NEXT_SENTENCE
 
@@ -171,6 +172,8 @@ def main(_: Sequence[str]) -> None:
         raise ValueError("nothing to do: set --do_train, --do_eval or both")
     if FLAGS.vocab_file and FLAGS.tokenizer_file:
         raise ValueError("--vocab_file and --tokenizer_file are both set; choose one")
+    for name in ("train_batch_size", "eval_batch_size", "max_eval_steps"):
+        check_integer(name, FLAGS[name].value, 1, 2**31 - 1)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow's remarks about itself
     from bert_data import training
 

@@ -9,6 +9,7 @@ import os
 import re
 from typing import Self
 
+_SAY_NOTHING = ("Graph execution error:", "Detected at node", "File ", "<stack traces")
 _NODES = re.compile(r"\{\{[^}]*\}\}|\[Op:\w+\]( name:)?")
 
 
@@ -43,6 +44,7 @@ class CorruptDataError(Exception):
 
 
 def first_sentence(error: Exception) -> str:
-    """Return the first line of an error of TensorFlow, without the names of its nodes."""
-    lines = _NODES.sub("", str(error)).strip().splitlines()
-    return lines[0].strip().rstrip(".") if lines else repr(error)
+    """Return the first line that says something in an error of TensorFlow, without its nodes."""
+    lines = [line.strip() for line in _NODES.sub("", str(error)).splitlines()]
+    telling = (line for line in lines if line and not line.startswith(_SAY_NOTHING))
+    return next(telling, repr(error)).rstrip(".")

@@ -5,9 +5,12 @@
 One process of a run, the chief, writes its files.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
+import re
+from collections.abc import Iterator
 
 import tensorflow as tf
 from absl import logging
@@ -16,6 +19,8 @@ from bert_data.bounds import check_integer
 
 _MAX_CPU_DEVICES = 256
 _MAX_TPU_CORES = 1_000_000
+_LOST = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.DeadlineExceededError)
+_TASK = re.compile(r"/job:(\w+)(?:/replica:\d+)?/task:(\d+)")
 KINDS = ("auto", "one", "mirrored", "multi_worker", "tpu")
 
 
@@ -114,6 +119,35 @@ def agree_on(strategy: tf.distribute.Strategy, what: str, value: int) -> None:
             f"the workers differ in the {what} (here it is {value}); output_dir must be one folder"
             " that all of them share"
         )
+
+
+@contextlib.contextmanager
+def naming_lost_worker(strategy: tf.distribute.Strategy, output_dir: str) -> Iterator[None]:
+    """Turn the error that ends a run whose other worker has died into one that names it.
+
+    Raises:
+      ConnectionError: a worker was lost.
+    """
+    try:
+        yield
+    except tf.errors.OpError as error:
+        resolver = strategy.cluster_resolver
+        if resolver is None or not resolver.task_type or not isinstance(error, _LOST):
+            raise
+        here = (resolver.task_type, resolver.task_id)
+        tasks = [(match[1], int(match[2])) for match in _TASK.finditer(str(error))]
+        lost = [f"{job} {number}{_address(resolver, job, number)}"
+                for job, number in tasks if (job, number) != here]  # fmt: skip
+        raise ConnectionError(
+            f"{lost[0] if lost else 'another worker'} of this run was lost; start all workers again"
+            f" with the same flags: they continue from the last checkpoint in {output_dir}"
+        ) from None
+
+
+def _address(resolver: tf.distribute.cluster_resolver.ClusterResolver, job: str, task: int) -> str:
+    with contextlib.suppress(ValueError):  # a task that is not in the cluster
+        return f" ({resolver.cluster_spec().task_address(job, task)})"
+    return ""
 
 
 def check_that_xla_compiles(strategy: tf.distribute.Strategy) -> None:

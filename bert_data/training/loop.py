@@ -15,7 +15,12 @@ from bert_data.training.batches import MakeBatches, distribute_batches
 from bert_data.training.calls import is_due, run_steps
 from bert_data.training.checkpoints import last_whole_checkpoint, save_checkpoint
 from bert_data.training.config import BertConfig
-from bert_data.training.distribution import agree_on, check_that_xla_compiles, is_chief
+from bert_data.training.distribution import (
+    agree_on,
+    check_that_xla_compiles,
+    is_chief,
+    naming_lost_worker,
+)
 from bert_data.training.init_checkpoint import load_weights
 from bert_data.training.model import PretrainingModel, pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
@@ -56,14 +61,17 @@ def train(
     Raises:
       ValueError: a setting does not fit the data, the devices or the contents of `output_dir`; or
         the loss is not a number.
-      OSError: `output_dir` cannot be written, or another run trains there.
+      OSError: `output_dir` cannot be written, another run trains there, or a worker was lost.
       CorruptDataError: a checkpoint or a record is damaged.
       KeyboardInterrupt: with the number of the signal that asked to stop.
     """
     strategy = strategy or tf.distribute.get_strategy()
     if config.jit_compile:
         check_that_xla_compiles(strategy)
-    with claim_output_folder(config.output_dir, bert_config, write=is_chief(strategy)):
+    with (
+        naming_lost_worker(strategy, config.output_dir),
+        claim_output_folder(config.output_dir, bert_config, write=is_chief(strategy)),
+    ):
         with strategy.scope():
             state = _first_state(config, bert_config, data_description)
             agree_on(strategy, "number of steps done", state.step)

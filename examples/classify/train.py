@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags, logging
 
+from bert_data.bounds import check_bounds
 from bert_data.cli import entry
+from bert_data.objectives.labels import MAX_CLASSES
 
 if TYPE_CHECKING:
     from bert_data.reader.labelled.batches import LabelledSource
@@ -75,10 +77,13 @@ _OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace the output file if i
 def main(_: Sequence[str]) -> None:
     """Train, evaluate, and save the weights."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    if _NUM_EPOCHS.value < 1:
-        raise ValueError(f"--num_epochs is {_NUM_EPOCHS.value}; it must be 1 or more")
-    if not 0 <= _WARMUP_PROPORTION.value < 1:
-        raise ValueError(f"--warmup_proportion is {_WARMUP_PROPORTION.value}; it must be in [0, 1)")
+    for flag, low, high in (
+        (_NUM_EPOCHS, 1, 1_000_000),
+        (_WARMUP_PROPORTION, 0, 0.999),
+        (_LEARNING_RATE, 1e-12, 1000),
+        (_RANDOM_SEED, -(2**63), 2**63 - 1),
+    ):
+        check_bounds(flag.name, flag.value, low, high)
     from bert_data.storage import OutputSet, expand_inputs
 
     output = _OUTPUT_FILE.value
@@ -116,6 +121,11 @@ def run() -> "TextClassifier":
                 " vocabularies or classes"
             )
     num_labels = max(data.num_labels, held_out.num_labels if held_out else 0)
+    if num_labels > MAX_CLASSES:
+        raise ValueError(
+            f"the largest label is {num_labels - 1:,}, for a classifier of as many classes;"
+            f" {MAX_CLASSES:,} classes are allowed"
+        )
     model = text_classifier(
         bert_config(data), num_labels=num_labels, random_seed=_RANDOM_SEED.value
     )

@@ -43,7 +43,8 @@ def main(argv):
             class OpError(Exception): pass
             errors = types.SimpleNamespace(OpError=OpError)
             sys.modules["tensorflow"] = types.SimpleNamespace(errors=errors)
-            raise OpError("{{function_node a}} /x; Disk full\\n\\tmore [Op:SaveV2] name: ")
+            head = "Graph execution error:\\n\\n<stack traces unavailable>\\n"
+            raise OpError(head + "{{function_node a}} /x; Disk full\\n\\tmore [Op:SaveV2] name: ")
         case "bug": raise TypeError("a bug")
         case "nohup":
             os.kill(os.getpid(), signal.SIGHUP)

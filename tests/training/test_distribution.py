@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -9,9 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import tensorflow as tf
 
 from bert_data.training.checkpoints import Checkpoint, latest_checkpoint
-from bert_data.training.distribution import DistributionConfig, make_strategy
+from bert_data.training.distribution import DistributionConfig, make_strategy, naming_lost_worker
 from tests.training.tiny import random_batch, tiny_config, write_records
 
 
@@ -120,6 +122,58 @@ def test_all_workers_stop_when_one_is_asked(checkout: Path, tmp_path: Path) -> N
     assert latest_checkpoint(str(tmp_path / "out")) == str(tmp_path / f"out/model.ckpt-{step}")
     for log in logs:
         assert log.splitlines()[-1] == "run_pretraining: error: stopped by SIGTERM"
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_lost_worker_is_named(checkout: Path, tmp_path: Path) -> None:
+    flags = ("--num_train_steps=99999", "--log_every_steps=20", "--save_checkpoints_steps=20")
+    chief, other = processes = start_workers(checkout, tmp_path, *flags)
+    assert other.stderr is not None
+    for line in other.stderr:
+        if "] step 40/" in line:
+            chief.kill()
+            break
+    logs = logs_of(processes)
+    assert other.returncode == 1, logs
+    assert re.fullmatch(
+        r"run_pretraining: error: worker 0 \(127.0.0.1:\d+\) of this run was lost; start all"
+        r" workers again with the same flags: they continue from the last checkpoint in"
+        rf" {tmp_path}/out",
+        logs[1].splitlines()[-1],
+    )
+
+
+class Resolver:
+    """Of the second of two workers."""
+
+    task_type, task_id = "worker", 1
+
+    def cluster_spec(self) -> tf.train.ClusterSpec:
+        return tf.train.ClusterSpec({"worker": ["a:1", "b:2"]})
+
+
+class TwoWorkers:
+    cluster_resolver = Resolver()
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        ("reported from /job:worker/task:0: unhealthy:\n/job:worker/replica:0/task:0", "worker 0 "),
+        ("on /job:worker/replica:0/task:1/device:CPU:0: /job:worker/replica:0/task:0", "worker 0 "),
+        ("/job:chief/replica:0/task:0 is gone", "chief 0 of this run was lost"),
+        ("recvmsg:Connection reset by peer", "another worker of this run was lost"),
+    ],
+)
+def test_the_worker_that_is_named_is_another_one(message: str, named: str) -> None:
+    with (
+        pytest.raises(ConnectionError, match=rf"^{named}"),
+        naming_lost_worker(TwoWorkers(), "out"),
+    ):
+        raise tf.errors.UnavailableError(None, None, message)
+    with pytest.raises(tf.errors.InternalError), naming_lost_worker(TwoWorkers(), "out"):
+        raise tf.errors.InternalError(None, None, message)
 
 
 @pytest.mark.parametrize(

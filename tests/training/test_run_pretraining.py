@@ -224,6 +224,7 @@ def test_other_records_of_the_same_name_are_read_from_their_beginning(
         (["--do_train", "--max_seq_length=8"], "max_seq_length is 8, but"),
         (["--do_eval"], "there is no checkpoint '{output}'"),
         (["--do_train", "--input_file={data}/none*"], "no file matches '{data}/none*'"),
+        (["--do_train", "--train_batch_size=0"], "train_batch_size is 0; 1 to 2,147,483,647 is"),
         ([], "nothing to do: set --do_train, --do_eval or both"),
         (["--do_train", "--vocab_file=v", "--tokenizer_file=t"],
          "--vocab_file and --tokenizer_file are both set; choose one"),

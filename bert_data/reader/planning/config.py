@@ -8,18 +8,22 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from bert_data.bounds import check_bounds
+
 PLAIN, POOLS, BUCKETS, PACKED = BATCHINGS = ("plain", "pools", "buckets", "packed")
 DEFAULT_NUM_WIDTHS = 8
+_MAX_INTEGER = 2**31 - 1
 
 
 def check_integer(name: str, value: object, least: int) -> None:
     """Check a field of a configuration.
 
     Raises:
-      ValueError: it is not an integer, or below `least`.
+      ValueError: it is not an integer, below `least`, or too large for arithmetic with it.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} is {value!r}; it must be an integer >= {least}")
+    check_bounds(name, value, least, _MAX_INTEGER)
 
 
 def is_ascending(widths: Sequence[object]) -> bool:

@@ -13,6 +13,7 @@ from bert_data.reader.planning import PlanConfig
             "batching is 'bucket'; it must be one of plain, pools, buckets, packed",
         ),
         ({"batch_size": 0}, "batch_size is 0; it must be an integer >= 1"),
+        ({"batch_size": 2**31}, "batch_size is 2147483648; 1 to 2,147,483,647 is allowed"),
         ({"batch_size": True}, "batch_size is True; it must be an integer >= 1"),
         ({"batch_size": None}, "batch_size is None and max_tokens is None; give exactly one"),
         ({"max_tokens": 512}, "batch_size is 8 and max_tokens is 512; give exactly one of them"),
