@@ -98,6 +98,7 @@ class Report:
       figures: in the order in which they are shown.
       findings: the worst first.
       num_records, num_tokens: of undamaged records.
+      faults: records with each fault, by the names of `FAULTS`.
       max_seq_length: None if it is unknown.
       num_of_length: int64[any], records of each number of tokens.
       shards: (path, records) of each.
@@ -109,6 +110,7 @@ class Report:
     findings: Sequence[Finding]
     num_records: int
     num_tokens: int
+    faults: Mapping[str, int]
     max_seq_length: int | None
     num_of_length: NDArray[np.int64]
     shards: Sequence[tuple[str, int]]
@@ -126,6 +128,7 @@ class Report:
             "num_records": self.num_records,
             "num_tokens": self.num_tokens,
             "max_seq_length": self.max_seq_length,
+            "faults": dict(self.faults),
             "findings": [finding.as_json() for finding in self.findings],
             "figures": [figure.as_json() for figure in self.figures],
             "shards": [{"path": path, "num_records": count} for path, count in self.shards],
@@ -180,6 +183,7 @@ def check_set(config: CheckConfig) -> Report:
         findings=by_harm([*findings, *_contradictions(set_), *findings_of(set_)]),
         num_records=set_.counts["records"],
         num_tokens=set_.counts["tokens"],
+        faults=set_.faults,
         max_seq_length=max(limits, default=None),
         num_of_length=num_of_length,
         shards=[(each.path, each.num_records) for each in surveys],
@@ -271,10 +275,10 @@ def _damage(beside: FoundDamage, surveys: Sequence[Survey]) -> Iterator[Finding]
 
 def _faults(set_: Surveyed) -> Iterator[Finding]:
     """Yield what is wrong with single records, with the place of the first one."""
-    totals = np.sum([survey.num_faults for survey in set_.surveys], axis=0).tolist()
-    for (name, what), total in zip(FAULTS.items(), totals, strict=True):
+    for name, total in set_.faults.items():
         if not total:
             continue
+        what = FAULTS[name]
         first = next(survey for survey in set_.surveys if name in survey.places)
         is_about_flags = name in ("too_many", "too_few")
         assumed = uncertain(set_.settings) if is_about_flags else ""

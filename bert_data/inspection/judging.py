@@ -12,7 +12,7 @@ import numpy as np
 
 from bert_data.inspection.figures import CERTAIN, Figure, percent
 from bert_data.inspection.findings import DOUBTFUL, HARMFUL, Finding
-from bert_data.inspection.measuring import COUNTS
+from bert_data.inspection.measuring import COUNTS, FAULTS
 from bert_data.inspection.repeats import Repeats
 from bert_data.inspection.rules import GOOGLES_PROB, Settings
 from bert_data.inspection.surveying import Survey
@@ -28,7 +28,7 @@ _MOST_LOST = 0.05  # of the predictions, to max_predictions_per_seq
 _HARMFUL_UNKNOWN = 0.2
 _MOST_RANDOM, _MOST_SAME = 0.8, 0.01
 _MOST_COPIES, _MOST_BEYOND = 0.001, 0.01
-_MOST_UNBALANCED = 1.5  # times the mean
+_MOST_UNBALANCED = 1.5  # times the mean, or the mean that many times the smallest
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,6 +57,12 @@ class Surveyed:
         """What was counted, by the names of `COUNTS`."""
         total = np.sum([survey.counts for survey in self.surveys], axis=0)
         return dict(zip(COUNTS, total.tolist(), strict=True))
+
+    @functools.cached_property
+    def faults(self) -> dict[str, int]:
+        """Records with each fault, by the names of `FAULTS`."""
+        total = np.sum([survey.num_faults for survey in self.surveys], axis=0)
+        return dict(zip(FAULTS, total.tolist(), strict=True))
 
     @property
     def objective(self) -> str:
@@ -102,7 +108,14 @@ class Limits:
 
 def figures_of(set_: Surveyed) -> list[Figure]:
     """Return the figures of a set, in the order in which they are shown."""
-    return [*_masking_figures(set_), *_sentence_figures(set_), *_other_figures(set_)]
+    faulty = Figure(
+        name="records with a fault",
+        part=sum(survey.num_faulty for survey in set_.surveys),
+        whole=set_.counts["records"],
+        expected="0.0%",
+        is_sample=False,
+    )
+    return [faulty, *_masking_figures(set_), *_sentence_figures(set_), *_other_figures(set_)]
 
 
 def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
@@ -337,7 +350,8 @@ def _most_useful(settings: Settings) -> int:
 def _judge_balance(set_: Surveyed) -> Iterator[Finding]:
     sizes = [survey.num_records for survey in set_.surveys]
     mean = sum(sizes) / len(sizes)
-    if len(sizes) > 1 and mean >= 10 and max(sizes) > _MOST_UNBALANCED * mean:
+    is_uneven = max(sizes) > _MOST_UNBALANCED * mean or min(sizes) < mean / _MOST_UNBALANCED
+    if len(sizes) > 1 and mean >= 10 and is_uneven:
         largest, smallest = int(np.argmax(sizes)), int(np.argmin(sizes))
         yield Finding(
             name="balance",

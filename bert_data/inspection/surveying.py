@@ -64,6 +64,7 @@ class Survey:
       path: of the shard.
       counts: int64[counts], see `Measured`.
       num_faults: int64[faults], records with each of `FAULTS`.
+      num_faulty: records with any.
       places: of each fault by its name, the records of the first ones.
       num_of_length: int64[any], records of each number of tokens.
       damage: all that is damaged.
@@ -75,6 +76,7 @@ class Survey:
     places: dict[str, list[int]]
     num_of_length: NDArray[np.int64]
     damage: FoundDamage
+    num_faulty: int = 0
 
     @property
     def num_records(self) -> int:
@@ -122,6 +124,7 @@ def _add(
     measured = measure_records(block, rule)
     survey.counts += measured.counts
     survey.num_faults += measured.num_faults
+    survey.num_faulty += int(np.count_nonzero(measured.faults))
     for bit in np.flatnonzero(measured.num_faults).tolist():
         places = survey.places.setdefault(list(FAULTS)[bit], [])
         wrong = records[measured.faults >> bit & 1 == 1]

@@ -109,7 +109,7 @@ def write_shard(path: Path, records: Sequence[Record], *, with_index: bool = Tru
     if with_index:
         index = np.zeros(len(records) + 1, INDEX_DTYPE)
         index["offset"] = np.cumsum([0, *map(len, frames)])
-        is_ragged = "input_ids_splits_0" in records[0]
+        is_ragged = bool(records) and "input_ids_splits_0" in records[0]
         masks = [record["input_mask"] for record in records]
         index["num_tokens"][:-1] = [len(mask) if is_ragged else sum(mask) for mask in masks]
         np.save(index_path(str(path)), index)

@@ -58,6 +58,7 @@ def test_a_good_set_has_no_findings(layout: str, is_pair: bool, seed: int, tmp_p
         assert report.findings == []
         assert not report.is_harmful
         assert report.num_records == NUM_RECORDS
+        assert not any(report.faults.values())
         lengths = np.bincount([len(record["input_ids"]) for record in records])
         np.testing.assert_array_equal(report.num_of_length, lengths)
 
@@ -120,6 +121,8 @@ def test_a_planted_fault_is_found(name: str, seed: int, tmp_path: Path) -> None:
     assert report.is_harmful
     alike = {"words", "splits", "ids", "specials", "positions"}  # one fault may show twice
     assert set(found) - {name} <= alike | ({"kept_share", "replaced_share"} & {*found})
+    faulty = next(figure for figure in report.figures if figure.name == "records with a fault")
+    assert report.faults.get(name, 0) <= faulty.part <= sum(report.faults.values())
     if name in ("form", "label", "too_few"):  # every 90th, the first in the first shard
         assert "10 of 900 records" in found[name].sentence
         assert found[name].sentence.endswith(f"record 0 of {tmp_path / 'train-00000-of-00002'}")
@@ -191,12 +194,14 @@ def test_too_low_a_limit_of_predictions(tmp_path: Path) -> None:
     assert "are at the limit, 2; masked_lm_prob 0.15 allows 6" in report.findings[0].sentence
 
 
-def test_shards_of_different_sizes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sizes", [(20, 20, 60), (30, 30, 0)])
+def test_shards_of_different_sizes(sizes: tuple[int, ...], tmp_path: Path) -> None:
     records = make_records(100, 0)
-    pattern = write_set(tmp_path, records[:60], num_shards=3)
-    write_shard(tmp_path / "train-00003", records[:60])
-    report = check(f"{pattern},{tmp_path / 'train-00003'}")
-    assert "balance" in names(report)
+    pattern = write_set(tmp_path, records[: sum(sizes[:2])], num_shards=2)
+    write_shard(tmp_path / "train-2", records[100 - sizes[2] :])
+    report = check(f"{pattern},{tmp_path / 'train-2'}")
+    (finding,) = [each for each in report.findings if each.name == "balance"]
+    assert f"{tmp_path / 'train-2'} " in finding.sentence
 
 
 def test_googles_records_need_no_manifest(tmp_path: Path) -> None:
