@@ -1,4 +1,11 @@
-"""Files of any format in, blocks of whole lines or of documents out."""
+"""Files of any format in, blocks of whole lines or of documents out.
+
+formats.py      the formats by name and ending: wikitext.py, jsonl.py, parquet.py, html.py, warc.py
+documents.py    blocks of documents; sentences.py splits their texts
+lines.py        blocks of lines; runs_of_lines.py makes documents of them
+compression.py  .gz and .zst; spans.py: parts of files; partitions.py divides files into parts
+labelled.py     texts with labels, from CSV, TSV or JSON
+"""
 
 ENCODING_ERRORS = ("strict", "replace", "ignore")
 """Treatments of bytes that are not UTF-8, as in `bytes.decode`."""
