@@ -104,7 +104,8 @@ class WordSearch:
 
         WordSearch("unable", words, do_lower_case=True).find(ids)  ->  {1, 2}, their places
 
-    A word is tokenized as texts are, so that it is found whatever its pieces.
+    A word is tokenized as texts are, so that it is found whatever its pieces; [UNK] and other
+    special tokens are found as such.
     """
 
     def __init__(self, word: str, words: Words, *, do_lower_case: bool) -> None:
@@ -122,7 +123,11 @@ class WordSearch:
             else load_tokenizer(words.path, do_lower_case=do_lower_case)
         )
         self._words = words
-        self._needles = {tuple(_encode(tokenizer, text)) for text in (word, f" {word}")}
+        self._needles: set[tuple[int, ...]] = set()
+        if word in SPECIAL and word in tokenizer.ids:
+            self._needles.add((tokenizer.ids[word],))
+            return
+        self._needles |= {tuple(_encode(tokenizer, text)) for text in (word, f" {word}")}
         unknown = tokenizer.ids.get("[UNK]")
         if not all(self._needles) or any(unknown in needle for needle in self._needles):
             raise ValueError(f"--word={word} is unknown to {words.path}, so no record contains it")

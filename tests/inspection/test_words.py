@@ -87,6 +87,12 @@ def test_a_word_is_found_whole_and_whatever_its_pieces(tmp_path: Path) -> None:
     }
 
 
+def test_special_tokens_are_found_as_such(tmp_path: Path) -> None:
+    words = load_words(str(write_vocabulary(tmp_path)))
+    search = WordSearch("[UNK]", words, do_lower_case=True)
+    assert search.find(np.array(ids("the [UNK] cat [UNK]"))) == {1, 3}
+
+
 def test_words_that_cannot_be_searched(tmp_path: Path) -> None:
     words = load_words(str(write_vocabulary(tmp_path)))
     with pytest.raises(ValueError, match=r"--word=zebra is unknown to .*vocab.txt"):

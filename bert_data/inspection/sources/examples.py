@@ -7,6 +7,7 @@ tensorflow/core/example/feature.proto: Example{features 1}, Features{map feature
 Feature{bytes_list 1, float_list 2, int64_list 3}, each list {value 1}, its numbers packed or not.
 """
 
+import json
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.content import Span
-from bert_data.inspection.sources.items import Description, Item, Line, View
+from bert_data.inspection.sources.items import Description, Item, Line, View, show_text
 from bert_data.inspection.sources.shards import Decoded, ShardSource, read_payloads
 from bert_data.inspection.words import Words
 from bert_data.reader.files.shards import Shard
@@ -152,8 +153,10 @@ class ExampleSource(ShardSource):
         """Return a line for each feature."""
         lines: list[Line] = []
         for name, value in item.fields.items():
-            is_array = isinstance(value, np.ndarray)
-            values = value.tolist() if is_array else [value]
+            if isinstance(value, str):
+                lines.append((name, show_text(value, view)))
+                continue
+            values = value.tolist()
             shown = " ".join(f"{each:g}" if isinstance(each, float) else str(each)
                              for each in values[:_MAX_VALUES])  # fmt: skip
             more = f" ... {len(values):,} values" if len(values) > _MAX_VALUES else ""
@@ -173,7 +176,8 @@ class ExampleSource(ShardSource):
 
 
 def as_field(value: Feature) -> Any:
-    """Return a feature as the content of an item: bytes as text."""
-    if isinstance(value, list):
-        return "\n".join(text.decode(errors="backslashreplace") for text in value)
-    return value
+    """Return a feature as the content of an item: bytes as text, several texts as JSON."""
+    if not isinstance(value, list):
+        return value
+    texts = [text.decode(errors="backslashreplace") for text in value]
+    return texts[0] if len(texts) == 1 else json.dumps(texts, ensure_ascii=False)

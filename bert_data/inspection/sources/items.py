@@ -24,6 +24,7 @@ Values = NDArray[np.int64] | NDArray[np.float32] | str | int | float | bool | No
 """The content of a field; arrays are int64 or float32 [any]."""
 
 _DIGEST_BYTES = 8
+_LETTERS_A_TOKEN = 6
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -178,6 +179,14 @@ def _is_same(one: Mapping[str, Any], other: Mapping[str, Any], name: str) -> boo
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return a.dtype == b.dtype and a.tobytes() == b.tobytes()
     return type(a) is type(b) and bool(a == b)
+
+
+def show_text(text: str, view: View) -> list[Span]:
+    """Return the beginning of a text, about as long as `view.max_tokens` allows."""
+    room = _LETTERS_A_TOKEN * view.max_tokens
+    if len(text) <= room:
+        return [Span(text)]
+    return [Span(text[:room]), Span(f" ... {len(text) - room:,} more characters", "faint")]
 
 
 def show_ids(

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.sources.examples import as_field, read_shard_features
-from bert_data.inspection.sources.items import Description, Item, Line, View, plain_value, show_ids
+from bert_data.inspection.sources.items import (
+    Description,
+    Item,
+    Line,
+    View,
+    plain_value,
+    show_ids,
+    show_text,
+)
 from bert_data.inspection.sources.shards import Decoded, ShardSource, settings_of
 from bert_data.inspection.words import Words
 from bert_data.reader.files.shards import Shard
@@ -65,7 +73,7 @@ class LabelledSource(ShardSource):
         """Return the label, and text and tokens of each text."""
         lines: list[Line] = [("label", self._class_of(item))]
         for text, ids in _texts_of(item.fields):
-            lines.append((text, item.fields.get(text, "")))
+            lines.append((text, show_text(item.fields.get(text, ""), view)))
             marked = view.marked.get(ids, set())
             shown = show_ids(item.fields[ids].tolist(), view, marked=marked)
             lines.append((fields.tokens_name(text).replace("_", " "), shown))

@@ -98,13 +98,14 @@ def open_source(config: SourceConfig) -> Source:
       OSError: a file cannot be read.
       CorruptDataError: a file is damaged.
     """
-    prefixes = store_prefixes(config.input_file)
+    is_text = config.text.input_format != AUTO
+    prefixes = [] if is_text else store_prefixes(config.input_file)
     if config.samples is not None:
         return _open_samples(prefixes or config.input_file.split(","), config.samples)
     if prefixes:
         return StoreSource(prefixes)
     paths = expand_names(config.input_file)
-    if config.text.input_format != AUTO or has_ending_of_text(paths):
+    if is_text or has_ending_of_text(paths):
         return TextSource(paths, config.text)
     if not any(map(is_record_file, paths)):
         return TextSource(paths, config.text)

@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.inspection.content import Span
-from bert_data.inspection.sources.items import Description, Item, Line, View
+from bert_data.inspection.sources.items import Description, Item, Line, View, show_text
 from bert_data.inspection.words import Words
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 
 KIND = "documents of text"
 TEXT = "text"
-_LETTERS_A_TOKEN = 6
 
 
 class TextSource:
@@ -81,15 +79,14 @@ class TextSource:
     def lines(self, item: Item, view: View) -> list[Line]:
         """Return the other fields, then the lines of the text."""
         lines: list[Line] = [
-            (name, _shown(value)) for name, value in item.fields.items() if name != TEXT
+            (name, show_text(_shown(value), view))
+            for name, value in item.fields.items()
+            if name != TEXT
         ]
-        text = item.fields[TEXT]
-        room = min(len(text), _LETTERS_A_TOKEN * view.max_tokens)
-        for i, line in enumerate(text[:room].split("\n")):
+        text, *rest = show_text(item.fields[TEXT], view)
+        for i, line in enumerate(text.text.split("\n")):
             lines.append((TEXT if i == 0 else "", line))
-        if room < len(text):
-            lines.append(("", Span(f"... {len(text) - room:,} more characters", "faint")))
-        return lines
+        return [*lines, *(("", more) for more in rest)]
 
     def measures(self, item: Item) -> dict[str, int | str]:
         """Return the number of characters."""

@@ -59,14 +59,22 @@ def test_any_bytes_give_features_or_an_error(data: bytes) -> None:
 
 
 def test_records_of_other_programs(tmp_path: Path) -> None:
-    features = {"b": [b"so, so"], "a": np.arange(30), "w": np.array([0.5], np.float32)}
+    features = {
+        "b": [b"so, so"],
+        "c": [b"x", b"y\n"],
+        "image": [b"\xff" * 9000],
+        "a": np.arange(30),
+        "w": np.array([0.5], np.float32),
+    }
     path = write_examples(tmp_path / "part", [encode_example(features)])
-    numbers = " ".join(map(str, range(24)))
+    numbers, escaped = " ".join(map(str, range(24))), "\\xff" * 1500
     assert look(path) == "\n" + page(f"""
         record 0  part:0
-          a  {numbers} ... 30 values
-          b  so, so
-          w  0.5
+          a      {numbers} ... 30 values
+          b      so, so
+          c      ["x", "y\\n"]
+          image  {escaped} ... 30,000 more characters
+          w      0.5
         """)
     source = open_path(path)
     (item,) = source.stream()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.inspection.sources.opening import SourceConfig
+from bert_data.text.documents import TextConfig
 from tests.inspection.looking import instance, open_path
 from tests.reader.labelled_making import write_labelled
 from tests.reader.making import example_of, write_examples, write_shard
@@ -52,6 +53,12 @@ def test_a_file_whose_ending_says_nothing(tmp_path: Path) -> None:
     assert open_path(tmp_path / "corpus").description.kind == "documents of text"
     write_shard(tmp_path / "x.txt", [instance("[CLS] [SEP]")])
     assert open_path(tmp_path / "x.txt").description.kind == "masked LM records"
+
+
+def test_a_text_that_is_named_like_a_store(tmp_path: Path) -> None:
+    (tmp_path / "corpus.bin").write_text("The cat sat.\n")
+    source = open_path(tmp_path / "corpus.bin", text=TextConfig(input_format="lines"))
+    assert source.count() == 1
 
 
 @pytest.mark.parametrize("name", ["", "a,,b"])
