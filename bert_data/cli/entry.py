@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from textwrap import shorten
 from types import FrameType
 
 from absl import app, flags, logging
@@ -14,6 +15,7 @@ from bert_data.errors import CorruptDataError, first_sentence
 
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MISSING_FLAG = re.compile(r"Flag (--\w+) must have a value other than None")
+_FLAG_CHARACTERS = 300  # of an error of absl, which quotes the flag's value
 _SIGNAL_STATUS = (
     128  # plus the signal's number: the shell's exit status of a program that a signal ended
 )
@@ -72,7 +74,8 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
         return rest
     except flags.Error as error:
         missing = _MISSING_FLAG.findall(str(error))
-        sentence = f"missing: {', '.join(missing)}" if missing else " ".join(str(error).split())
+        reason = shorten(str(error), _FLAG_CHARACTERS)
+        sentence = f"missing: {', '.join(missing)}" if missing else reason
         _say(argv[0], f"{sentence} (--help tells what there is)")
         sys.exit(2)
 

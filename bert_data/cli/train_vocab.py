@@ -86,7 +86,7 @@ def main(argv: Sequence[str]) -> None:
         for name, content in ((json_path, definition), (path, lines)):
             with outputs.open(name) as file:
                 file.write(content.encode())
-        outputs.commit([json_path, path])
+        outputs.commit([json_path], [path])  # vocab.txt means that both are of one run
     num_tokens = len(trained.tokens)
     logging.info("%s: the same for the tokenizers library", json_path)
     logging.info(

@@ -12,6 +12,7 @@ their settings with it. Each Parquet file holds it too, without "files".
 import dataclasses
 import json
 import os
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ _FLAGS_OF_LABELLED: dict[str, type] = {
     "cls_id": int,
     "sep_id": int,
 }
+_MAX_NAME_BYTES = 255
 _FORMAT_WITHIN_BYTES = 100  # of a manifest: it comes first
 _SETTINGS = (
     "created_by", "output_format", "record_layout", "compression", "max_seq_length",
@@ -193,8 +195,9 @@ def parse_file(file: JsonObject) -> ManifestFile:
       CorruptDataError: it is not that, or the file's name is that of another folder.
     """
     name = file.take("name", str)
-    if not name or os.path.basename(name) != name:
-        raise CorruptDataError(file.path, 0, f"{name!r} is not the name of a file beside it")
+    if os.path.basename(name) != name or not 0 < len(name.encode()) <= _MAX_NAME_BYTES:
+        shown = reprlib.repr(name)
+        raise CorruptDataError(file.path, 0, f"{shown} is not the name of a file beside it")
     sizes = {field: file.count(field) for field in ("num_records", "num_bytes", "crc32c")}
     return ManifestFile(name=name, **sizes)
 

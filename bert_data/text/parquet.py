@@ -61,7 +61,7 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
         try:
             with parquet.ParquetFile(stream, page_checksum_verification=True) as file:
                 yield file
-        except pyarrow.ArrowException as error:
+        except (pyarrow.ArrowException, UnicodeDecodeError) as error:  # names of columns are text
             raise CorruptDataError(path, 0, f"not a readable Parquet file ({error})") from error
         except OSError as error:
             if error.errno is not None:

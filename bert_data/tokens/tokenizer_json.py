@@ -49,6 +49,7 @@ def difference_from_bert(definition: dict[str, Any]) -> str:
     lower = normalizer.get("lowercase")
     if (
         normalizer.get("type") != "BertNormalizer"
+        or not isinstance(lower, bool)
         or not (normalizer.get("clean_text") and normalizer.get("handle_chinese_chars"))
         or normalizer.get("strip_accents") not in (None, lower)
     ):

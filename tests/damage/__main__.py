@@ -6,6 +6,7 @@ python -m tests.damage --kind=index --seed=7 --first=1234 --tries=1      (one tr
 """
 
 import collections
+import os
 import sys
 import tempfile
 import time
@@ -13,6 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from absl import app, flags, logging
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
 from tests.damage import kinds
 from tests.damage.lab import GOOD, Kind, Outcome, run_kind

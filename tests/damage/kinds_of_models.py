@@ -1,4 +1,7 @@
-"""What training reads besides records: configurations and checkpoints. It loads TensorFlow."""
+"""Configurations, checkpoints, and records of labelled texts: reading them needs TensorFlow.
+
+It is imported here, once, before any process is forked; its runtime starts in forked ones only.
+"""
 
 import json
 from pathlib import Path
@@ -6,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from bert_data.datasets.labelled import LabelledDatasetConfig, create_labelled_dataset
+from bert_data.reader import LabelledReaderConfig, LabelledSource
+from bert_data.reader.planning import PlanConfig
+from bert_data.training.checkpoints import Checkpoint, save_checkpoint
+from bert_data.training.config import BertConfig
 from tests.damage.lab import Kind
+from tests.damage.materials import stories, write_vocabulary
 
 _CONFIG = {
     "vocab_size": 100, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
@@ -24,14 +33,10 @@ def _make_config(folder: Path, variant: int) -> None:
 
 def _read_config(folder: Path, way: int) -> Any:
     del way
-    from bert_data.training.config import BertConfig
-
     return BertConfig.from_json_file(f"{folder}/bert_config.json").to_json()
 
 
 def _make_checkpoint(folder: Path, variant: int) -> None:
-    from bert_data.training.checkpoints import save_checkpoint
-
     random = np.random.default_rng(variant)
     tensors = {f"layer_{i}/kernel": random.normal(size=(8, 8)).astype("f4") for i in range(4)}
     values = {**tensors, "global_step": np.int64(7)}
@@ -40,13 +45,42 @@ def _make_checkpoint(folder: Path, variant: int) -> None:
 
 def _read_checkpoint(folder: Path, way: int) -> Any:
     del way
-    from bert_data.training.checkpoints import Checkpoint
-
     checkpoint = Checkpoint(str(folder))
     return {name: checkpoint.read(name) for name in checkpoint.shapes}
 
 
+def _make_labelled(folder: Path, variant: int) -> None:
+    rows = [{"text": s, "label": i % 3} for i, story in enumerate(stories(variant)) for s in story]
+    text = folder.parent / f"labelled-{variant}.jsonl"
+    text.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    create_labelled_dataset(
+        LabelledDatasetConfig(
+            input_file=str(text),
+            output_file=f"{folder}/a,{folder}/b",
+            vocab_file=write_vocabulary(folder.parent / "vocab.txt"),
+            num_workers=1,
+        )
+    )
+
+
+def _read_labelled(folder: Path, way: int) -> Any:
+    del way
+    source = LabelledSource(
+        LabelledReaderConfig(input_patterns=f"{folder}/[ab]", plan=PlanConfig(batch_size=8))
+    )
+    num_records = source.records.num_tokens.size
+    settings = [source.num_texts, source.ragged_rank, source.classes, source.special_ids]
+    return [source.num_labels, *settings, source.records.read(range(num_records))]
+
+
 KINDS = (
+    Kind(
+        name="labelled texts",
+        make=_make_labelled,
+        damaged=["a", "*.npy", "manifest.*"],
+        read=_read_labelled,
+        unprotected={"manifest.*": "its own numbers have no checksum"},
+    ),
     Kind(
         name="bert_config.json",
         make=_make_config,

@@ -1,5 +1,6 @@
 """Token stores and what reads them, caches of GPT indices, vocabularies."""
 
+import functools
 import shutil
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,6 @@ from tests.goldens.inputs import VOCABULARIES
 _IDS = "token ids have no checksum but that in the notes, which --verify compares"
 _BOUNDS = "where documents begin is not said twice; --verify compares the checksum in the notes"
 _NOTES = "they say what made the store; --verify compares their checksums with the files"
-_ORDER = "Megatron-LM's arrays have no checksum, and any number of a sample is as good"
 _WORDS = "it is a list of tokens, and nothing else says which ones"
 
 
@@ -83,9 +83,9 @@ def _create(folder: Path, way: int) -> Any:
     return (folder / "records").read_bytes()
 
 
-def _read_samples(folder: Path, way: int) -> Any:
+def _read_samples(folder: Path, way: int, *, verify: bool = False) -> Any:
     del way
-    config = GptConfig(seq_length=16, cache_dir=f"{folder}/cache")
+    config = GptConfig(seq_length=16, cache_dir=f"{folder}/cache", verify=verify)
     dataset = GptDataset(f"{folder}/s", config, num_samples=50)
     return dataset.texts(range(len(dataset)))
 
@@ -142,12 +142,12 @@ KINDS = (
         unprotected={"s.bin": _IDS},
     ),
     Kind(
-        name="cache of GPT indices",
-        make=_make_cache,
-        damaged=["cache/*"],
-        read=_read_samples,
-        unprotected={"cache/*shuffle_index.npy": _ORDER},
+        name="token store, for samples, --verify",
+        make=_make_documents,
+        damaged=["s.*"],
+        read=functools.partial(_read_samples, verify=True),
     ),
+    Kind(name="cache of GPT indices", make=_make_cache, damaged=["cache/*"], read=_read_samples),
     Kind(
         name="vocab.txt",
         make=_make_vocabulary,

