@@ -119,11 +119,16 @@ def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepCha
 
 def _read_groups(ledger: str, columns: Sequence[str]) -> Iterator[Table]:
     """Yield some columns of each row group of a ledger."""
-    with open_parquet(ledger) as whole:
-        if whole.schema_arrow.names != SCHEMA.names:
-            raise CorruptDataError(ledger, 0, "not a ledger of curation")
-        for group in range(whole.num_row_groups):
-            yield whole.read_row_group(group, columns=columns)
+    try:
+        with open_parquet(ledger) as whole:
+            if whole.schema_arrow.names != SCHEMA.names:
+                raise CorruptDataError(ledger, 0, "not a ledger of curation")
+            for group in range(whole.num_row_groups):
+                table = whole.read_row_group(group, columns=columns)
+                table.validate(full=True)  # that its texts are UTF-8
+                yield table
+    except UnicodeDecodeError as error:  # in the name of a column
+        raise CorruptDataError(ledger, 0, f"not a readable Parquet file ({error})") from error
 
 
 def _rules_of_steps(ledger: str) -> dict[str, set[str]]:

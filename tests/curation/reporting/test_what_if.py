@@ -1,5 +1,9 @@
 """Thresholds tried over a ledger, compared with runs that have them."""
 
+import contextlib
+import re
+from pathlib import Path
+
 import pytest
 from pyarrow import Table, parquet
 
@@ -73,6 +77,15 @@ def test_what_cannot_be_asked(tmp_path, web):  # noqa: F811
     parquet.write_table(Table.from_pylist([{"a": 1}]), other)
     with pytest.raises(CorruptDataError, match="not a ledger"):
         ask(str(other), "few.max_xs=1")
+    data = Path(ledger).read_bytes()
+    refusals = []
+    for place in (match.start() for match in re.finditer(b"rule", data)):  # also in the footer
+        other.write_bytes(data[:place] + b"\xf5" + data[place + 1 :])
+        with contextlib.suppress(CorruptDataError):
+            ask(str(other), "few.max_xs=1")
+            continue
+        refusals.append(place)
+    assert refusals
     other.write_bytes(b"PAR1 no")
     with pytest.raises(CorruptDataError, match="not a readable Parquet"):
         ask(str(other), "few.max_xs=1")
