@@ -8,9 +8,17 @@ Which shards, in what order, how wide the batches are, and what they look like.
 
 import dataclasses
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from bert_data.objectives.next_sentence import check_next_sentence
 from bert_data.reader.planning.config import BATCHINGS, PACKED, check_integer, is_ascending
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from bert_data.reader.samples import SampleReaderConfig
+
+Config = TypeVar("Config", "ReaderConfig", "SampleReaderConfig")
 
 WIDTH_OF_BATCH = "batch"
 WIDTH_MAX = "max"
@@ -182,3 +190,20 @@ class ReaderConfig:
         if isinstance(self.input_patterns, str):
             return tuple(self.input_patterns.split(","))
         return tuple(self.input_patterns)
+
+
+def for_replica(config: Config, context: "tf.distribute.InputContext") -> Config:
+    """Return the configuration of the batches of all replicas of a host.
+
+    Args:
+      config: whose batch_size and start_batch are those of all replicas.
+      context: replaces its hosts.
+    """
+    replicas = context.num_replicas_in_sync // context.num_input_pipelines
+    return dataclasses.replace(
+        config,
+        batch_size=context.get_per_replica_batch_size(config.batch_size),
+        start_batch=config.start_batch * replicas,
+        num_hosts=context.num_input_pipelines,
+        host_index=context.input_pipeline_id,
+    )

@@ -28,6 +28,9 @@ Layout = tuple[tuple[Field, ...], ...]
 StaticShape = tuple[int | None, ...]
 """Rows of a batch and columns of each section; None for what differs from batch to batch."""
 
+ENDLESS, UNKNOWN = -1, -2
+"""Numbers of batches, as `tf.data.Dataset.cardinality` has them."""
+
 Arrays = dict[str, NDArray[np.int32] | NDArray[np.float32]]
 
 ALIGNMENT_BYTES = 64  # which TensorFlow requires of memory that it takes over instead of copying
@@ -88,12 +91,8 @@ class GroupSource(Protocol):
         """The dimensions that all batches share."""
 
     @property
-    def num_batches(self) -> int | None:
-        """Number of batches; None if they do not end, or if only reading would tell."""
-
-    @property
-    def is_endless(self) -> bool:
-        """Whether there is no last batch."""
+    def num_batches(self) -> int:
+        """Number of batches, ENDLESS, or UNKNOWN if only reading would tell."""
 
     def groups(self) -> Iterator[BatchGroup]:
         """Yield the batches, several at a time; the same ones at each call."""

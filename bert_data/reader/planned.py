@@ -23,6 +23,7 @@ from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.gathering import RecordSource, records_of_shards
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import (
+    ENDLESS,
     PACKED,
     PLANNED,
     BatchGroup,
@@ -171,17 +172,12 @@ class PlannedSource:
         return rows, width, None, instances
 
     @property
-    def num_batches(self) -> int | None:
-        """Batches in all, of all parts that are read here; None if they do not end."""
+    def num_batches(self) -> int:
+        """Number of batches of all parts that are read here, or ENDLESS."""
         if self.config.num_epochs is None:
-            return None
+            return ENDLESS
         of_all = self.config.num_epochs * self.plan.num_batches
         return (of_all - self.config.start_batch) * self._parts.num_here
-
-    @property
-    def is_endless(self) -> bool:
-        """Whether the epochs do not end."""
-        return self.config.num_epochs is None
 
     def groups(self) -> Iterator[BatchGroup]:
         """Yield the decoded batches, several at a time: first one, then twice as many, and so on.

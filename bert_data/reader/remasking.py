@@ -60,11 +60,8 @@ def masks_key(seed: int, epoch: int) -> np.uint64:
 
 @inner
 def _undo_masks(
-    data: NDArray[np.uint8],
-    start: NDArray[np.int64],
-    spans: NDArray[np.int32],
-    count: Scalar,
-    ends: NDArray[np.int64],
+    block: RecordBlock,
+    record: Scalar,
     room: _Room,
     ids: NDArray[np.int32],
 ) -> tuple[Scalar, bool]:
@@ -73,9 +70,13 @@ def _undo_masks(
     Returns:
       The largest label, and whether a position is outside of the record.
     """
-    ends[0], ends[1] = 0, count
-    put_numbers(data, start, spans[:, POSITIONS], ends[:1], ends[1:], False, room.positions[:count])
-    put_numbers(data, start, spans[:, LABELS], ends[:1], ends[1:], False, room.labels[:count])
+    count = block.lengths[record, 1]
+    starts, spans = block.starts[record : record + 1], block.spans[record : record + 1]
+    begin, end = room.counts[:1], room.counts[1:2]
+    begin[0], end[0] = 0, count
+    positions, labels = room.positions[:count], room.labels[:count]
+    put_numbers(block.data, starts, spans[:, POSITIONS], begin, end, False, positions)
+    put_numbers(block.data, starts, spans[:, LABELS], begin, end, False, labels)
     largest_id, is_outside = np.int64(0), False
     for k in range(count):
         largest_id = max(largest_id, np.int64(np.uint32(room.labels[k])))
@@ -154,48 +155,41 @@ def _apply_masks(ids: NDArray[np.int32], num_chosen: Scalar, room: _Room) -> Non
 
 @kernel
 def _mask_batches(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    spans: NDArray[np.int32],
-    lengths: NDArray[np.int32],
+    block: RecordBlock,
     records: NDArray[np.int64],
-    row_splits: NDArray[np.int64],
-    batch_splits: NDArray[np.int64],
+    rows: Rows,
     key: np.uint64,
     rule: MaskingRule,
     table: NDArray[np.int32],
     room: _Room,
-    ends: NDArray[np.int64],
     words: NDArray[np.int32],
 ) -> tuple[Scalar, bool]:
     largest_id, is_outside = np.int64(0), False
     for batch in range(table.shape[0]):
         entries = table[batch]
-        rows, width = np.int64(entries[ROWS]), np.int64(entries[COLUMNS])
-        tokens = words[entries[BEGIN] : entries[BEGIN] + rows * width]
+        num_rows, width = np.int64(entries[ROWS]), np.int64(entries[COLUMNS])
+        tokens = words[entries[BEGIN] : entries[BEGIN] + num_rows * width]
         predictions = entries[ENTRY_COLUMNS : 2 * ENTRY_COLUMNS]
         columns = np.int64(predictions[COLUMNS])
         out = words[predictions[BEGIN] : predictions[BEGIN] + predictions[SIZE]]
         for k in range(out.size):
             out[k] = 0
-        for row in range(rows):
+        for row in range(num_rows):
             at, place = row * width, row * columns
-            first = batch_splits[batch] + row
-            for i in range(row_splits[first], row_splits[first + 1]):
-                ids = tokens[at : at + lengths[i, 0]]
-                largest, outside = _undo_masks(
-                    data, starts[i : i + 1], spans[i : i + 1], lengths[i, 1], ends, room, ids
-                )
+            first = rows.batch_splits[batch] + row
+            for i in range(rows.row_splits[first], rows.row_splits[first + 1]):
+                ids = tokens[at : at + block.lengths[i, 0]]
+                largest, outside = _undo_masks(block, i, room, ids)
                 largest_id, is_outside = max(largest_id, largest), is_outside or outside
                 _, record_key = next_bits(key + np.uint64(records[i]))
                 num_chosen = _draw_masks(record_key, ids, rule, room)
                 _apply_masks(ids, num_chosen, room)
                 for k in range(num_chosen):
                     out[place + k] = at - row * width + room.positions[k]
-                    out[rows * columns + place + k] = room.labels[k]
-                    out[2 * rows * columns + place + k] = _ONE
+                    out[num_rows * columns + place + k] = room.labels[k]
+                    out[2 * num_rows * columns + place + k] = _ONE
                 place += num_chosen
-                at += lengths[i, 0]
+                at += block.lengths[i, 0]
     return largest_id, is_outside
 
 
@@ -235,8 +229,6 @@ def mask_anew(
         counts=np.zeros(3, np.int64),
     )
     largest_id, is_outside = _mask_batches(
-        block.data, block.starts, block.spans, block.lengths,
-        records.astype(np.int64), rows.row_splits, rows.batch_splits, key, rule, table,
-        room, np.empty(2, np.int64), words,
-    )  # fmt: skip
+        block, records.astype(np.int64), rows, key, rule, table, room, words
+    )
     return int(largest_id), bool(is_outside)

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from bert_data.causal.gathering import batch_in
 from bert_data.causal.gpt import SampleSet, fill_batch
+from bert_data.reader.config import for_replica
 from bert_data.reader.layout import (
     BEGIN,
+    ENDLESS,
     ROWS,
     SIZE,
     BatchGroup,
@@ -103,7 +105,7 @@ def read_samples(
     from bert_data.reader.tensors import dataset_of_groups
 
     if input_context is not None:
-        config = _for_replica(config, input_context)
+        config = for_replica(config, input_context)
     return dataset_of_groups(
         SampleBatches(dataset, config), lambda batch: _form(batch, config.form)
     )
@@ -141,15 +143,10 @@ class SampleBatches:
         return rows, self._dataset.config.seq_length
 
     @property
-    def is_endless(self) -> bool:
-        """Whether the passes over the data set do not end."""
-        return self._config.num_epochs is None
-
-    @property
-    def num_batches(self) -> int | None:
-        """Batches of this host; None if they do not end."""
+    def num_batches(self) -> int:
+        """Number of batches of this host, or ENDLESS."""
         if self._config.num_epochs is None:
-            return None
+            return ENDLESS
         return self._config.num_epochs * self._per_epoch - self._config.start_batch
 
     def groups(self) -> Iterator[BatchGroup]:
@@ -184,19 +181,6 @@ class SampleBatches:
             fill_batch(texts[rows], num_tokens[rows], self._dataset.config, batch_in(batch))
             first += num_rows
         return BatchGroup(words, table)
-
-
-def _for_replica(
-    config: SampleReaderConfig, context: "tf.distribute.InputContext"
-) -> SampleReaderConfig:
-    replicas = context.num_replicas_in_sync // context.num_input_pipelines
-    return dataclasses.replace(
-        config,
-        batch_size=context.get_per_replica_batch_size(config.batch_size),
-        start_batch=config.start_batch * replicas,
-        num_hosts=context.num_input_pipelines,
-        host_index=context.input_pipeline_id,
-    )
 
 
 def _form(batch: dict[str, Any], form: str) -> Any:

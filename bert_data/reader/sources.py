@@ -22,7 +22,7 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.objectives.next_sentence import TASKS
-from bert_data.reader.config import STREAM, WIDTH_OF_BATCH, ReaderConfig
+from bert_data.reader.config import STREAM, WIDTH_OF_BATCH, ReaderConfig, for_replica
 from bert_data.reader.files.indexes import why_not_addressable
 from bert_data.reader.files.parquet_shards import is_kept
 from bert_data.reader.files.shards import Shard, find_shards
@@ -51,7 +51,7 @@ def make_source(
       ValueError, OSError, CorruptDataError: see `BatchSource`, `PlannedSource`.
     """
     if not config.is_planned:
-        return BatchSource(_for_replica(config, context))
+        return BatchSource(config if context is None else for_replica(config, context))
     shards = find_shards(config)
     streamed = as_stream(config, shards)
     if streamed is not None:
@@ -59,9 +59,8 @@ def make_source(
             "%s: batching=%s is not possible; batches are read as a stream, shuffled in a buffer of"
             " %d records at most", _not_addressable(shards), config.batching, config.shuffle_buffer,
         )  # fmt: skip
-        if context is None:
-            return BatchSource(_for_host(streamed))
-        return BatchSource(_for_replica(streamed, context))
+        here = _for_host(streamed) if context is None else for_replica(streamed, context)
+        return BatchSource(here)
     if context is None:
         return PlannedSource(config, shards, Parts(config.num_hosts, config.host_index, 1))
     replicas = context.num_replicas_in_sync // context.num_input_pipelines
@@ -117,29 +116,13 @@ def _not_addressable(shards: Sequence[Shard]) -> str | None:
 
 
 def _for_host(config: ReaderConfig) -> ReaderConfig:
-    """A stream of this host's part of a batch size that is that of all hosts."""
+    """Return the stream of this host's rows, where batch_size is that of all hosts."""
     assert config.batch_size is not None
     rows, left = divmod(config.batch_size, config.num_hosts)
     if left:
         allowed = f"a multiple of num_hosts, {config.num_hosts}, is allowed for streams"
         raise ValueError(f"batch_size is {config.batch_size}; {allowed}")
     return dataclasses.replace(config, batch_size=rows)
-
-
-def _for_replica(
-    config: ReaderConfig, context: "tf.distribute.InputContext | None"
-) -> ReaderConfig:
-    """A stream of the batches of all replicas of a host."""
-    if context is None:
-        return config
-    replicas = context.num_replicas_in_sync // context.num_input_pipelines
-    return dataclasses.replace(
-        config,
-        batch_size=context.get_per_replica_batch_size(config.batch_size),
-        start_batch=config.start_batch * replicas,
-        num_hosts=context.num_input_pipelines,
-        host_index=context.input_pipeline_id,
-    )
 
 
 _TFHUB_NAMES = {

@@ -11,7 +11,6 @@ The order is drawn from (seed, epoch), so it is the same in every process.
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
 
 import numpy as np
 
@@ -25,7 +24,9 @@ from bert_data.reader.files.checks import Limits, check_lengths, check_shards
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.layout import (
+    ENDLESS,
     STREAMED,
+    UNKNOWN,
     BatchGroup,
     Layout,
     Shape,
@@ -37,8 +38,9 @@ from bert_data.reader.layout import (
 )
 from bert_data.reader.planning.config import check_start
 
-T = TypeVar("T")
-
+GROUP_WORDS = 1 << 20
+_BLOCKS_AHEAD = 2
+_MAX_ID = 2**31 - 1
 SHARDS_AT_ONCE = 16  # shards that are open when shuffling
 TURN_RECORDS = 128  # taken from one of them per turn
 _SEEDS = 2**63  # NumPy refuses negative ones
@@ -166,11 +168,6 @@ def batch_blocks(
                 held, count = [], 0
     if held and not drop_remainder:
         yield join_blocks(held)
-
-
-GROUP_WORDS = 1 << 20
-_BLOCKS_AHEAD = 2
-_MAX_ID = 2**31 - 1
 
 
 class BatchSource:
@@ -309,14 +306,9 @@ class BatchSource:
         return rows, width, predictions, 1
 
     @property
-    def num_batches(self) -> int | None:
-        """None: only reading would tell."""
-        return None
-
-    @property
-    def is_endless(self) -> bool:
-        """Whether the epochs do not end."""
-        return self.config.num_epochs is None
+    def num_batches(self) -> int:
+        """ENDLESS, or UNKNOWN, as damaged records may be left out."""
+        return ENDLESS if self.config.num_epochs is None else UNKNOWN
 
     def groups(self) -> Iterator[BatchGroup]:
         """Yield the decoded batches, several at a time: first one, then twice as many, and so on.

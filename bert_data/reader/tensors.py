@@ -21,6 +21,7 @@ from bert_data.reader.config import ReaderConfig
 from bert_data.reader.layout import (
     ALIGNMENT_BYTES,
     ENTRY_COLUMNS,
+    UNKNOWN,
     GroupSource,
     Layout,
     StaticShape,
@@ -106,8 +107,7 @@ def dataset_of_groups(
         return _map_inline(lambda entry: form(_split(words, entry, layout, static)), entries)
 
     groups = generate(source, lambda source: source.groups(), signature)
-    num_batches = tf.data.INFINITE_CARDINALITY if source.is_endless else source.num_batches
-    return finish(groups.flat_map(unpack_group), num_batches)
+    return finish(groups.flat_map(unpack_group), source.num_batches)
 
 
 def generate(source: Any, items: Callable[[Any], Iterator[Any]], signature: Any) -> tf.data.Dataset:
@@ -137,12 +137,12 @@ def generate(source: Any, items: Callable[[Any], Iterator[Any]], signature: Any)
     return dataset
 
 
-def finish(batches: tf.data.Dataset, num_batches: int | None) -> tf.data.Dataset:
+def finish(batches: tf.data.Dataset, num_batches: int) -> tf.data.Dataset:
     """Return the dataset with the options and the cardinality that all readers' have.
 
     Args:
       batches: this host's.
-      num_batches: how many; None if unknown.
+      num_batches: how many, see `GroupSource`.
     """
     options = tf.data.Options()
     options.deterministic = True
@@ -151,7 +151,7 @@ def finish(batches: tf.data.Dataset, num_batches: int | None) -> tf.data.Dataset
     # Groups are made ahead, so another thread per batch would cost more than it gains.
     options.experimental_optimization.inject_prefetch = False
     batches = batches.with_options(options)
-    if num_batches is None:
+    if num_batches == UNKNOWN:
         return batches
     return batches.apply(tf.data.experimental.assert_cardinality(num_batches))
 

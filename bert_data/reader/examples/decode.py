@@ -209,13 +209,8 @@ def _decode_batch(
 
 @kernel
 def _decode(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    spans: NDArray[np.int32],
-    lengths: NDArray[np.int32],
-    is_there: NDArray[np.bool_],
-    row_splits: NDArray[np.int64],
-    batch_splits: NDArray[np.int64],
+    block: RecordBlock,
+    rows: Rows,
     table: NDArray[np.int32],
     is_packed: bool,
     places: NDArray[np.int64],
@@ -224,11 +219,12 @@ def _decode(
 ) -> tuple[Scalar, bool]:
     largest_id, is_outside = np.int64(0), False
     for batch in range(table.shape[0]):
-        rows = row_splits[batch_splits[batch] : batch_splits[batch + 1] + 1]
-        first, last = rows[0], rows[-1]
+        row_splits = rows.row_splits[rows.batch_splits[batch] : rows.batch_splits[batch + 1] + 1]
+        first, last = row_splits[0], row_splits[-1]
         largest, outside = _decode_batch(
-            data, starts[first:last], spans[first:last], lengths[first:last], is_there[first:last],
-            rows, table[batch], is_packed,
+            block.data, block.starts[first:last], block.spans[first:last],
+            block.lengths[first:last], rows.is_there[first:last], row_splits, table[batch],
+            is_packed,
             places[:, : last - first], stops[:, : last - first], words,
         )  # fmt: skip
         largest_id, is_outside = max(largest_id, largest), is_outside or outside
@@ -260,7 +256,6 @@ def decode_records(
     places, stops = np.empty((2, 3, most), np.int64)
     entries = table.reshape(-1, len(layout), ENTRY_COLUMNS)
     largest_id, is_outside = _decode(
-        block.data, block.starts, block.spans, block.lengths, rows.is_there, rows.row_splits,
-        rows.batch_splits, entries, is_packed(layout), places, stops, words,
+        block, rows, entries, is_packed(layout), places, stops, words
     )  # fmt: skip
     return int(largest_id), bool(is_outside)

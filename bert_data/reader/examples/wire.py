@@ -41,19 +41,6 @@ def load_word(typing_context, data, at):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def load_word_at(typing_context, address):  # type: ignore[no-untyped-def]
-    """Return the eight bytes at an address of memory (int64) as uint64, the first one lowest."""
-    from llvmlite import ir
-    from numba import types
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        return builder.load(place, align=1)
-
-    return types.uint64(types.int64), generate
-
-
-@intrinsic
 def load_int32(typing_context, data, at):  # type: ignore[no-untyped-def]
     """Return the four bytes data[at : at + 4] (uint8 array) as int32, the first one lowest."""
     from llvmlite import ir

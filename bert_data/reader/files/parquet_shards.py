@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 _BLOCK_BYTES = 1 << 19  # of pages at a time; records are about twice as large
 LOST = 4  # in addition to `REASONS`
 _LEAST_ROWS, _MOST_ROWS = 64, 8192
+MAX_KEPT_BYTES = 1 << 30
+_WORD_BYTES = 4
 
 
 class GroupRows(NamedTuple):
@@ -155,10 +157,6 @@ def _cast(batch: Any, schema: "pyarrow.Schema") -> "pyarrow.RecordBatch":
     return batch if batch.schema.equals(schema) else batch.cast(schema)
 
 
-MAX_KEPT_BYTES = 1 << 30
-_WORD_BYTES = 4
-
-
 class _RowGroup(NamedTuple):
     """One row group: its file and the time of its last change, its place there, its objective."""
 
@@ -175,12 +173,10 @@ class _Kept:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._groups: collections.OrderedDict[_RowGroup, list[GroupRows]] = (
-            collections.OrderedDict()
-        )
+        self._groups: collections.OrderedDict[_RowGroup, GroupRows] = collections.OrderedDict()
         self._num_bytes = 0
 
-    def read(self, group: _RowGroup) -> list[GroupRows]:
+    def read(self, group: _RowGroup) -> GroupRows:
         with self._lock:
             if group in self._groups:
                 self._groups.move_to_end(group)
@@ -198,7 +194,7 @@ class _Kept:
         self.__init__()  # type: ignore[misc]
 
 
-def _read_group(group: _RowGroup) -> list[GroupRows]:
+def _read_group(group: _RowGroup) -> GroupRows:
     """Return the rows of a row group; all are lost if the file has changed.
 
     Raises:
@@ -208,17 +204,21 @@ def _read_group(group: _RowGroup) -> list[GroupRows]:
     try:
         if status is None or status.modified_ns == group.changed:  # opening a missing file raises
             with open_parquet(group.path) as file:
-                return list(read_group(file, schema_of_records(group.next_sentence), group.number))
+                schema = schema_of_records(group.next_sentence)
+                blocks, statuses, reasons = zip(
+                    *read_group(file, schema, group.number), strict=True
+                )
+            return GroupRows(join_blocks(blocks), np.concatenate(statuses), reasons[-1])
     except Exception as error:
         if not is_damage(error):
             raise
         reason = what_is_wrong(error)
     lost = np.full(group.num_rows, LOST, np.int32)
-    return [GroupRows(no_records(group.num_rows, len(FEATURES)), lost, reason)]
+    return GroupRows(no_records(group.num_rows, len(FEATURES)), lost, reason)
 
 
-def _num_bytes(rows: Sequence[GroupRows]) -> int:
-    return sum(array.nbytes for part in rows for array in part.block)
+def _num_bytes(rows: GroupRows) -> int:
+    return sum(array.nbytes for array in rows.block)
 
 
 _kept = _Kept()
@@ -288,33 +288,22 @@ class ParquetRecords:
     def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
         """Read records, see `ShardRecords.gather`."""
         groups = np.where(records < 0, -1, np.searchsorted(self._firsts, records, "right") - 1)
-        blocks: list[RecordBlock] = []
-        order = np.empty(records.size, np.int64)
         is_there = records >= 0
-        num_held = 0
+        places: list[NDArray[np.int64]] = []
+        blocks = [no_records(0, len(FEATURES))]
         for group in np.unique(groups).tolist():
-            asked = np.flatnonzero(groups == group)
+            which = np.flatnonzero(groups == group)
+            places.append(which)
             if group < 0:
-                blocks.append(no_records(asked.size, len(FEATURES)))
-                order[asked] = num_held + np.arange(asked.size)
-                num_held += asked.size
+                blocks.append(no_records(which.size, len(FEATURES)))
                 continue
-            first = 0
-            in_group = records[asked].astype(np.int64) - self._firsts[group]
-            for rows in _kept.read(self._groups[group]):
-                count = rows.statuses.size
-                here = np.flatnonzero((in_group >= first) & (in_group < first + count))
-                if here.size:
-                    local = in_group[here] - first
-                    part = GroupRows(rows.block.take(local), rows.statuses[local], rows.reason)
-                    self._check(part, group, in_group[here], damage)
-                    is_there[asked[here]] = part.statuses == OK
-                    blocks.append(part.block)
-                    order[asked[here]] = num_held + np.arange(here.size)
-                    num_held += here.size
-                first += count
-        joined = join_blocks(blocks) if blocks else no_records(0, len(FEATURES))
-        return Gathered(joined.take(order), is_there)
+            rows, number = _kept.read(self._groups[group]), records[which] - self._firsts[group]
+            chosen = GroupRows(rows.block.take(number), rows.statuses[number], rows.reason)
+            self._check(chosen, group, number, damage)
+            is_there[which] = chosen.statuses == OK
+            blocks.append(chosen.block)
+        order = np.argsort(np.concatenate([np.zeros(0, np.int64), *places]))
+        return Gathered(join_blocks(blocks).take(order), is_there)
 
     def _check(
         self, rows: GroupRows, group: int, in_group: NDArray[np.int64], damage: Damage

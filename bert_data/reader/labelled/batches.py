@@ -26,6 +26,7 @@ from bert_data.reader.files.indexes import why_not_addressable
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.labelled.ragged import RaggedSpec, ragged_feature
 from bert_data.reader.labelled.segments import num_special_tokens, pack_segments
+from bert_data.reader.layout import ENDLESS
 from bert_data.reader.planning import EMPTY, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.config import check_integer, check_start
 from bert_data.reader.tensors import finish, generate
@@ -137,9 +138,9 @@ class LabelledSource:
 
     @property
     def num_batches(self) -> int:
-        """Batches in all; tf.data.INFINITE_CARDINALITY if the epochs do not end."""
+        """Batches in all; ENDLESS if the epochs do not end."""
         if self.config.num_epochs is None:
-            return tf.data.INFINITE_CARDINALITY
+            return ENDLESS
         return self.config.num_epochs * self.plan.num_batches - self.config.start_batch
 
     def batches(self) -> Iterator[tuple["np.ndarray[Any, Any]", int]]:

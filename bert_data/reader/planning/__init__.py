@@ -18,7 +18,7 @@ and 12 bytes per batch, and for packed rows 8 bytes per row (16 while planning).
 """
 
 from bert_data.reader.planning.config import BATCHINGS, PlanConfig
-from bert_data.reader.planning.epoch import EMPTY, EpochPlan, HostBatch
-from bert_data.reader.planning.plan import Plan, make_plan
+from bert_data.reader.planning.epoch import EMPTY, EpochPlan, HostBatch, Plan
+from bert_data.reader.planning.plan import make_plan
 
 __all__ = ["BATCHINGS", "EMPTY", "EpochPlan", "HostBatch", "Plan", "PlanConfig", "make_plan"]

@@ -1,4 +1,4 @@
-"""The plan of one epoch: which records make up which batch, and which rows are a host's.
+"""Plans: which records make up which batch of an epoch, and which rows are a host's.
 
     records       7 3 | 0 9 | 4 8 | 5 1 2 6        in order
     row_splits    0  2    4  5 6  8       10       (packed) rows of 2, 2, 1, 1, 2, 2 records
@@ -8,11 +8,15 @@
 The batches of a host are slices of these arrays.
 """
 
+import abc
 import dataclasses
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bert_data.reader.planning.config import PlanConfig
+from bert_data.reader.planning.lengths import Lengths
 
 EMPTY = -1
 
@@ -92,6 +96,65 @@ class EpochPlan:
         filled = np.full(splits[-1], EMPTY, np.int64)
         filled[: records.size] = records
         return HostBatch(filled, splits, int(self.widths[number]))
+
+
+class Plan(abc.ABC):
+    """The plan of a run: what is the same in every epoch. A subclass is a way to batch records.
+
+    Attributes:
+      config: the configuration.
+      num_records, num_tokens: of the whole set.
+      num_batches: batches of an epoch, >= 1, the same in every one.
+      num_rows: rows of an epoch, without those of a last batch that is left out.
+      max_rows: most rows of a batch of all hosts.
+      max_records_per_row: 1 unless packed.
+      widths: the widths that batches may have, ascending; None for any up to `max_width`.
+      max_width: the widest that a batch can be.
+    """
+
+    num_batches: int
+    num_rows: int
+    max_rows: int
+    max_records_per_row = 1
+
+    def __init__(
+        self, lengths: Lengths, config: PlanConfig, widths: tuple[int, ...] | None
+    ) -> None:
+        self.config, self.widths = config, widths
+        self.num_records, self.num_tokens = lengths.num_records, lengths.num_tokens
+        self.max_width = lengths.histogram.size - 1 if widths is None else widths[-1]
+
+    def _count_batches(self, num_rows: int, batch_rows: int) -> None:
+        """Set the numbers of batches that all have `batch_rows`, but for the last one."""
+        num_full, left = divmod(num_rows, batch_rows)
+        left = 0 if self.config.drop_remainder else left
+        self.num_batches = num_full + int(left > 0)
+        self.num_rows = num_full * batch_rows + left
+        self.max_rows = min(batch_rows, self.num_rows)
+
+    def epoch(self, number: int) -> EpochPlan:
+        """Plan an epoch; the same lengths, configuration and number give the same plan.
+
+        Args:
+          number: >= 0.
+        """
+        if number < 0:
+            raise ValueError(f"epoch is {number}; it must be >= 0")
+        return self._epoch(number)
+
+    @abc.abstractmethod
+    def _epoch(self, number: int) -> EpochPlan:
+        """Plan an epoch."""
+
+    def locate(self, batch: int) -> tuple[int, int]:
+        """Return the epoch of a batch of an endless run, and its number there, in constant time.
+
+        Args:
+          batch: >= 0, counted from the beginning of epoch 0.
+        """
+        if batch < 0:
+            raise ValueError(f"batch is {batch}; it must be >= 0")
+        return divmod(batch, self.num_batches)
 
 
 class Parts(NamedTuple):

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import kernel
 from bert_data.reader.planning.config import PlanConfig
-from bert_data.reader.planning.epoch import EpochPlan
+from bert_data.reader.planning.epoch import EpochPlan, Plan
 from bert_data.reader.planning.lengths import Lengths, group_by_length
 from bert_data.reader.splitmix import BATCHES, ORDER, key_of, shuffled
 
@@ -158,23 +158,18 @@ def _fill_rows(
         records[i] = order[records[i]]
 
 
-class PackedRows:
-    """Epochs of "packed"; attributes as of `BatchesOfSlots`."""
+class PackedRows(Plan):
+    """Plans "packed"."""
 
     def __init__(self, lengths: Lengths, config: PlanConfig) -> None:
         width = lengths.histogram.size - 1
         if isinstance(config.widths, tuple):
             (width,) = config.widths
-        self._config, self._width = config, width
-        self.widths: tuple[int, ...] | None = (width,)
+        super().__init__(lengths, config, (width,))
         self._groups = group_by_length(lengths)
         self._lay_out(lengths, width)
         self._batch_rows = config.rows_of_width(width)
-        num_full, left = divmod(self._num_rows_packed, self._batch_rows)
-        left = 0 if config.drop_remainder else left
-        self.num_batches = num_full + int(left > 0)
-        self.num_rows = num_full * self._batch_rows + left
-        self.max_rows = min(self._batch_rows, self.num_rows)
+        self._count_batches(self._num_rows_packed, self._batch_rows)
 
     def _lay_out(self, lengths: Lengths, width: int) -> None:
         """Number the rows, pattern after pattern, and find the places of their records."""
@@ -196,9 +191,8 @@ class PackedRows:
             item_splits.append(len(items))
         self._items, self._item_splits = np.array(items), np.array(item_splits)
 
-    def epoch(self, number: int) -> EpochPlan:
-        """Return the plan of an epoch."""
-        config = self._config
+    def _epoch(self, number: int) -> EpochPlan:
+        config = self.config
         order = self._groups.records
         rows = np.arange(self._num_rows_packed, dtype=np.int32)
         if config.shuffle:
@@ -221,6 +215,6 @@ class PackedRows:
             records=records[: row_splits[-1]],
             row_splits=row_splits,
             batch_splits=np.minimum(batch_starts, self.num_rows),
-            widths=np.full(self.num_batches, self._width, np.int32),
+            widths=np.full(self.num_batches, self.max_width, np.int32),
             num_hosts=config.num_hosts,
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import kernel
 from bert_data.reader.planning.config import POOLS, PlanConfig
-from bert_data.reader.planning.epoch import EpochPlan
+from bert_data.reader.planning.epoch import EpochPlan, Plan
 from bert_data.reader.planning.lengths import Lengths, allowed_widths, next_widths
 from bert_data.reader.splitmix import BATCHES, ORDER, key_of, shuffle_range, shuffled
 
@@ -87,25 +87,17 @@ def _find_longest(
         longest[batch] = most
 
 
-class BatchesOfRows:
-    """Epochs of "plain" and "pools" with `batch_size`; attributes as of `BatchesOfSlots`."""
-
-    max_records_per_row = 1
+class BatchesOfRows(Plan):
+    """Plans "plain" and "pools" with `batch_size`."""
 
     def __init__(self, lengths: Lengths, config: PlanConfig) -> None:
+        super().__init__(lengths, config, allowed_widths(lengths.histogram, config))
         assert config.batch_size is not None
-        self._lengths, self._config = lengths, config
-        self._batch_rows = config.batch_size
-        num_full, left = divmod(lengths.num_records, self._batch_rows)
-        left = 0 if config.drop_remainder else left
-        self.num_batches = num_full + int(left > 0)
-        self.num_rows = num_full * self._batch_rows + left
-        self.max_rows = min(self._batch_rows, self.num_rows)
-        self.widths = allowed_widths(lengths.histogram, config)
+        self._lengths, self._batch_rows = lengths, config.batch_size
+        self._count_batches(lengths.num_records, config.batch_size)
 
-    def epoch(self, number: int) -> EpochPlan:
-        """Return the plan of an epoch."""
-        config, num_records = self._config, self._lengths.num_records
+    def _epoch(self, number: int) -> EpochPlan:
+        config, num_records = self.config, self.num_records
         if config.shuffle:
             records = shuffled(num_records, key_of(config.seed, number, ORDER))
         else:
@@ -124,7 +116,7 @@ class BatchesOfRows:
         )
 
     def _sorted_in_pools(self, records: NDArray[np.int32], number: int) -> NDArray[np.int32]:
-        config, lengths, batch_rows = self._config, self._lengths, self._batch_rows
+        config, lengths, batch_rows = self.config, self._lengths, self._batch_rows
         num_full = records.size // batch_rows
         pool_batches = min(config.pool_batches, num_full)
         out = records.copy()

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.planning.config import PLAIN, PlanConfig
-from bert_data.reader.planning.epoch import EpochPlan
+from bert_data.reader.planning.epoch import EpochPlan, Plan
 from bert_data.reader.planning.lengths import (
     Groups,
     Lengths,
@@ -80,28 +80,20 @@ def _fill(
         new_splits[number + 1] = at
 
 
-class BatchesOfSlots:
-    """Epochs of batches that are cut once.
+class BatchesOfSlots(Plan):
+    """Plans batches that are cut once."""
 
-    Attributes:
-      num_batches, num_rows: of each epoch.
-      widths: those that batches may have; None for any.
-      max_rows: of a batch.
-      max_records_per_row: 1.
-    """
-
-    max_records_per_row = 1
-
-    def __init__(self, slots: Slots, config: PlanConfig, widths: tuple[int, ...] | None) -> None:
-        self._slots, self._config = slots, config
-        self.widths = widths
+    def __init__(
+        self, slots: Slots, lengths: Lengths, config: PlanConfig, widths: tuple[int, ...] | None
+    ) -> None:
+        super().__init__(lengths, config, widths)
+        self._slots = slots
         self.num_batches = slots.widths.size
         self.num_rows = int(slots.splits[-1])
         self.max_rows = int(np.diff(slots.splits).max(initial=0))
 
-    def epoch(self, number: int) -> EpochPlan:
-        """Return the plan of an epoch."""
-        slots, config = self._slots, self._config
+    def _epoch(self, number: int) -> EpochPlan:
+        slots, config = self._slots, self.config
         order = slots.groups.records
         batches = np.arange(self.num_batches, dtype=np.int32)
         if config.shuffle:
@@ -148,7 +140,7 @@ def batches_of_buckets(lengths: Lengths, config: PlanConfig) -> BatchesOfSlots:
         at = lengths.num_records
     splits = np.concatenate((*starts, [at]))
     slots = Slots(groups, None, splits, np.concatenate(batch_widths), num_full)
-    return BatchesOfSlots(slots, config, widths)
+    return BatchesOfSlots(slots, lengths, config, widths)
 
 
 @inner
@@ -273,4 +265,4 @@ def batches_of_tokens(lengths: Lengths, config: PlanConfig) -> BatchesOfSlots:
         width_of_length[longest[:num_batches]],
         num_batches,
     )
-    return BatchesOfSlots(slots, config, widths)
+    return BatchesOfSlots(slots, lengths, config, widths)
