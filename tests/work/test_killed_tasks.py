@@ -53,7 +53,7 @@ CASES = {
         function="bert_data.datasets.sample_shards.columns_of",
         flags=(f"--output_file=out/t@{NUM_TASKS}", "--seq_length=8", "--epochs=3"),
         is_text=False,
-        done="out/.t.samples/*/shards/[0-9]*/report.json",
+        done="out/.t.samples/*/train/[0-9]*/report.json",
     ),
 }
 
