@@ -36,7 +36,12 @@ def write_notes(prefix: Path | str, *, eod_id: int | None, id_limit: int = 100) 
     notes = StoreNotes(
         vocab_size=id_limit,
         vocab_sha256="",
-        settings={"level": "document", "eod_id": eod_id, "id_limit": id_limit},
+        settings={
+            "level": "document",
+            "eod_id": eod_id,
+            "id_limit": id_limit,
+            "do_lower_case": None,
+        },
         inputs=(),
         counts=counts,
         files=(summaries[0], summaries[1]),
