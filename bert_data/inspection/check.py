@@ -32,7 +32,7 @@ from bert_data.inspection.measuring import FAULTS
 from bert_data.inspection.repeats import SeenRecords
 from bert_data.inspection.rules import GOOGLES_CASE, rule_of, settings_of, special_ids
 from bert_data.inspection.same_document import count_same_document
-from bert_data.inspection.set_files import check_listing
+from bert_data.inspection.set_files import check_listing, refuse_samples
 from bert_data.inspection.surveying import FoundDamage, Survey, add_padded, survey_shard
 from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.reader.config import ReaderConfig
@@ -239,6 +239,7 @@ def _batch(
 
 def _refuse_others(shards: Sequence[Shard], vocabulary: Vocabulary | None) -> None:
     """Refuse sets of other records or vocabularies, and different objectives."""
+    refuse_samples(shards)
     for shard in shards:
         manifest = shard.manifest
         if shard.next_sentence != shards[0].next_sentence:

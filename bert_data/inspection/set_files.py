@@ -13,6 +13,7 @@ from bert_data.datasets.manifest import (
     SAMPLES_FORMAT,
     Manifest,
     list_manifests,
+    listed_shards,
 )
 from bert_data.formats.index import index_path
 from bert_data.formats.registry import find_format
@@ -62,6 +63,22 @@ def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iter
     ):
         if lacking:
             yield Finding(name=name, severity=DOUBTFUL, sentence=sentence % _first_of(lacking))
+
+
+def refuse_samples(shards: Sequence[Shard]) -> None:
+    """Refuse shards of GPT samples, whose records would all seem damaged.
+
+    Raises:
+      ValueError: a manifest of samples lists one.
+    """
+    paths = [shard.path for shard in shards if not storage.is_remote(shard.path)]
+    for folder in dict.fromkeys(map(os.path.dirname, paths)):
+        for manifest in list_manifests(folder, (SAMPLES_FORMAT,)):
+            samples = set(listed_shards(manifest)).intersection(paths)
+            if samples:
+                raise ValueError(
+                    f"{min(samples)} holds GPT samples; only records of masked words can be checked"
+                )
 
 
 def _manifests(shards: Sequence[Shard]) -> list[tuple[str, Manifest]]:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bert_data.datasets.manifest import SampleManifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.formats.index import index_path
+from bert_data.formats.summed_file import ManifestFile
 from bert_data.inspection.check import CheckConfig, Report, check_set
 from bert_data.inspection.findings import DAMAGED, DOUBTFUL, HARMFUL
 from bert_data.objectives.making import InstanceConfig
@@ -380,6 +382,14 @@ def test_what_cannot_be_checked_is_refused(tmp_path: Path) -> None:
     empty.write_bytes(b"")
     with pytest.raises(ValueError, match=f"no records in {empty}"):
         check(str(empty))
+    samples = tmp_path / "samples"
+    samples.mkdir()
+    shard = write_shard(samples / "gpt", make_records(2, 0))
+    file = ManifestFile(name="gpt", num_records=2, num_bytes=shard.stat().st_size, crc32c=0)
+    manifest = SampleManifest(description={}, files=(file,))
+    (samples / "manifest.gpt.json").write_text(manifest.to_json())
+    with pytest.raises(ValueError, match=f"{shard} holds GPT samples; only records of masked"):
+        check(str(shard))
     with pytest.raises(ValueError, match="num_workers is -1"):
         check(pattern, num_workers=-1)
 
