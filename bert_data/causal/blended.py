@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.bounds import check_integer
 from bert_data.causal.blending import (
     Blend,
     build_blending_indices,
@@ -20,6 +21,7 @@ from bert_data.causal.blending import (
 )
 from bert_data.causal.cache import Arrays, IndexCache, check_array
 from bert_data.causal.documents import Documents
+from bert_data.causal.epochs import MAX_SAMPLES
 from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import (
     GptDataset,
@@ -153,8 +155,7 @@ def weighted_blend(
       ValueError: weights or size are not allowed.
       CorruptDataError: the cache is damaged.
     """
-    if size < 1:
-        raise ValueError(f"the size of the blend is {size}; 1 or more is allowed")
+    check_integer("the size of the blend", size, 1, MAX_SAMPLES)
     check_weights(weights, len(weights))
     shares = normalize_weights(weights)
     made_from = {"weights": shares, "size": size}

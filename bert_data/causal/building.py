@@ -10,6 +10,7 @@ This is what Megatron-LM's BlendedMegatronDatasetBuilder does.
 from collections.abc import Sequence
 from typing import Any
 
+from bert_data.bounds import check_integer
 from bert_data.causal.blended import BlendedDataset, exhaustive_blend, weighted_blend
 from bert_data.causal.blending import (
     SURPLUS,
@@ -21,7 +22,7 @@ from bert_data.causal.blending import (
 )
 from bert_data.causal.config import GptConfig
 from bert_data.causal.documents import Documents
-from bert_data.causal.epochs import count_samples
+from bert_data.causal.epochs import MAX_EPOCHS, MAX_SAMPLES, count_samples
 from bert_data.causal.gpt import GptDataset, plan_split
 from bert_data.causal.splits import SPLITS, parse_split
 
@@ -92,8 +93,8 @@ def split_sizes(
     Raises:
       ValueError: see `build_datasets`.
     """
-    if num_epochs is not None and num_epochs < 1:
-        raise ValueError(f"num_epochs is {num_epochs}; 1 or more is allowed")
+    if num_epochs is not None:
+        check_integer("num_epochs", num_epochs, 1, MAX_EPOCHS)
     shares = parse_split(config.split)
     if num_samples is None:
         return [None if share else 0 for share in shares]
@@ -104,6 +105,8 @@ def split_sizes(
             f"num_samples is {list(num_samples)}; one to three numbers >= 0 that are not all 0 are "
             "allowed, for train, valid and test"
         )
+    for each in num_samples:
+        check_integer("num_samples", each, 0, MAX_SAMPLES)
     return [*num_samples, *[0] * (len(SPLITS) - len(num_samples))]
 
 

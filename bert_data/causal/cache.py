@@ -38,7 +38,7 @@ from bert_data.storage import (
 Arrays = dict[str, NDArray[Any]]
 
 _FORMAT_VERSION = 1
-_BLOCK_BYTES = 1 << 16
+_BLOCK_BYTES = 1 << 14
 _SAMPLED_BLOCKS = 32
 _CRC_DIGITS = 8
 _AGAIN = "; remove it to make it again"

@@ -9,6 +9,10 @@ the last, partial sample is kept, and wrong beyond 2**24.
 
 import dataclasses
 
+MAX_SAMPLES = 1 << 40
+"""Of a data set or a blend; their indices would take more than 16 TB."""
+
+MAX_EPOCHS = 1_000_000
 _SEPARATE_BELOW = 0.80  # of an epoch's samples
 
 

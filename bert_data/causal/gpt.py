@@ -17,10 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.bounds import check_integer
 from bert_data.causal.cache import Arrays, IndexCache, check_array
 from bert_data.causal.config import GptConfig
 from bert_data.causal.documents import Documents
-from bert_data.causal.epochs import EpochCounts, plan_epochs
+from bert_data.causal.epochs import MAX_SAMPLES, EpochCounts, plan_epochs
 from bert_data.causal.gathering import (
     BAD_TOKEN,
     WHOLE,
@@ -110,8 +111,7 @@ class GptDataset:
         """
         if num_samples is not None:
             num_samples = operator.index(num_samples)
-            if num_samples < 1:
-                raise ValueError(f"num_samples is {num_samples}; 1 or more is allowed")
+            check_integer("num_samples", num_samples, 1, MAX_SAMPLES)
         if isinstance(documents, str):
             documents = Documents(documents, verify=config.verify)
         self.documents = documents

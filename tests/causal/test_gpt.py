@@ -227,7 +227,7 @@ def test_data_sets_that_cannot_be_made(tmp_path):
     prefix = write_store(tmp_path / "s", [[1, 2, 3], [4, 5]])
     with pytest.raises(ValueError, match="seq_length is 5, but one epoch has 5 tokens; at most 4"):
         GptDataset(prefix, GptConfig(seq_length=5))
-    with pytest.raises(ValueError, match="num_samples is 0; 1 or more"):
+    with pytest.raises(ValueError, match="num_samples is 0; 1 to 1,099"):
         GptDataset(prefix, GptConfig(seq_length=2), num_samples=0)
     with pytest.raises(ValueError, match="valid split"):
         GptDataset(prefix, GptConfig(seq_length=2), split="valid")
