@@ -2,7 +2,8 @@
 
     python -m tests.damage.hostile_flags   ->  train_vocab --vocab_size=2147483648: traceback ...
 
-A run must succeed, or end in one sentence that names the flag. It prints those that do neither.
+A run must succeed, or end in one sentence that names the flag or a file. It prints those that do
+neither.
 """
 
 import contextlib
@@ -18,17 +19,23 @@ from types import ModuleType
 from absl import flags, logging
 
 from tests.damage import sandbox
-from tests.damage.materials import write_text, write_vocabulary
+from tests.damage.kinds_of_sets import make_set
+from tests.damage.materials import write_vocabulary
 
 NUMBERS = ("0", "-1", "1", "1024", "10000000", "1000000000", "2147483647", "2147483648",
            "9223372036854775807", "9223372036854775808", "1" + "0" * 30, "-9223372036854775809",
            "nan", "inf", "-inf", "1e308", "1e-320", "9" * 5000, "")  # fmt: skip
+_TEXT, _RECORDS = "--input_file={room}/text-0.txt", "--input_file={room}/set/a"
 COMMANDS = {
-    "create_pretraining_data": "--vocab_file={room}/vocab.txt --output_file={out}/r",
-    "bert_data.cli.tokenize": "--vocab_file={room}/vocab.txt --output_prefix={out}/s",
-    "bert_data.cli.train_vocab": "--output_file={out}/vocab.txt",
+    "create_pretraining_data": f"{_TEXT} --vocab_file={{room}}/vocab.txt --output_file={{out}}/r",
+    "bert_data.cli.tokenize": f"{_TEXT} --vocab_file={{room}}/vocab.txt --output_prefix={{out}}/s",
+    "bert_data.cli.train_vocab": f"{_TEXT} --output_file={{out}}/vocab.txt",
+    "bert_data.cli.check": f"{_RECORDS} --json",
+    "bert_data.cli.diff": f"{_RECORDS} --other_file={{room}}/set/b",
+    "bert_data.cli.inspect": _RECORDS,
+    "bert_data.cli.plan": f"{_RECORDS} --batch_size=4",
 }
-"""Modules, and the flags of each run besides --input_file."""
+"""Modules, and the flags of each run."""
 _OF_ABSL = ("verbosity", "stderrthreshold", "v")
 
 
@@ -53,9 +60,16 @@ def _run(name: str, room: Path, cases: list[tuple[str, str]], number: int) -> st
     with tempfile.TemporaryDirectory(dir=room) as out:
         argv = COMMANDS[name].format(room=room, out=out).split()
         flags.FLAGS.unparse_flags()
-        with contextlib.suppress(flags.Error):  # absl's own sentence
-            flags.FLAGS([name, f"--input_file={room}/text-0.txt", *argv, f"--{flag}={value}"])
+        with contextlib.suppress(flags.Error, SystemExit):  # absl's own sentence; status of check
+            flags.FLAGS([name, *argv, f"--{flag}={value}"])
             module.main([name])
+    return ""
+
+
+def _prepare(room: Path, _: int) -> str:
+    (room / "set").mkdir()
+    make_set(room / "set", 0)
+    write_vocabulary(room / "vocab.txt")
     return ""
 
 
@@ -68,7 +82,7 @@ def bad_runs(name: str, room: Path) -> Iterator[str]:
     results = sandbox.run(functools.partial(_run, name, room, cases), range(len(cases)))
     for number, result in results:
         flag, value = cases[number]
-        is_sentence = flag.removeprefix("num_") in result.sentence
+        is_sentence = flag.removeprefix("num_") in result.sentence or str(room) in result.sentence
         if result.kind != "value" and not is_sentence:
             reason = result.sentence or result.text
             yield f"{name} --{flag}={value[:30]}: {result.kind}: {reason[-300:]}"
@@ -78,8 +92,8 @@ def main() -> None:
     """Exit status 1 if a run is bad."""
     with tempfile.TemporaryDirectory() as parent:
         room = Path(parent)
-        write_text(room / "files", 0)
-        write_vocabulary(room / "vocab.txt")
+        ((_, made),) = sandbox.run(functools.partial(_prepare, room), range(1))
+        assert made.kind == "value", made.text
         bad = [sentence for name in COMMANDS for sentence in bad_runs(name, room)]
     print("\n".join(bad))
     sys.exit(1 if bad else 0)

@@ -18,7 +18,8 @@ _WAYS: tuple[dict[str, Any], ...] = (
 _NO_CHECKSUM = "its own numbers have no checksum; a reader takes sizes and settings from them"
 
 
-def _make(folder: Path, variant: int, *, keeps: str = "*", **settings: Any) -> None:
+def make_set(folder: Path, variant: int, *, keeps: str = "*", **settings: Any) -> None:
+    """Writes a set of two shards, a and b, with its vocabulary beside it."""
     ending = ".parquet" if settings.get("output_format") == "parquet" else ""
     create_dataset(
         DatasetConfig(
@@ -51,17 +52,17 @@ def _read_with_vocabulary(folder: Path, way: int) -> Any:
 
 
 KINDS = (
-    Kind(name="records", make=_make, damaged=["a"], read=_read, ways=3),
+    Kind(name="records", make=make_set, damaged=["a"], read=_read, ways=3),
     Kind(
         name="records, reference layout",
-        make=functools.partial(_make, record_layout="reference"),
+        make=functools.partial(make_set, record_layout="reference"),
         damaged=["a"],
         read=_read,
         ways=3,
     ),
     Kind(
         name="records without index and manifest",
-        make=functools.partial(_make, keeps="[ab]"),
+        make=functools.partial(make_set, keeps="[ab]"),
         damaged=["a"],
         read=_read,
         ways=3,
@@ -69,28 +70,28 @@ KINDS = (
     ),
     Kind(
         name="records, gzip",
-        make=functools.partial(_make, compression="gzip"),
+        make=functools.partial(make_set, compression="gzip"),
         damaged=["a"],
         read=_read,
     ),
     Kind(
         name="records, Parquet",
-        make=functools.partial(_make, output_format="parquet"),
+        make=functools.partial(make_set, output_format="parquet"),
         damaged=["a.parquet"],
         read=functools.partial(_read, ending=".parquet"),
         ways=3,
     ),
-    Kind(name="index", make=_make, damaged=["index.*"], read=_read, ways=3),
+    Kind(name="index", make=make_set, damaged=["index.*"], read=_read, ways=3),
     Kind(
         name="index without manifest",
-        make=functools.partial(_make, keeps="*[ab]*"),
+        make=functools.partial(make_set, keeps="*[ab]*"),
         damaged=["index.a.npy"],
         read=_read,
         ways=3,
     ),
     Kind(
         name="manifest",
-        make=_make,
+        make=make_set,
         damaged=["manifest.*"],
         read=_read,
         ways=3,
@@ -98,7 +99,7 @@ KINDS = (
     ),
     Kind(
         name="vocabulary beside a manifest",
-        make=_make,
+        make=make_set,
         damaged=["vocab.txt"],
         read=_read_with_vocabulary,
         ways=3,

@@ -256,6 +256,21 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
         yield file
 
 
+def rows_of_group(file: "pyarrow.parquet.ParquetFile", group: int) -> int:
+    """Return how many rows a row group has by the footer, at most as many as the file.
+
+    Raises:
+      pyarrow.ArrowInvalid: the footer is damaged.
+    """
+    import pyarrow as pa
+
+    num_rows = int(file.metadata.row_group(group).num_rows)
+    if not 0 <= num_rows <= file.metadata.num_rows:
+        of_all = f"of {file.metadata.num_rows} rows in all"
+        raise pa.ArrowInvalid(f"its footer says that row group {group} has {num_rows} {of_all}")
+    return num_rows
+
+
 def is_damage(error: BaseException) -> bool:
     """Return whether an error of pyarrow is about the bytes rather than about reading them."""
     import pyarrow as pa

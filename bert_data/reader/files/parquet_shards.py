@@ -32,6 +32,7 @@ from bert_data.reader.files.parquet_rows import (
     is_damage,
     open_parquet,
     records_of,
+    rows_of_group,
     schema_of_records,
     tokens_of_rows,
     what_is_wrong,
@@ -102,7 +103,7 @@ def read_row_blocks(
                     rows.tell(damage, path, offset, first)
                     first += rows.statuses.size
                     yield rows.block.take(np.flatnonzero(rows.statuses == OK))
-                record += file.metadata.row_group(group).num_rows
+                record += rows_of_group(file, group)
     except Exception as error:
         if not is_damage(error):
             raise
@@ -124,8 +125,7 @@ def read_group(
     file: "pyarrow.parquet.ParquetFile", schema: "pyarrow.Schema", group: int
 ) -> Iterator[GroupRows]:
     """Yield the rows of a row group, in order, as many as the footer says."""
-    metadata = file.metadata.row_group(group)
-    left = metadata.num_rows
+    metadata, left = file.metadata.row_group(group), rows_of_group(file, group)
     if not left:
         return
     num_rows = _BLOCK_BYTES * left // max(1, metadata.total_byte_size)
@@ -271,7 +271,7 @@ class ParquetRecords:
                 check_columns(file.schema_arrow, schema, shard.path)
                 for number in range(file.num_row_groups):
                     offset = offset_of_group(file, number)
-                    num_rows = file.metadata.row_group(number).num_rows
+                    num_rows = rows_of_group(file, number)
                     place = shard.path, changed, number, offset, num_rows, shard.next_sentence
                     self._groups.append(_RowGroup(*place))
                     parts.append(_tokens_of_group(file, number, num_rows))

@@ -7,6 +7,7 @@ import logging
 import os
 import random
 import shutil
+import types
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from bert_data.reader import (
     iterate_batches,
     limits_of_manifests,
 )
+from bert_data.reader.files import parquet_rows
 from bert_data.reader.files import parquet_shards as library
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.corruption import Damage
@@ -449,3 +451,17 @@ def test_a_tfrecord_file_that_begins_as_parquet_does(tmp_path):
     write_shard(path, INSTANCES)
     (shard,) = find_shards(config_of(path))
     assert not shard.is_parquet
+
+
+def test_a_footer_with_impossible_numbers_of_rows(tmp_path, monkeypatch):
+    """A flipped bit makes them negative, or more than there are."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": range(6)}), path, row_group_size=2)
+    with parquet_rows.open_parquet(str(path)) as file:
+        assert [parquet_rows.rows_of_group(file, group) for group in range(3)] == [2, 2, 2]
+        for num_rows in (-1, 7, 2**62):
+            group = types.SimpleNamespace(num_rows=num_rows)
+            footer = types.SimpleNamespace(num_rows=6, row_group=lambda _, group=group: group)
+            damaged = types.SimpleNamespace(metadata=footer)
+            with pytest.raises(pa.ArrowInvalid, match=f"row group 1 has {num_rows} of 6 rows"):
+                parquet_rows.rows_of_group(damaged, 1)
