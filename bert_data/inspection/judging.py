@@ -310,8 +310,8 @@ def _judge_repeats(set_: Surveyed) -> Iterator[Finding]:
         yield _harmful(
             "copies",
             f"{percent(repeats.num_copies / repeats.num_compared)} of the records are exact copies"
-            f" of others, masks included: record {copy} of {set_.shards[other].path} of record"
-            f" {record} of {set_.shards[shard].path}; is the same set there twice?",
+            f" of others, masks included, such as record {copy} of {set_.shards[other].path}, which"
+            f" equals record {record} of {set_.shards[shard].path}; is the same set there twice?",
         )
     elif repeats.num_beyond > _MOST_BEYOND * repeats.num_compared:
         passes = max(each.num_passes for each in set_.settings)

@@ -67,13 +67,14 @@ def _show_lengths(output: Output, num_of_length: NDArray[np.int64]) -> None:
     width = -(-(longest - shortest + 1) // _NUM_BINS)
     firsts = range(shortest, longest + 1, width)
     counts = np.add.reduceat(num_of_length, firsts)
-    names = [f"{first}-{min(first + width - 1, longest)}" for first in firsts]
+    lasts = [min(first + width - 1, longest) for first in firsts]
+    names = [str(a) if a == b else f"{a}-{b}" for a, b in zip(firsts, lasts, strict=True)]
     output.plot(
         Plot(
             title="Lengths of records",
             x_label="tokens",
             y_label="records",
-            x=names if width > 1 else [str(first) for first in firsts],
+            x=names,
             series={"": counts.tolist()},
         )
     )

@@ -55,7 +55,8 @@ def count_same_document(
       tokenizer: that made its tokens.
 
     Raises:
-      ValueError: the corpus cannot be read in this way, or has another vocabulary.
+      ValueError: the corpus cannot be read in this way, has another vocabulary, or is not the one
+        that the records were made from.
       OSError, CorruptDataError: a file of the corpus cannot be read.
     """
     windows = sample_windows(shards)
@@ -68,6 +69,12 @@ def count_same_document(
         )
         runs = _runs_of_store(store)
     documents = find_documents(windows.reshape(-1, WINDOW), runs).reshape(-1, 2)
+    if documents.size and (documents == _NOWHERE).all():
+        raise ValueError(
+            f"none of the {documents.size:,} segments of records that were looked for is in"
+            f" {files.paths[0]}; text_file must be the text that the records were made from, and"
+            " do_lower_case its case"
+        )
     located = documents[(documents >= 0).all(axis=1)]
     return Figure(
         name="of them, of the same document",

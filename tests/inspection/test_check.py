@@ -182,7 +182,7 @@ def test_sets_that_repeat(tmp_path: Path) -> None:
     assert figures["exact copies of other records"].part == num_telling > 10
     first = next(i for i in range(40) if len(records[i]["masked_lm_ids"]) >= 5)
     copy = first + NUM_RECORDS
-    expected = f"record {copy // 2} of {tmp_path}/train-0000{copy % 2}-of-00002 of record"
+    expected = f"record {copy // 2} of {tmp_path}/train-0000{copy % 2}-of-00002, which equals"
     assert expected in report.findings[0].sentence
 
 

@@ -127,6 +127,12 @@ def test_a_window_in_several_documents_says_nothing() -> None:
     assert find_documents(windows[:0], iter(())).size == 0
 
 
+def test_another_text_is_refused(tmp_path: Path, folder: Path, small_vocabulary: Path) -> None:
+    (tmp_path / "other.txt").write_text("ba do ki lu.\n\nme no.\n")
+    with pytest.raises(ValueError, match="segments of records that were looked for is in"):
+        check(folder, "many-*", str(tmp_path / "other.txt"), small_vocabulary)
+
+
 def test_a_text_needs_a_vocabulary() -> None:
     with pytest.raises(ValueError, match="text_file is 'a'; it needs vocab_file"):
         CheckConfig(input_patterns="b", text_file="a")
