@@ -64,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
     from bert_data.inspection.check import CheckConfig, check_set
     from bert_data.inspection.page import open_page
     from bert_data.inspection.reports import show_check
-    from bert_data.inspection.sources.recognizing import expand_names
+    from bert_data.inspection.sources.recognizing import expand_records
     from bert_data.inspection.terminal import Terminal
 
     if FLAGS.json and FLAGS.html:
@@ -73,7 +73,7 @@ def main(argv: Sequence[str]) -> int:
         raise ValueError("--input_file is missing: name the shards to check")
     report = check_set(
         CheckConfig(
-            input_patterns=expand_names(FLAGS.input_file),
+            input_patterns=expand_records(FLAGS.input_file),
             vocab_file=FLAGS.vocab_file,
             text_file=FLAGS.text_file,
             do_lower_case=FLAGS.do_lower_case,

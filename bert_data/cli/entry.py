@@ -1,6 +1,7 @@
 """Run a command: absl's flags and logging, and one line for errors of the user or the data."""
 
 import contextlib
+import errno
 import io
 import re
 import signal
@@ -14,6 +15,7 @@ from absl import app, flags, logging
 from bert_data.errors import CorruptDataError, first_sentence
 
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # only writing fails so
 _MISSING_FLAG = re.compile(r"Flag (--\w+) must have a value other than None")
 _FLAG_CHARACTERS = 300  # of an error of absl, which quotes the flag's value
 _SIGNAL_STATUS = (
@@ -51,6 +53,8 @@ def run(
                 _drop_output()
                 if isinstance(error, BrokenPipeError):
                     return _SIGNAL_STATUS + signal.SIGPIPE
+                if error.filename is None and error.errno in _NO_SPACE:
+                    error.filename = "standard output"  # errors of writing files name them
             return _say(argv[0], _sentence(error), error_status)
         except KeyboardInterrupt as interrupt:
             number = interrupt.args[0] if interrupt.args else signal.SIGINT

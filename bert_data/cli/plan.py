@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> None:
     from bert_data.inspection.page import open_page
     from bert_data.inspection.plan import PlanSetConfig, plan_set
     from bert_data.inspection.reports import show_plan
-    from bert_data.inspection.sources.recognizing import expand_names
+    from bert_data.inspection.sources.recognizing import expand_records
     from bert_data.inspection.terminal import Terminal
 
     if FLAGS.json and FLAGS.html:
@@ -66,7 +66,7 @@ def main(argv: Sequence[str]) -> None:
         raise ValueError("set one of --batch_size and --max_tokens_per_batch")
     plan = plan_set(
         PlanSetConfig(
-            input_patterns=expand_names(FLAGS.input_file),
+            input_patterns=expand_records(FLAGS.input_file),
             next_sentence=FLAGS.next_sentence,
             batches=BatchingConfig(
                 batch_size=FLAGS.batch_size,

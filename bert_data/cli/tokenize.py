@@ -195,6 +195,8 @@ def _without_ending(path: str) -> str:
 
 
 def _verify(prefix: str) -> str:
+    if prefix.startswith("-"):
+        raise ValueError(f"--verify needs a store, such as --verify=a; {prefix!r} is a flag")
     prefix = _without_ending(prefix)
     from bert_data.cli.store_report import describe_store
     from bert_data.tokens.verifying import verify_store

@@ -152,7 +152,7 @@ def check_set(config: CheckConfig) -> Report:
     vocabulary = None if config.vocab_file is None else read_vocabulary(config.vocab_file)
     beside = FoundDamage()
     shards = find_shards(config.as_reader(), beside)
-    _refuse_others(shards, vocabulary)
+    _refuse_others(shards, vocabulary, config.next_sentence)
     settings = [settings_of(shard) for shard in shards]
     special, seen = special_ids(vocabulary, shards), SeenRecords()
 
@@ -237,11 +237,18 @@ def _batch(
     return batches, compare_batchings(lengths, batches)
 
 
-def _refuse_others(shards: Sequence[Shard], vocabulary: Vocabulary | None) -> None:
+def _refuse_others(
+    shards: Sequence[Shard], vocabulary: Vocabulary | None, next_sentence: str | None
+) -> None:
     """Refuse sets of other records or vocabularies, and different objectives."""
     refuse_samples(shards)
     for shard in shards:
         manifest = shard.manifest
+        if next_sentence not in (None, shard.next_sentence):
+            raise ValueError(
+                f"next_sentence is {next_sentence}, but {shard.path} was made with next_sentence"
+                f" {shard.next_sentence}"
+            )
         if shard.next_sentence != shards[0].next_sentence:
             raise ValueError(
                 f"{shard.path} was made with next_sentence {shard.next_sentence}, but"

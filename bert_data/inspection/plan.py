@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.batchings import Batching, BatchingConfig, compare_batchings
+from bert_data.inspection.set_files import refuse_samples
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.checks import check_shards
@@ -86,6 +87,7 @@ def plan_set(config: PlanSetConfig) -> SetPlan:
         next_sentence=config.next_sentence,
     )
     shards = find_shards(reader)
+    refuse_samples(shards)
     limits = check_shards(shards, reader)
     reasons = (why_not_addressable(shard) and f"{shard.path} {why_not_addressable(shard)}"
                for shard in shards)  # fmt: skip

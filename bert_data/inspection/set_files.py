@@ -77,7 +77,7 @@ def refuse_samples(shards: Sequence[Shard]) -> None:
             samples = set(listed_shards(manifest)).intersection(paths)
             if samples:
                 raise ValueError(
-                    f"{min(samples)} holds GPT samples; only records of masked words can be checked"
+                    f"{min(samples)} holds GPT samples; only records of masked words are read here"
                 )
 
 

@@ -59,3 +59,19 @@ def test_a_plan_on_a_page(tmp_path: Path, checkout: Path) -> None:
     status, _, err = run(tmp_path, checkout, "plan", "--input_file=train@2")
     assert status == 1
     assert err == "plan: error: set one of --batch_size and --max_tokens_per_batch\n"
+
+
+def test_a_full_disk_behind_standard_output(tmp_path: Path, checkout: Path) -> None:
+    write_set(tmp_path, make_records(20, 0))
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "bert_data.cli.plan", "--input_file=train@2", "--batch_size=8"],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(checkout), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.endswith("plan: error: standard output: No space left on device\n")

@@ -86,6 +86,7 @@ def test_bpe_with_curators_names(tokenize, tmp_path):
         (("--merge", "--input_file=x,y"), "--merge needs stores, such as --merge=a,b; '--input"),
         (("--merge=a,b",), "--output_prefix is missing: name the store that --merge makes"),
         (("--merge=a,b", "--output_prefix=x"), "a.idx: No such file or directory"),
+        (("--verify", "--input_file=x"), "--verify needs a store, such as --verify=a; '--input"),
         (("--verify=vocab",), "vocab.idx: No such file or directory"),
         (
             ("--input_file=text.*", "--output_prefix=x", "--vocab_file=vocab.txt"),

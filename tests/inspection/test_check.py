@@ -12,8 +12,10 @@ from bert_data.datasets.manifest import SampleManifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.formats.index import index_path
 from bert_data.formats.summed_file import ManifestFile
+from bert_data.inspection.batchings import BatchingConfig
 from bert_data.inspection.check import CheckConfig, Report, check_set
 from bert_data.inspection.findings import DAMAGED, DOUBTFUL, HARMFUL
+from bert_data.inspection.plan import PlanSetConfig, plan_set
 from bert_data.objectives.making import InstanceConfig
 from tests.inspection.making import (
     CLS,
@@ -390,6 +392,10 @@ def test_what_cannot_be_checked_is_refused(tmp_path: Path) -> None:
     (samples / "manifest.gpt.json").write_text(manifest.to_json())
     with pytest.raises(ValueError, match=f"{shard} holds GPT samples; only records of masked"):
         check(str(shard))
+    with pytest.raises(ValueError, match=f"{shard} holds GPT samples; only records of masked"):
+        plan_set(PlanSetConfig(input_patterns=[str(shard)], batches=BatchingConfig(batch_size=2)))
+    with pytest.raises(ValueError, match=r"next_sentence is sop, but .* with next_sentence nsp"):
+        check(pattern, next_sentence="sop")
     with pytest.raises(ValueError, match="num_workers is -1"):
         check(pattern, num_workers=-1)
 

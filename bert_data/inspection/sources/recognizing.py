@@ -49,6 +49,21 @@ def expand_names(names: str) -> list[str]:
     return list(dict.fromkeys(paths))
 
 
+def expand_records(names: str) -> list[str]:
+    """Return the files of a list of shards of records, as `expand_names` does.
+
+    Raises:
+      ValueError: as there, or the list names token stores.
+    """
+    stores = store_prefixes(names)
+    if stores and all(storage.exists(f"{prefix}.idx") for prefix in stores):
+        raise ValueError(
+            f"{names!r} names a token store, not shards of records; for a store, use"
+            f" bert_data.cli.tokenize --verify={stores[0]}"
+        )
+    return expand_names(names)
+
+
 def _shards_of_manifest(path: str) -> list[str]:
     shards = listed_shards(path)
     if not shards:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.inspection.sources.opening import SourceConfig
+from bert_data.inspection.sources.recognizing import expand_records
 from bert_data.text.documents import TextConfig
 from tests.inspection.looking import instance, open_path
 from tests.reader.labelled_making import write_labelled
@@ -59,6 +60,15 @@ def test_a_text_that_is_named_like_a_store(tmp_path: Path) -> None:
     (tmp_path / "corpus.bin").write_text("The cat sat.\n")
     source = open_path(tmp_path / "corpus.bin", text=TextConfig(input_format="lines"))
     assert source.count() == 1
+
+
+def test_a_token_store_holds_no_records(tmp_path: Path) -> None:
+    for name in ("web.bin", "web.idx", "shard.bin"):
+        (tmp_path / name).write_bytes(b"")
+    for name in ("web", "web.bin", "web.idx"):
+        with pytest.raises(ValueError, match=f"names a token store.* --verify={tmp_path}/web$"):
+            expand_records(f"{tmp_path}/{name}")
+    assert expand_records(f"{tmp_path}/shard.bin") == [f"{tmp_path}/shard.bin"]
 
 
 @pytest.mark.parametrize("name", ["", "a,,b"])
