@@ -2,10 +2,10 @@
 
     .corpus.curation/89abcdef01234567/     named after the run's fingerprint; removed at its end
         pass-0/000003/                     a task's folder, which appeared once it was complete
-            spool.arrow ... report.json files.json
+            spool.arrow ... report.json sums.json
 
 A run that is killed leaves its work folder. The same run, started again, finds the folder and its
-finished tasks by their names. files.json has the size and CRC-32 of each file: if one was damaged
+finished tasks by their names. sums.json has the size and CRC-32 of each file: if one was damaged
 meanwhile, the run starts from the beginning.
 """
 
@@ -34,7 +34,7 @@ from bert_data.storage import (
     write_bytes,
 )
 
-_REPORT, _SUMS = "report.json", "files.json"
+_REPORT, _SUMS = "report.json", "sums.json"
 
 
 class Named(Protocol):
@@ -67,6 +67,7 @@ class FolderTask:
         # Errors of a full disk that name no file get the folder's name.
         with naming(self.path(item)), open_folder(self.path(item)) as partial:
             report = self.function(item, partial)
+            assert not {_REPORT, _SUMS} & set(list_folder(partial))
             text = json.dumps(report, default=_plain)
             write_bytes(os.path.join(partial, _REPORT), text.encode())
             sums = {name: _sum_up(os.path.join(partial, name)) for name in _list_files(partial)}

@@ -92,8 +92,8 @@ def test_what_an_earlier_remote_set_has_more_goes(checkout, folder):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ("--input_file=@in/b.txt --output_file=out", "/in/b.txt' is remote; copy it to a local"),
-        ("--input_file=in/b.txt --output_file=@out", "/out' is remote; write to a local folder"),
+        ("--input_file=@in/b.txt --output_file=out", "/in/b.txt' is a URI; curate reads and"),
+        ("--input_file=in/b.txt --output_file=@out", "/out' is a URI; curate reads and"),
     ],
 )
 def test_curate_refuses_uris(checkout, folder, flags, message):

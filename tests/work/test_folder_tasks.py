@@ -41,7 +41,7 @@ def test_a_folder_appears_with_its_report_when_it_is_whole(tmp_path, num_workers
     assert [folder for folder, _ in made] == [str(tmp_path / "tasks" / n) for n in ("a", "bb", "d")]
     assert read_report(made[1][0]) == {"number": 2, "half": 0.5, "path": "x"}
     assert sorted(os.listdir(tmp_path / "tasks")) == ["a", "bb", "d"]
-    assert sorted(os.listdir(made[1][0])) == ["files.json", "letters", "report.json"]
+    assert sorted(os.listdir(made[1][0])) == ["letters", "report.json", "sums.json"]
 
 
 def test_a_folder_that_another_process_has_made_meanwhile_stays(tmp_path):
@@ -109,7 +109,7 @@ class TestWorkFolder:
         assert os.listdir(tmp_path) == ["shared"]
         assert "unfinished work of" not in caplog.text
 
-    @pytest.mark.parametrize("name", ["letters", "report.json", "files.json", "in/new"])
+    @pytest.mark.parametrize("name", ["letters", "report.json", "sums.json", "in/new"])
     def test_goes_if_a_file_of_a_task_is_damaged(self, tmp_path, caplog, name):
         with pytest.raises(ValueError):
             self.use(tmp_path / "work", error=ValueError())
