@@ -71,24 +71,23 @@ def main(argv: Sequence[str]) -> int:
         raise ValueError("--json and --html are both set; choose one")
     if not FLAGS.input_file:
         raise ValueError("--input_file is missing: name the shards to check")
-    report = check_set(
-        CheckConfig(
-            input_patterns=expand_records(FLAGS.input_file),
-            vocab_file=FLAGS.vocab_file,
-            text_file=FLAGS.text_file,
-            do_lower_case=FLAGS.do_lower_case,
-            next_sentence=FLAGS.next_sentence,
-            num_workers=FLAGS.num_workers,
-            batch_size=FLAGS.batch_size,
-        )
+    config = CheckConfig(
+        input_patterns=expand_records(FLAGS.input_file),
+        vocab_file=FLAGS.vocab_file,
+        text_file=FLAGS.text_file,
+        do_lower_case=FLAGS.do_lower_case,
+        next_sentence=FLAGS.next_sentence,
+        num_workers=FLAGS.num_workers,
+        batch_size=FLAGS.batch_size,
     )
-    if FLAGS.html:
-        reads = [path for path, _ in report.shards]
-        with open_page(
-            FLAGS.html, f"Check of {FLAGS.input_file}", reads=reads, overwrite=FLAGS.overwrite
-        ) as page:
+    if FLAGS.html:  # opened first: a name that cannot be written is refused before all is read
+        title, reads = f"Check of {FLAGS.input_file}", config.input_patterns
+        with open_page(FLAGS.html, title, reads=reads, overwrite=FLAGS.overwrite) as page:
+            report = check_set(config)
             show_check(page, report)
-    elif FLAGS.json:
+        return int(report.is_harmful)
+    report = check_set(config)
+    if FLAGS.json:
         sys.stdout.write(json.dumps(report.as_json(), indent=1) + "\n")
     else:
         show_check(Terminal(sys.stdout), report)

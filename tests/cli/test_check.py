@@ -41,6 +41,9 @@ def test_the_status_says_whether_a_set_is_good(tmp_path: Path, checkout: Path) -
     assert (status, out) == (2, "")
     assert err == "check: error: no file matches 'absent'\n"
     assert not (tmp_path / "a.html").exists()
+    (tmp_path / "empty").touch()
+    page = ("--input_file=empty", "--html=vocab.txt")
+    assert "vocab.txt: exists already" in run(tmp_path, checkout, "check", *page)[2]
     page = ("--html=train-00000-of-00002", "--overwrite")
     status, out, err = run(tmp_path, checkout, "check", *flags, *page)
     assert status == 2
