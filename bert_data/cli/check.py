@@ -81,8 +81,8 @@ def main(argv: Sequence[str]) -> int:
         batch_size=FLAGS.batch_size,
     )
     if FLAGS.html:  # opened first: a name that cannot be written is refused before all is read
-        title, reads = f"Check of {FLAGS.input_file}", config.input_patterns
-        with open_page(FLAGS.html, title, reads=reads, overwrite=FLAGS.overwrite) as page:
+        title = f"Check of {FLAGS.input_file}"
+        with open_page(FLAGS.html, title, reads=config.inputs(), overwrite=FLAGS.overwrite) as page:
             report = check_set(config)
             show_check(page, report)
         return int(report.is_harmful)

@@ -64,27 +64,25 @@ def main(argv: Sequence[str]) -> None:
         raise ValueError("--input_file is missing: name the shards to plan for")
     if (FLAGS.batch_size is None) == (FLAGS.max_tokens_per_batch is None):
         raise ValueError("set one of --batch_size and --max_tokens_per_batch")
-    plan = plan_set(
-        PlanSetConfig(
-            input_patterns=expand_records(FLAGS.input_file),
-            next_sentence=FLAGS.next_sentence,
-            batches=BatchingConfig(
-                batch_size=FLAGS.batch_size,
-                max_tokens_per_batch=FLAGS.max_tokens_per_batch,
-                max_seq_length=FLAGS.max_seq_length,
-                pool_batches=FLAGS.pool_batches,
-                num_buckets=FLAGS.num_buckets,
-                hidden_size=FLAGS.hidden_size,
-            ),
-        )
+    config = PlanSetConfig(
+        input_patterns=expand_records(FLAGS.input_file),
+        next_sentence=FLAGS.next_sentence,
+        batches=BatchingConfig(
+            batch_size=FLAGS.batch_size,
+            max_tokens_per_batch=FLAGS.max_tokens_per_batch,
+            max_seq_length=FLAGS.max_seq_length,
+            pool_batches=FLAGS.pool_batches,
+            num_buckets=FLAGS.num_buckets,
+            hidden_size=FLAGS.hidden_size,
+        ),
     )
-    if FLAGS.html:
-        with open_page(
-            FLAGS.html, f"Batches of {FLAGS.input_file}", reads=plan.paths,
-            overwrite=FLAGS.overwrite,
-        ) as page:  # fmt: skip
-            show_plan(page, plan)
-    elif FLAGS.json:
+    if FLAGS.html:  # opened first: a name that cannot be written is refused before planning
+        title, reads = f"Batches of {FLAGS.input_file}", config.input_patterns
+        with open_page(FLAGS.html, title, reads=reads, overwrite=FLAGS.overwrite) as page:
+            show_plan(page, plan_set(config))
+        return
+    plan = plan_set(config)
+    if FLAGS.json:
         sys.stdout.write(json.dumps(plan.as_json(), indent=1) + "\n")
     else:
         show_plan(Terminal(sys.stdout), plan)

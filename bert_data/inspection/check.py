@@ -89,6 +89,12 @@ class CheckConfig:
             next_sentence=self.next_sentence,
         )
 
+    def inputs(self) -> list[str]:
+        """Return what the check reads: patterns of shards, files of the text, the vocabulary."""
+        text = [] if self.text_file is None else find_corpus(self.text_file, TextConfig()).paths
+        shards = self.as_reader().patterns
+        return [*shards, *text, *([] if self.vocab_file is None else [self.vocab_file])]
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Report:

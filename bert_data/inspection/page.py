@@ -14,6 +14,7 @@ import html
 from collections.abc import Iterator, Sequence
 from typing import IO
 
+from bert_data.datasets.manifest import is_sidecar
 from bert_data.inspection.content import STYLES, Plot, Span, Table, Text, spans_of, visible
 from bert_data.inspection.plots import draw_plot
 from bert_data.storage import open_whole, refuse_existing, refuse_inputs
@@ -103,10 +104,12 @@ def open_page(
       overwrite: whether it may replace a file of that name.
 
     Raises:
-      ValueError: the page would replace a file of `reads`.
+      ValueError: the page would replace a file of `reads`, or has the name of an index or manifest.
       OSError: a file exists there, or cannot be written.
     """
     refuse_inputs([path], reads)
+    if is_sidecar(path):
+        raise ValueError(f"output {path!r} has the name of a set's index or manifest")
     refuse_existing([path], overwrite=overwrite)
     with open_whole(path) as file:
         name = html.escape(visible(title))

@@ -44,10 +44,12 @@ def test_the_status_says_whether_a_set_is_good(tmp_path: Path, checkout: Path) -
     (tmp_path / "empty").touch()
     page = ("--input_file=empty", "--html=vocab.txt")
     assert "vocab.txt: exists already" in run(tmp_path, checkout, "check", *page)[2]
-    page = ("--html=train-00000-of-00002", "--overwrite")
-    status, out, err = run(tmp_path, checkout, "check", *flags, *page)
-    assert status == 2
-    assert "train-00000-of-00002" in err
+    for name in ("train-00000-of-00002", "vocab.txt"):
+        before = (tmp_path / name).read_bytes()
+        page = (f"--html={name}", "--overwrite")
+        status, out, err = run(tmp_path, checkout, "check", *flags, *page)
+        assert (status, err) == (2, f"check: error: output '{name}' is an input too\n")
+        assert (tmp_path / name).read_bytes() == before
 
 
 def test_a_plan_on_a_page(tmp_path: Path, checkout: Path) -> None:

@@ -107,6 +107,17 @@ def test_a_page_replaces_neither_a_file_nor_an_input(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+@pytest.mark.parametrize("name", ["manifest.train.json", "index.train-00000-of-00001.npy"])
+def test_a_page_does_not_replace_what_is_beside_a_set(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("of the set")
+    with (
+        pytest.raises(ValueError, match="has the name of a set's index or manifest"),
+        open_page(str(tmp_path / name), "t", overwrite=True),
+    ):
+        pass
+    assert (tmp_path / name).read_text() == "of the set"
+
+
 def test_a_page_may_be_remote(tmp_path: Path) -> None:
     with open_page(f"file://{tmp_path}/a.html", "t") as page:
         page.paragraph("x")

@@ -244,7 +244,8 @@ def walk_frames(shard: Shard, damage: Damage, *, with_splits: bool = False) -> G
                     yield Frames(scan.block, scan.statuses, offsets)
                 stream.advance(scan)
                 if scan.is_length_bad:
-                    _lose_rest(shard, stream, damage, _BAD_LENGTH)
+                    hint = "" if stream.offset else "; is it a TFRecord file?"
+                    _lose_rest(shard, stream, damage, _BAD_LENGTH + hint)
                     return
                 if not scan.block.num_records:
                     break

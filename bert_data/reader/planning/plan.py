@@ -52,6 +52,7 @@ def _check_tokens(lengths: Lengths, config: PlanConfig) -> None:
     if isinstance(config.widths, tuple):
         widest = max(widest, config.widths[-1])
     if not config.rows_of_width(widest):
-        least = f"it must be at least {config.rows_unit * widest:,}"
-        rows = f"{config.rows_unit} rows (by rows_multiple and num_hosts) of {widest:,} tokens"
-        raise ValueError(f"max_tokens is {config.max_tokens:,}; {least} for {rows}")
+        unit = config.rows_unit
+        rows = f"{unit} rows (by rows_multiple and num_hosts)" if unit > 1 else "one row"
+        least = f"it must be at least {unit * widest:,}, which is {rows} of {widest:,} tokens"
+        raise ValueError(f"max_tokens is {config.max_tokens:,}; {least}")
