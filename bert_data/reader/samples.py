@@ -30,7 +30,7 @@ from bert_data.reader.layout import (
     make_table,
     new_buffer,
 )
-from bert_data.reader.planning.config import check_integer, check_start
+from bert_data.reader.planning.config import MAX_START_BATCH, check_integer, check_start
 from bert_data.schema.fields import GPT_SAMPLES
 
 if TYPE_CHECKING:
@@ -69,10 +69,12 @@ class SampleReaderConfig:
     form: str = "features"
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "num_hosts", "num_epochs", "start_batch", "host_index"):
+        for name in ("batch_size", "num_hosts", "num_epochs"):
             value = getattr(self, name)
             if name != "num_epochs" or value is not None:
-                check_integer(name, value, int(name not in ("start_batch", "host_index")))
+                check_integer(name, value, 1)
+        check_integer("host_index", self.host_index, 0)
+        check_integer("start_batch", self.start_batch, 0, MAX_START_BATCH)
         if self.host_index >= self.num_hosts:
             allowed = f"it must be below num_hosts, {self.num_hosts}"
             raise ValueError(f"host_index is {self.host_index}; {allowed}")

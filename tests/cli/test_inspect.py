@@ -92,5 +92,5 @@ def test_a_full_disk_is_one_sentence(folder: Path, checkout: Path) -> None:
         pytest.skip("needs /dev/full")
     done = run(folder, checkout, "inspect --json > /dev/full")
     assert done.returncode == 1
-    assert "inspect: error: [Errno 28] No space left on device\n" in done.stderr
+    assert "inspect: error: standard output: No space left on device\n" in done.stderr
     assert "Exception ignored" not in done.stderr
