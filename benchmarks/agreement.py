@@ -3,7 +3,7 @@
     python benchmarks/agreement.py --datatrove=PYTHON > benchmarks/results/agreement.md
 
 PYTHON is an interpreter with datatrove, spacy and what its filters need. The documents are those of
-../shared/data/corpora, each whole or cut at the end of a line, and a damaged variant of each
+the corpora beside the checkout, each whole or cut at a line's end, and a damaged variant of each
 (`damaged_texts.py`). Thresholds are the published ones except `max_words`, which hardly any
 document here reaches. --json also prints the counts and the documents on which the two differ.
 """

@@ -3,7 +3,7 @@
     python benchmarks/curation.py --datatrove=PYTHON > benchmarks/results/curation.md
 
 PYTHON is an interpreter with datatrove, spacy and fasttext. Both programs read the same JSONL of
-English documents of ../shared/data/corpora, keep English ones by the same fastText model
+English documents of the corpora beside the checkout, keep English ones by the same fastText model
 (lid.176.ftz), apply Gopher's repetition and quality rules, drop near duplicates by MinHash (14
 bands of 8 rows over 5-grams of words), and write JSONL.gz, each with one worker. Ours drops fewer
 near duplicates: it verifies candidates by their exact similarity, and it distinguishes digits,

@@ -25,7 +25,6 @@ from bert_data.inspection.sources.shards import (
     ShardSource,
     has_index,
     indexed_records,
-    settings_of,
     walk_blocks,
     within,
 )
@@ -80,16 +79,7 @@ class InstanceSource(ShardSource):
     @property
     def description(self) -> Description:
         """What the manifests say."""
-        manifests = [shard.manifest for shard in self._shards if shard.manifest is not None]
-        first = manifests[0] if manifests else None
-        return Description(
-            kind=KIND,
-            unit="record",
-            settings=settings_of(manifests),
-            vocab_sha256=self.vocab_sha256,
-            vocab_size=first.vocab_size if first else None,
-            do_lower_case=first.flags.get("do_lower_case") if first else None,
-        )
+        return self.describe(KIND)
 
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
         """Yield records of a shard, see `ShardSource`."""

@@ -6,7 +6,6 @@ record 4
   tokens  unable to score .
 """
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ from bert_data.inspection.sources.items import (
     show_ids,
     show_text,
 )
-from bert_data.inspection.sources.shards import Decoded, ShardSource, settings_of
+from bert_data.inspection.sources.shards import Decoded, ShardSource
 from bert_data.inspection.words import Words
 from bert_data.reader.files.shards import Shard
 from bert_data.schema import fields
@@ -37,19 +36,10 @@ _LABEL = fields.LABEL.name
 class LabelledSource(ShardSource):
     """The records of shards."""
 
-    @functools.cached_property
+    @property
     def description(self) -> Description:
         """What the manifests say."""
-        manifests = [shard.manifest for shard in self._shards if shard.manifest is not None]
-        first = manifests[0] if manifests else None
-        return Description(
-            kind=KIND,
-            unit="record",
-            settings=settings_of(manifests),
-            vocab_sha256=self.vocab_sha256,
-            vocab_size=first.vocab_size if first else None,
-            do_lower_case=first.flags.get("do_lower_case") if first else None,
-        )
+        return self.describe(KIND)
 
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
         """Yield records of a shard, see `ShardSource`."""

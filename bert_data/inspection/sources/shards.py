@@ -19,7 +19,7 @@ from bert_data import storage
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
-from bert_data.inspection.sources.items import Item, check_one_vocabulary
+from bert_data.inspection.sources.items import Description, Item, check_one_vocabulary
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import BAD_DATA
 from bert_data.reader.files.blocks import reason_of, walk_frames
@@ -63,6 +63,19 @@ class ShardSource(abc.ABC):
     def paths(self) -> list[str]:
         """The shards."""
         return self.names
+
+    def describe(self, kind: str) -> Description:
+        """Describe records of a kind by their manifests."""
+        manifests = [shard.manifest for shard in self._shards if shard.manifest is not None]
+        first = manifests[0] if manifests else None
+        return Description(
+            kind=kind,
+            unit="record",
+            settings=settings_of(manifests),
+            vocab_sha256=self.vocab_sha256,
+            vocab_size=first.vocab_size if first else None,
+            do_lower_case=first.flags.get("do_lower_case") if first else None,
+        )
 
     @abc.abstractmethod
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
