@@ -6,6 +6,8 @@ check_bounds("dupe_factor", 0, 1, 1_000_000)
 
 import reprlib
 
+MAX_INT32 = 2**31 - 1
+
 
 def check_bounds(field: str, value: float, low: float, high: float) -> None:
     """Check a number.
@@ -24,7 +26,7 @@ def check_bounds(field: str, value: float, low: float, high: float) -> None:
         raise ValueError(f"{field} is {shown}; {low:,} to {high:,} is allowed")
 
 
-def check_integer(field: str, value: object, low: int, high: int) -> None:
+def check_integer(field: str, value: object, low: int, high: int = MAX_INT32) -> None:
     """Check a number that must be an integer.
 
     Raises:

@@ -7,10 +7,16 @@ Document(id="crawl/00017", source="crawl", text="One. Two.", fields={"url": "htt
 
 import dataclasses
 import functools
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from bert_data.curation.words import Words, split_words
+
+HTML_TYPES = ("text/html", "application/xhtml+xml")
+
+_LOOKS_LIKE_HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)[\s>]", re.IGNORECASE)
+_NUM_LOOKED_AT = 1_000  # characters
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,3 +57,11 @@ class Document:
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
         return other
+
+
+def is_html(document: Document) -> bool:
+    """Whether a document is HTML, according to its field `content_type` or its first tags."""
+    content_type = document.fields.get("content_type")
+    if isinstance(content_type, str) and content_type.strip():
+        return content_type.partition(";")[0].strip().lower() in HTML_TYPES
+    return _LOOKS_LIKE_HTML.search(document.text, 0, _NUM_LOOKED_AT) is not None

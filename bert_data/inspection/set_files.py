@@ -19,7 +19,7 @@ from bert_data.formats.index import index_path
 from bert_data.formats.registry import find_format
 from bert_data.inspection.findings import DAMAGED, DOUBTFUL, Finding
 from bert_data.inspection.rules import Settings
-from bert_data.reader.files.shards import Shard
+from bert_data.reader.files.shards import Shard, absent_by_name
 
 
 def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iterator[Finding]:
@@ -43,6 +43,12 @@ def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iter
                 sentence=f"{path} is not there; the manifest lists it with {file.num_records:,}"
                 " records",
             )
+    for path in absent_by_name([shard.path for shard in shards if not _is_listed(shard)]):
+        yield Finding(
+            name="missing",
+            severity=DOUBTFUL,
+            sentence=f"{path} is not there, although the names of the others count it",
+        )
     if unread:
         yield Finding(
             name="unread",

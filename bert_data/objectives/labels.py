@@ -54,15 +54,18 @@ def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str
 
     Raises:
       ValueError: there are more than `config.max_classes`; or, if "auto" is to tell what labels
-        are, all are numbers, but not all integers.
+        are, all are numbers, but not all integers, or they differ more than the texts do.
     """
     if not config.needs_look:
         return config.classes
     names: set[str] = set()
+    texts: set[int] = set()
     first_other: LabelledText | None = None
     all_numbers = True
     for row in rows:
         label = str(row.label)
+        if len(texts) <= config.max_classes:
+            texts.add(hash(tuple(map(str, row.texts))))
         if _INTEGER.fullmatch(label) is None:
             first_other = first_other or row
             all_numbers = all_numbers and _is_number(label)
@@ -79,6 +82,11 @@ def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str
         raise first_other.error(
             f"the label {str(first_other.label)[:40]!r} is a number, but not an integer; make all"
             " labels integers, or name their kind, class, to make each different label a class"
+        )
+    if config.kind == AUTO and first_other is not None and len(texts) < len(names):
+        raise first_other.error(
+            f"there are {len(names):,} different labels, but only {len(texts):,} different texts;"
+            " are their columns swapped? If not, name the kind of the labels, class"
         )
     return tuple(sorted(names))
 

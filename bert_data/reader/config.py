@@ -10,8 +10,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from bert_data.bounds import check_integer
 from bert_data.objectives.next_sentence import check_next_sentence
-from bert_data.reader.planning.config import BATCHINGS, PACKED, check_integer, is_ascending
+from bert_data.reader.planning.config import BATCHINGS, PACKED, is_ascending
 
 if TYPE_CHECKING:
     import tensorflow as tf

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.bounds import check_integer
 from bert_data.causal.gathering import batch_in
 from bert_data.causal.gpt import SampleSet, fill_batch
 from bert_data.reader.config import for_replica
@@ -30,7 +31,7 @@ from bert_data.reader.layout import (
     make_table,
     new_buffer,
 )
-from bert_data.reader.planning.config import MAX_START_BATCH, check_integer, check_start
+from bert_data.reader.planning.config import MAX_START_BATCH, check_start
 from bert_data.schema.fields import GPT_SAMPLES
 
 if TYPE_CHECKING:

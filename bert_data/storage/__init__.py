@@ -32,7 +32,7 @@ from bert_data.storage.json_files import JsonObject, parse_json, read_json
 from bert_data.storage.names import MAX_SHARDS, OutputNames, expand_inputs, expand_outputs
 from bert_data.storage.outputs import OutputSet
 from bert_data.storage.paths import is_remote, naming
-from bert_data.storage.patterns import escape, glob
+from bert_data.storage.patterns import escape, glob, matches
 from bert_data.storage.reading import (
     MappedFile,
     exists,

@@ -59,6 +59,15 @@ def escape(path: str) -> str:
     return re.sub(r"([*?\[\\])", r"\\\1", path)
 
 
+def matches(pattern: str, path: str) -> bool:
+    """Whether a pattern would match a path if that existed."""
+    parts, names = (
+        [part for part in split_root(each)[1].split("/") if part] for each in (pattern, path)
+    )
+    pairs = zip(parts, names, strict=False)
+    return len(parts) == len(names) and all(compile_part(p).fullmatch(name) for p, name in pairs)
+
+
 def _names(folder: str) -> list[str]:
     try:
         return [name for name in list_folder(folder) if not is_unfinished(name)]

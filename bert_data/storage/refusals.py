@@ -28,6 +28,8 @@ def refuse_existing(paths: Sequence[str], *, overwrite: bool, folders: Sequence[
             continue
         if not overwrite:
             reason = "exists already (--overwrite replaces it)"
+            if status is None:
+                reason = "is a link to nothing (--overwrite makes what it leads to)"
             raise FileExistsError(errno.EEXIST, reason, path)
         if is_folder and (status is None or not status.is_folder or os.path.islink(path)):
             raise NotADirectoryError(errno.ENOTDIR, "is not a folder to replace", path)

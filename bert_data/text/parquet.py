@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
+_MAGIC = b"PAR1"
 _ROWS_AT_A_TIME = 256
 _NUM_COLUMNS_NAMED = 10
 
@@ -58,6 +59,11 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
     from pyarrow import parquet
 
     with naming(path), open_input(path, buffering=0) as stream:
+        if stream.read(len(_MAGIC)) != _MAGIC:
+            raise CorruptDataError(
+                path, 0, "not a Parquet file; --input_format names the format of other files"
+            )
+        stream.seek(0)
         try:
             with parquet.ParquetFile(stream, page_checksum_verification=True) as file:
                 yield file

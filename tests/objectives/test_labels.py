@@ -8,7 +8,7 @@ from bert_data.text.labelled import LabelledText
 
 def rows(*values: str | int) -> list[LabelledText]:
     return [
-        LabelledText(path="f.csv", line=number, texts=("a",), label=value)
+        LabelledText(path="f.csv", line=number, texts=(f"text {number}",), label=value)
         for number, value in enumerate(values, 2)
     ]
 
@@ -70,3 +70,13 @@ def test_a_number_among_integers_is_no_class_of_its_own() -> None:
         with pytest.raises(ValueError, match=r"f\.csv:\d: the label .* is a number, but"):
             numbers(values)
     assert numbers(("1", "2", "3.0", "3"), kind="class") == [0, 1, 3, 2]
+
+
+def test_swapped_columns_of_few_texts_are_noticed() -> None:
+    swapped = [
+        LabelledText(path="f.csv", line=2 + i, texts=(str(i % 2),), label=f"review {i}")
+        for i in range(9)
+    ]
+    with pytest.raises(ValueError, match=r"f\.csv:2: there are 9 different labels, but only 2 "):
+        find_classes(swapped, LabelConfig())
+    assert len(find_classes(swapped, LabelConfig(kind="class"))) == 9

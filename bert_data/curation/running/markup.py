@@ -3,20 +3,26 @@
 web pages, steps c4, language             ->  extract, c4, language
 web pages, steps c4, extract              ->  refused
 JSON Lines, steps c4, language            ->  the same
+JSON Lines of web pages, steps c4         ->  extract, c4
 """
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 
 from absl import logging
 
-from bert_data.curation.running.data_sets import TextShard
+from bert_data.curation.document import Document, is_html
+from bert_data.curation.running.data_sets import DataSet, TextShard
 from bert_data.curation.running.pipeline import Pipeline, label_steps
 from bert_data.curation.step import make_step
-from bert_data.text.formats import find_format
+from bert_data.errors import CorruptDataError
+from bert_data.text.documents import TextDocument
+from bert_data.text.formats import find_format, read_documents
 
 EXTRACT = "extract"
 _PLAIN_ENDING = ".wet"  # WARC files of texts that a crawl has extracted
+_SAMPLE = 32  # documents of a data set's first shard
 
 
 def put_extract_first(pipeline: Pipeline, shards: Sequence[TextShard]) -> Pipeline:
@@ -47,6 +53,7 @@ def put_extract_first(pipeline: Pipeline, shards: Sequence[TextShard]) -> Pipeli
 
 
 def _names_of_markup(pipeline: Pipeline, shards: Sequence[TextShard]) -> Iterator[str]:
+    sampled: set[int] = set()
     for shard in shards:
         data_set = pipeline.data_sets[shard.data_set]
         for path in {span.path for span in shard.spans}:
@@ -54,3 +61,26 @@ def _names_of_markup(pipeline: Pipeline, shards: Sequence[TextShard]) -> Iterato
                 name = path.lower().removesuffix(".gz").removesuffix(".zst")
                 if not name.endswith(_PLAIN_ENDING):
                     yield data_set.name
+            elif shard.data_set not in sampled:
+                sampled.add(shard.data_set)
+                if _are_pages(shard, data_set):
+                    yield data_set.name
+
+
+def _are_pages(shard: TextShard, data_set: DataSet) -> bool:
+    """Whether most of the first documents of a shard are web pages.
+
+    What cannot be read is left to the run, which says where it is.
+    """
+    try:
+        blocks = read_documents(shard.spans, dataclasses.replace(data_set.text, keep_fields=True))
+        rows = itertools.islice((row for block in blocks for row in block.documents), _SAMPLE)
+        pages = [is_html(_as_document(row)) for row in rows]
+    except (CorruptDataError, OSError, ValueError):
+        return False
+    return sum(pages) > len(pages) / 2
+
+
+def _as_document(row: TextDocument) -> Document:
+    text = row.text if isinstance(row.text, str) else "\n".join(row.text)
+    return Document("", "", text, row.fields or {})

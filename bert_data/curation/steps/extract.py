@@ -4,7 +4,7 @@ import dataclasses
 import re
 from typing import Annotated, NamedTuple
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, is_html
 from bert_data.curation.parameters import Within
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Verdict, measure
@@ -109,11 +109,7 @@ def _measure(page: str, tags: re.Pattern[str], few_attributes: int) -> TagMeasur
     return TagMeasures(deepest, most_attributes)
 
 
-HTML_TYPES = ("text/html", "application/xhtml+xml")
 PLAIN_TYPE = "text/plain"
-
-_LOOKS_LIKE_HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)[\s>]", re.IGNORECASE)
-_NUM_LOOKED_AT = 1_000
 _FEW_ATTRIBUTES = 256
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
 
@@ -197,11 +193,3 @@ class Extract(DocumentStep):
     def describe_use(self, counted: dict[str, int]) -> str | None:
         """Say so if no document was a page."""
         return None if counted.get("pages") else "no document was HTML; none was changed"
-
-
-def is_html(document: Document) -> bool:
-    """Whether a document is HTML, according to its field `content_type` or its first tags."""
-    content_type = document.fields.get("content_type")
-    if isinstance(content_type, str) and content_type.strip():
-        return content_type.partition(";")[0].strip().lower() in HTML_TYPES
-    return _LOOKS_LIKE_HTML.search(document.text, 0, _NUM_LOOKED_AT) is not None

@@ -8,9 +8,11 @@ An index or a manifest that matches a pattern like data/* is dropped. Local file
 """
 
 import dataclasses
+import errno
 import functools
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 
 from absl import logging
 
@@ -27,6 +29,7 @@ from bert_data.reader.files.parquet_rows import MAGIC, look_inside
 
 LENGTH_BYTES, HEADER_BYTES = 8, 12  # of a record in a TFRecord file
 _GZIP_MAGIC = b"\x1f\x8b"
+_NUMBERED = re.compile(r"(?P<set>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -66,33 +69,66 @@ def find_shards(config: ReaderConfig, damage: Damage | None = None) -> tuple[Sha
     Logs a warning if other shards of the same sets are missing.
 
     Args:
-      config: with the patterns.
+      config: with the patterns; with skip_corrupt, damaged indexes are ignored.
       damage: counts indexes and manifests that are damaged, which are then ignored; None raises the
         damage.
 
     Raises:
       ValueError: a pattern matches nothing.
-      OSError: a match is a directory or cannot be read.
-      CorruptDataError: an index or a manifest is damaged, unless it is counted.
+      OSError: a match is a directory or cannot be read, or a manifest lists a shard that a pattern
+        would match, but that is not there (unless config.skip_corrupt).
+      CorruptDataError: an index or a manifest is damaged, unless it is ignored.
     """
-    damage = damage or Damage(skip=False)
+    found = damage or Damage(skip=False)
     paths: dict[str, None] = {}
     for pattern in config.patterns:
         paths.update(dict.fromkeys(_matches(pattern)))
     manifests: dict[str, Manifest] = {}
-    shards = tuple(_with_objective(_describe(path, manifests, damage), config) for path in paths)
-    absent = [path for path in manifests if path not in paths and not storage.exists(path)]
-    if absent:
-        _tell_absent(tuple(absent))
+    shards = tuple(
+        _with_objective(_describe(path, manifests, found, config.skip_corrupt), config)
+        for path in paths
+    )
+    _look_for_others(paths, manifests, config, must_be_whole=damage is None)
     return shards
 
 
+def _look_for_others(
+    paths: Collection[str],
+    manifests: Collection[str],
+    config: ReaderConfig,
+    *,
+    must_be_whole: bool,
+) -> None:
+    """Look for the other shards of the sets: those that manifests list, or names promise."""
+
+    def matching(absent: Iterable[str]) -> list[str]:
+        return [p for p in absent if any(storage.matches(each, p) for each in config.patterns)]
+
+    absent = [path for path in manifests if path not in paths and not storage.exists(path)]
+    lacking = matching(absent)
+    if lacking and must_be_whole and not config.skip_corrupt:
+        reason = (
+            f"the manifest of the set lists this file, but it is not there ({len(lacking):,} such"
+            " file(s); to read only a part of a set, name its files)"
+        )
+        raise FileNotFoundError(errno.ENOENT, reason, lacking[0])
+    if absent:
+        _tell_absent(tuple(absent), "that the manifest of the others lists")
+    if promised := matching(absent_by_name([path for path in paths if path not in manifests])):
+        _tell_absent(tuple(promised), "of the set, to judge by the names of the others,")
+
+
+def absent_by_name(paths: Sequence[str]) -> list[str]:
+    """Return the missing files of local sets whose files are named NAME-00000-of-00003."""
+    named = filter(None, (_NUMBERED.fullmatch(p) for p in paths if not storage.is_remote(p)))
+    sets = dict.fromkeys((match["set"], int(match["count"])) for match in named)
+    names = [f"{name}-{i:05d}-of-{count:05d}" for name, count in sets for i in range(count)]
+    return [name for name in names if not storage.exists(name)]
+
+
 @functools.cache  # who trains finds them several times
-def _tell_absent(paths: Sequence[str]) -> None:
-    logging.warning(
-        "%d file(s) that the manifest of the others lists are not there, the first: %s",
-        *(len(paths), paths[0]),
-    )
+def _tell_absent(paths: Sequence[str], which: str) -> None:
+    logging.warning("%d file(s) %s are not there, the first: %s", len(paths), which, paths[0])
 
 
 def _matches(pattern: str) -> list[str]:
@@ -104,7 +140,9 @@ def _matches(pattern: str) -> list[str]:
     return matches
 
 
-def _describe(path: str, manifests: dict[str, Manifest], damage: Damage) -> Shard:
+def _describe(
+    path: str, manifests: dict[str, Manifest], damage: Damage, ignores_indexes: bool
+) -> Shard:
     """Look at a shard's first bytes and beside it; `manifests` caches manifests by shard path."""
     if storage.is_folder(path):
         raise IsADirectoryError(f"{path} is a directory, not a shard (name its files: {path}/*)")
@@ -119,7 +157,7 @@ def _describe(path: str, manifests: dict[str, Manifest], damage: Damage) -> Shar
     )
     try:
         if not storage.is_remote(path):
-            shard = _compare_beside(shard, manifests)
+            shard = _compare_beside(shard, manifests, ignores_indexes)
         return _look_inside(shard) if shard.is_parquet and shard.manifest is None else shard
     except CorruptDataError as error:
         damage.found(error, 0)
@@ -159,7 +197,7 @@ def _look_inside(shard: Shard) -> Shard:
     return dataclasses.replace(shard, manifest=inside.manifest, num_records=inside.num_rows)
 
 
-def _compare_beside(shard: Shard, manifests: dict[str, Manifest]) -> Shard:
+def _compare_beside(shard: Shard, manifests: dict[str, Manifest], ignores_indexes: bool) -> Shard:
     """Add what index and manifest say about a local shard."""
     folder, name = os.path.split(shard.path)
     if shard.path not in manifests:
@@ -184,6 +222,11 @@ def _compare_beside(shard: Shard, manifests: dict[str, Manifest]) -> Shard:
     index_name = index_path(shard.path)
     if shard.is_parquet or not storage.exists(index_name):
         return shard
-    index = read_index_file(index_name)
+    try:
+        index = read_index_file(index_name)
+    except CorruptDataError:
+        if not ignores_indexes:
+            raise
+        return shard  # who reads by number scans it, and says so
     expected_bytes = None if shard.is_gzip else int(index["offset"][-1])
     return dataclasses.replace(shard, num_records=index.size - 1, expected_bytes=expected_bytes)

@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_data import storage
+from bert_data.bounds import check_integer
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
@@ -28,7 +29,7 @@ from bert_data.reader.labelled.ragged import RaggedSpec, ragged_feature
 from bert_data.reader.labelled.segments import num_special_tokens, pack_segments
 from bert_data.reader.layout import ENDLESS
 from bert_data.reader.planning import EMPTY, Plan, PlanConfig, make_plan
-from bert_data.reader.planning.config import check_integer, check_start
+from bert_data.reader.planning.config import check_start
 from bert_data.reader.tensors import finish, generate
 from bert_data.schema import fields
 from bert_data.tokens.tokenizer_json import vocabulary_sha256

@@ -8,23 +8,11 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from bert_data.bounds import check_bounds
+from bert_data.bounds import check_integer
 
 PLAIN, POOLS, BUCKETS, PACKED = BATCHINGS = ("plain", "pools", "buckets", "packed")
 DEFAULT_NUM_WIDTHS = 8
 MAX_START_BATCH = 2**62
-_MAX_INTEGER = 2**31 - 1
-
-
-def check_integer(name: str, value: object, least: int, most: int = _MAX_INTEGER) -> None:
-    """Check a field of a configuration.
-
-    Raises:
-      ValueError: it is not an integer, or not in [least, most].
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} is {value!r}; it must be an integer >= {least}")
-    check_bounds(name, value, least, most)
 
 
 def is_ascending(widths: Sequence[object]) -> bool:

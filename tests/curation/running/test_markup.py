@@ -40,3 +40,13 @@ def test_a_pipeline_that_would_read_tags_is_refused(tmp_path):
     ):
         labels(tmp_path, ["a.html"], [make_step("length", {}), *steps])
     assert labels(tmp_path, ["a.jsonl"], [make_step("length", {}), *steps])[0] == "length"
+
+
+def test_pages_in_rows_are_noticed(tmp_path):
+    page = '{"text": "<html><body><p>One.</p></body></html>"}\n'
+    (tmp_path / "b.jsonl").write_text(page * 3 + '{"text": "One."}\n')
+    assert labels(tmp_path, ["b.jsonl"], [make_step("length", {})]) == ["extract", "length"]
+    (tmp_path / "b.jsonl").write_text('{"text": "One."}\n' * 3 + page)
+    assert labels(tmp_path, ["b.jsonl"], [make_step("length", {})]) == ["length"]
+    (tmp_path / "b.jsonl").write_text(page + "{")  # the run says what is wrong
+    assert labels(tmp_path, ["b.jsonl"], [make_step("length", {})]) == ["length"]

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from bert_data.datasets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.errors import CorruptDataError
-from bert_data.reader import ReaderConfig, read_batches
+from bert_data.reader import ReaderConfig, iterate_arrays, read_batches
 from bert_data.reader.streamed import BatchSource
 from tests.reader.making import (
     MAX_PREDICTIONS,
@@ -138,10 +138,40 @@ def test_a_shard_of_the_set_that_is_not_there_is_told(
         source_of(first)  # one of two may be wanted
         assert not caplog.messages
         second.unlink()
-        source_of(pattern)
+        with pytest.raises(FileNotFoundError, match="the manifest of the set lists") as caught:
+            source_of(pattern)
+        assert caught.value.filename == str(second)
+        source_of(first)
+        source_of(pattern, skip_corrupt=True)
     (told,) = caplog.messages
     assert told.startswith("1 file(s) that the manifest of the others lists are not there")
     assert told.endswith(str(second))
+
+
+def test_the_names_of_shards_say_which_are_not_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_shard(tmp_path / "a-00001-of-00003", INSTANCES)
+    with caplog.at_level(logging.WARNING, logger="absl"):
+        source_of(tmp_path / "a-00001-of-00003")  # named alone
+        assert not caplog.messages
+        source_of(tmp_path / "a-*")
+    (told,) = caplog.messages
+    assert told.startswith("2 file(s) of the set, to judge by the names of the others,")
+    assert told.endswith(str(tmp_path / "a-00000-of-00003"))
+
+
+def test_a_damaged_index_without_a_manifest_is_left_out_with_skip_corrupt(tmp_path: Path) -> None:
+    path = write_shard(tmp_path / "a", INSTANCES)
+    (tmp_path / "index.a.npy").write_bytes(b"no index")
+    with pytest.raises(CorruptDataError, match=r"index\.a\.npy"):
+        source_of(path)
+    for batching in ("stream", "plain"):
+        config = ReaderConfig(
+            input_patterns=str(path), batch_size=4, batching=batching, skip_corrupt=True
+        )
+        rows = sum(len(batch["input_ids"]) for batch in iterate_arrays(config))
+        assert rows == len(INSTANCES)
 
 
 def test_padded_records_of_another_length(tmp_path: Path) -> None:
