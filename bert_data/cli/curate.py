@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 FLAGS = flags.FLAGS
 
-_PACKAGES = ("yaml", "xxhash", "pydivsufsort")  # needed by any pipeline; others by some steps
+_PACKAGES = ("yaml", "xxhash")  # needed by any pipeline; others by some steps
 
 flags.DEFINE_multi_string(
     "input_file",
@@ -199,10 +199,14 @@ def main(argv: Sequence[str]) -> None:
 
 def _curate() -> str:
     # Imported here so that --help and a mistyped flag are answered at once.
-    from bert_data.curation.reporting.report import make_report
     from bert_data.curation.reporting.summary import summarize
-    from bert_data.curation.running.run import curate
+    from bert_data.curation.running.run import Curation, curate
     from bert_data.work import count_workers
+
+    def make_report(done: Curation) -> str:
+        from bert_data.curation.reporting import report
+
+        return report.make_report(done)
 
     done = curate(
         _pipeline(),

@@ -83,10 +83,12 @@ def character_classes() -> NDArray[np.uint8]:
       uint8 [1,114,112], in [SPACE, HYPHEN], by code point.
     """
     classes = np.full(_NUM_CODE_POINTS, SYMBOL, np.uint8)
-    of_category, category = _OF_CATEGORY, unicodedata.category
+    of_category = np.full(1 << 16, SYMBOL, np.uint8)  # by the two letters of its name
+    for category, number in _OF_CATEGORY.items():
+        of_category[np.frombuffer(category.encode(), np.uint16)] = number
     for part in (range(0x40000), range(0xE0000, 0xE1000)):
-        part_classes = (of_category.get(category(char), SYMBOL) for char in map(chr, part))
-        classes[part.start : part.stop] = np.fromiter(part_classes, np.uint8, len(part))
+        categories = "".join(map(unicodedata.category, map(chr, part))).encode()
+        classes[part.start : part.stop] = of_category[np.frombuffer(categories, np.uint16)]
     # The category leaves few undecided: those in ranges, and by name.
     for first, last in _UNSPACED:
         of_range = classes[first : last + 1]

@@ -19,7 +19,7 @@ may repeat work.
 
 import abc
 import dataclasses
-import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -176,6 +176,15 @@ def steps_by_name() -> dict[str, type[Step]]:
     return dict(sorted(_STEPS.items()))
 
 
+def _find_step(name: str) -> type[Step]:
+    """Return a step; loads its own file alone, as some take long."""
+    if name.isidentifier() and importlib.util.find_spec(f"{_PACKAGE}.{name}"):
+        importlib.import_module(f"{_PACKAGE}.{name}")
+    if name not in _STEPS:
+        raise ValueError(f"unknown step {name!r}; the steps are {', '.join(steps_by_name())}")
+    return _STEPS[name]
+
+
 def make_step(name: str, parameters: dict[str, Any]) -> Step:
     """Make a step.
 
@@ -187,10 +196,8 @@ def make_step(name: str, parameters: dict[str, Any]) -> Step:
     Raises:
       ValueError: the step or a parameter is unknown, or a value is not allowed.
     """
-    steps = steps_by_name()
-    if name not in steps:
-        raise ValueError(f"unknown step {name!r}; the steps are {', '.join(steps)}")
-    fields = {field.name: field for field in dataclasses.fields(steps[name])}
+    step = _find_step(name)
+    fields = {field.name: field for field in dataclasses.fields(step)}
     for parameter in parameters:
         if parameter not in fields:
             known = ", ".join(fields) or "none"
@@ -207,6 +214,6 @@ def make_step(name: str, parameters: dict[str, Any]) -> Step:
     if missing:
         raise ValueError(f"step {name} needs the parameter {missing[0]!r}")
     try:
-        return steps[name](**parameters)
+        return step(**parameters)
     except ValueError as error:
         raise ValueError(f"step {name}: {error}") from None

@@ -8,11 +8,13 @@ cut_words    the cat sat | and too
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import pydivsufsort
 from numpy.typing import NDArray
 
 from bert_data.curation.words import Words
 from bert_data.kernels import Scalar, inner, kernel
+from bert_data.packages import load_package
+
+pydivsufsort = load_package("pydivsufsort", "the step substring_duplicates")
 
 
 def mark_copied_words(

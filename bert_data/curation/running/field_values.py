@@ -13,6 +13,8 @@ from typing import Any
 
 import pyarrow
 
+from bert_data.curation.running.arrow_files import make_column
+
 NULL, TEXT, WHOLE, NUMBER, TRUTH, JSON = "null", "text", "whole", "number", "truth", "json"
 _KINDS: dict[type, str] = {type(None): NULL, str: TEXT, float: NUMBER, bool: TRUTH}
 _ARROW = {
@@ -122,7 +124,7 @@ def arrow_column(values: list[Any], kind: str) -> pyarrow.Array:
         values = [None if value is None else dump_fields(value) for value in values]
     elif kind == TEXT:
         values = [v if v is None or v.isascii() else _encodable(v) for v in values]
-    return pyarrow.array(values, _ARROW[kind])
+    return make_column(values, _ARROW[kind])
 
 
 def arrow_schema(kinds: Kinds) -> pyarrow.Schema:

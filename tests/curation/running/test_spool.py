@@ -14,8 +14,6 @@ from bert_data.curation.running import spool
 from bert_data.curation.running.field_values import dump_fields
 from bert_data.curation.running.spool import DocumentsOfShard, SpoolWriter, read_spool
 
-COVERS = ("curation/running/arrow_files",)
-
 
 @pytest.mark.parametrize("batch", [1, 3, 4096])
 def test_any_range_is_read(tmp_path, monkeypatch, batch):
