@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import hypothesis
 import pytest
 
 from tests.goldens.inputs import VOCABULARIES, WORDS
+from tests.object_store import ObjectStore, Server
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # Tests never use an accelerator, so that they give the same results on every machine.
@@ -114,3 +115,24 @@ def small_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("small_text") / "text.txt"
     path.write_text("\n".join(documents), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def object_server() -> Iterator[Server]:
+    """A server that speaks S3 on loopback; the environment has its address, and credentials."""
+    server = Server()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment.items():
+            patch.setenv(name, value)
+        yield server
+    server.close()
+
+
+@pytest.fixture
+def object_store(object_server: Server) -> Iterator[ObjectStore]:
+    """A fresh bucket of `object_server`, without faults; see tests/object_store.py."""
+    store = ObjectStore(object_server)
+    store.clear()
+    yield store
+    store.clear()
+    object_server.release()
