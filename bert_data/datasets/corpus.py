@@ -20,6 +20,7 @@ from bert_data.tokens.oddities import warn_of_text
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_notes import StoreNotes, check_files, read_notes
 from bert_data.tokens.tokenizer_file import Tokenizer
+from bert_data.tokens.verifying import check_sums
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import Executor
 
@@ -106,6 +107,7 @@ def load_corpus(
     notes = read_notes(files.prefix)
     if notes is not None:
         check_files(files.prefix, notes)
+        check_sums(files.prefix, notes)
         _check_notes(files.prefix, notes, vocabulary, tokenizer)
     elif np.array_equal(store.documents, np.arange(store.lengths.size + 1)):
         logging.warning(

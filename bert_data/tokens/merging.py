@@ -8,6 +8,7 @@ of a text's partitions gives the store of the whole text, byte for byte.
 
 import dataclasses
 import os
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ from bert_data.tokens.store_notes import (
     store_paths,
 )
 from bert_data.tokens.store_writer import StoreWriter
+from bert_data.tokens.verifying import check_sums, compare_sum
 
 _SEQUENCES = 1 << 18  # at a time
 _TOKENS = 1 << 24
@@ -81,10 +83,14 @@ def merge_stores(
             ) as writer,
             progress("merge", total=total, unit="B") as advance,
         ):
-            for store in stores:
+            for store, noted, source in zip(stores, notes, prefixes, strict=True):
+                crc32 = 0
                 for ids, lengths, breaks in _pieces(store):
+                    crc32 = zlib.crc32(ids.data, crc32)
                     writer.add(ids, lengths, breaks)
                     advance(ids.nbytes)
+                if noted is not None:  # the sum of the merged store would vouch for the damage
+                    compare_sum(f"{source}.bin", crc32, noted.files[0])
                 store.release_memory(0)
         assert writer.files is not None
         merged = dataclasses.replace(_merge_notes(known), files=writer.files) if is_known else None
@@ -106,6 +112,7 @@ def _check_kinds(
         kind = {"dtype": store.ids.dtype.name}
         if noted is not None:
             check_files(prefix, noted)
+            check_sums(prefix, noted, ["idx"])
             kind |= {"vocabulary": noted.vocab_sha256[:12], "level": noted.settings["level"]}
             kind |= {"end of documents": noted.settings["eod_id"]}
         kinds.append(kind)

@@ -6,14 +6,16 @@ PREFIX.store.json      --CRC-32 of both files, counts-->              as they we
 
 import dataclasses
 import zlib
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from bert_data.errors import CorruptDataError
 from bert_data.progress import progress
-from bert_data.storage import file_size, open_input
+from bert_data.storage import open_input
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_notes import ENDINGS, StoreNotes, check_files, read_notes
+from bert_data.tokens.store_writer import FileSummary
 
 _READ_BYTES = 4 << 20
 _SPOTS, _SPOT_TOKENS = 16, 1024
@@ -52,16 +54,9 @@ def verify_store(prefix: str) -> VerifiedStore:
     notes = read_notes(prefix)
     if notes is not None:
         check_files(prefix, notes)
-    paths = [f"{prefix}.{ending}" for ending in ENDINGS]
-    with progress("verify", total=sum(map(file_size, paths)), unit="B") as advance:
-        for number, path in enumerate(paths):
-            crc32 = 0
-            with open_input(path) as file:
-                while data := file.read(_READ_BYTES):
-                    crc32 = zlib.crc32(data, crc32)
-                    advance(len(data))
-            if notes is not None and crc32 != notes.files[number].crc32:
-                raise CorruptDataError(path, 0, "its CRC-32 is not the one in its notes")
+        total = sum(file.num_bytes for file in notes.files)
+        with progress("verify", total=total, unit="B") as advance:
+            check_sums(prefix, notes, advance=advance)
     max_id = _check_all_ids(store, prefix + ".bin", notes)
     tokens = np.concatenate([[0], np.cumsum(store.lengths, dtype=np.int64)])[store.documents]
     verified = VerifiedStore(
@@ -78,11 +73,50 @@ def verify_store(prefix: str) -> VerifiedStore:
     return verified
 
 
-def spot_check(prefix: str, store: TokenStore) -> None:
-    """Check what can be checked without reading the whole store.
+def check_sums(
+    prefix: str,
+    notes: StoreNotes,
+    endings: Sequence[str] = ENDINGS,
+    *,
+    advance: Callable[[int], object] = lambda num_bytes: None,
+) -> None:
+    """Compare the checksums of a store's files with its notes.
 
-    These are the sizes of the files, the ids of `_SPOTS` places, the first and the last tokens
-    among them, and the ends of as many documents. Without notes, only ids below 0 are wrong.
+    Args:
+      prefix: of the store.
+      notes: of the store.
+      endings: of the files to read, of `ENDINGS`.
+      advance: is called with the number of bytes that were read.
+
+    Raises:
+      OSError: a file cannot be read.
+      CorruptDataError: one is not as its notes say.
+    """
+    for ending in endings:
+        path, crc32 = f"{prefix}.{ending}", 0
+        with open_input(path) as file:
+            while data := file.read(_READ_BYTES):
+                crc32 = zlib.crc32(data, crc32)
+                advance(len(data))
+        compare_sum(path, crc32, notes.files[ENDINGS.index(ending)])
+
+
+def compare_sum(path: str, crc32: int, noted: FileSummary) -> None:
+    """Compare the checksum of a file with what its notes say.
+
+    Raises:
+      CorruptDataError: they differ.
+    """
+    if crc32 != noted.crc32:
+        raise CorruptDataError(path, 0, "its CRC-32 is not the one in its notes")
+
+
+def spot_check(prefix: str, store: TokenStore) -> None:
+    """Check what can be checked without reading all tokens of a store.
+
+    These are the sizes of the files, the checksum of the index, the ids of `_SPOTS` places, the
+    first and the last tokens among them, and the ends of as many documents. Without notes, only ids
+    below 0 are wrong.
 
     Raises:
       OSError: a file cannot be read.
@@ -91,6 +125,7 @@ def spot_check(prefix: str, store: TokenStore) -> None:
     notes = read_notes(prefix)
     if notes is not None:
         check_files(prefix, notes)
+        check_sums(prefix, notes, ["idx"])
     path = prefix + ".bin"
     last = max(0, store.ids.size - _SPOT_TOKENS)
     for start in np.linspace(0, last, _SPOTS).astype(np.int64).tolist():

@@ -79,6 +79,13 @@ def test_damage_is_found_at_opening_where_notes_tell_or_if_all_is_verified(tmp_p
     Documents(prefix)
     with pytest.raises(CorruptDataError, match="its CRC-32 is not the one in its notes"):
         Documents(prefix, verify=True)
+    replace_tokens(prefix, [30000], stories[500][0])
+    index = (tmp_path / "s.idx").read_bytes()
+    bounds = np.frombuffer(index, "<i8", offset=len(index) - 8 * 1001).copy()
+    bounds[1] = 0  # a document without a sequence, and one of two
+    (tmp_path / "s.idx").write_bytes(index[: -8 * 1001] + bounds.tobytes())
+    with pytest.raises(CorruptDataError, match=r"s\.idx: .*its CRC-32 is not the one in its notes"):
+        Documents(prefix)
     write_store(tmp_path / "s", stories[1:])
     with pytest.raises(CorruptDataError, match=r"s.store.json says"):
         Documents(prefix)

@@ -9,6 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+from bert_data.errors import CorruptDataError
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store import StoreShape
@@ -101,6 +102,15 @@ def test_a_text_that_is_named_like_a_store(folder):
         records(folder, "corpus.bin")
     lines = TextConfig(input_format="lines")
     assert records(folder, "corpus.bin", text=lines) == records(folder, "text.txt")
+
+
+def test_a_store_with_other_tokens_than_its_notes_say_is_refused(folder):
+    make_store(folder, "text.txt")
+    data = bytearray((folder / "s.bin").read_bytes())
+    data[100] ^= 1
+    (folder / "s.bin").write_bytes(data)
+    with pytest.raises(CorruptDataError, match=r"s\.bin: .*its CRC-32 is not the one in its notes"):
+        records(folder, "s")
 
 
 def test_what_does_not_go_together(folder, tmp_path):

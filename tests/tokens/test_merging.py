@@ -102,6 +102,10 @@ def test_verify_reads_everything(tmp_path, small_text, small_vocabulary, ending)
     path.write_bytes(data)
     with pytest.raises(CorruptDataError, match=rf"a\.{ending}: .*its CRC-32 is not"):
         verify_store(made.prefix)
+    write(tmp_path / "other", [[[1, 2]], [[3]]], StoreShape(level="document"), "<u2", [])
+    with pytest.raises(CorruptDataError, match=rf"a\.{ending}: .*its CRC-32 is not"):
+        merge_stores([made.prefix, str(tmp_path / "other")], str(tmp_path / "m"))
+    assert not list(tmp_path.glob("m*"))
 
 
 def test_verify_without_notes(tmp_path):
