@@ -9,6 +9,12 @@
 A stage is passed an `Executor` and calls it. `executor.py` defines the contract that all executors
 keep, `threads.py` and `processes.py` implement it, and `tasks.py` says what a task is and how the
 result of an earlier run is found. Processes are imported only when they are used.
+
+    rounds = Rounds(folder, parts, max_bytes, executor)                     decisions over all data
+    keys = rounds.over_parts("keys", write_keys, {"keys": layout})["keys"]
+
+`rounds.py` divides decisions over all data into tasks of bounded memory; they exchange the sorted
+files of `records.py`, which `ranges.py` reads. They load NumPy, so import them from there.
 """
 
 from bert_data.work.executor import (

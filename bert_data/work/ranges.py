@@ -1,0 +1,211 @@
+"""Ranges of keys, read from many sorted files in order, in portions of bounded size.
+
+    files    3 2, 3 7, 8 4 | 5 1, 5 9        of records (hash, document), see `records.py`
+    range    0 to 6:  (3 2, 3 7)  (5 1, 5 9)               a group for each hash
+             places 0 1 0 1   sizes 2 2 2 2   first documents 2 2 1 1
+
+A group may cross any number of portions; each portion knows the sizes and the first records of its
+groups all the same.
+"""
+
+import bisect
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.work.records import FilePart, Layout, RecordFile, Records, Words, sort_words
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """Records whose first field is at least `low` and less than `high`; None: no end."""
+
+    low: int = 0
+    high: int | None = None
+
+
+def split_keys(records: Records, num_bytes: int) -> list[Range]:
+    """Divide the keys of records into ranges that hold about so many bytes each."""
+    num_ranges = -(-records.num_bytes // num_bytes)
+    if num_ranges <= 1:
+        return [Range()] if records.files else []
+    samples = sorted(
+        (key, (file.place(i + 1)) - file.place(i))
+        for file in records.files
+        for i, key in enumerate(file.samples)
+    )
+    bounds, before, total = [0], 0, len(records)
+    for key, weight in samples:
+        if before * num_ranges >= total * len(bounds) and key > bounds[-1]:
+            bounds.append(key)
+        before += weight
+    return [Range(*pair) for pair in zip(bounds, [*bounds[1:], None], strict=True)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Sorted records, and what their groups hold in all portions of the range.
+
+    Attributes:
+      records: with named fields, [any].
+      places: int64 [records], place of each one in its group, from 0.
+      sizes: int64 [records], number of records of its group.
+      totals: uint64 [records], sum of the weights of its group, modulo 2^64.
+      leaders: the first record of each group.
+      groups: int64 [records], number of its group in `leaders`.
+    """
+
+    records: np.ndarray
+    places: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    totals: NDArray[np.uint64]
+    leaders: np.ndarray
+    groups: NDArray[np.int64]
+
+    def firsts(self, field: str) -> NDArray[np.uint64]:
+        """Return, for each record, a field of the first record of its group."""
+        return self.leaders[field][self.groups]
+
+
+Weigh = Callable[[np.ndarray], NDArray[np.uint64]]
+
+
+class RangeReader:
+    """Reads the records of a range in order.
+
+    Attributes:
+      num_before: records of all files that lie before the range.
+    """
+
+    def __init__(self, records: Records, keys: Range, max_bytes: int) -> None:
+        """Find the range in all files.
+
+        Args:
+          records: to read.
+          keys: the range.
+          max_bytes: of a portion, >= 1.
+        """
+        self.layout, self._max_bytes = records.layout, max_bytes
+        runs = [
+            FilePart(file.path, records.layout.num_words, *_bounds(file, records.layout, keys))
+            for file in records.files
+        ]
+        self.num_before = sum(run.begin for run in runs)
+        self._runs = [(run.path, run.begin, run.end) for run in runs if run.begin < run.end]
+
+    def __len__(self) -> int:
+        return sum(end - begin for _, begin, end in self._runs)
+
+    def _open_runs(self, prefix: tuple[int, ...] = ()) -> list[FilePart]:
+        """Return the runs, or what they hold of a group."""
+        runs = [FilePart(path, self.layout.num_words, *bounds) for path, *bounds in self._runs]
+        for run in runs if prefix else ():
+            run.begin, run.end = run.cut(prefix), run.cut(prefix, after=True)
+        return [run for run in runs if run.begin < run.end]
+
+    def portions(self, prefix: tuple[int, ...] = ()) -> Iterator[Words]:
+        """Yield all records in order, at least one a portion; or only those of a group."""
+        runs, num_keys = self._open_runs(prefix), self.layout.num_keys
+        max_records = max(self._max_bytes // self.layout.num_bytes, 1)
+        if sum(run.end - run.begin for run in runs) <= max_records:
+            max_records *= len(runs)
+        buffers = [np.empty((0, self.layout.num_words), np.uint64) for _ in runs]
+        while runs:
+            size = max(max_records // len(runs), 1)
+            for k, run in enumerate(runs):
+                if len(buffers[k]) < size and run.begin < run.end:
+                    more = run.read(size - len(buffers[k]))
+                    buffers[k] = np.concatenate([buffers[k], more]) if len(buffers[k]) else more
+            unread = [b for b, run in zip(buffers, runs, strict=True) if run.begin < run.end]
+            bound = min((tuple(b[-1, :num_keys].tolist()) for b in unread), default=None)
+            cuts = [_count_up_to(b, bound) for b in buffers]
+            parts = [b[:cut] for b, cut in zip(buffers, cuts, strict=True)]
+            rest = [b[cut:] for b, cut in zip(buffers, cuts, strict=True)]
+            left = [k for k, run in enumerate(runs) if len(rest[k]) or run.begin < run.end]
+            runs, buffers = [runs[k] for k in left], [rest[k] for k in left]
+            yield sort_words(np.concatenate(parts), num_keys)
+
+    def records(self) -> np.ndarray:
+        """Return all records of the range in order, with named fields."""
+        words = list(self.portions())
+        return self.layout.named(np.concatenate(words) if words else np.empty((0, 1), np.uint64))
+
+    def batches(self, num_fields: int, weigh: Weigh | None = None) -> Iterator[Batch]:
+        """Yield all records in order, in groups.
+
+        Args:
+          num_fields: records that agree in their first so many fields are a group.
+          weigh: returns the weights of records with named fields, for `totals`.
+        """
+        num_seen, open_group = 0, _OpenGroup()
+        for words in self.portions():
+            num_seen += len(words)
+            records = self.layout.named(words)
+            starts, groups = _find_groups(words, num_fields)
+            sizes = np.diff(np.append(starts, len(words)))
+            weights = np.zeros(len(words), np.uint64) if weigh is None else weigh(records)
+            totals = np.add.reduceat(weights, starts)
+            leaders, places = records[starts], np.arange(len(words)) - starts[groups]
+            key = tuple(words[0, :num_fields].tolist())
+            continued = open_group if open_group.key == key else _OpenGroup()
+            if continued.key:
+                leaders[0], sizes[0], totals[0] = continued.leader, continued.size, continued.total
+                places[groups == 0] += continued.num_seen
+            open_group, key = _OpenGroup(), tuple(words[-1, :num_fields].tolist())
+            if num_seen < len(self):  # the last group may continue
+                num_here = int(places[-1]) + 1
+                if continued.key != key:
+                    runs = self._open_runs(key)
+                    sizes[-1] = sum(run.end - run.begin for run in runs)
+                    if weigh is not None and sizes[-1] > num_here:
+                        named = map(self.layout.named, self.portions(key))
+                        with np.errstate(over="ignore"):
+                            totals[-1] = sum((weigh(n).sum() for n in named), np.uint64(0))
+                open_group = _OpenGroup(key, leaders[-1], sizes[-1], totals[-1], num_here)
+            yield Batch(records, places, sizes[groups], totals[groups], leaders, groups)
+
+
+@dataclasses.dataclass(frozen=True)
+class _OpenGroup:
+    """The last group of a portion, which the next one may continue; without a key: none."""
+
+    key: tuple[int, ...] = ()
+    leader: Any = None
+    size: Any = 0
+    total: Any = 0
+    num_seen: int = 0
+
+
+def _find_groups(words: Words, num_fields: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where groups of sorted records start, and the number of each record's group."""
+    is_start = np.zeros(len(words), bool)
+    is_start[0] = True
+    for k in range(num_fields):
+        is_start[1:] |= words[1:, k] != words[:-1, k]
+    return np.flatnonzero(is_start), np.cumsum(is_start) - 1
+
+
+def _count_up_to(words: Words, bound: tuple[int, ...] | None) -> int:
+    """Return the number of sorted records whose first words are at most `bound`; None: all."""
+    if bound is None:
+        return len(words)
+    return bisect.bisect_right(
+        range(len(words)), bound, key=lambda place: tuple(words[place, : len(bound)].tolist())
+    )
+
+
+def _bounds(file: RecordFile, layout: Layout, keys: Range) -> tuple[int, int]:
+    """Return the first record of a file that is in a range, and the one after the last."""
+    ends = []
+    for key in (keys.low, keys.high):
+        if key is None or key <= file.samples[0]:
+            ends.append(0 if key is not None else file.num_records)
+            continue
+        sample = bisect.bisect_left(file.samples, key)  # the record lies between two samples
+        end = file.place(sample) if sample < len(file.samples) else file.num_records
+        run = FilePart(file.path, layout.num_words, file.place(sample - 1), end)
+        ends.append(run.cut((key,)))
+    return ends[0], ends[1]

@@ -1,0 +1,234 @@
+"""Sorted files of records of fixed size.
+
+    layout   Layout(("hash", "document"), num_keys=2)            all fields are uint64
+    added    8 4, 3 2, 3 7, 5 9, 5 1
+    written  3 2, 3 7, 8 4 | 5 1, 5 9                            two sorted files
+
+`ranges.py` reads them.
+"""
+
+import bisect
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.storage import open_input, open_scratch, read_values
+
+_WORD_BYTES = 8
+_NUM_SAMPLES = 32
+
+Words = NDArray[np.uint64]
+"""[records, words of each]."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The fields of a record, 8 bytes each.
+
+    Attributes:
+      fields: their names; values are uint64, or the bits of a float64.
+      num_keys: records are sorted by the first so many fields; equal ones are equal in all fields,
+        or their order does not matter.
+      width: further words, not named, in the column `values`.
+    """
+
+    fields: tuple[str, ...]
+    num_keys: int
+    width: int = 0
+
+    @property
+    def num_words(self) -> int:
+        """Words of a record."""
+        return len(self.fields) + self.width
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of a record."""
+        return self.num_words * _WORD_BYTES
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of a record, with named fields."""
+        fields: list[Any] = [(name, np.uint64) for name in self.fields]
+        return np.dtype([*fields, ("values", np.uint64, (self.width,))] if self.width else fields)
+
+    def named(self, words: Words) -> np.ndarray:
+        """Return records, [any], with named fields."""
+        return words.view(self.dtype)[:, 0] if len(words) else np.empty(0, self.dtype)
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordFile:
+    """A sorted file.
+
+    Attributes:
+      path: of the file.
+      num_records: in it, >= 1.
+      samples: the first fields of records at even distances.
+    """
+
+    path: str
+    num_records: int
+    samples: tuple[int, ...]
+
+    def place(self, sample: int) -> int:
+        """Return the number of the record from which a sample is."""
+        return sample * self.num_records // len(self.samples)
+
+
+@dataclasses.dataclass(frozen=True)
+class Records:
+    """Sorted files of one layout."""
+
+    layout: Layout
+    files: tuple[RecordFile, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(file.num_records for file in self.files)
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all records."""
+        return len(self) * self.layout.num_bytes
+
+
+def sort_words(words: Words, num_keys: int) -> Words:
+    """Return records sorted by their first words."""
+    first = np.ascontiguousarray(words[:, 0])
+    order = np.argsort(first)
+    if num_keys > 1 and len(words) > 1:
+        first = first[order]
+        is_tie = np.zeros(len(words), bool)
+        is_tie[1:] = first[1:] == first[:-1]
+        is_tie[:-1] |= is_tie[1:]
+        ties = np.flatnonzero(is_tie)
+        tied = order[ties]
+        columns = [words[tied, k] for k in range(num_keys - 1, -1, -1)]
+        order[ties] = tied[np.lexsort(columns)]
+    return words[order]
+
+
+class RecordWriter:
+    """Writes sorted files; holds up to `max_bytes` of records in memory."""
+
+    def __init__(self, layout: Layout, prefix: str, max_bytes: int) -> None:
+        """Describe the files; none is written yet.
+
+        Args:
+          layout: of the records.
+          prefix: of the files' paths.
+          max_bytes: of a file.
+        """
+        self._layout, self._prefix = layout, prefix
+        self._max_records = max(max_bytes // layout.num_bytes, 1)
+        self._waiting: list[Words] = []
+        self._num_waiting = 0
+        self.files: list[RecordFile] = []
+
+    def add(self, **columns: Any) -> None:
+        """Add records, a column for each field; `values` is [records, width]."""
+        names = self._layout.fields
+        assert set(columns) == {*names, *(["values"] if self._layout.width else [])}
+        words = np.empty((len(columns[names[0]]), self._layout.num_words), np.uint64)
+        for k, name in enumerate(names):
+            column = np.asarray(columns[name])
+            words[:, k] = column.view(np.uint64) if column.dtype == np.float64 else column
+        if self._layout.width:
+            words[:, len(names) :] = columns["values"]
+        self.add_words(words)
+
+    def add_words(self, words: Words) -> None:
+        """Add records."""
+        while len(words):
+            part = words[: self._max_records - self._num_waiting]
+            self._waiting.append(part)
+            self._num_waiting += len(part)
+            words = words[len(part) :]
+            if self._num_waiting == self._max_records:
+                self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._num_waiting:
+            words = sort_words(np.concatenate(self._waiting), self._layout.num_keys)
+            self._waiting, self._num_waiting = [], 0
+            self.add_sorted([words])
+
+    def add_sorted(self, portions: Iterable[Words]) -> None:
+        """Write portions of records, which are in order, to one file of any size."""
+        self.files.append(_write_file(f"{self._prefix}-{len(self.files):04d}", portions))
+
+
+def _write_file(path: str, portions: Iterable[Words]) -> RecordFile:
+    num_records, num_words = 0, 1
+    with open_scratch(path) as file:
+        for words in portions:
+            file.write(np.ascontiguousarray(words).data)
+            num_records, num_words = num_records + len(words), words.shape[1]
+    places = [k * num_records // _NUM_SAMPLES for k in range(_NUM_SAMPLES)][:num_records]
+    if num_records < _NUM_SAMPLES:
+        places = list(range(num_records))
+    run = FilePart(path, num_words, 0, num_records)
+    return RecordFile(path, num_records, tuple(key for (key,) in run.keys(places, 1)))
+
+
+class FilePart:
+    """A part of a sorted file, which is open only while it is read.
+
+    Attributes:
+      path: of the file.
+      num_words: of a record.
+      begin, end: numbers of the records to read, the end exclusive.
+    """
+
+    def __init__(self, path: str, num_words: int, begin: int, end: int) -> None:
+        self.path, self.num_words, self.begin, self.end = path, num_words, begin, end
+
+    def keys(self, places: Sequence[int], num_keys: int) -> list[tuple[int, ...]]:
+        """Return the first words of some records."""
+        with open_input(self.path, buffering=0) as file:
+            return [self._key(file, place, num_keys) for place in places]
+
+    def _key(self, file: Any, place: int, num_keys: int) -> tuple[int, ...]:
+        file.seek(place * self.num_words * _WORD_BYTES)
+        return tuple(np.frombuffer(file.read(num_keys * _WORD_BYTES), np.uint64).tolist())
+
+    def cut(self, key: tuple[int, ...], *, after: bool = False) -> int:
+        """Return the place of the first record whose first words are at least `key`, or above."""
+        search = bisect.bisect_right if after else bisect.bisect_left
+        with open_input(self.path, buffering=0) as file:
+            return search(
+                range(self.end),  # places before `begin` are never looked at
+                key,
+                self.begin,
+                self.end,
+                key=lambda place: self._key(file, place, len(key)),
+            )
+
+    def read(self, num_records: int) -> Words:
+        """Return the next records, and move past them."""
+        num_records = min(num_records, self.end - self.begin)
+        with open_input(self.path, buffering=0) as file:
+            file.seek(self.begin * self.num_words * _WORD_BYTES)
+            words = read_values(file, np.uint64, num_records * self.num_words)
+        self.begin += num_records
+        return words.reshape(num_records, self.num_words)
+
+
+def relative(records: Records, folder: str) -> Records:
+    """Return records whose paths begin in a folder, relative to it; `placed` is the inverse."""
+    return _with_paths(records, lambda path: os.path.relpath(path, folder))
+
+
+def placed(records: Records, folder: str) -> Records:
+    """Return records whose paths are relative to a folder."""
+    return _with_paths(records, lambda path: os.path.join(folder, path))
+
+
+def _with_paths(records: Records, change: Callable[[str], str]) -> Records:
+    files = tuple(dataclasses.replace(file, path=change(file.path)) for file in records.files)
+    return dataclasses.replace(records, files=files)

@@ -1,0 +1,261 @@
+"""Decisions over all data, in rounds of tasks that each see a part of it.
+
+    over_parts    part 0 ─▶ records sorted by key ┐   ┌─▶ keys   0 to  99 ─▶ records    over_ranges
+                  part 1 ─▶ records sorted by key ┴─┬─┴─▶ keys 100 to ... ─▶ records
+                                                    └─▶ in the next round, each part reads its own
+
+A part owns consecutive numbers (of documents): those that it reads back are the records whose first
+field is one of its numbers. A task reads its records in portions and writes sorted files, so that
+its memory is bounded whatever it receives; parts are grouped to tasks, and keys cut to ranges, by
+the amount of data alone. What a function writes for a range must depend on nothing but the records
+in it: then the result does not depend on how the data is divided.
+"""
+
+import collections
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bert_data.progress import progress
+from bert_data.storage import make_folder, remove
+from bert_data.work.executor import Executor
+from bert_data.work.folder_tasks import FolderTask, read_report
+from bert_data.work.ranges import Range, RangeReader, split_keys
+from bert_data.work.records import (
+    Layout,
+    RecordFile,
+    Records,
+    RecordWriter,
+    placed,
+    relative,
+)
+from bert_data.work.tasks import run_tasks
+
+_PORTION_SHARE, _TASK_SHARE = 16, 4
+"""Of a task's memory: the part that one portion of records takes, and the records of a task."""
+
+_MAX_FILES, _MERGED_FILES = 512, 128
+"""Of more files, so many are merged to one: every range is read from all of them."""
+
+MIN_TASK_BYTES = 1 << 20
+
+Writers = Mapping[str, RecordWriter]
+RangeFunction = Callable[[RangeReader, Writers], Mapping[str, int] | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A part of the data.
+
+    Attributes:
+      path: of its files.
+      source: name of its data set.
+      first, end: it owns the numbers from `first` to `end`, exclusive; parts follow each other.
+      num_bytes: its size.
+    """
+
+    path: str
+    source: str
+    first: int
+    end: int
+    num_bytes: int
+
+
+Own = Mapping[str, np.ndarray]
+PartFunction = Callable[[Part, Own, Writers], Mapping[str, int] | None]
+
+
+def read_own(records: Records, part: Part) -> np.ndarray:
+    """Return the records of a part, sorted, with named fields."""
+    return RangeReader(records, Range(part.first, part.end), 1 << 62).records()
+
+
+class Rounds:
+    """Runs the rounds of a decision.
+
+    Attributes:
+      parts: of the data.
+      max_bytes: of memory for a task.
+      counted: the sums of what the functions returned.
+    """
+
+    def __init__(
+        self, folder: str, parts: Sequence[Part], max_bytes: int, executor: Executor | None = None
+    ) -> None:
+        """Describe the rounds.
+
+        Args:
+          folder: for their files; its name identifies all that they depend on.
+          parts: of the data, in the order of their numbers.
+          max_bytes: of memory that a task may use for records, >= `MIN_TASK_BYTES`.
+          executor: runs the tasks; each is found again by a later run. None: they are done here, as
+            parts of a task, and a killed run does them again.
+        """
+        assert max_bytes >= MIN_TASK_BYTES
+        self.parts, self.max_bytes = parts, max_bytes
+        self.counted: collections.Counter[str] = collections.Counter()
+        self._folder, self._executor = folder, executor
+        self._num_rounds = 0
+
+    def over_parts(
+        self,
+        name: str,
+        function: PartFunction,
+        outputs: Mapping[str, Layout],
+        reads: Mapping[str, Records] | None = None,
+    ) -> dict[str, Records]:
+        """Call a function with each part.
+
+        Args:
+          name: of the round.
+          function: picklable; receives a part, the records of `reads` that are its own, and the
+            writers of `outputs`; it may return numbers to count.
+          outputs: layouts, by name.
+          reads: records of earlier rounds, by name.
+
+        Returns:
+          What was written, by name.
+        """
+        groups: list[list[Part]] = []
+        size = 0
+        for part in self.parts:
+            if not groups or size + part.num_bytes > self.max_bytes // _TASK_SHARE:
+                groups.append([])
+                size = 0
+            groups[-1].append(part)
+            size += part.num_bytes
+        return self._run(name, _PartWork(function, reads or {}), groups, outputs)
+
+    def over_ranges(
+        self, name: str, function: RangeFunction, source: Records, outputs: Mapping[str, Layout]
+    ) -> dict[str, Records]:
+        """Call a function with each range of keys of records of an earlier round.
+
+        Records that agree in their first field are in one range. For arguments and result see
+        `over_parts`.
+        """
+        ranges = split_keys(source, self.max_bytes // _TASK_SHARE)
+        return self._run(name, _RangeWork(function, source), ranges, outputs)
+
+    def remove(self, *used: Records) -> None:
+        """Remove records that no later round reads."""
+        for records in used:
+            for file in records.files:
+                remove(file.path)
+
+    def _run(
+        self, name: str, work: Any, items: Sequence[Any], outputs: Mapping[str, Layout]
+    ) -> dict[str, Records]:
+        folder = f"{self._folder}-{self._num_rounds:02d}-{name}"
+        self._num_rounds += 1
+        task = _RoundTask(work, dict(outputs), self.max_bytes // _PORTION_SHARE)
+        files: dict[str, list[RecordFile]] = {output: [] for output in outputs}
+        for place, report in self._reports(folder, task, items):
+            self.counted.update(report["counted"])
+            for output, found in report["files"].items():
+                records = Records(outputs[output], tuple(RecordFile(*each) for each in found))
+                files[output] += placed(records, place).files
+        written = {key: Records(outputs[key], tuple(each)) for key, each in files.items()}
+        for key, records in written.items():
+            written[key] = self._merge(f"{name}-{key}", records)
+        return written
+
+    def _reports(
+        self, folder: str, task: "_RoundTask", items: Sequence[Any]
+    ) -> Iterable[tuple[str, Any]]:
+        """Yield the folder and the report of each item's task."""
+        numbered = [_Item(number, item) for number, item in enumerate(items)]
+        if self._executor is None:
+            for item in numbered:
+                place = os.path.join(folder, item.task_name)
+                make_folder(place)
+                yield place, task(item, place)
+            return
+        name = os.path.basename(folder)
+        folders = FolderTask(parent=folder, function=task)
+        with progress(name, total=len(items), unit="task") as advance:
+            for place, _ in run_tasks(name, folders, numbered, self._executor):
+                advance(1)
+                yield place, read_report(place)
+
+    def _merge(self, name: str, records: Records) -> Records:
+        """Return the same records in fewer files, if they are in too many."""
+        if len(records.files) <= _MAX_FILES:
+            return records
+        groups = [
+            dataclasses.replace(records, files=records.files[start : start + _MERGED_FILES])
+            for start in range(0, len(records.files), _MERGED_FILES)
+        ]
+        merged = self._run(f"{name}-merged", _merge_files, groups, {"all": records.layout})
+        self.remove(records)
+        return merged["all"]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Item:
+    """What a task works on, and its number."""
+
+    number: int
+    item: Any
+
+    @property
+    def task_name(self) -> str:
+        """Name of its folder."""
+        return f"{self.number:06d}"
+
+
+@dataclasses.dataclass(frozen=True)
+class _RoundTask:
+    """Does the work of an item, and reports what it wrote, with paths relative to the folder."""
+
+    work: Callable[[Any, Mapping[str, RecordWriter], int], collections.Counter[str]]
+    outputs: dict[str, Layout]
+    max_bytes: int
+
+    def __call__(self, item: _Item, folder: str) -> dict[str, Any]:
+        share = self.max_bytes // max(len(self.outputs), 1)
+        writers = {
+            name: RecordWriter(layout, os.path.join(folder, name), share)
+            for name, layout in self.outputs.items()
+        }
+        counted = self.work(item.item, writers, self.max_bytes)
+        files = {}
+        for name, writer in writers.items():
+            writer.flush()
+            records = relative(Records(self.outputs[name], tuple(writer.files)), folder)
+            files[name] = [dataclasses.astuple(file) for file in records.files]
+        return {"files": files, "counted": dict(counted)}
+
+
+@dataclasses.dataclass(frozen=True)
+class _PartWork:
+    function: PartFunction
+    reads: Mapping[str, Records]
+
+    def __call__(
+        self, parts: Sequence[Part], writers: Writers, max_bytes: int
+    ) -> collections.Counter[str]:
+        counted: collections.Counter[str] = collections.Counter()
+        for part in parts:
+            own = {name: read_own(records, part) for name, records in self.reads.items()}
+            counted.update(self.function(part, own, writers) or {})
+        return counted
+
+
+@dataclasses.dataclass(frozen=True)
+class _RangeWork:
+    function: RangeFunction
+    source: Records
+
+    def __call__(self, keys: Range, writers: Writers, max_bytes: int) -> collections.Counter[str]:
+        reader = RangeReader(self.source, keys, max_bytes)
+        return collections.Counter(self.function(reader, writers) or {})
+
+
+def _merge_files(records: Records, writers: Writers, max_bytes: int) -> collections.Counter[str]:
+    (writer,) = writers.values()
+    writer.add_sorted(RangeReader(records, Range(), max_bytes).portions())
+    return collections.Counter()

@@ -1,0 +1,81 @@
+"""Sorted files of records: what is written is read, range by range, in order."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_data.work.ranges import Range, RangeReader, split_keys
+from bert_data.work.records import Layout, Records, RecordWriter, placed, relative
+
+COVERS = ("work/ranges",)
+
+LAYOUT = Layout(("key", "other"), num_keys=2, width=1)
+numbers = st.one_of(st.integers(0, 6), st.integers(2**64 - 4, 2**64 - 1), st.integers(0, 2**64 - 1))
+
+
+def write(folder, rows, max_bytes):
+    writer = RecordWriter(LAYOUT, str(folder / "r"), max_bytes)
+    for start in range(0, len(rows), 7):
+        part = np.array(rows[start : start + 7], np.uint64).reshape(-1, 2)
+        writer.add(key=part[:, 0], other=part[:, 1], values=(part[:, :1] ^ part[:, 1:]))
+    writer.flush()
+    return Records(LAYOUT, tuple(writer.files))
+
+
+@given(
+    st.lists(st.tuples(numbers, numbers), max_size=120),
+    st.integers(1, 2000),
+    st.integers(1, 2000),
+    st.integers(24, 600),
+)
+def test_all_ranges_hold_all_records_in_order(tmp_path_factory, rows, written, read, split):
+    folder = tmp_path_factory.mktemp("records")
+    records = write(folder, rows, written)
+    assert len(records) == len(rows)
+    assert all(each.num_records * 24 <= max(written, 24) for each in records.files)
+    found, num_before = [], 0
+    for keys in split_keys(records, split):
+        reader = RangeReader(records, keys, read)
+        assert reader.num_before == num_before == len(found)
+        num_before += len(reader)
+        for portion in reader.portions():
+            assert 1 <= len(portion) <= max(read // 24, len(records.files))
+            found += [tuple(row) for row in portion.tolist()]
+    assert found == [(key, other, key ^ other) for key, other in sorted(rows)]
+
+
+@given(st.lists(st.tuples(numbers, numbers), max_size=60), numbers, numbers)
+def test_any_range_is_read(tmp_path_factory, rows, one, other):
+    records = write(tmp_path_factory.mktemp("records"), rows, 10 * 24)
+    low, high = sorted([one, other])
+    found = RangeReader(records, Range(low, high), 100).records()
+    assert found["key"].tolist() == sorted(key for key, _ in rows if low <= key < high)
+    assert (found["key"] ^ found["other"]).tolist() == found["values"][:, 0].tolist()
+
+
+def test_ranges_are_about_equal_whatever_the_keys(tmp_path):
+    draw = np.random.default_rng(1)
+    keys = np.concatenate([draw.integers(0, 50, 5000), draw.integers(0, 2**63, 5000)])
+    draw.shuffle(keys)
+    records = write(tmp_path, [(key, 0) for key in keys.tolist()], 600 * 24)
+    sizes = [len(RangeReader(records, keys, 1)) for keys in split_keys(records, 1000 * 24)]
+    assert sum(sizes) == 10_000
+    assert len(sizes) == 10
+    assert max(sizes) < 1400
+
+
+def test_floats_keep_their_bits(tmp_path):
+    layout = Layout(("document", "value"), num_keys=1)
+    writer = RecordWriter(layout, str(tmp_path / "r"), 1000)
+    writer.add(document=np.array([2, 1]), value=np.array([0.1, -2.5]))
+    writer.flush()
+    found = RangeReader(Records(layout, tuple(writer.files)), Range(), 1000).records()
+    assert found["value"].view(np.float64).tolist() == [-2.5, 0.1]
+
+
+def test_a_folder_may_move(tmp_path):
+    (tmp_path / "a").mkdir()
+    records = relative(write(tmp_path / "a", [(3, 4), (1, 2)], 24), str(tmp_path / "a"))
+    (tmp_path / "a").rename(tmp_path / "b")
+    found = RangeReader(placed(records, str(tmp_path / "b")), Range(), 100).records()
+    assert found["key"].tolist() == [1, 3]
