@@ -20,18 +20,21 @@ The exit status is 0 for a good set, 1 for one with findings that are more than 
 the set cannot be checked.
 """
 
-import json
-import sys
 from collections.abc import Sequence
 
 from absl import flags
 
-from bert_data.cli import entry
+from bert_data.cli import entry, output_flags
 from bert_data.objectives.next_sentence import NEXT_SENTENCE
 
 FLAGS = flags.FLAGS
 
-flags.DEFINE_string("input_file", None, "Shards: files, patterns or set@N, separated by commas.")
+flags.DEFINE_string(
+    "input_file",
+    None,
+    "Shards: files, patterns or set@N, separated by commas.",
+    required=True,
+)
 flags.DEFINE_string(
     "vocab_file",
     None,
@@ -52,25 +55,17 @@ flags.DEFINE_enum(
 )
 flags.DEFINE_integer("batch_size", 32, "Rows of the batches whose padding is shown.")
 flags.DEFINE_integer("num_workers", 0, "Shards that are read at a time; 0 is all cores.")
-flags.DEFINE_bool("json", False, "Write the report as JSON.")
-flags.DEFINE_string("html", None, "Write the report, with plots, as a page to this file instead.")
-flags.DEFINE_bool("overwrite", False, "Replace the file of --html.")
+OUTPUT = output_flags.define_output_flags("Write the report as JSON.")
 
 
 def main(argv: Sequence[str]) -> int:
     """Check the set; return the exit status."""
     del argv  # entry.run refuses what is not a flag
     # Imported here so that --help and a mistyped flag are answered at once.
-    from bert_data.inspection.check import CheckConfig, check_set
-    from bert_data.inspection.page import open_page
+    from bert_data.inspection.check import CheckConfig, Report, check_set
     from bert_data.inspection.reports import show_check
     from bert_data.inspection.sources.recognizing import expand_records
-    from bert_data.inspection.terminal import Terminal
 
-    if FLAGS.json and FLAGS.html:
-        raise ValueError("--json and --html are both set; choose one")
-    if not FLAGS.input_file:
-        raise ValueError("--input_file is missing: name the shards to check")
     config = CheckConfig(
         input_patterns=expand_records(FLAGS.input_file),
         vocab_file=FLAGS.vocab_file,
@@ -80,17 +75,13 @@ def main(argv: Sequence[str]) -> int:
         num_workers=FLAGS.num_workers,
         batch_size=FLAGS.batch_size,
     )
-    if FLAGS.html:  # opened first: a name that cannot be written is refused before all is read
-        title = f"Check of {FLAGS.input_file}"
-        with open_page(FLAGS.html, title, reads=config.inputs(), overwrite=FLAGS.overwrite) as page:
-            report = check_set(config)
-            show_check(page, report)
-        return int(report.is_harmful)
-    report = check_set(config)
-    if FLAGS.json:
-        sys.stdout.write(json.dumps(report.as_json(), indent=1) + "\n")
-    else:
-        show_check(Terminal(sys.stdout), report)
+    report = OUTPUT(
+        f"Check of {FLAGS.input_file}",
+        config.inputs(),
+        lambda: check_set(config),
+        show_check,
+        Report.as_json,
+    )
     return int(report.is_harmful)
 
 

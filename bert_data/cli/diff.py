@@ -22,13 +22,16 @@ The exit status is 0 if all records are equal, in order, and the vocabularies ar
 differ; 1 if they differ; and 2 for an error. Differences of other settings are only shown.
 """
 
-import json
-import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from absl import flags
 
-from bert_data.cli import entry, source_flags, text_flags
+from bert_data.cli import entry, output_flags, source_flags, text_flags
+
+if TYPE_CHECKING:
+    from bert_data.inspection.comparing import Comparison
+    from bert_data.inspection.content import Output
 
 FLAGS = flags.FLAGS
 
@@ -46,9 +49,7 @@ flags.DEFINE_string(
 flags.DEFINE_integer(
     "max_tokens", 1024, "Tokens of a text to show; --json writes all.", lower_bound=1
 )
-flags.DEFINE_bool("json", False, "Write one JSON object.")
-flags.DEFINE_string("html", None, "Write a self-contained page to this file instead.")
-flags.DEFINE_bool("overwrite", False, "Replace the file of --html.")
+OUTPUT = output_flags.define_output_flags("Write one JSON object.")
 
 _EQUAL, _DIFFERENT, _ERROR = 0, 1, 2
 
@@ -56,14 +57,10 @@ _EQUAL, _DIFFERENT, _ERROR = 0, 1, 2
 def main(argv: Sequence[str]) -> int:
     """Compare; return the exit status."""
     del argv  # entry.run refuses what is not a flag
-    if FLAGS.json and FLAGS.html:
-        raise ValueError("--json and --html are both set; choose one")
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.inspection.comparing import compare
     from bert_data.inspection.differences import as_json, show_comparison
-    from bert_data.inspection.page import open_page
     from bert_data.inspection.showing import check_vocabulary, fits
-    from bert_data.inspection.terminal import Terminal
     from bert_data.inspection.words import load_words
 
     one, words = SOURCE()
@@ -74,23 +71,17 @@ def main(argv: Sequence[str]) -> int:
         check_vocabulary(other, other_words, flag="other_vocab_file")
     elif not fits(other, other_words):
         both_words = (words, load_words(None))
-    if FLAGS.html:
-        vocabularies = [each.path for each in both_words if each.path]
-        with open_page(
-            FLAGS.html,
-            f"{FLAGS.input_file} and {FLAGS.other_file}",
-            reads=[*one.paths, *other.paths, *vocabularies],
-            overwrite=FLAGS.overwrite,
-        ) as page:
-            comparison = compare(one, other, both_words)
-            show_comparison(page, sources, comparison, both_words, FLAGS.max_tokens)
-    else:
-        comparison = compare(one, other, both_words)
-        if FLAGS.json:
-            sys.stdout.write(json.dumps(as_json(sources, comparison, both_words)) + "\n")
-        else:
-            terminal = Terminal(sys.stdout)
-            show_comparison(terminal, sources, comparison, both_words, FLAGS.max_tokens)
+
+    def show(output: "Output", comparison: "Comparison") -> None:
+        show_comparison(output, sources, comparison, both_words, FLAGS.max_tokens)
+
+    comparison = OUTPUT(
+        f"{FLAGS.input_file} and {FLAGS.other_file}",
+        [*one.paths, *other.paths, *(each.path for each in both_words if each.path)],
+        lambda: compare(one, other, both_words),
+        show,
+        lambda comparison: as_json(sources, comparison, both_words),
+    )
     return _EQUAL if comparison.is_equal else _DIFFERENT
 
 

@@ -35,12 +35,16 @@ Files may be TFRecord (with or without index and manifest, Google's too, gzip), 
 stores, and all formats of text; local, or URIs.
 """
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from absl import flags
 
-from bert_data.cli import entry, source_flags, text_flags
+from bert_data.cli import entry, output_flags, source_flags, text_flags
+
+if TYPE_CHECKING:
+    from bert_data.inspection.choosing import Chosen
+    from bert_data.inspection.content import Output
 
 FLAGS = flags.FLAGS
 
@@ -61,21 +65,15 @@ flags.DEFINE_integer("num_records", 5, "Records to show, if --record does not na
 flags.DEFINE_integer(
     "max_tokens", 1024, "Tokens of a text to show; --json writes all.", lower_bound=1
 )
-flags.DEFINE_bool("json", False, "Write JSON Lines: a record in each line.")
-flags.DEFINE_string("html", None, "Write a self-contained page to this file instead.")
-flags.DEFINE_bool("overwrite", False, "Replace the file of --html.")
+OUTPUT = output_flags.define_output_flags("Write JSON Lines: a record in each line.")
 
 
 def main(argv: Sequence[str]) -> None:
     """Show the chosen records."""
     del argv  # entry.run refuses what is not a flag
-    if FLAGS.json and FLAGS.html:
-        raise ValueError("--json and --html are both set; choose one")
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.inspection.choosing import Choice, choose
-    from bert_data.inspection.page import open_page
-    from bert_data.inspection.showing import check_vocabulary, describe, show_items, write_rows
-    from bert_data.inspection.terminal import Terminal
+    from bert_data.inspection.showing import check_vocabulary, describe, rows_of, show_items
 
     choice = Choice(
         numbers=FLAGS.record,
@@ -86,27 +84,23 @@ def main(argv: Sequence[str]) -> None:
     )
     source, words = SOURCE()
     check_vocabulary(source, words)
-    chosen = choose(source, choice, words)
-    if FLAGS.json:
-        num_shown = write_rows(sys.stdout, source, chosen, words)
-    elif FLAGS.html:
-        with open_page(
-            FLAGS.html,
-            f"{FLAGS.input_file}",
-            reads=[*source.paths, *filter(None, [words.path])],
-            overwrite=FLAGS.overwrite,
-        ) as page:
-            describe(page, source, words)
-            num_shown = show_items(page, source, chosen, words, FLAGS.max_tokens)
-    else:
-        terminal = Terminal(sys.stdout)
-        describe(terminal, source, words)
-        num_shown = show_items(terminal, source, chosen, words, FLAGS.max_tokens)
-    if not num_shown:
-        those = f" with {FLAGS.word!r}" if FLAGS.word is not None else ""
-        raise ValueError(
-            f"--input_file={FLAGS.input_file} holds no {source.description.unit}{those}"
-        )
+
+    def chosen() -> "Iterator[Chosen]":
+        item = None
+        for item in choose(source, choice, words):
+            yield item
+        if item is None:
+            those = f" with {FLAGS.word!r}" if FLAGS.word is not None else ""
+            raise ValueError(
+                f"--input_file={FLAGS.input_file} holds no {source.description.unit}{those}"
+            )
+
+    def show(output: "Output", items: "Iterator[Chosen]") -> None:
+        describe(output, source, words)
+        show_items(output, source, items, words, FLAGS.max_tokens)
+
+    reads = [*source.paths, *filter(None, [words.path])]
+    OUTPUT(FLAGS.input_file, reads, chosen, show, lambda items: rows_of(source, items, words))
 
 
 if __name__ == "__main__":

@@ -8,18 +8,21 @@ run_pretraining.py (of `ReaderConfig`: --json) that choose each way. The lengths
 indexes, so this takes seconds for millions of records.
 """
 
-import json
-import sys
 from collections.abc import Sequence
 
 from absl import flags
 
-from bert_data.cli import entry
+from bert_data.cli import entry, output_flags
 from bert_data.objectives.next_sentence import NEXT_SENTENCE
 
 FLAGS = flags.FLAGS
 
-flags.DEFINE_string("input_file", None, "Shards: files, patterns or set@N, separated by commas.")
+flags.DEFINE_string(
+    "input_file",
+    None,
+    "Shards: files, patterns or set@N, separated by commas.",
+    required=True,
+)
 flags.DEFINE_integer("batch_size", None, "Rows of a batch, over all devices.")
 flags.DEFINE_integer(
     "max_tokens_per_batch",
@@ -42,9 +45,7 @@ flags.DEFINE_integer(
 flags.DEFINE_enum(
     "next_sentence", None, NEXT_SENTENCE, "What the records ask, if no manifest says it."
 )
-flags.DEFINE_bool("json", False, "Write the plan as JSON.")
-flags.DEFINE_string("html", None, "Write the plan, with plots, as a page to this file instead.")
-flags.DEFINE_bool("overwrite", False, "Replace the file of --html.")
+OUTPUT = output_flags.define_output_flags("Write the plan as JSON.")
 
 
 def main(argv: Sequence[str]) -> None:
@@ -52,16 +53,10 @@ def main(argv: Sequence[str]) -> None:
     del argv  # entry.run refuses what is not a flag
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.inspection.batchings import BatchingConfig
-    from bert_data.inspection.page import open_page
-    from bert_data.inspection.plan import PlanSetConfig, plan_set
+    from bert_data.inspection.plan import PlanSetConfig, SetPlan, plan_set
     from bert_data.inspection.reports import show_plan
     from bert_data.inspection.sources.recognizing import expand_records
-    from bert_data.inspection.terminal import Terminal
 
-    if FLAGS.json and FLAGS.html:
-        raise ValueError("--json and --html are both set; choose one")
-    if not FLAGS.input_file:
-        raise ValueError("--input_file is missing: name the shards to plan for")
     if (FLAGS.batch_size is None) == (FLAGS.max_tokens_per_batch is None):
         raise ValueError("set one of --batch_size and --max_tokens_per_batch")
     config = PlanSetConfig(
@@ -76,16 +71,13 @@ def main(argv: Sequence[str]) -> None:
             hidden_size=FLAGS.hidden_size,
         ),
     )
-    if FLAGS.html:  # opened first: a name that cannot be written is refused before planning
-        title, reads = f"Batches of {FLAGS.input_file}", config.input_patterns
-        with open_page(FLAGS.html, title, reads=reads, overwrite=FLAGS.overwrite) as page:
-            show_plan(page, plan_set(config))
-        return
-    plan = plan_set(config)
-    if FLAGS.json:
-        sys.stdout.write(json.dumps(plan.as_json(), indent=1) + "\n")
-    else:
-        show_plan(Terminal(sys.stdout), plan)
+    OUTPUT(
+        f"Batches of {FLAGS.input_file}",
+        config.input_patterns,
+        lambda: plan_set(config),
+        show_plan,
+        SetPlan.as_json,
+    )
 
 
 if __name__ == "__main__":

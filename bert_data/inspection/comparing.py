@@ -3,28 +3,24 @@
     input  r0 r1 r2 r3      4 items in both: 1 equal in order, 3 in any order
     other  r0 r2 r1 x       first difference: item 1
 
-Items are compared by their content, whatever layout or format holds it. Both sources are read once,
-side by side; of each item 8 bytes stay in memory. Sets with different numbers of shards are read in
-the order in which their records were dealt to the shards.
+Items are compared by digests of their content, whatever layout or format holds it. Each source is
+read once; of each item 8 bytes stay in memory. Sets with different numbers of shards are compared
+in the order in which their records were dealt to the shards.
 """
 
-import array
 import collections
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.inspection.sources.items import Description, Item, Source
+from bert_data.inspection.sources.items import Counts, Description, Item, Source
 from bert_data.inspection.sources.shards import ShardSource
 from bert_data.inspection.words import Words
 from bert_data.progress import progress
-
-Counts = collections.Counter[Any]
-"""How often each value occurs: integers, or names of classes."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -101,56 +97,56 @@ def compare(one: Source, other: Source, words: tuple[Words, Words]) -> Compariso
         raise ValueError(
             f"{names[0]} holds {kinds[0]} and {names[1]} {kinds[1]}, which cannot be compared"
         )
-    digests = array.array("Q"), array.array("Q")
+    digests: list[NDArray[np.uint64]] = []
     distributions: dict[str, tuple[Counts, Counts]] = {}
-    first: tuple[Item | None, Item | None] | None = None
-    num_equal_in_order = 0
-    stream, other_stream, is_dealt = _streams(one, other)
     with progress("compare", total=0, unit=one.description.unit) as advance:
-        for pair in itertools.zip_longest(stream, other_stream):
-            found: list[int] = []
-            for which, (item, source) in enumerate(zip(pair, (one, other), strict=True)):
-                if item is not None:
-                    found.append(item.digest())
-                    digests[which].append(found[-1])
-                    _count(source.measures(item), which, distributions)
-            if len(found) == 2 and found[0] == found[1]:
-                num_equal_in_order += 1
-            elif first is None:
-                first = pair
-            advance(1)
+        for which, source in enumerate((one, other)):
+            parts = [np.zeros(0, np.uint64)]
+            for tally in source.tallies():
+                parts.append(tally.digests)
+                for name, counts in tally.counts.items():
+                    nothing: tuple[Counts, Counts] = collections.Counter(), collections.Counter()
+                    distributions.setdefault(name, nothing)[which].update(counts)
+                advance(tally.digests.size)
+            digests.append(np.concatenate(parts))
+    orders = _orders_of_deal(one, other)
+    if orders is not None:
+        digests = [part[order] for part, order in zip(digests, orders, strict=True)]
+    size = min(part.size for part in digests)
+    is_equal = digests[0][:size] == digests[1][:size]
+    first = None
+    if not is_equal.all() or digests[0].size != digests[1].size:
+        at = int(np.argmin([*is_equal, False]))
+        order, other_order = orders or (None, None)
+        first = _item_at(one, at, order), _item_at(other, at, other_order)
     return Comparison(
         settings=different_settings(one.description, other.description),
         vocabulary=compare_vocabularies((one.description, other.description), words),
-        counts=(len(digests[0]), len(digests[1])),
-        num_equal_in_order=num_equal_in_order,
-        num_equal=count_common(*(np.frombuffer(part, np.uint64) for part in digests)),
+        counts=(digests[0].size, digests[1].size),
+        num_equal_in_order=int(np.count_nonzero(is_equal)),
+        num_equal=count_common(*digests),
         first=first,
         distributions=distributions,
-        is_dealt=is_dealt,
+        is_dealt=orders is not None,
     )
 
 
-def _streams(one: Source, other: Source) -> tuple[Iterator[Item], Iterator[Item], bool]:
-    """Return the items of both, and whether they come in the order of the deal."""
-    if (
-        isinstance(one, ShardSource)
-        and isinstance(other, ShardSource)
-        and len(one.names) != len(other.names)
-        and one.is_dealt
-        and other.is_dealt
-    ):
-        return one.stream_dealt(), other.stream_dealt(), True
-    return one.stream(), other.stream(), False
+def _orders_of_deal(one: Source, other: Source) -> list[NDArray[np.int64]] | None:
+    """Return the orders in which records were dealt to different numbers of shards, or None."""
+    if not isinstance(one, ShardSource) or not isinstance(other, ShardSource):
+        return None
+    if len(one.names) == len(other.names):
+        return None
+    orders = [each for each in (one.dealt_order(), other.dealt_order()) if each is not None]
+    return orders if len(orders) == 2 else None
 
 
-def _count(
-    measures: Mapping[str, int | str], which: int, distributions: dict[str, tuple[Counts, Counts]]
-) -> None:
-    for name, value in measures.items():
-        if name not in distributions:
-            distributions[name] = collections.Counter(), collections.Counter()
-        distributions[name][which][value] += 1
+def _item_at(source: Source, at: int, order: NDArray[np.int64] | None) -> Item | None:
+    """Return an item by its place in an order, with that as its number; None if there is none."""
+    if order is not None and at >= order.size:
+        return None
+    item = next(source.read([at if order is None else int(order[at])]), None)
+    return None if item is None else dataclasses.replace(item, number=at)
 
 
 def count_common(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:

@@ -15,6 +15,7 @@ from bert_data.inspection.choosing import plural
 from bert_data.inspection.comparing import Comparison
 from bert_data.inspection.content import Output, Span, Table
 from bert_data.inspection.distributions import NAMES, share, show_distributions
+from bert_data.inspection.showing import show_lines
 from bert_data.inspection.sources.items import Item, Source, View, difference
 from bert_data.inspection.words import Words
 
@@ -139,10 +140,7 @@ def _show_first(
             marked=_places(one, other),
             mark_style="differs",
         )
-        lines = source.lines(item, view)
-        width = max((len(label) for label, _ in lines), default=0)
-        for label, text in lines:
-            output.labelled(label.ljust(width), text)
+        show_lines(output, source.lines(item, view))
 
 
 def _places(one: Item | None, other: Item | None) -> dict[str, set[int]]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bert_data.inspection.comparing import Counts
 from bert_data.inspection.content import Output, Plot, Table
+from bert_data.inspection.sources.items import Counts
 
 NAMES = ("input", "other")
 """What the two are called."""

@@ -1,21 +1,19 @@
-"""Show items: in a terminal, on a page, or as JSON Lines.
+"""Show items: in a terminal, on a page, or as JSON.
 
 describe(output, source, words)    what is known of the whole, in a few lines
 show_item(output, source, ...)     an item
-write_rows(file, source, ...)      items as JSON Lines
+rows_of(source, ...)               items as values of JSON
 """
 
-import dataclasses
-import json
 import math
 import os
-from collections.abc import Iterable
-from typing import IO, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from bert_data.inspection.choosing import Chosen
 from bert_data.inspection.content import Output, Span
 from bert_data.inspection.sources.instances import KIND as INSTANCES
-from bert_data.inspection.sources.items import Source, View
+from bert_data.inspection.sources.items import Line, Source, View
 from bert_data.inspection.sources.ledgers import KIND as LEDGERS
 from bert_data.inspection.sources.texts import KIND as TEXTS
 from bert_data.inspection.words import Words
@@ -89,20 +87,21 @@ def describe(output: Output, source: Source, words: Words) -> None:
 
 def show_items(
     output: Output, source: Source, chosen: Iterable[Chosen], words: Words, max_tokens: int
-) -> int:
-    """Show items; return how many."""
-    view, num_shown = View(words=words, max_tokens=max_tokens), 0
-    unit = source.description.unit
+) -> None:
+    """Show items."""
     for item, marked in chosen:
         name = os.path.basename(item.path.rstrip("/"))
         where = f"  {name}:{item.place}" if name else ""
-        output.heading(f"{unit} {item.number}", Span(where, "faint"))
-        lines = source.lines(item, dataclasses.replace(view, marked=marked))
-        width = max((len(label) for label, _ in lines), default=0)
-        for label, text in lines:
-            output.labelled(label.ljust(width), text)
-        num_shown += 1
-    return num_shown
+        output.heading(f"{source.description.unit} {item.number}", Span(where, "faint"))
+        view = View(words=words, max_tokens=max_tokens, marked=marked)
+        show_lines(output, source.lines(item, view))
+
+
+def show_lines(output: Output, lines: Sequence[Line]) -> None:
+    """Show lines beside their labels."""
+    width = max((len(label) for label, _ in lines), default=0)
+    for label, text in lines:
+        output.labelled(label.ljust(width), text)
 
 
 def _finite(value: Any) -> Any:
@@ -114,16 +113,8 @@ def _finite(value: Any) -> Any:
     return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def write_rows(file: IO[str], source: Source, chosen: Iterable[Chosen], words: Words) -> int:
-    """Write items as JSON Lines, NaN and infinite numbers as null; return how many."""
-    num_shown = 0
+def rows_of(source: Source, chosen: Iterable[Chosen], words: Words) -> Iterator[dict[str, Any]]:
+    """Yield items as values of JSON, with null for NaN and infinite numbers."""
     for item, _ in chosen:
-        row: dict[str, Any] = {
-            source.description.unit: item.number,
-            "file": item.path,
-            "place": item.place,
-            **source.row(item, words),
-        }
-        file.write(json.dumps(_finite(row)) + "\n")
-        num_shown += 1
-    return num_shown
+        row = {source.description.unit: item.number, "file": item.path, "place": item.place}
+        yield _finite({**row, **source.row(item, words)})

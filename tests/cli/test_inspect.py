@@ -10,7 +10,7 @@ import pytest
 from tests.inspection.looking import instance, write_vocabulary
 from tests.reader.making import write_shard
 
-COVERS = ("cli/source_flags",)
+COVERS = ("cli/output_flags", "cli/source_flags")
 
 pytestmark = pytest.mark.process
 
@@ -67,7 +67,6 @@ def test_a_reader_that_closes_the_pipe_is_no_error(folder: Path, checkout: Path)
         ("--record=3000", "there is no record 3000: records are numbered from 0 to 2999"),
         ("--word=home --vocab_file=vocab.txt", "--input_file=part holds no record with 'home'"),
         ("--word=cat", "--word=cat needs --vocab_file, which has the ids of words"),
-        ("--json --html=x", "--json and --html are both set; choose one"),
         ("--html=vocab.txt", "vocab.txt: exists already (--overwrite replaces it)"),
         ("--html=part --overwrite", "output 'part' is an input too"),
         ("--weights=1", "--weights needs --seq_length"),
@@ -78,6 +77,13 @@ def test_mistakes(folder: Path, checkout: Path, flags: str, sentence: str) -> No
     assert done.returncode == 1
     assert f"inspect: error: {sentence}\n" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_ways_out_that_exclude_each_other(folder: Path, checkout: Path) -> None:
+    done = run(folder, checkout, "inspect --json --html=x")
+    assert done.returncode == 2
+    assert "--json and --html are both set; choose one" in done.stderr
+    assert not (folder / "x").exists()
 
 
 def test_a_terminal_without_utf_8(folder: Path, checkout: Path) -> None:

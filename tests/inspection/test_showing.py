@@ -1,6 +1,5 @@
 """What is shown of a whole set, of its items, and the rows for programs."""
 
-import io
 import json
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from bert_data.inspection.choosing import Choice, choose
 from bert_data.inspection.page import open_page
-from bert_data.inspection.showing import check_vocabulary, describe, show_items, write_rows
+from bert_data.inspection.showing import check_vocabulary, describe, rows_of, show_items
 from bert_data.inspection.words import load_words
 from tests.inspection.looking import header, instance, open_path, write_vocabulary
 from tests.reader.making import write_shard
@@ -34,18 +33,16 @@ def test_a_page_has_the_same_text(shard: Path) -> None:
     path = shard.parent / "a.html"
     with open_page(str(path), "t") as page:
         describe(page, source, words)
-        assert show_items(page, source, choose(source, Choice(), words), words, 100) == 3
+        show_items(page, source, choose(source, Choice(), words), words, 100)
     text = path.read_text()
     assert text.count('<span class="masked" title="position 2: masked, was cat">[MASK]</span>') == 3
     assert text.count("<h2>record ") == 3
 
 
-def test_rows_are_json_lines(shard: Path) -> None:
+def test_rows_are_values_of_json(shard: Path) -> None:
     source, words = open_path(shard), load_words(None)
-    file = io.StringIO()
-    assert write_rows(file, source, choose(source, Choice(numbers="2"), words), words) == 1
-    (line,) = file.getvalue().splitlines()
-    row = json.loads(line)
+    (row,) = rows_of(source, choose(source, Choice(numbers="2"), words), words)
+    assert json.loads(json.dumps(row)) == row
     assert (row["record"], row["file"], row["place"]) == (2, str(shard), 2)
     assert row["input_ids"] == [2, 5, 4, 3]
 

@@ -19,7 +19,6 @@ from bert_data.errors import CorruptDataError
 from bert_data.inspection.content import Span
 from bert_data.inspection.sources.items import Description, Item, Line, View, show_text
 from bert_data.inspection.sources.shards import Decoded, ShardSource, read_payloads
-from bert_data.inspection.words import Words
 from bert_data.reader.files.shards import Shard
 
 Feature = NDArray[np.int64] | NDArray[np.float32] | list[bytes]
@@ -133,21 +132,16 @@ def read_shard_features(
 
 
 class ExampleSource(ShardSource):
-    """Records of other programs: their features by name."""
+    """Records of other programs: their features by name; nothing says what the numbers are."""
 
-    @property
-    def description(self) -> Description:
-        """Nothing is known of them."""
-        return Description(kind="tf.train.Examples", unit="record")
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        """Take the shards."""
+        super().__init__(shards, Description(kind="tf.train.Examples", unit="record"))
 
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
         """Yield records of a shard, see `ShardSource`."""
         for place, features in read_shard_features(shard, places):
             yield place, {name: as_field(value) for name, value in features.items()}, 0
-
-    def ids_of(self, item: Item) -> dict[str, NDArray[np.int64]]:
-        """Return nothing: nothing says what the numbers are."""
-        return {}
 
     def lines(self, item: Item, view: View) -> list[Line]:
         """Return a line for each feature."""
@@ -166,13 +160,6 @@ class ExampleSource(ShardSource):
     def measures(self, item: Item) -> dict[str, int | str]:
         """Return the number of features."""
         return {"features": len(item.fields)}
-
-    def row(self, item: Item, words: Words) -> dict[str, Any]:
-        """Return the features."""
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in item.fields.items()
-        }
 
 
 def as_field(value: Feature) -> Any:

@@ -8,7 +8,9 @@
 Their fields are those of unpadded records, so that layouts and formats do not matter.
 """
 
+import collections
 import contextlib
+import functools
 import itertools
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
@@ -16,15 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.errors import CorruptDataError
 from bert_data.inspection.content import Span
 from bert_data.inspection.dense import decode_block
-from bert_data.inspection.sources.items import Description, Item, Line, View, show_ids
+from bert_data.inspection.sources.items import Item, Line, Tally, View, show_ids
 from bert_data.inspection.sources.shards import (
     Decoded,
     ShardSource,
+    describe_shards,
+    groups_with,
     has_index,
     indexed_records,
+    parquet_of,
     walk_blocks,
     within,
 )
@@ -36,12 +40,9 @@ from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.parquet_shards import (
     check_columns,
-    is_damage,
     offset_of_group,
-    open_parquet,
     read_group,
     schema_of_records,
-    what_is_wrong,
 )
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import Arrays
@@ -67,7 +68,7 @@ class InstanceSource(ShardSource):
         Raises:
           ValueError: they were made with different vocabularies, or for different tasks.
         """
-        super().__init__(shards)
+        super().__init__(shards, describe_shards(shards, KIND))
         self.next_sentence = shards[0].next_sentence
         for shard in shards:
             if shard.next_sentence != self.next_sentence:
@@ -75,11 +76,6 @@ class InstanceSource(ShardSource):
                 raise ValueError(
                     f"{first} and {shard.next_sentence!r} in {shard.path}; look at one at a time"
                 )
-
-    @property
-    def description(self) -> Description:
-        """What the manifests say."""
-        return self.describe(KIND)
 
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
         """Yield records of a shard, see `ShardSource`."""
@@ -123,7 +119,7 @@ class InstanceSource(ShardSource):
             lines.append(("AB"[segment] if segment in (0, 1) else f"segment {segment}", spans))
         if _NEXT in content:
             task = TASKS[self.next_sentence].replace("_", " ")
-            lines.append((task, self._meaning_of(item)))
+            lines.append((task, self._meaning_of(content[_NEXT])))
         outside = [position for position in predicted if position >= len(ids)]
         if outside:
             where = f"position {outside[0]} is outside the {len(ids)} tokens"
@@ -132,23 +128,36 @@ class InstanceSource(ShardSource):
         padding = [Span(f", {item.padding:,} of padding", "padding")] if item.padding else []
         return [*lines, ("", [Span(size, "faint"), *padding])]
 
-    def measures(self, item: Item) -> dict[str, int | str]:
-        """Return the numbers of tokens and predictions, and the label in words."""
-        numbers: dict[str, int | str] = {
-            "tokens": item.fields[_IDS].size,
-            "predictions": item.fields[_POSITIONS].size,
-        }
-        if _NEXT in item.fields:
-            numbers["label"] = self._meaning_of(item)
-        return numbers
+    def tallies(self) -> Iterator[Tally]:
+        """Yield digests and counts of all records, see `Source`."""
+        for shard in self._shards:
+            with contextlib.closing(_blocks(shard, None)) as blocks:
+                yield from (self._tally(part) for _, block in blocks for part in _cut(block))
 
-    def _meaning_of(self, item: Item) -> str:
-        return _MEANINGS[self.next_sentence][int(bool(item.fields[_NEXT]))]
+    def _tally(self, block: RecordBlock) -> Tally:
+        counts = {
+            name: collections.Counter(block.lengths[:, i].tolist())
+            for i, name in enumerate(("tokens", "predictions"))
+        }
+        batch = decode_block(block)
+        is_real = np.arange(batch[_WEIGHTS].shape[1]) < block.lengths[:, 1:]
+        weights = batch[_WEIGHTS].astype(np.float32)
+        columns = [batch[name] for name in (_IDS, _SEGMENTS, _POSITIONS, _LABELS)]
+        columns += [block.lengths, np.where(is_real & (weights != 1), weights, 0).view(np.int32)]
+        if self.next_sentence != NONE:
+            columns.append(batch[_NEXT])
+            labels = collections.Counter(batch[_NEXT][:, 0].astype(bool).tolist())
+            counts["label"] = collections.Counter(
+                {self._meaning_of(label): count for label, count in labels.items()}
+            )
+        return Tally(_digests(columns), counts)
+
+    def _meaning_of(self, label: int) -> str:
+        return _MEANINGS[self.next_sentence][int(bool(label))]
 
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return the fields, and tokens where there is a vocabulary."""
-        row = {name: getattr(value, "tolist", lambda v=value: v)() for name, value in
-               item.fields.items()}  # fmt: skip
+        row = super().row(item, words)
         if words.tokens:
             row["tokens"] = [words.token(number) for number in row[_IDS]]
             row["masked_lm_tokens"] = [words.token(number) for number in row[_LABELS]]
@@ -185,52 +194,50 @@ def _row_blocks(
             yield first, block
             first += block.num_records
         return
-    try:
-        yield from _rows_of_groups(shard, places, damage)
-    except Exception as error:
-        if not is_damage(error):
-            raise
-        raise CorruptDataError(shard.path, 0, what_is_wrong(error)) from error
-
-
-def _rows_of_groups(
-    shard: Shard, places: Sequence[int], damage: Damage
-) -> Iterator[tuple[int, RecordBlock]]:
-    with open_parquet(shard.path) as file:
+    with parquet_of(shard.path) as file:
         schema = schema_of_records(shard.next_sentence)
         check_columns(file.schema_arrow, schema, shard.path)
-        first = 0
-        for group in range(file.num_row_groups):
-            num_rows = file.metadata.row_group(group).num_rows
-            if within(places, range(first, first + num_rows)):
-                at = first
-                for rows in read_group(file, schema, group):
-                    rows.tell(damage, shard.path, offset_of_group(file, group), at)
-                    yield at, rows.block
-                    at += rows.block.num_records
-            first += num_rows
+        for group, first in groups_with(file, places):
+            for rows in read_group(file, schema, group):
+                rows.tell(damage, shard.path, offset_of_group(file, group), first)
+                yield first, rows.block
+                first += rows.block.num_records
 
 
 def fields_of_records(block: RecordBlock) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield the fields of each record of a block, unpadded, and its positions of padding."""
-    padding = _padding(block).tolist()
-    for first, last in _cut(block.lengths.max(axis=1).tolist()):
-        part = block.take(slice(first, last))
-        batch = decode_block(part)
+    for part in _cut(block):
+        batch, padding = decode_block(part), _padding(part).tolist()
         for i, (num_tokens, num_predictions) in enumerate(part.lengths.tolist()):
-            yield _fields_of_row(batch, i, num_tokens, num_predictions), padding[first + i]
+            yield _fields_of_row(batch, i, num_tokens, num_predictions), padding[i]
 
 
-def _cut(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Cut records into runs that are not much padding side by side, however long one of them is."""
+def _cut(block: RecordBlock) -> Iterator[RecordBlock]:
+    """Cut a block into runs that are not much padding side by side, however long a record is."""
     first = widest = 0
-    for i, length in enumerate(lengths):
+    for i, length in enumerate([*block.lengths.max(axis=1).tolist(), 2 * _MAX_VALUES]):
         widest = max(widest, length)
         if i > first and (i + 1 - first) * widest > _MAX_VALUES:
-            yield first, i
+            yield block.take(slice(first, i))
             first, widest = i, length
-    if first < len(lengths):
-        yield first, len(lengths)
+
+
+def _digests(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
+    """Return uint64[records], digests of rows of numbers; a 0 at the end of a row counts nothing.
+
+    They are sums of the numbers, each multiplied by one that is random but the same for its place
+    (Carter and Wegman 1979).
+    """
+    digests = np.zeros(len(columns[0]), np.uint64)
+    for i, column in enumerate(columns):
+        digests += column.astype(np.uint64) @ _factors(i, column.shape[1])
+    return digests
+
+
+@functools.lru_cache(256)
+def _factors(stream: int, count: int) -> NDArray[np.uint64]:
+    """Return the first uint64s of a stream of random ones."""
+    return np.random.Philox(key=stream).random_raw(count)
 
 
 def _fields_of_row(

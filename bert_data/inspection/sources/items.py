@@ -3,16 +3,19 @@
     source.count()        3
     source.read([0, 2])   Item 0, Item 2       by number, ascending; what lies between is skipped
     source.stream()       Item 0, Item 1, Item 2
+    source.tallies()      digests of items 0, 1, 2, and how often what is counted occurs
 
 An item is a record, a document, a sample or an entry of a ledger. Its fields are its content:
 equal content has equal fields, whatever file holds it.
 """
 
+import abc
+import collections
 import dataclasses
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +23,9 @@ from numpy.typing import NDArray
 from bert_data.inspection.content import Span, Text
 from bert_data.inspection.words import Words
 
-Values = NDArray[np.int64] | NDArray[np.float32] | str | int | float | bool | None
-"""The content of a field; arrays are int64 or float32 [any]."""
-
 _DIGEST_BYTES = 8
 _LETTERS_A_TOKEN = 6
+_ITEMS_AT_A_TIME = 1024
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -98,24 +99,43 @@ class Description:
     do_lower_case: bool | None = None
 
 
-class Source(Protocol):
-    """Items of one kind."""
+Counts = collections.Counter[Any]
+"""How often each value occurs: integers, or names of classes."""
 
-    @property
-    def description(self) -> Description:
-        """What is known of them all."""
 
-    @property
-    def names(self) -> Sequence[str]:
-        """What they are read from, as the user names it: files, or prefixes of stores."""
+class Tally(NamedTuple):
+    """What is compared and counted of consecutive items.
 
-    @property
-    def paths(self) -> Sequence[str]:
-        """All files that are read."""
+    Attributes:
+      digests: uint64[items]; those of a source and of others of its kind are equal where the
+        content is, and almost never elsewhere.
+      counts: what is counted, by name.
+    """
+
+    digests: NDArray[np.uint64]
+    counts: Mapping[str, Counts]
+
+
+class Source(abc.ABC):
+    """Items of one kind.
+
+    Attributes:
+      description: what is known of them all.
+      names: what they are read from, as the user names it: files, or prefixes of stores.
+      paths: all files that are read.
+    """
+
+    def __init__(
+        self, description: Description, names: Sequence[str], paths: Sequence[str] | None = None
+    ) -> None:
+        self.description, self.names = description, list(names)
+        self.paths = self.names if paths is None else list(paths)
 
     def count(self) -> int:
         """Return how many there are; this may read the files."""
+        return sum(1 for _ in self.stream())
 
+    @abc.abstractmethod
     def stream(self) -> Iterator[Item]:
         """Yield all items in order."""
 
@@ -125,18 +145,39 @@ class Source(Protocol):
         Args:
           numbers: ascending, >= 0, each once; those beyond the last item give nothing.
         """
+        chosen = set(numbers)
+        for item in itertools.islice(self.stream(), max(chosen, default=-1) + 1):
+            if item.number in chosen:
+                yield item
 
+    def tallies(self) -> Iterator[Tally]:
+        """Yield what is compared and counted of all items, in order."""
+        stream = self.stream()
+        while items := list(itertools.islice(stream, _ITEMS_AT_A_TIME)):
+            counts: dict[str, Counts] = collections.defaultdict(collections.Counter)
+            for item in items:
+                for name, value in self.measures(item).items():
+                    counts[name][value] += 1
+            yield Tally(np.array([item.digest() for item in items], np.uint64), counts)
+
+    @abc.abstractmethod
     def lines(self, item: Item, view: View) -> list[Line]:
         """Return an item as lines to show."""
 
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return an item for programs: values that JSON has."""
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in item.fields.items()
+        }
 
     def measures(self, item: Item) -> Mapping[str, int | str]:
         """Return what is counted over all items: integers, and classes by name."""
+        return {}
 
     def ids_of(self, item: Item) -> Mapping[str, NDArray[np.int64]]:
         """Return the ids in which words are searched, by field; masked ones as they were."""
+        return {}
 
 
 def check_one_vocabulary(digests: Iterable[tuple[str, str | None]]) -> str | None:
@@ -159,11 +200,6 @@ def check_one_vocabulary(digests: Iterable[tuple[str, str | None]]) -> str | Non
                 " at a time"
             )
     return first[1] if first else None
-
-
-def plain_value(value: Any) -> Any:
-    """Return a field's value as JSON has it."""
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def difference(one: Item, other: Item) -> list[str]:

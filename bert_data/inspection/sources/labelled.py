@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.sources.examples import as_field, read_shard_features
 from bert_data.inspection.sources.items import (
-    Description,
     Item,
     Line,
     View,
-    plain_value,
     show_ids,
     show_text,
 )
-from bert_data.inspection.sources.shards import Decoded, ShardSource
+from bert_data.inspection.sources.shards import Decoded, ShardSource, describe_shards
 from bert_data.inspection.words import Words
 from bert_data.reader.files.shards import Shard
 from bert_data.schema import fields
@@ -36,10 +34,9 @@ _LABEL = fields.LABEL.name
 class LabelledSource(ShardSource):
     """The records of shards."""
 
-    @property
-    def description(self) -> Description:
-        """What the manifests say."""
-        return self.describe(KIND)
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        """Take the shards."""
+        super().__init__(shards, describe_shards(shards, KIND))
 
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
         """Yield records of a shard, see `ShardSource`."""
@@ -82,7 +79,7 @@ class LabelledSource(ShardSource):
 
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return the fields, and tokens where there is a vocabulary."""
-        row = {name: plain_value(value) for name, value in item.fields.items()}
+        row = super().row(item, words)
         if words.tokens:
             for text, ids in _texts_of(item.fields):
                 row[fields.tokens_name(text)] = [words.token(number) for number in row[ids]]

@@ -11,50 +11,27 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bert_data.curation.running.ledger import OUTCOME_REJECTED, SCHEMA
-from bert_data.errors import CorruptDataError
 from bert_data.inspection.content import Span, Text
-from bert_data.inspection.sources.items import Description, Item, Line, View
+from bert_data.inspection.sources.items import Description, Item, Line, Source, View
+from bert_data.inspection.sources.shards import parquet_of
 from bert_data.inspection.words import Words
-from bert_data.reader.files.parquet_shards import is_damage, open_parquet, what_is_wrong
 
 KIND = "entries of a ledger"
 _ROWS_AT_A_TIME = 4096
 
 
-class LedgerSource:
+class LedgerSource(Source):
     """The entries of ledgers: one for each document and step."""
 
     def __init__(self, paths: Sequence[str]) -> None:
-        """Take the files."""
-        self._paths = list(paths)
-
-    @property
-    def description(self) -> Description:
-        """The summary beside a ledger says what was run."""
-        return Description(kind=KIND, unit="entry")
-
-    @property
-    def names(self) -> list[str]:
-        """The ledgers."""
-        return self._paths
-
-    @property
-    def paths(self) -> list[str]:
-        """The ledgers."""
-        return self._paths
-
-    def count(self) -> int:
-        """Return the number of entries; the ledgers are read for it."""
-        return sum(1 for _ in self.stream())
+        """Take the files; the summary beside a ledger says what was run."""
+        super().__init__(Description(kind=KIND, unit="entry"), paths)
 
     def stream(self) -> Iterator[Item]:
         """Yield all entries in order."""
         number = 0
-        for path in self._paths:
+        for path in self.paths:
             rows = _rows(path)
             groups = itertools.groupby(rows, key=lambda row: (row["document"], row["step"]))
             for place, ((document, step), group) in enumerate(groups):
@@ -69,19 +46,6 @@ class LedgerSource:
                 }
                 yield Item(number=number, path=path, place=place, fields=fields)
                 number += 1
-
-    def read(self, numbers: Sequence[int]) -> Iterator[Item]:
-        """Yield entries by number; all up to the last one are read."""
-        wanted = set(numbers)
-        for item in self.stream():
-            if item.number in wanted:
-                yield item
-            if not numbers or item.number >= numbers[-1]:
-                return
-
-    def ids_of(self, item: Item) -> dict[str, NDArray[np.int64]]:
-        """Return nothing: there are words, and no ids."""
-        return {}
 
     def lines(self, item: Item, view: View) -> list[Line]:
         """Return document, outcome and a line for each rule."""
@@ -133,14 +97,9 @@ def _shown(measure: Measure) -> Text:
 
 
 def _rows(path: str) -> Iterator[dict[str, Any]]:
-    try:
-        with open_parquet(path) as file:
-            for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=SCHEMA.names):
-                yield from batch.to_pylist()
-    except Exception as error:
-        if not is_damage(error):
-            raise
-        raise CorruptDataError(path, 0, what_is_wrong(error)) from error
+    with parquet_of(path) as file:
+        for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=SCHEMA.names):
+            yield from batch.to_pylist()
 
 
 def is_ledger(names: Sequence[str]) -> bool:

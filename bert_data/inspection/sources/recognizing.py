@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from bert_data import storage
 from bert_data.datasets.manifest import is_sidecar, listed_shards
-from bert_data.errors import CorruptDataError
-from bert_data.reader.files.parquet_rows import MAGIC, is_damage, open_parquet, what_is_wrong
+from bert_data.inspection.sources.shards import parquet_of
+from bert_data.reader.files.parquet_rows import MAGIC
 from bert_data.reader.files.shards import HEADER_BYTES, is_frame
 from bert_data.text.formats import LINES, find_format
 
@@ -117,10 +117,5 @@ def columns_of(path: str) -> list[str]:
     Raises:
       CorruptDataError: it is damaged.
     """
-    try:
-        with open_parquet(path) as file:
-            return list(file.schema_arrow.names)
-    except Exception as error:
-        if not is_damage(error):
-            raise
-        raise CorruptDataError(path, 0, what_is_wrong(error)) from error
+    with parquet_of(path) as file:
+        return list(file.schema_arrow.names)

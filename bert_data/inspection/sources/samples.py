@@ -21,14 +21,19 @@ from bert_data.inspection.sources.items import (
     Description,
     Item,
     Line,
+    Source,
     View,
     check_one_vocabulary,
-    plain_value,
     show_ids,
 )
-from bert_data.inspection.sources.shards import Decoded, ShardSource, within
+from bert_data.inspection.sources.shards import (
+    Decoded,
+    ShardSource,
+    groups_with,
+    parquet_of,
+    within,
+)
 from bert_data.inspection.words import Words
-from bert_data.reader.files.parquet_shards import is_damage, open_parquet, what_is_wrong
 from bert_data.reader.files.shards import Shard
 from bert_data.schema.fields import FLOAT32, GPT_SAMPLES
 from bert_data.tokens.store_notes import read_notes
@@ -41,7 +46,7 @@ NAMES = tuple(field.name for field in GPT_SAMPLES.fields)
 _ROWS_AT_A_TIME = 64
 
 
-class _Showing:
+class _Showing(Source):
     """How samples are shown, wherever they are from."""
 
     def ids_of(self, item: Item) -> dict[str, NDArray[np.int64]]:
@@ -75,7 +80,7 @@ class _Showing:
 
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return the fields, and the tokens as text where there is a vocabulary."""
-        row = {name: plain_value(value) for name, value in item.fields.items()}
+        row = super().row(item, words)
         if words.tokens:
             row["words"] = [words.join(item.fields["tokens"].tolist()[begin:end])
                             for begin, end in words.divide(row["tokens"])]  # fmt: skip
@@ -91,13 +96,7 @@ class SampleShards(_Showing, ShardSource):
 
     def __init__(self, shards: Sequence[Shard], settings: dict[str, Any]) -> None:
         """Take shards, and what their manifest says."""
-        super().__init__(shards)
-        self._settings = settings
-
-    @property
-    def description(self) -> Description:
-        """What the manifest says."""
-        return Description(kind=KIND, unit="sample", settings=self._settings)
+        super().__init__(shards, Description(kind=KIND, unit="sample", settings=settings))
 
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
         """Yield samples of a shard, see `ShardSource`."""
@@ -111,23 +110,13 @@ class SampleShards(_Showing, ShardSource):
 
 def _read_rows(shard: Shard, places: Sequence[int] | None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield places and columns of the rows of a Parquet file."""
-    first = 0
-    try:
-        with open_parquet(shard.path) as file:
-            for group in range(file.num_row_groups):
-                end = first + file.metadata.row_group(group).num_rows
-                if places is not None and not within(places, range(first, end)):
-                    first = end
-                    continue
-                for batch in file.iter_batches(_ROWS_AT_A_TIME, [group], list(NAMES)):
-                    for i in range(batch.num_rows):
-                        if places is None or within(places, range(first + i, first + i + 1)):
-                            yield first + i, _row_of(batch, i)
-                    first += batch.num_rows
-    except Exception as error:
-        if not is_damage(error):
-            raise
-        raise CorruptDataError(shard.path, 0, what_is_wrong(error)) from error
+    with parquet_of(shard.path) as file:
+        for group, first in groups_with(file, places):
+            for batch in file.iter_batches(_ROWS_AT_A_TIME, [group], list(NAMES)):
+                span = range(first, first + batch.num_rows)
+                for place in span if places is None else within(places, span):
+                    yield place, _row_of(batch, place - first)
+                first += batch.num_rows
 
 
 def _row_of(batch: Any, row: int) -> dict[str, Any]:
@@ -149,35 +138,19 @@ class SampleSource(_Showing):
         Raises:
           ValueError: the stores were made with different vocabularies.
         """
-        self._dataset, self._names = dataset, names
-        self._notes = [read_notes(store.prefix) for store in dataset.stores]
-        digests = [None if notes is None else notes.vocab_sha256 for notes in self._notes]
-        self._vocab_sha256 = check_one_vocabulary(zip(names, digests, strict=True))
-
-    @property
-    def description(self) -> Description:
-        """How samples are made."""
-        notes = self._notes[0]
-        settings = dataclasses.asdict(self._dataset.config)
+        self._dataset = dataset
+        notes = [read_notes(store.prefix) for store in dataset.stores]
+        digests = [None if each is None else each.vocab_sha256 for each in notes]
+        settings = dataclasses.asdict(dataset.config)
         del settings["cache_dir"]
-        return Description(
+        description = Description(
             kind=KIND,
             unit="sample",
-            settings={"stores": ", ".join(self._names), "split_name": self._dataset.split}
-            | settings,
-            vocab_sha256=self._vocab_sha256,
-            vocab_size=None if notes is None else notes.vocab_size,
+            settings={"stores": ", ".join(names), "split_name": dataset.split} | settings,
+            vocab_sha256=check_one_vocabulary(zip(names, digests, strict=True)),
+            vocab_size=None if notes[0] is None else notes[0].vocab_size,
         )
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The prefixes of the stores."""
-        return self._names
-
-    @property
-    def paths(self) -> list[str]:
-        """The files of the stores."""
-        return self._dataset.paths
+        super().__init__(description, names, dataset.paths)
 
     def count(self) -> int:
         """Return the number of samples."""
@@ -197,7 +170,7 @@ class SampleSource(_Showing):
                     name: values[row].copy() if name == "loss_mask" else values[row].astype("i8")
                     for name, values in batch.items()
                 }
-                if len(self._names) > 1:
+                if len(self.names) > 1:
                     index = self._dataset.dataset_index[number]  # type: ignore[attr-defined]
-                    fields["dataset"] = self._names[int(index)]
-                yield Item(number=number, path=", ".join(self._names), place=number, fields=fields)
+                    fields["dataset"] = self.names[int(index)]
+                yield Item(number=number, path=", ".join(self.names), place=number, fields=fields)

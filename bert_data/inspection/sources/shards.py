@@ -14,68 +14,35 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
-from bert_data.inspection.sources.items import Description, Item, check_one_vocabulary
+from bert_data.inspection.sources.items import Description, Item, Source, check_one_vocabulary
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import BAD_DATA
 from bert_data.reader.files.blocks import reason_of, walk_frames
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.gathering import ShardRecords
 from bert_data.reader.files.indexes import why_not_addressable
+from bert_data.reader.files.parquet_rows import is_damage, open_parquet, what_is_wrong
 from bert_data.reader.files.shards import Shard
 
 _RECORDS_AT_A_TIME = 64
-_MAX_SIDE_BY_SIDE = 256
 Decoded = tuple[int, Mapping[str, Any], int]
 """The place of a record in its shard, its fields, and its padding."""
 
 
-class ShardSource(abc.ABC):
-    """Items that are the records of shards, in order.
+class ShardSource(Source):
+    """Items that are the records of shards, in order."""
 
-    Attributes:
-      vocab_sha256: digest of their vocabulary; None if no manifest says.
-    """
-
-    def __init__(self, shards: Sequence[Shard]) -> None:
-        """Take the shards.
-
-        Raises:
-          ValueError: they were made with different vocabularies.
-        """
+    def __init__(self, shards: Sequence[Shard], description: Description) -> None:
+        """Take the shards."""
+        super().__init__(description, [shard.path for shard in shards])
         self._shards = tuple(shards)
-        self.vocab_sha256 = check_one_vocabulary(
-            (shard.path, shard.manifest.vocab_sha256 if shard.manifest else None)
-            for shard in shards
-        )
         self._counts = {shard.path: shard.num_records for shard in shards}
-
-    @property
-    def names(self) -> list[str]:
-        """The shards."""
-        return [shard.path for shard in self._shards]
-
-    @property
-    def paths(self) -> list[str]:
-        """The shards."""
-        return self.names
-
-    def describe(self, kind: str) -> Description:
-        """Describe records of a kind by their manifests."""
-        manifests = [shard.manifest for shard in self._shards if shard.manifest is not None]
-        first = manifests[0] if manifests else None
-        return Description(
-            kind=kind,
-            unit="record",
-            settings=settings_of(manifests),
-            vocab_sha256=self.vocab_sha256,
-            vocab_size=first.vocab_size if first else None,
-            do_lower_case=first.flags.get("do_lower_case") if first else None,
-        )
 
     @abc.abstractmethod
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
@@ -95,36 +62,25 @@ class ShardSource(abc.ABC):
 
     def stream(self) -> Iterator[Item]:
         """Yield all records in order."""
-        number = 0
-        for shard in self._shards:
-            for place, fields, padding in self.read_shard(shard, None):
-                yield Item(
-                    number=number, path=shard.path, place=place, fields=fields, padding=padding
-                )
-                number += 1
+        pairs = ((s, decoded) for s in self._shards for decoded in self.read_shard(s, None))
+        for number, (shard, decoded) in enumerate(pairs):
+            yield _item(shard, decoded, number)
 
-    @property
-    def is_dealt(self) -> bool:
-        """Whether record i of the set went to shard i mod their number, to judge by their lengths.
+    def dealt_order(self) -> NDArray[np.int64] | None:
+        """Return int64[records], the numbers of all records in the order of the deal.
 
-        False for more than 256 shards, too many to be read side by side.
+        That is, record i of the set went to shard i mod the number of shards. None if the lengths
+        of the shards contradict it, or are unknown.
         """
-        counts, num_shards = list(self._counts.values()), len(self._shards)
-        if None in counts or len(counts) < num_shards or num_shards > _MAX_SIDE_BY_SIDE:
-            return False
-        total = sum(count or 0 for count in counts)
-        return counts == [-(-(total - i) // num_shards) for i in range(num_shards)]
-
-    def stream_dealt(self) -> Iterator[Item]:
-        """Yield all records in the order in which they were dealt to the shards."""
-        streams = [(shard.path, self.read_shard(shard, None)) for shard in self._shards]
-        for number in itertools.count():
-            path, stream = streams[number % len(streams)]
-            decoded = next(stream, None)
-            if decoded is None:
-                return
-            place, fields, padding = decoded
-            yield Item(number=number, path=path, place=place, fields=fields, padding=padding)
+        num_shards = len(self._shards)
+        counts = np.array([count for count in self._counts.values() if count is not None], np.int64)
+        if counts.size < num_shards:
+            return None
+        numbers = np.arange(counts.sum())
+        if (counts != np.bincount(numbers % num_shards, minlength=num_shards)).any():
+            return None
+        firsts = np.cumsum([0, *counts[:-1]])
+        return np.asarray(firsts[numbers % num_shards] + numbers // num_shards)
 
     def read(self, numbers: Sequence[int]) -> Iterator[Item]:
         """Yield records by number, see `Source.read`."""
@@ -135,13 +91,62 @@ class ShardSource(abc.ABC):
             count = self._counts[shard.path]
             places = [n - first for n in pending if count is None or n < first + count]
             if places:
-                for place, fields, padding in self.read_shard(shard, places):
-                    number = pending.popleft()
-                    yield Item(
-                        number=number, path=shard.path, place=place, fields=fields, padding=padding
-                    )
+                for decoded in self.read_shard(shard, places):
+                    yield _item(shard, decoded, pending.popleft())
             if pending:
                 first += self._count_of(shard)
+
+
+def _item(shard: Shard, decoded: Decoded, number: int) -> Item:
+    place, fields, padding = decoded
+    return Item(number=number, path=shard.path, place=place, fields=fields, padding=padding)
+
+
+def describe_shards(shards: Sequence[Shard], kind: str) -> Description:
+    """Describe records of a kind by their manifests.
+
+    Raises:
+      ValueError: they were made with different vocabularies.
+    """
+    manifests = [shard.manifest for shard in shards if shard.manifest is not None]
+    first = manifests[0] if manifests else None
+    return Description(
+        kind=kind,
+        unit="record",
+        settings=settings_of(manifests),
+        vocab_sha256=check_one_vocabulary(
+            (shard.path, shard.manifest.vocab_sha256) for shard in shards if shard.manifest
+        ),
+        vocab_size=first.vocab_size if first else None,
+        do_lower_case=first.flags.get("do_lower_case") if first else None,
+    )
+
+
+@contextlib.contextmanager
+def parquet_of(path: str) -> Iterator[Any]:
+    """Open a Parquet file; what its library finds wrong while it is open becomes damage.
+
+    Raises:
+      OSError: it cannot be read.
+      CorruptDataError: it is damaged.
+    """
+    try:
+        with open_parquet(path) as file:
+            yield file
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        raise CorruptDataError(path, 0, what_is_wrong(error)) from error
+
+
+def groups_with(file: Any, places: Sequence[int] | None) -> Iterator[tuple[int, int]]:
+    """Yield the row groups of a Parquet file that hold any of ascending places, and their first."""
+    first = 0
+    for group in range(file.num_row_groups):
+        end = first + file.metadata.row_group(group).num_rows
+        if places is None or within(places, range(first, end)):
+            yield group, first
+        first = end
 
 
 def within(places: Sequence[int], span: range) -> list[int]:

@@ -19,6 +19,7 @@ from bert_data.inspection.sources.items import (
     Description,
     Item,
     Line,
+    Source,
     View,
     check_one_vocabulary,
     show_ids,
@@ -32,7 +33,23 @@ KIND = "token stores"
 _TOKENS, _LENGTHS = "tokens", "sequence_lengths"
 
 
-class StoreSource:
+def _describe(prefixes: Sequence[str], notes: Sequence[StoreNotes | None]) -> Description:
+    digests = [None if each is None else each.vocab_sha256 for each in notes]
+    vocab_sha256, first = check_one_vocabulary(zip(prefixes, digests, strict=True)), notes[0]
+    if first is None:
+        return Description(kind=KIND, unit="document")
+    counts = {f"text.{name}": value for name, value in first.counts.items()}
+    return Description(
+        kind=KIND,
+        unit="document",
+        settings={**first.settings, **(counts if len(notes) == 1 else {})},
+        vocab_sha256=vocab_sha256,
+        vocab_size=first.vocab_size,
+        do_lower_case=first.settings.get("do_lower_case"),
+    )
+
+
+class StoreSource(Source):
     """The documents of one or several stores, one store after the other."""
 
     def __init__(self, prefixes: Sequence[str]) -> None:
@@ -43,41 +60,14 @@ class StoreSource:
           CorruptDataError: a store is damaged.
           ValueError: the stores were made with different vocabularies.
         """
-        self._prefixes = tuple(prefixes)
         # file:// names a local file, which can be mapped
         places = [real_path(f"{prefix}.bin").removesuffix(".bin") for prefix in prefixes]
         self._stores: list[TokenStore] = [open_store(place) for place in places]
-        self._notes: list[StoreNotes | None] = [read_notes(place) for place in places]
-        digests = [None if notes is None else notes.vocab_sha256 for notes in self._notes]
-        self._vocab_sha256 = check_one_vocabulary(zip(prefixes, digests, strict=True))
-        self._paths = [path for place in places for path in store_paths(place)]
         self._firsts = np.cumsum([0, *(store.num_documents for store in self._stores)])
-
-    @property
-    def description(self) -> Description:
-        """What the notes say."""
-        first = self._notes[0]
-        if first is None:
-            return Description(kind=KIND, unit="document")
-        counts = {f"text.{name}": value for name, value in first.counts.items()}
-        return Description(
-            kind=KIND,
-            unit="document",
-            settings={**first.settings, **(counts if len(self._stores) == 1 else {})},
-            vocab_sha256=self._vocab_sha256,
-            vocab_size=first.vocab_size,
-            do_lower_case=first.settings.get("do_lower_case"),
+        paths = [path for place in places for path in store_paths(place)]
+        super().__init__(
+            _describe(prefixes, [read_notes(place) for place in places]), prefixes, paths
         )
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The prefixes of the stores."""
-        return self._prefixes
-
-    @property
-    def paths(self) -> list[str]:
-        """The files of the stores."""
-        return self._paths
 
     def count(self) -> int:
         """Return the number of documents."""
@@ -99,7 +89,7 @@ class StoreSource:
             begin = int(store.offsets[first]) // store.ids.itemsize if first < last else 0
             ids = store.ids[begin : begin + int(lengths.sum())].astype(np.int64)
             fields = {_TOKENS: ids, _LENGTHS: lengths}
-            yield Item(number=number, path=self._prefixes[which], place=place, fields=fields)
+            yield Item(number=number, path=self.names[which], place=place, fields=fields)
 
     def ids_of(self, item: Item) -> dict[str, NDArray[np.int64]]:
         """Return the ids of all sequences."""

@@ -10,11 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bert_data.inspection.sources.items import Description, Item, Line, View, show_text
-from bert_data.inspection.words import Words
+from bert_data.inspection.sources.items import Description, Item, Line, Source, View, show_text
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 
@@ -22,36 +18,22 @@ KIND = "documents of text"
 TEXT = "text"
 
 
-class TextSource:
+class TextSource(Source):
     """The documents of files."""
 
     def __init__(self, paths: Sequence[str], config: TextConfig) -> None:
         """Take files, and how they are read."""
-        self._paths, self._config = list(paths), config
-
-    @property
-    def description(self) -> Description:
-        """Files of text say nothing of themselves."""
-        return Description(kind=KIND, unit="document")
-
-    @property
-    def names(self) -> list[str]:
-        """The files."""
-        return self._paths
-
-    @property
-    def paths(self) -> list[str]:
-        """The files."""
-        return self._paths
+        super().__init__(Description(kind=KIND, unit="document"), paths)
+        self._config = config
 
     def count(self) -> int:
         """Return the number of documents; the files are read for it."""
-        return sum(len(block.documents) for block in read_documents(self._paths, self._config))
+        return sum(len(block.documents) for block in read_documents(self.paths, self._config))
 
     def stream(self) -> Iterator[Item]:
         """Yield all documents in order."""
         number = 0
-        for block in read_documents(self._paths, self._config):
+        for block in read_documents(self.paths, self._config):
             for document in block.documents:
                 text = document.text if isinstance(document.text, str) else "\n".join(document.text)
                 others = {name: _content(v) for name, v in (document.fields or {}).items()}
@@ -62,19 +44,6 @@ class TextSource:
                     fields={**others, TEXT: text},
                 )
                 number += 1
-
-    def read(self, numbers: Sequence[int]) -> Iterator[Item]:
-        """Yield documents by number; all up to the last one are read."""
-        wanted = set(numbers)
-        for item in self.stream():
-            if item.number in wanted:
-                yield item
-            if not numbers or item.number >= numbers[-1]:
-                return
-
-    def ids_of(self, item: Item) -> dict[str, NDArray[np.int64]]:
-        """Return nothing: there are words, and no ids."""
-        return {}
 
     def lines(self, item: Item, view: View) -> list[Line]:
         """Return the other fields, then the lines of the text."""
@@ -91,10 +60,6 @@ class TextSource:
     def measures(self, item: Item) -> dict[str, int | str]:
         """Return the number of characters."""
         return {"characters": len(item.fields[TEXT])}
-
-    def row(self, item: Item, words: Words) -> dict[str, Any]:
-        """Return the fields."""
-        return dict(item.fields)
 
 
 def _content(value: Any) -> Any:

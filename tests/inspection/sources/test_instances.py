@@ -1,5 +1,7 @@
 """Masked LM records: the same text for every layout and format, and what is wrong with them."""
 
+import dataclasses
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -192,17 +194,47 @@ def test_an_empty_shard_has_no_records(tmp_path: Path) -> None:
     assert (source.count(), list(source.stream()), look(path)) == (0, [], "")
 
 
-def test_a_very_long_record_pads_no_others(tmp_path: Path) -> None:
-    from bert_data.inspection.sources.instances import _cut
+def test_a_very_long_record_pads_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bert_data.inspection.sources import instances
+    from bert_data.reader.examples.block import RecordBlock
 
+    widths = []
+    decode = instances.decode_block
     long = instance("[CLS] " + "the " * 3000 + "[SEP]")
     path = write_shard(tmp_path / "part", [*INSTANCES, long, *INSTANCES])
+
+    def measured(block: RecordBlock) -> dict:
+        widths.append(block.lengths[:, 0].tolist())
+        return decode(block)
+
+    monkeypatch.setattr(instances, "decode_block", measured)
+    monkeypatch.setattr(instances, "_MAX_VALUES", 3100)
     items = list(open_path(path).stream())
     assert [item.fields["input_ids"].size for item in items] == [9, 10, 3, 3002, 9, 10, 3]
-    assert list(_cut([3] * 5)) == [(0, 5)]
-    assert list(_cut([3, 3, 1 << 20, 3, 3])) == [(0, 2), (2, 3), (3, 5)]
-    assert list(_cut([1 << 19] * 5)) == [(0, 2), (2, 4), (4, 5)]
-    assert list(_cut([])) == []
+    assert widths == [[9, 10, 3], [3002], [9, 10, 3]]
+
+
+@pytest.mark.parametrize("form", ["ragged", "reference", "gzip", "parquet"])
+def test_digests_of_columns_are_equal_exactly_where_items_are(tmp_path: Path, form: str) -> None:
+    others = [
+        dataclasses.replace(INSTANCES[0], **{name: value})
+        for name, value in (
+            ("tokens", (*INSTANCES[0].tokens[:-1], 9)),
+            ("tokens", (*INSTANCES[0].tokens[:-1], 0)),
+            ("segments", (0,) * 9),
+            ("positions", (3,)),
+            ("labels", (9,)),
+            ("is_random", 1),
+        )
+    ]
+    (tmp_path / "other").mkdir()
+    of_form = open_path(write(tmp_path, form))
+    of_others = open_path(write(tmp_path / "other", "ragged", [*INSTANCES, *others]))
+    tallies, (other,) = list(of_form.tallies()), of_others.tallies()
+    digests = [digest for tally in tallies for digest in tally.digests.tolist()]
+    assert digests == other.digests[:3].tolist()
+    assert len(set(other.digests.tolist())) == 9
+    assert sum((tally.counts["tokens"] for tally in tallies), Counter()) == {9: 1, 10: 1, 3: 1}
 
 
 def test_weights_of_other_programs_are_content(tmp_path: Path) -> None:
