@@ -22,5 +22,6 @@ machine_code.py LLVM: from machine code to a function
 keeping.py      machine code on disk
 """
 
+from bert_data.kernels.arguments import Constants
 from bert_data.kernels.calling import kernel
 from bert_data.kernels.declaring import Scalar, inner, intrinsic

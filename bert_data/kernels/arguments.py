@@ -16,6 +16,25 @@ _NUMBERS: dict[type, str] = {bool: "?7x", int: "q", float: "d"}
 _ARRAY_WORDS = 3  # address, size and itemsize; shape and strides follow
 
 
+class Constants:
+    """A tuple that many calls take as an argument: its words and types are computed once.
+
+    Attributes:
+      values: the tuple; its arrays stay where they are.
+      words: see `flatten`.
+      kind: see `type_of`.
+    """
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self.values = tuple(values)
+        self.words: list[Any] = []
+        flatten(self.values, self.words)
+        self.kind = type_of(self.values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Constants, (self.values,)
+
+
 def _layout(flags: Any) -> str:
     if flags.c_contiguous:
         return "C"
@@ -31,6 +50,8 @@ def type_of(value: Any) -> Hashable:
     if isinstance(value, np.ndarray):
         flags = value.flags
         return value.dtype, value.ndim, _layout(flags), flags.writeable, flags.aligned
+    if isinstance(value, Constants):
+        return value.kind
     if isinstance(value, tuple):
         return type(value), getattr(value, "_fields", None), *map(type_of, value)
     if isinstance(value, np.generic) and value.dtype.kind in _LETTERS:
@@ -46,6 +67,8 @@ def flatten(values: Iterable[Any], out: list[Any]) -> None:
         if isinstance(value, np.ndarray):
             address = value.__array_interface__["data"][0]
             out += (address, value.size, value.itemsize, *value.shape, *value.strides)
+        elif isinstance(value, Constants):
+            out += value.words
         elif isinstance(value, tuple):
             flatten(value, out)
         else:

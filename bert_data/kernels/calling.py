@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from bert_data.kernels.arguments import flatten, letters, type_of
+from bert_data.kernels.arguments import Constants, flatten, letters, type_of
 from bert_data.kernels.declaring import Declared
 
 
@@ -41,6 +41,7 @@ class Kernel(Declared):
         from bert_data.kernels.keeping import Shelf
         from bert_data.kernels.machine_code import NativeFunction
 
+        arguments = tuple(a.values if isinstance(a, Constants) else a for a in arguments)
         # numba treats an integer of more than 63 bits as unsigned: refuse it here.
         struct.pack(letters(arguments), *numbers)
         with self._lock:

@@ -1,5 +1,6 @@
 """Arguments and results: machine code sees what was given, for every type a kernel takes."""
 
+import pickle
 import struct
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.kernels import kernel
+from bert_data.kernels import Constants, kernel
 from bert_data.kernels.arguments import flatten, letters, type_of
 
 
@@ -60,6 +61,22 @@ def test_arrays_of_every_arrangement_tuples_and_numbers(
     given_matrix = _arranged(matrix, how)
     expected = _oracle(matrix, pair, start, sign)
     assert weighted_sum(given_matrix, pair, start, int(sign)) == expected
+
+
+def test_constants_are_a_tuple_that_survives_pickling():
+    matrix, pair = np.ones((2, 3)), (np.arange(3), 2.0)
+    constants = Constants(pair)
+    again = pickle.loads(pickle.dumps(constants))
+    del constants
+    expected = dot_and_scale(matrix, pair)
+    assert dot_and_scale(matrix, again) == dot_and_scale(matrix, Constants(pair)) == expected
+    assert len(dot_and_scale._natives) == 1
+
+
+@kernel
+def dot_and_scale(matrix, pair):
+    values, factor = pair
+    return matrix[0, 0] * values[2] * factor
 
 
 @kernel

