@@ -279,12 +279,12 @@ def _damage(beside: FoundDamage, surveys: Sequence[Survey]) -> Iterator[Finding]
     for damage in (beside, *(survey.damage for survey in surveys)):
         errors.update({str(error): error for error in damage.errors})
     for sentence in errors:
-        yield Finding(name="damage", severity=DAMAGED, sentence=sentence)
+        yield Finding("damage", DAMAGED, sentence)
     num_lost = sum(survey.damage.num_records for survey in surveys)
     num_places = sum(survey.damage.num_losses for survey in surveys)
     if num_lost:
         sentence = f"{num_lost:,} or more records are lost, in {num_places:,} place(s)"
-        yield Finding(name="lost", severity=DAMAGED, sentence=sentence)
+        yield Finding("lost", DAMAGED, sentence)
 
 
 def _faults(set_: Surveyed) -> Iterator[Finding]:
@@ -299,9 +299,9 @@ def _faults(set_: Surveyed) -> Iterator[Finding]:
         if name == "form" and set_.objective == NONE:
             what = "that are not [CLS] A [SEP]"
         yield Finding(
-            name=name,
-            severity=DOUBTFUL if assumed else HARMFUL,
-            sentence=f"{total:,} of {set_.counts['records']:,} records {what}{assumed}; the first:"
+            name,
+            DOUBTFUL if assumed else HARMFUL,
+            f"{total:,} of {set_.counts['records']:,} records {what}{assumed}; the first:"
             f" record {first.places[name][0]} of {first.path}",
         )
 
@@ -315,8 +315,7 @@ def _contradictions(set_: Surveyed) -> Iterator[Finding]:
         return
     if listed is not None and listed != set_.counts["records"]:
         yield Finding(
-            name="counts",
-            severity=HARMFUL,
-            sentence=f"the manifest counts {listed:,} records; the shards hold"
-            f" {set_.counts['records']:,}",
+            "counts",
+            HARMFUL,
+            f"the manifest counts {listed:,} records; the shards hold {set_.counts['records']:,}",
         )

@@ -33,9 +33,6 @@ STYLES = {
 }
 """What a style says of the text that has it."""
 
-BARS, LINES = PLOT_KINDS = ("bars", "lines")
-"""How a plot draws its series."""
-
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -85,27 +82,22 @@ class Plot:
 
     Attributes:
       title, x_label, y_label: of the plot and its axes.
-      x: where the values are: names, or ascending numbers for "lines".
-      series: values of each name, as many as `x`, finite and, for "bars", >= 0.
-      kind: "bars" or "lines".
+      x: where the values are, by name.
+      series: values of each name, as many as `x`, finite and >= 0.
     """
 
     title: str
     x_label: str
     y_label: str
-    x: Sequence[str | float]
+    x: Sequence[str]
     series: Mapping[str, Sequence[float]]
-    kind: str = BARS
 
     def __post_init__(self) -> None:
-        if self.kind not in PLOT_KINDS:
-            raise ValueError(f"kind is {self.kind!r}; it must be {' or '.join(PLOT_KINDS)}")
-        least = 0.0 if self.kind == BARS else -math.inf
         for name, values in self.series.items():
             if len(values) != len(self.x):
                 raise ValueError(f"series {name!r} has {len(values)} values for {len(self.x)} x")
-            if not all(math.isfinite(value) and value >= least for value in values):
-                raise ValueError(f"series {name!r} of {self.kind} has a value that cannot be drawn")
+            if not all(math.isfinite(value) and value >= 0 for value in values):
+                raise ValueError(f"series {name!r} has a value that cannot be drawn")
 
 
 class Output(Protocol):

@@ -1,6 +1,6 @@
 """Figures: shares that are counted, with a confidence interval and what is expected of them.
 
-    Figure(name="[MASK]", part=15583, whole=19492, expected="80.0%")  ->  79.9%, 79.4% to 80.5%
+    Figure("[MASK]", 15583, 19492, "80.0%")  ->  79.9%, 79.4% to 80.5%
 
 The interval is Wilson's (1927, J. Am. Stat. Assoc. 22), which holds for shares near 0 and 1, too.
 """
@@ -17,7 +17,7 @@ CERTAIN = 6.0
 chance does that to one figure in 500 million."""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class Figure:
     """A share.
 

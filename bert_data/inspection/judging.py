@@ -109,10 +109,10 @@ class Limits:
 def figures_of(set_: Surveyed) -> list[Figure]:
     """Return the figures of a set, in the order in which they are shown."""
     faulty = Figure(
-        name="records with a fault",
-        part=sum(survey.num_faulty for survey in set_.surveys),
-        whole=set_.counts["records"],
-        expected="0.0%",
+        "records with a fault",
+        sum(survey.num_faulty for survey in set_.surveys),
+        set_.counts["records"],
+        "0.0%",
         is_sample=False,
     )
     return [faulty, *_masking_figures(set_), *_sentence_figures(set_), *_other_figures(set_)]
@@ -124,10 +124,10 @@ def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
     expected = percent(counts["expected_predictions"] / max(1, counts["tokens"]))
     knows = any(each.max_predictions_per_seq is not None for each in set_.settings)
     yield Figure(
-        name="tokens to predict",
-        part=predictions,
-        whole=counts["tokens"],
-        expected=expected if knows else "",
+        "tokens to predict",
+        predictions,
+        counts["tokens"],
+        expected if knows else "",
         is_sample=False,
     )
     for name, key, share in (
@@ -135,21 +135,21 @@ def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
         ("shown as another token", "replaced", KEPT_SHARE),
         ("shown as they are", "kept", KEPT_SHARE),
     ):
-        yield Figure(name=name, part=counts[key], whole=predictions, expected=percent(share))
+        yield Figure(name, counts[key], predictions, percent(share))
     if knows:
         yield Figure(
-            name="records at max_predictions_per_seq",
-            part=counts["at_limit"],
-            whole=records,
-            expected=percent(set_.limits.num_at_limit / max(1, records)),
+            "records at max_predictions_per_seq",
+            counts["at_limit"],
+            records,
+            percent(set_.limits.num_at_limit / max(1, records)),
             is_sample=False,
         )
     if counts["predicted_words"] and any(each.whole_words for each in set_.settings):
         yield Figure(
-            name="words predicted in part",
-            part=counts["partial_words"],
-            whole=counts["predicted_words"],
-            expected="0.0%",
+            "words predicted in part",
+            counts["partial_words"],
+            counts["predicted_words"],
+            "0.0%",
             is_sample=False,
         )
 
@@ -166,7 +166,7 @@ def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
     expected = "50% or more"
     if counted[0] is not None and counted[2] == records:
         expected = percent((counted[0] + (counted[1] or 0)) / max(1, records))
-    yield Figure(name=name, part=set_.counts["random_next"], whole=records, expected=expected)
+    yield Figure(name, set_.counts["random_next"], records, expected)
     if set_.same_document is not None:
         yield set_.same_document
 
@@ -177,17 +177,17 @@ def _other_figures(set_: Surveyed) -> Iterator[Figure]:
         yield unknown
     repeats = set_.repeats
     yield Figure(
-        name="exact copies of other records",
-        part=repeats.num_copies,
-        whole=repeats.num_compared,
-        expected=f"below {percent(_MOST_COPIES)}",
+        "exact copies of other records",
+        repeats.num_copies,
+        repeats.num_compared,
+        f"below {percent(_MOST_COPIES)}",
         is_sample=False,
     )
     yield Figure(
-        name="records of a text beyond dupe_factor",
-        part=repeats.num_beyond,
-        whole=repeats.num_compared,
-        expected=f"below {percent(_MOST_BEYOND)}",
+        "records of a text beyond dupe_factor",
+        repeats.num_beyond,
+        repeats.num_compared,
+        f"below {percent(_MOST_BEYOND)}",
         is_sample=False,
     )
 
@@ -202,7 +202,7 @@ def _unknown(set_: Surveyed) -> Figure | None:
             return None
         part, whole = counted
     expected = f"below {percent(MOST_UNKNOWN)}"
-    return Figure(name="[UNK]", part=part, whole=whole, expected=expected, is_sample=False)
+    return Figure("[UNK]", part, whole, expected, is_sample=False)
 
 
 def findings_of(set_: Surveyed) -> Iterator[Finding]:
@@ -244,7 +244,7 @@ def _judge_masks(set_: Surveyed) -> Iterator[Finding]:
         ("a random token", "replaced", KEPT_SHARE),
         ("the token itself", "kept", KEPT_SHARE),
     ):
-        figure = Figure(name=name, part=counts[key], whole=counts["predictions"])
+        figure = Figure(name, counts[key], counts["predictions"])
         low, high = figure.interval(CERTAIN)
         share = figure.share
         if share is None or abs(share - expected) < LEAST_DEVIATION or low <= expected <= high:
@@ -268,7 +268,7 @@ def _judge_sentences(set_: Surveyed) -> Iterator[Finding]:
     if set_.objective == NONE or not records:
         return
     what = "random next sentences" if set_.objective == NSP else "segments not in order"
-    figure = Figure(name=what, part=random, whole=records)
+    figure = Figure(what, random, records)
     low, high = figure.interval(CERTAIN)
     share = random / records
     if share < 0.5 - LEAST_DEVIATION and high < 0.5:
@@ -278,9 +278,9 @@ def _judge_sentences(set_: Surveyed) -> Iterator[Finding]:
         )
     elif low > _MOST_RANDOM:
         yield Finding(
-            name="next_sentence_share",
-            severity=HARMFUL if random == records else DOUBTFUL,
-            sentence=f"{percent(share)} of the records have the label 1 ({what}): a chunk of one"
+            "next_sentence_share",
+            HARMFUL if random == records else DOUBTFUL,
+            f"{percent(share)} of the records have the label 1 ({what}): a chunk of one"
             " sentence always gets a random one; are documents single sentences, or lines whole"
             " paragraphs?",
         )
@@ -291,9 +291,9 @@ def _judge_unknown(set_: Surveyed) -> Iterator[Finding]:
     share = None if figure is None else figure.share
     if share is not None and share > MOST_UNKNOWN:
         yield Finding(
-            name="unknown",
-            severity=HARMFUL if share > _HARMFUL_UNKNOWN else DOUBTFUL,
-            sentence=f"{percent(share)} of the tokens of text are [UNK]{_such_as(set_)}; does the"
+            "unknown",
+            HARMFUL if share > _HARMFUL_UNKNOWN else DOUBTFUL,
+            f"{percent(share)} of the tokens of text are [UNK]{_such_as(set_)}; does the"
             " vocabulary fit the language and the case of the text?",
         )
 
@@ -316,9 +316,9 @@ def _judge_repeats(set_: Surveyed) -> Iterator[Finding]:
     elif repeats.num_beyond > _MOST_BEYOND * repeats.num_compared:
         passes = max(each.num_passes for each in set_.settings)
         yield Finding(
-            name="repeated_text",
-            severity=DOUBTFUL,
-            sentence=f"{percent(repeats.num_beyond / repeats.num_compared)} of the records have a"
+            "repeated_text",
+            DOUBTFUL,
+            f"{percent(repeats.num_beyond / repeats.num_compared)} of the records have a"
             f" text that {passes} or more others have (dupe_factor is {passes}); the corpus repeats"
             " itself, and curate's exact_duplicates removes copies",
         )
@@ -332,9 +332,9 @@ def _judge_limit(set_: Surveyed) -> Iterator[Finding]:
     lost = 1 - counts["expected_predictions"] / wanted
     if lost > _MOST_LOST:
         yield Finding(
-            name="prediction_limit",
-            severity=DOUBTFUL,
-            sentence=f"max_predictions_per_seq leaves out {percent(lost)} of the tokens to predict:"
+            "prediction_limit",
+            DOUBTFUL,
+            f"max_predictions_per_seq leaves out {percent(lost)} of the tokens to predict:"
             f" {percent(set_.limits.num_at_limit / counts['records'])} of the records are at the"
             f" limit, {max(each for each in limits if each)}; masked_lm_prob"
             f" {max(each.masked_lm_prob for each in set_.settings)} allows"
@@ -354,16 +354,16 @@ def _judge_balance(set_: Surveyed) -> Iterator[Finding]:
     if len(sizes) > 1 and mean >= 10 and is_uneven:
         largest, smallest = int(np.argmax(sizes)), int(np.argmin(sizes))
         yield Finding(
-            name="balance",
-            severity=DOUBTFUL,
-            sentence=f"{set_.surveys[largest].path} holds {max(sizes):,} records and"
+            "balance",
+            DOUBTFUL,
+            f"{set_.surveys[largest].path} holds {max(sizes):,} records and"
             f" {set_.surveys[smallest].path} {min(sizes):,}; hosts that read whole shards wait for"
             " the largest",
         )
 
 
 def _harmful(name: str, sentence: str) -> Finding:
-    return Finding(name=name, severity=HARMFUL, sentence=sentence)
+    return Finding(name, HARMFUL, sentence)
 
 
 def uncertain(settings: Sequence[Settings]) -> str:

@@ -10,14 +10,16 @@ that a page of many records takes no memory. Colours follow the reader's choice 
 """
 
 import contextlib
+import errno
 import html
+import os
 from collections.abc import Iterator, Sequence
 from typing import IO
 
 from bert_data.datasets.manifest import is_sidecar
 from bert_data.inspection.content import STYLES, Plot, Span, Table, Text, spans_of, visible
-from bert_data.inspection.plots import draw_plot
-from bert_data.storage import open_whole, refuse_existing, refuse_inputs
+from bert_data.inspection.plots import NUM_COLOURS, draw_plot
+from bert_data.storage import is_folder, is_remote, open_whole, refuse_existing, refuse_inputs
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1c2430; --back: #fff; --rule: #d8dee8; --faint: #6b7687;
@@ -41,7 +43,6 @@ th.text, td.text { text-align: left; overflow-wrap: anywhere; }
 figure { margin: 1rem 0; overflow-x: auto; } svg { max-width: 100%; height: auto; }
 svg text { font-size: 13px; fill: var(--text); } svg text.axis { font-size: 11px; }
 svg text.title { font-weight: 600; }
-.grid { stroke: var(--rule); } .frame { stroke: var(--faint); } polyline.line { stroke-width: 2; }
 .special, .padding, .faint { color: var(--faint); } .masked { color: var(--masked); }
 .replaced { color: var(--replaced); } .kept { color: var(--kept); }
 .masked, .replaced, .kept { font-weight: 600; } .original { color: var(--good); }
@@ -49,11 +50,7 @@ svg text.title { font-weight: 600; }
 .word { background: var(--word); } .differs { background: var(--differs); }
 .good { color: var(--good); } .warning { color: var(--replaced); } .bad { color: var(--masked); }
 """
-_SERIES = "".join(
-    f".series{i} {{ fill: var(--s{i}); }} polyline.series{i} {{ fill: none; stroke: var(--s{i}); }}"
-    "\n"
-    for i in range(6)
-)
+_SERIES = "".join(f".series{i} {{ fill: var(--s{i}); }}\n" for i in range(NUM_COLOURS))
 
 
 class Page:
@@ -111,6 +108,9 @@ def open_page(
     if is_sidecar(path):
         raise ValueError(f"output {path!r} has the name of a set's index or manifest")
     refuse_existing([path], overwrite=overwrite)
+    folder = os.path.dirname(path)
+    if folder and not is_remote(path) and not is_folder(folder):
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a page into", path)
     with open_whole(path) as file:
         name = html.escape(visible(title))
         file.write(

@@ -77,10 +77,10 @@ def count_same_document(
         )
     located = documents[(documents >= 0).all(axis=1)]
     return Figure(
-        name="of them, of the same document",
-        part=int(np.count_nonzero(located[:, 0] == located[:, 1])),
-        whole=len(located),
-        expected="0.0%",
+        "of them, of the same document",
+        int(np.count_nonzero(located[:, 0] == located[:, 1])),
+        len(located),
+        "0.0%",
     )
 
 

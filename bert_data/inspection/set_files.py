@@ -27,7 +27,7 @@ def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iter
     paths = {shard.path for shard in shards}
     for path in _unreadable_manifests(shards):
         sentence = f"{path} is named like the manifest of the set, but is not a manifest"
-        yield Finding(name="damage", severity=DAMAGED, sentence=sentence)
+        yield Finding("damage", DAMAGED, sentence)
     unread = []
     for folder, manifest in _manifests(shards):
         for file in manifest.files:
@@ -38,22 +38,19 @@ def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iter
                 unread.append(path)
                 continue
             yield Finding(
-                name="missing",
-                severity=DAMAGED,
-                sentence=f"{path} is not there; the manifest lists it with {file.num_records:,}"
-                " records",
+                "missing",
+                DAMAGED,
+                f"{path} is not there; the manifest lists it with {file.num_records:,} records",
             )
     for path in absent_by_name([shard.path for shard in shards if not _is_listed(shard)]):
         yield Finding(
-            name="missing",
-            severity=DOUBTFUL,
-            sentence=f"{path} is not there, although the names of the others count it",
+            "missing", DOUBTFUL, f"{path} is not there, although the names of the others count it"
         )
     if unread:
         yield Finding(
-            name="unread",
-            severity=DOUBTFUL,
-            sentence=f"only a part of the set is read; the manifest lists {_first_of(unread)}, too",
+            "unread",
+            DOUBTFUL,
+            f"only a part of the set is read; the manifest lists {_first_of(unread)}, too",
         )
     for name, lacking, sentence in (
         (
@@ -68,7 +65,7 @@ def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iter
         ),
     ):
         if lacking:
-            yield Finding(name=name, severity=DOUBTFUL, sentence=sentence % _first_of(lacking))
+            yield Finding(name, DOUBTFUL, sentence % _first_of(lacking))
 
 
 def refuse_samples(shards: Sequence[Shard]) -> None:

@@ -74,7 +74,7 @@ class Terminal:
         is_single = len(plot.series) == 1
         rows = [
             (
-                str(x),
+                x,
                 *(f"{values[i]:,.6g}" for values in plot.series.values()),
                 *(_bar(values[i] / largest) for values in plot.series.values() if is_single),
             )
