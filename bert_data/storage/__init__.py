@@ -3,13 +3,16 @@
     patterns --glob, expand_inputs--> paths --open_input, map_file, read_bytes--> bytes
     bytes --open_whole, open_folder, OutputSet--> hidden names --all complete--> final names
 
-A path is local, or a URI of pyarrow.fs (`paths.py`); no other module opens, maps, stats, lists,
+A path is local, or a URI (`paths.py`) of pyarrow.fs (`file_systems.py`), whose errors `failures.py`
+turns into sentences; no other module opens, maps, stats, lists,
 renames or removes a data file.
 
 names.py        patterns to input files, "path@N" to output files; patterns.py: TensorFlow's Glob
-reading.py      streams, memory maps, sizes, listings; arrays.py: NumPy arrays;
+statuses.py     sizes, kinds and times of files, listings
+reading.py      streams, memory maps; arrays.py: NumPy arrays;
                 json_files.py: JSON, checked value by value
 changing.py     one file or folder that appears complete or not at all; removals
+uploading.py    local files that become objects
 outputs.py      sets of files and folders that appear together or not at all
   refusals.py     what they must not replace, such as the run's own inputs
   run_lock.py     the lock of a run; the next run removes what a killed run left
@@ -27,25 +30,24 @@ from bert_data.storage.changing import (
     remove_folder,
     write_bytes,
 )
+from bert_data.storage.failures import naming
 from bert_data.storage.hidden import hidden_path
 from bert_data.storage.json_files import JsonObject, parse_json, read_json
 from bert_data.storage.names import MAX_SHARDS, OutputNames, expand_inputs, expand_outputs
 from bert_data.storage.outputs import OutputSet
-from bert_data.storage.paths import is_remote, naming
+from bert_data.storage.paths import is_remote
 from bert_data.storage.patterns import escape, glob, matches
-from bert_data.storage.reading import (
-    MappedFile,
+from bert_data.storage.reading import MappedFile, map_file, open_input, read_bytes
+from bert_data.storage.refusals import real_path, refuse_existing, refuse_inputs
+from bert_data.storage.run_lock import RunLock, remove_left_overs
+from bert_data.storage.statuses import (
     exists,
     file_size,
     folder_size,
     is_file,
     is_folder,
     list_folder,
-    map_file,
     modified_ns,
-    open_input,
-    read_bytes,
     read_status,
+    read_statuses,
 )
-from bert_data.storage.refusals import real_path, refuse_existing, refuse_inputs
-from bert_data.storage.run_lock import RunLock, remove_left_overs

@@ -10,7 +10,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage.paths import Path, open_named
-from bert_data.storage.reading import file_size, map_file
+from bert_data.storage.reading import map_file
+from bert_data.storage.statuses import file_size
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,4 +1,4 @@
-"""Single files and folders that appear complete or not at all; uploads and removals.
+"""Single files and folders that appear complete or not at all; removals.
 
     with open_whole("a.json") as file: ...      .a.json.node7-89abcdef01234567.writing, then a.json
     with open_folder("000003") as folder: ...   the same for a folder, which nothing replaces
@@ -13,11 +13,11 @@ import shutil
 from collections.abc import Iterator
 from typing import IO
 
+from bert_data.storage.failures import naming
+from bert_data.storage.file_systems import resolve
 from bert_data.storage.hidden import is_of_this_host, new_token, token_of, writing_path
-from bert_data.storage.paths import Path, is_remote, naming, open_named, resolve
-
-_COPY_BYTES = 8 << 20
-_OBJECT_STORES = ("s3", "gcs", "abfs")
+from bert_data.storage.paths import Path, is_remote, open_named
+from bert_data.storage.uploading import is_in_object_store, upload
 
 
 @contextlib.contextmanager
@@ -183,28 +183,6 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def upload(path: Path, uri: Path) -> None:
-    """Copy a local file to a URI, where it appears once it is complete.
-
-    Raises:
-      OSError: one of them cannot be read or written.
-    """
-    with naming(uri), open(path, "rb") as file:
-        system, key = resolve(uri)
-        if system.type_name not in _OBJECT_STORES:
-            system.create_dir(os.path.dirname(key))
-        stream = system.open_output_stream(key)
-        try:
-            while data := file.read(_COPY_BYTES):
-                stream.write(data)
-        except BaseException:
-            # Closing a stream publishes what it has received, and there is no other way to end it.
-            stream.close()
-            system.delete_file(key)
-            raise
-        stream.close()
-
-
 def make_folder(path: Path) -> None:
     """Make a folder and its parents, if they do not exist; object stores have no folders.
 
@@ -216,7 +194,7 @@ def make_folder(path: Path) -> None:
         return
     with naming(path):
         system, key = resolve(path)
-        if system.type_name not in _OBJECT_STORES:
+        if not is_in_object_store(path):
             system.create_dir(key)
 
 

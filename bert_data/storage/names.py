@@ -10,8 +10,8 @@ import os
 import re
 
 from bert_data.storage.patterns import glob
-from bert_data.storage.reading import exists, is_folder
-from bert_data.storage.refusals import refuse_doubles
+from bert_data.storage.refusals import refuse_doubles, refuse_missing_buckets
+from bert_data.storage.statuses import exists, read_statuses
 
 _SHARDED = re.compile(r"(?P<path>.+)@(?P<count>\d+)")
 MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
@@ -22,6 +22,7 @@ def expand_inputs(patterns: str) -> list[str]:
 
     Raises:
       ValueError: a pattern matches nothing or an entry is empty.
+      FileNotFoundError: a bucket does not exist.
       IsADirectoryError: a match is a directory.
     """
     paths: list[str] = []
@@ -30,10 +31,11 @@ def expand_inputs(patterns: str) -> list[str]:
             raise ValueError(f"the list of inputs {patterns!r} has an empty file name")
         matches = [pattern] if exists(pattern) else glob(pattern)
         if not matches:
+            refuse_missing_buckets([pattern])
             raise ValueError(f"no file matches {pattern!r}")
         paths += matches
-    for path in paths:
-        if is_folder(path):
+    for path, status in zip(paths, read_statuses(paths), strict=True):
+        if status is not None and status.is_folder:
             raise IsADirectoryError(
                 errno.EISDIR, "is a directory, not a file (name the files in it)", path
             )

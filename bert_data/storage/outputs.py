@@ -22,7 +22,8 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Self
 
-from bert_data.storage.changing import follow_link, remove, sync, sync_folder, upload
+from bert_data.storage.changing import follow_link, remove, sync, sync_folder
+from bert_data.storage.failures import naming
 from bert_data.storage.hidden import (
     hidden_path,
     is_unfinished,
@@ -31,9 +32,15 @@ from bert_data.storage.hidden import (
     replaced_path,
     work_folder,
 )
-from bert_data.storage.paths import is_remote, naming, open_named
-from bert_data.storage.refusals import refuse_doubles, refuse_existing, refuse_inputs
+from bert_data.storage.paths import is_remote, open_named
+from bert_data.storage.refusals import (
+    refuse_doubles,
+    refuse_existing,
+    refuse_inputs,
+    refuse_missing_buckets,
+)
 from bert_data.storage.run_lock import Identity, RunLock, commits_held, identity, remove_mixture
+from bert_data.storage.uploading import upload_all
 
 _NUM_SYNCS = 16  # at a time: a disk takes little longer for all of them than for one
 
@@ -120,6 +127,7 @@ class OutputSet:
 
     def _make_places(self) -> str:
         """Make folders, and take the lock of a local set; return the parent of the work folder."""
+        refuse_missing_buckets(self._paths)
         folders = {os.path.dirname(path) for path in (*self._places.values(), self._lock_path)}
         beside = _temporary_folder() if self._is_remote else os.path.dirname(self._lock_path)
         parent = os.path.abspath(self._work_parent or beside)
@@ -207,14 +215,15 @@ class OutputSet:
         refuse_existing(self._files, overwrite=self._overwrite)
         for path in (*reversed(vouchers), *self._obsolete()):
             remove(path)
-        done: list[str] = []
+        begun: list[str] = []
         try:
-            for path in final:
-                done.append(path)
-                upload(self.partial(path), path)
+            upload_all({path: self.partial(path) for path in final if path not in vouchers}, begun)
+            for path in vouchers:
+                upload_all({path: self.partial(path)}, begun)
         except BaseException:
-            for path in reversed(done):
-                remove(path)
+            with contextlib.suppress(OSError):  # the store may be what failed
+                for path in reversed(begun):
+                    remove(path)
             raise
 
     def _remove_everything(self) -> None:

@@ -1,33 +1,39 @@
-"""Paths: local ones, and URIs that pyarrow.fs resolves.
+"""Paths: local ones, and URIs; local files whose errors name them.
 
-    "text/a.txt"             a local file; memory maps and plain files
-    "s3://bucket/text/a.txt" resolve -> S3FileSystem, "bucket/text/a.txt"
-
-A key is used literally: %20 is three characters. pyarrow's options may follow it, as in
-"s3://bucket/a.txt?endpoint_override=localhost:9000&scheme=http".
+"text/a.txt"                 a local file
+"s3://bucket/text/a.txt"     split_uri -> root "s3://bucket", key "text/a.txt"
 """
 
-import contextlib
-import errno
-import functools
+import dataclasses
 import io
 import os
 import re
-from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pyarrow import fs
+from typing import IO, Any
 
 _URI = re.compile(
     r"(?P<root>(?P<scheme>[a-z][a-z0-9+.-]*)://[^/?]*)/?(?P<key>.*?)(?P<options>\?\w+=.*)?",
     re.DOTALL,
 )
-SCHEMES = ("file", "s3", "gs", "abfs", "abfss", "hdfs")
-
 
 Path = str | os.PathLike[str]
 """A local path, or a URI as a string."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Uri:
+    """The parts of a URI: "s3://bucket/a/b?region=us-east-1".
+
+    Attributes:
+      scheme: "s3".
+      root: "s3://bucket".
+      key: "a/b".
+      options: "?region=us-east-1", or "".
+    """
+
+    scheme: str
+    root: str
+    key: str
+    options: str
 
 
 def is_remote(path: Path) -> bool:
@@ -35,20 +41,20 @@ def is_remote(path: Path) -> bool:
     return "://" in os.fspath(path)
 
 
-def resolve(path: Path) -> tuple["fs.FileSystem", str]:
-    """Return the file system of a URI, and the path in it.
+def split_uri(path: Path) -> Uri | None:
+    """Return the parts of a URI; None for what is not one."""
+    match = _URI.fullmatch(os.fspath(path))
+    if match is None:
+        return None
+    return Uri(match["scheme"], match["root"], match["key"], match["options"] or "")
 
-    Raises:
-      ValueError: the URI's scheme is unknown.
-      OSError: the file system cannot be reached.
-    """
-    uri = os.fspath(path)
-    match = _URI.fullmatch(uri)
-    if match is None or match["scheme"] not in SCHEMES:
-        known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
-        raise ValueError(f"{uri!r} is not a supported path; use a local path or {known}")
-    system, base = _file_system(match["root"] + "/" + (match["options"] or ""))
-    return system, f"{base.rstrip('/')}/{match['key']}"
+
+def local_path(path: Path) -> str | None:
+    """Return the local path of a local file or a `file://` URI; None for other URIs."""
+    if not is_remote(path):
+        return os.fspath(path)
+    uri = split_uri(path)
+    return f"/{uri.key}" if uri is not None and uri.root == "file://" else None
 
 
 def split_root(path: str) -> tuple[str, str]:
@@ -56,42 +62,8 @@ def split_root(path: str) -> tuple[str, str]:
     if not is_remote(path):
         rest = path.lstrip("/")
         return path[: len(path) - len(rest)], rest
-    match = _URI.fullmatch(path)
-    return (f"{match['root']}/", match["key"]) if match else (path, "")
-
-
-@functools.lru_cache
-def _file_system(root: str) -> tuple["fs.FileSystem", str]:
-    from pyarrow import ArrowInvalid, fs
-
-    try:
-        return fs.FileSystem.from_uri(root)
-    except ArrowInvalid as error:
-        raise ValueError(f"{root!r} cannot be used: {' '.join(str(error).split())}") from error
-
-
-@contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Add the name `path` to OSErrors that lack a file's name, such as those of a full disk.
-
-    Errors of remote files get the caller's name for the file instead of the store's.
-    """
-    path = os.fspath(path)
-    try:
-        yield
-    except ChildProcessError:
-        raise  # a worker that died; no file's error
-    except OSError as error:
-        if is_remote(path) and error.filename != path:
-            if isinstance(error, FileNotFoundError):
-                raise FileNotFoundError(errno.ENOENT, "No such file or directory", path) from error
-            reason = " ".join(str(error).split())
-            raise OSError(error.errno or errno.EIO, reason, path) from error
-        if type(error) is OSError and error.errno is None:  # from NumPy, when a disk is full
-            raise OSError(errno.EIO, " ".join(str(error).split()), path) from error
-        if error.filename is None:
-            error.filename = path
-        raise
+    uri = split_uri(path)
+    return (f"{uri.root}/", uri.key) if uri else (path, "")
 
 
 class _NamedFile(io.FileIO):

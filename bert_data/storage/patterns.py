@@ -14,8 +14,8 @@ same as "/", and that no pattern matches unfinished files (`hidden.py`).
 import re
 
 from bert_data.storage.hidden import is_unfinished
-from bert_data.storage.paths import split_root
-from bert_data.storage.reading import exists, list_folder
+from bert_data.storage.paths import is_remote, split_root
+from bert_data.storage.statuses import exists, list_folder
 
 _SPECIAL = re.compile(r"[*?\[\\]")
 _NEVER = r"(?!)"
@@ -71,7 +71,11 @@ def matches(pattern: str, path: str) -> bool:
 def _names(folder: str) -> list[str]:
     try:
         return [name for name in list_folder(folder) if not is_unfinished(name)]
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except PermissionError:
+        if is_remote(folder):
+            raise
         return []
 
 

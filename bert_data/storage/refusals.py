@@ -5,8 +5,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
-from bert_data.storage.paths import is_remote, resolve
-from bert_data.storage.reading import read_status
+from bert_data.storage.failures import is_bucket_missing
+from bert_data.storage.file_systems import split_known
+from bert_data.storage.paths import is_remote, local_path, split_uri
+from bert_data.storage.statuses import read_statuses
 
 
 def refuse_existing(paths: Sequence[str], *, overwrite: bool, folders: Sequence[str] = ()) -> None:
@@ -20,8 +22,9 @@ def refuse_existing(paths: Sequence[str], *, overwrite: bool, folders: Sequence[
     Raises:
       OSError: something exists; the error names it.
     """
-    for path in (*folders, *paths):
-        status, is_folder = read_status(path), path in folders
+    every = (*folders, *paths)
+    for path, status in zip(every, read_statuses(every), strict=True):
+        is_folder = path in folders
         if not is_folder and status is not None and status.is_folder:
             raise IsADirectoryError(errno.EISDIR, "is a directory, not a file to write", path)
         if status is None and (is_remote(path) or not os.path.lexists(path)):
@@ -61,6 +64,17 @@ def refuse_inputs(
                 raise ValueError(f"output {folder!r} holds the input {path!r}")
 
 
+def refuse_missing_buckets(paths: Iterable[str]) -> None:
+    """Refuse URIs in a bucket that does not exist, or that cannot be asked.
+
+    Raises:
+      OSError: a bucket does not exist; the error names a path in it.
+    """
+    for path in {uri.root: path for path in paths if (uri := split_uri(path))}.values():
+        if is_bucket_missing(path):
+            raise FileNotFoundError(errno.ENOENT, "the bucket does not exist", path)
+
+
 def refuse_doubles(paths: Sequence[str]) -> None:
     """Refuse a list in which two paths are the same file.
 
@@ -89,9 +103,8 @@ def _keys(path: str) -> Iterator[object]:
 
 def real_path(path: str) -> str:
     """Return the path without links; for a remote file its URI, for file:// the local path."""
-    if is_remote(path):
-        system, key = resolve(path)
-        if system.type_name != "local":
-            return path
-        path = key
-    return os.path.realpath(path)
+    local = local_path(path)
+    if local is None:
+        split_known(path)
+        return path
+    return os.path.realpath(local)

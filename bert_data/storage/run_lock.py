@@ -23,6 +23,7 @@ from typing import IO, Any
 from absl import logging
 
 from bert_data.storage.changing import remove
+from bert_data.storage.failures import naming
 from bert_data.storage.hidden import (
     hidden_path,
     is_of_this_host,
@@ -31,7 +32,6 @@ from bert_data.storage.hidden import (
     replaced_path,
     work_folder,
 )
-from bert_data.storage.paths import naming
 
 Identity = list[int]  # inode, size in bytes, time of last change in ns: renaming keeps them
 

@@ -160,50 +160,6 @@ def test_no_pattern_matches_what_is_not_whole(tmp_path):
     assert storage.glob(f"{tmp_path}/*") == [f"{tmp_path}/a", f"{tmp_path}/b"]
 
 
-def test_an_upload_that_fails_leaves_no_object(tmp_path, monkeypatch):
-    """To close a stream publishes what it has got, so what is cut off must go."""
-    from bert_data.storage import changing
-
-    (tmp_path / "a").write_bytes(b"x" * 100)
-    monkeypatch.setattr(changing, "_COPY_BYTES", 10)
-    real = changing.resolve
-
-    class Stream:
-        def __init__(self, stream):
-            self.stream, self.left = stream, 3
-
-        def write(self, data):
-            self.left -= 1
-            if not self.left:
-                raise OSError("connection reset")
-            self.stream.write(data)
-
-        def close(self):
-            self.stream.close()
-
-    class Store:
-        type_name = "s3"
-
-        def __init__(self, system):
-            self.system = system
-
-        def open_output_stream(self, key):
-            return Stream(self.system.open_output_stream(key))
-
-        def delete_file(self, key):
-            self.system.delete_file(key)
-
-    def resolve(uri):
-        system, key = real(uri)
-        return Store(system), key
-
-    monkeypatch.setattr(changing, "resolve", resolve)
-    with pytest.raises(OSError, match="connection reset") as caught:
-        changing.upload(f"{tmp_path}/a", f"file://{tmp_path}/b")
-    assert caught.value.filename == f"file://{tmp_path}/b"
-    assert contents(tmp_path) == {"a": b"x" * 100}
-
-
 @pytest.mark.parametrize("dies", [True, False])
 def test_no_folder_is_half_removed(tmp_path, monkeypatch, dies):
     from bert_data.storage import changing

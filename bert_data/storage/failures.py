@@ -1,0 +1,101 @@
+"""What went wrong with a file, in one sentence that names it.
+
+with naming("s3://bucket/a"): ...     PermissionError: s3://bucket/a: access is forbidden; ...
+with naming("a"): ...                 the errors of a full disk name a
+"""
+
+import contextlib
+import errno
+import os
+import re
+from collections.abc import Iterator
+
+from bert_data.storage.file_systems import max_attempts, resolve
+from bert_data.storage.paths import Path, is_remote, split_uri
+
+_NO_BUCKET = "the bucket does not exist"
+_FORBIDDEN = "access is forbidden; check the credentials and what they may do with the bucket"
+_EXPIRED = "the credentials have expired; get new ones and run the same command again"
+_KINDS: tuple[tuple[str, int, str], ...] = (
+    ("Expired_?Token|TokenRefreshRequired|RequestExpired", errno.EACCES, _EXPIRED),
+    ("No_?Such_?Bucket|Bucket '[^']*' not found", errno.ENOENT, _NO_BUCKET),
+    (
+        "Access_?Denied|Forbidden|status 403|Signature|Invalid_?Access_?Key|Invalid_?Client"
+        "|Unrecognized_?Client|Authentication|Authorization|Permission_?Denied|Unauthenticated",
+        errno.EACCES,
+        _FORBIDDEN,
+    ),
+)
+_CURL = re.compile(r"curlCode: \d+, (?P<reason>[^;]*)(?:; Details: (?P<details>.*))?")
+_AWS = re.compile(r"AWS Error (?P<name>\w+)(?: \((?P<status>HTTP status 5\d\d)\))?")
+_NO_BODY = "HTTP status 400"  # the answer to a HEAD has a status, but not the reason
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Add the name `path` to OSErrors that lack a file's name, such as those of a full disk.
+
+    Errors of remote files get the caller's name for the file instead of the store's, and a sentence
+    that says what is the matter.
+    """
+    path = os.fspath(path)
+    try:
+        yield
+    except ChildProcessError:
+        raise  # a worker that died; no file's error
+    except OSError as error:
+        if is_remote(path) and error.filename != path:
+            raise _explain(error, path) from error
+        if type(error) is OSError and error.errno is None:  # from NumPy, when a disk is full
+            raise OSError(errno.EIO, " ".join(str(error).split()), path) from error
+        if error.filename is None:
+            error.filename = path
+        raise
+
+
+def _explain(error: OSError, path: str) -> OSError:
+    """Return the error of a remote file with the name of the file and a sentence."""
+    if isinstance(error, FileNotFoundError):
+        reason = _NO_BUCKET if is_bucket_missing(path) else "No such file or directory"
+        return FileNotFoundError(errno.ENOENT, reason, path)
+    text = " ".join(str(error).split())
+    if _NO_BODY in text:
+        text += _ask_again(path)
+    for pattern, number, reason in _KINDS:
+        if re.search(pattern, text, re.IGNORECASE):
+            return OSError(number, reason, path)
+    tried = f"in {max_attempts()} attempt(s)"
+    if match := _CURL.search(text):
+        reason = (match["details"] or match["reason"]).strip().rstrip(".")
+        reason = f"the object store cannot be reached, or broke off, {tried} ({reason})"
+        return ConnectionError(errno.EIO, reason, path)
+    if match := _AWS.search(text):
+        reason = f"the object store failed {tried} ({match['status'] or match['name']})"
+        return OSError(errno.EIO, reason, path)
+    return OSError(error.errno or errno.EIO, text, path)
+
+
+def is_bucket_missing(path: Path) -> bool:
+    """Whether the bucket of a URI is known not to exist."""
+    from pyarrow import fs
+
+    uri = split_uri(path)
+    if uri is None or uri.scheme not in ("s3", "gs"):
+        return False
+    try:
+        system, bucket = resolve(f"{uri.root}/{uri.options}")
+        return system.get_file_info(bucket.rstrip("/")).type == fs.FileType.NotFound
+    except OSError:
+        return False
+
+
+def _ask_again(path: str) -> str:
+    """Return the error of a request whose answer has a body, or ""."""
+    from pyarrow import fs
+
+    try:
+        system, key = resolve(path)
+        system.get_file_info(fs.FileSelector(key, allow_not_found=True))
+    except OSError as error:
+        return f" {error}"
+    return ""

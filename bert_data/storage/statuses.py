@@ -1,0 +1,186 @@
+"""What is where: sizes, kinds and times of files, and the names in folders.
+
+read_status("a.txt")                    Status(num_bytes=12, is_file=True, ...), or None
+read_statuses(["s3://b/a0", ...])       the same of many, with few requests
+list_folder("s3://b/data")              ["a.txt", "more"]
+"""
+
+import collections
+import dataclasses
+import errno
+import os
+import stat
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bert_data.storage.failures import naming
+from bert_data.storage.file_systems import resolve
+from bert_data.storage.paths import Path, is_remote
+
+if TYPE_CHECKING:
+    from pyarrow import fs
+
+_LISTED_FROM = 100  # paths in a folder; a listing has 1,000 in an answer
+_NUM_REQUESTS = 16  # at a time
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Status:
+    """What distinguishes a file from others, and from itself before a change.
+
+    Attributes:
+      num_bytes: size.
+      modified_ns: time of the last change, ns since 1970.
+      inode: its number; 0 for a remote file.
+      is_folder, is_file: its type; a pipe or a device is neither.
+    """
+
+    num_bytes: int
+    modified_ns: int
+    inode: int = 0
+    is_folder: bool = False
+    is_file: bool = True
+
+
+def read_status(path: Path) -> Status | None:
+    """Return the status of a path, following links; None if nothing exists there.
+
+    Raises:
+      OSError: it cannot be determined.
+    """
+    if is_remote(path):
+        return _remote_status(path)
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name with a NUL
+        return None
+    return Status(
+        num_bytes=status.st_size,
+        modified_ns=status.st_mtime_ns,
+        inode=status.st_ino,
+        is_folder=stat.S_ISDIR(status.st_mode),
+        is_file=stat.S_ISREG(status.st_mode),
+    )
+
+
+def read_statuses(paths: Sequence[str]) -> list[Status | None]:
+    """Return the statuses of many paths: of remote ones by listing their folders, or in parallel.
+
+    Raises:
+      OSError: one cannot be determined.
+    """
+    folders = collections.Counter(os.path.dirname(path) for path in paths if is_remote(path))
+    listed = {
+        folder: list_statuses(folder) for folder, count in folders.items() if count >= _LISTED_FROM
+    }
+
+    def read(path: str) -> Status | None:
+        folder, name = os.path.split(path)
+        return listed[folder].get(name) if folder in listed else read_status(path)
+
+    if len(folders) == len(listed):
+        return list(map(read, paths))
+    from concurrent.futures import ThreadPoolExecutor  # here, as it would delay the start
+
+    with ThreadPoolExecutor(_NUM_REQUESTS) as pool:
+        return list(pool.map(read, paths))
+
+
+def list_statuses(folder: Path) -> dict[str, Status]:
+    """Return the statuses of what is in a remote folder, by name; {} if it does not exist.
+
+    Raises:
+      OSError: it cannot be listed, or its bucket does not exist.
+    """
+    from pyarrow import fs
+
+    with naming(folder):
+        system, key = resolve(folder)
+        infos = system.get_file_info(fs.FileSelector(key, allow_not_found=True))
+    statuses = {info.base_name: _as_status(info) for info in infos}
+    return {name: status for name, status in statuses.items() if status is not None}
+
+
+def _remote_status(path: Path) -> Status | None:
+    with naming(path):
+        system, key = resolve(path)
+        return _as_status(system.get_file_info(key))
+
+
+def _as_status(info: "fs.FileInfo") -> Status | None:
+    from pyarrow import fs
+
+    if info.type == fs.FileType.NotFound:
+        return None
+    return Status(
+        num_bytes=info.size or 0,
+        modified_ns=info.mtime_ns or 0,
+        is_folder=info.type == fs.FileType.Directory,
+        is_file=info.type == fs.FileType.File,
+    )
+
+
+def exists(path: Path) -> bool:
+    """Whether a path exists."""
+    return read_status(path) is not None
+
+
+def is_file(path: Path) -> bool:
+    """Whether a path is a regular file: not a folder, pipe or device."""
+    status = read_status(path)
+    return status is not None and status.is_file
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path is a folder."""
+    status = read_status(path)
+    return status is not None and status.is_folder
+
+
+def file_size(path: Path) -> int:
+    """Return the size of a file in bytes.
+
+    Raises:
+      FileNotFoundError: the file does not exist.
+    """
+    return _status(path).num_bytes
+
+
+def _status(path: Path) -> Status:
+    status = read_status(path)
+    if status is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return status
+
+
+def modified_ns(path: Path) -> int:
+    """Return when a file was last changed, in ns since 1970.
+
+    Raises:
+      FileNotFoundError: the file does not exist.
+    """
+    return _status(path).modified_ns
+
+
+def folder_size(path: Path) -> int:
+    """Return the size in bytes of all files in a local folder and its subfolders."""
+    walk = os.walk(path)
+    return sum(
+        os.path.getsize(os.path.join(place, name)) for place, _, names in walk for name in names
+    )
+
+
+def list_folder(path: Path) -> list[str]:
+    """Return the names in a folder, sorted.
+
+    Raises:
+      OSError: it does not exist, or cannot be read.
+    """
+    if not is_remote(path):
+        return sorted(os.listdir(path or "."))
+    from pyarrow import fs
+
+    with naming(path):
+        system, key = resolve(path)
+        infos = system.get_file_info(fs.FileSelector(key))
+    return sorted(each.base_name for each in infos)

@@ -1,0 +1,102 @@
+"""Uploads: a local file becomes an object, which appears once it is complete.
+
+    upload("/tmp/a", "s3://bucket/a")
+    upload_all({"s3://bucket/a": "/tmp/a", "s3://bucket/b": "/tmp/b"})      several at a time
+
+pyarrow publishes what a stream has received when the stream is closed or destroyed, and has no way
+to abandon it. So a stream that fails, or is interrupted, is neither: it stays in memory until the
+process ends. What it sent is an unfinished upload, which the store's lifecycle rule removes.
+"""
+
+import contextlib
+import ctypes
+import os
+import threading
+from collections.abc import Mapping
+from typing import IO, Any
+
+from bert_data.storage.failures import naming
+from bert_data.storage.file_systems import resolve
+from bert_data.storage.hidden import new_token, writing_path
+from bert_data.storage.paths import Path, split_uri
+
+_COPY_BYTES = 8 << 20
+_NUM_UPLOADS = 8  # at a time
+_OBJECT_SCHEMES = ("s3", "gs", "abfs", "abfss")
+
+
+def is_in_object_store(path: Path) -> bool:
+    """Whether a URI names an object, for which there are no folders and no renaming."""
+    uri = split_uri(path)
+    return uri is not None and uri.scheme in _OBJECT_SCHEMES
+
+
+def upload(path: Path, uri: Path) -> None:
+    """Copy a local file to a URI, where it appears once it is complete.
+
+    Raises:
+      OSError: one of them cannot be read or written.
+    """
+    _upload(path, uri, threading.Event())
+
+
+def upload_all(sources: Mapping[str, str], begun: list[str]) -> None:
+    """Copy local files to URIs, several at a time; the first error ends them all.
+
+    Args:
+      sources: local paths by URI.
+      begun: gets the URIs that may exist now, also if there is an error.
+
+    Raises:
+      OSError: one of them cannot be read or written.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # here, as it would delay the start
+
+    ended = threading.Event()
+    with ThreadPoolExecutor(_NUM_UPLOADS) as pool:
+        try:
+            uploads = {uri: pool.submit(_upload, path, uri, ended) for uri, path in sources.items()}
+            begun += uploads
+            for each in uploads.values():
+                each.result()
+        except BaseException:
+            ended.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _upload(path: Path, uri: Path, ended: threading.Event) -> None:
+    with naming(uri), open(path, "rb") as file:
+        system, key = resolve(uri)
+        if is_in_object_store(uri):
+            _put(system, key, file, ended)
+            return
+        folder = os.path.dirname(key)
+        system.create_dir(folder)
+        partial = writing_path(key, new_token())
+        try:
+            with system.open_output_stream(partial) as stream:
+                _copy(file, stream, ended)
+            with contextlib.suppress(FileNotFoundError):
+                if system.type_name == "hdfs":  # whose renaming replaces nothing
+                    system.delete_file(key)
+            system.move(partial, key)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                system.delete_file(partial)
+            raise
+
+
+def _put(system: Any, key: str, file: IO[bytes], ended: threading.Event) -> None:
+    stream = system.open_output_stream(key)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(stream))  # so that nothing destroys it
+    _copy(file, stream, ended)
+    stream.close()
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(stream))
+
+
+def _copy(file: IO[bytes], stream: Any, ended: threading.Event) -> None:
+    while data := file.read(_COPY_BYTES):
+        if ended.is_set():
+            raise InterruptedError("another upload of the set failed")
+        stream.write(data)

@@ -1,0 +1,134 @@
+"""Every failure of an object store is one sentence that names the URI, and ends in bounded time."""
+
+import pytest
+
+from bert_data import storage
+from bert_data.storage import file_systems
+from bert_data.storage.uploading import upload
+
+
+@pytest.fixture
+def actions(object_store, tmp_path):
+    """What a run may do first, with the URI that an error must name."""
+    object_store.put("in/a", b"content")
+    (tmp_path / "b").write_bytes(b"more")
+    return [
+        (storage.read_bytes, "in/a"),
+        (storage.file_size, "in/a"),
+        (storage.list_folder, "in"),
+        (storage.glob, "in/*"),
+        (lambda uri: upload(tmp_path / "b", uri), "out/b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("403", "access is forbidden; check the credentials and what they may do with the bucket"),
+        ("expired", "the credentials have expired; get new ones and run the same command again"),
+    ],
+)
+def test_refused_credentials(object_store, actions, kind, sentence):
+    object_store.fail(kind, times=100)
+    for action, key in actions:
+        with pytest.raises(PermissionError) as caught:
+            action(object_store.uri(key))
+        assert caught.value.strerror == sentence
+        assert caught.value.filename.rstrip("*/") == object_store.uri(key).rstrip("*/")
+    assert len(object_store.requests) <= 2 * len(actions)  # tried once, and asked for the reason
+    assert object_store.keys() == ["in/a"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        (
+            "500",
+            r"the object store failed in 3 attempt\(s\) \(.*(500|INTERNAL_FAILURE)\)",
+        ),
+        ("503", r"the object store failed in 3 attempt\(s\) \((HTTP status 503|SLOW_DOWN)\)"),
+        ("reset", r"cannot be reached, or broke off, in 3 attempt\(s\) .*reset by peer"),
+        ("cut", r"cannot be reached, or broke off, in 3 attempt\(s\)"),
+    ],
+)
+def test_what_does_not_pass(object_store, actions, kind, sentence):
+    object_store.fail(kind, times=100)
+    for action, key in (actions[0], actions[-1]):
+        with pytest.raises(OSError, match=sentence) as caught:
+            action(object_store.uri(key))
+        assert caught.value.filename == object_store.uri(key)
+    object_store.clear()
+    assert object_store.keys() == ["in/a"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["500", "503", "reset", "cut", "slow"])
+def test_what_passes_is_tried_again(object_store, actions, kind):
+    for action, key in (actions[0], actions[-1]):
+        object_store.fail(kind, times=2)
+        action(object_store.uri(key))
+    assert storage.read_bytes(object_store.uri("in/a")) == b"content"
+    assert object_store.contents("out/") == {"b": b"more"}
+
+
+def test_a_connection_that_breaks_in_the_middle_of_a_range(object_store):
+    content = bytes(range(256)) * 10_000
+    object_store.put("a", content)
+    with storage.open_input(object_store.uri("a")) as file:
+        object_store.fail("reset", method="GET")
+        file.seek(1_000_000)
+        assert file.read(1_200_000) == content[1_000_000:2_200_000]
+    ranges = [request.range for request in object_store.requests if request.method == "GET"]
+    assert ranges[0] == ranges[1]
+
+
+@pytest.mark.slow
+def test_a_server_that_hangs(object_store, monkeypatch):
+    monkeypatch.setattr(file_systems, "_STALL_SECONDS", 1.0)
+    object_store.put("a", b"content")
+    object_store.fail("hang", times=100)
+    with pytest.raises(ConnectionError, match="Less than 1 bytes/sec"):
+        storage.read_bytes(f"s3://{object_store.bucket}/a?region=us-east-1")
+
+
+@pytest.mark.parametrize(
+    ("uri", "sentence"),
+    [
+        ("s3://no-such-bucket/a", "the bucket does not exist"),
+        ("s3://no-such-bucket/a*", "the bucket does not exist"),
+        ("@none", "no file matches"),
+        ("@none*", "no file matches"),
+        ("@in", "is a directory"),
+    ],
+)
+def test_inputs_that_are_not_there(object_store, uri, sentence):
+    object_store.put("in/a", b"content")
+    uri = uri.replace("@", object_store.uri())
+    with pytest.raises((OSError, ValueError), match=sentence) as caught:
+        storage.expand_inputs(uri)
+    assert uri in str(caught.value)
+
+
+def test_what_is_not_there(object_store, tmp_path):
+    (tmp_path / "b").write_bytes(b"more")
+    for uri, sentence in (
+        (object_store.uri("a"), "No such file or directory"),
+        ("s3://no-such-bucket/a", "the bucket does not exist"),
+    ):
+        with pytest.raises(FileNotFoundError) as caught:
+            storage.read_bytes(uri)
+        assert (caught.value.strerror, caught.value.filename) == (sentence, uri)
+    with pytest.raises(FileNotFoundError, match="the bucket does not exist"):
+        upload(tmp_path / "b", "s3://no-such-bucket/a")
+    with pytest.raises(FileNotFoundError, match="the bucket does not exist") as caught:
+        storage.OutputSet("s3://no/a", ["s3://no/a"], reads=[], overwrite=True).__enter__()
+    assert caught.value.filename == "s3://no/a"
+
+
+def test_a_server_that_is_not_there(monkeypatch):
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    uri = "s3://bucket/a?endpoint_override=127.0.0.1:1&scheme=http"
+    with pytest.raises(ConnectionError, match=r"in 1 attempt\(s\) .*:1 ") as caught:
+        storage.read_bytes(uri)
+    assert caught.value.filename == uri

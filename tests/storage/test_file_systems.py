@@ -1,0 +1,59 @@
+"""URIs get the file systems that they, or the environment, ask for."""
+
+import pytest
+
+from bert_data import storage
+from bert_data.storage.file_systems import max_attempts, resolve
+
+
+def test_the_parts_of_uris(tmp_path):
+    uri = "s3://bucket/a?b/%20*?region=us-east-1&endpoint_override=localhost:1"
+    system, key = resolve(uri)
+    assert (system.type_name, system.region, key) == ("s3", "us-east-1", "bucket/a?b/%20*")
+    assert resolve(f"file://{tmp_path}/a%20b")[1] == f"{tmp_path}/a%20b"
+    for wrong in ("ftp://a/b", "://", "s3:/a", "C://a"):
+        with pytest.raises(ValueError, match="is not a supported path"):
+            resolve(wrong)
+
+
+def test_the_endpoint_of_a_uri_comes_before_that_of_the_environment(object_store, monkeypatch):
+    object_store.put("a", b"content")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    host = object_store.endpoint.removeprefix("http://")
+    options = f"?endpoint_override={host}&scheme=http"
+    assert storage.read_bytes(object_store.uri("a") + options) == b"content"
+    options = f"?endpoint_override={object_store.endpoint}"
+    assert storage.read_bytes(object_store.uri("a") + options) == b"content"
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", object_store.endpoint)
+    assert storage.read_bytes(object_store.uri("a")) == b"content"
+
+
+def test_credentials_in_a_uri(object_store, monkeypatch):
+    object_store.put("a", b"content")
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    assert storage.read_bytes(f"s3://a-key:a%2Fsecret@{object_store.bucket}/a") == b"content"
+
+
+def test_unknown_options():
+    with pytest.raises(ValueError, match="option 'endpoint' must be one of endpoint_override, "):
+        resolve("s3://bucket/a?endpoint=localhost:1")
+
+
+@pytest.mark.parametrize("value", ["0", "many", "-1", "1e9"])
+def test_impossible_numbers_of_attempts(monkeypatch, value):
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", value)
+    with pytest.raises(ValueError, match="it must be a number from 1 to 9999"):
+        max_attempts()
+
+
+def test_many_statuses_cost_few_requests(object_store):
+    for number in range(120):
+        object_store.put(f"in/{number:03d}", b"x" * number)
+    paths = storage.expand_inputs(object_store.uri("in/*"))
+    assert paths == [object_store.uri(f"in/{number:03d}") for number in range(120)]
+    assert len(object_store.requests) <= 5
+    statuses = storage.read_statuses([*paths, object_store.uri("in/none")])
+    assert [status and status.num_bytes for status in statuses] == [*range(120), None]
+    assert len(object_store.requests) <= 6
+    few = storage.read_statuses([paths[7], object_store.uri("none")])
+    assert [status and status.num_bytes for status in few] == [7, None]

@@ -1,0 +1,148 @@
+"""An object appears whole or not at all: after errors, interruption and kills."""
+
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from bert_data import storage
+from bert_data.storage import uploading
+from bert_data.storage.uploading import upload, upload_all
+
+PART = "partNumber="
+BYTES = 21 << 20  # three parts
+UPLOAD = """
+import sys
+from bert_data.storage.uploading import upload
+upload(sys.argv[1], sys.argv[2])
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    (tmp_path / "a").write_bytes(b"0123456" * (BYTES // 7))
+    return tmp_path / "a"
+
+
+@pytest.mark.slow
+def test_faults_in_every_step_of_an_upload(object_store, source):
+    object_store.fail("503", method="POST", query="uploads", times=2)
+    object_store.fail("reset", method="PUT", query=PART, times=2, skip=1)
+    object_store.fail("500", method="POST", query="uploadId", times=1)
+    upload(source, object_store.uri("out/a"))
+    assert object_store.contents() == {"out/a": source.read_bytes()}
+
+
+@pytest.mark.parametrize("step", ["uploads", PART, "uploadId"])
+def test_an_upload_that_fails_replaces_nothing(object_store, source, step):
+    object_store.put("a", b"before")
+    skip = int(step == PART)
+    object_store.fail("403", query=step, times=100, skip=skip)
+    with pytest.raises(PermissionError, match="access is forbidden"):
+        upload(source, object_store.uri("a"))
+    object_store.clear()
+    assert object_store.contents() == {"a": b"before"}
+
+
+@pytest.mark.parametrize("size", [BYTES, 3])
+def test_an_upload_that_is_interrupted(object_store, source, monkeypatch, size):
+    source.write_bytes(source.read_bytes()[:size])
+    copy = uploading._copy
+
+    def interrupted(file, stream, ended):
+        if size < BYTES:
+            stream.write(file.read())
+        else:
+            stream.write(file.read(BYTES // 2))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(uploading, "_copy", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        upload(source, object_store.uri("a"))
+    assert object_store.keys() == []
+    monkeypatch.setattr(uploading, "_copy", copy)
+    upload(source, object_store.uri("a"))
+    assert object_store.contents() == {"a": source.read_bytes()}
+
+
+def test_the_first_error_ends_all_uploads(object_store, tmp_path):
+    sources = {}
+    for number in range(30):
+        (tmp_path / f"{number:02d}").write_bytes(b"content")
+        sources[object_store.uri(f"{number:02d}")] = str(tmp_path / f"{number:02d}")
+    begun: list[str] = []
+    object_store.fail("403", key="/03$", times=10)
+    with pytest.raises(PermissionError, match="access is forbidden"):
+        upload_all(sources, begun)
+    assert begun == list(sources)
+    assert threading.active_count() < 20
+    object_store.clear()
+    upload_all(sources, begun)
+    assert object_store.contents() == {f"{number:02d}": b"content" for number in range(30)}
+
+
+def test_an_empty_object(object_store, tmp_path):
+    (tmp_path / "a").touch()
+    upload(tmp_path / "a", object_store.uri("a"))
+    assert object_store.contents() == {"a": b""}
+
+
+@pytest.mark.process
+def test_a_kill_in_an_upload_leaves_no_object(object_store, checkout, source):
+    object_store.fail("hang", method="PUT", query=PART + "2", times=100)
+    command = [sys.executable, "-c", UPLOAD, str(source), object_store.uri("a")]
+    with subprocess.Popen(command, cwd=checkout) as process:
+        object_store.wait_for("PUT", query=PART + "2")
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert object_store.keys() == [] and object_store.uploads() == ["a"]
+
+
+@pytest.mark.process
+def test_a_process_whose_upload_failed_ends(object_store, checkout, source):
+    """Neither does it hang, nor does its end publish what it has sent."""
+    object_store.fail("403", method="PUT", query=PART + "2")
+    command = [sys.executable, "-c", UPLOAD, str(source), object_store.uri("a")]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(
+        "PermissionError: [Errno 13] access is forbidden"
+    )
+    assert object_store.keys() == []
+
+
+def set_of(store, *, overwrite=False):
+    paths = [store.uri(f"out/{name}") for name in ("a", "b", "m")]
+    return storage.OutputSet(paths[0], paths, reads=[], overwrite=overwrite), paths
+
+
+def write_set(store, text, *, overwrite=False):
+    outputs, paths = set_of(store, overwrite=overwrite)
+    with outputs:
+        for path in paths:
+            with outputs.open(path) as file:
+                file.write(text)
+        outputs.commit(paths[:-1], paths[-1:])
+
+
+def test_the_manifest_of_a_set_is_put_last(object_store):
+    write_set(object_store, b"one")
+    puts = [request.key for request in object_store.requests if request.method == "PUT"]
+    assert sorted(puts) == sorted(object_store.bucket + f"/out/{n}" for n in "abm")
+    assert puts[-1].endswith("/m")
+    with pytest.raises(FileExistsError, match="exists already"):
+        write_set(object_store, b"two")
+    write_set(object_store, b"two", overwrite=True)
+    assert set(object_store.contents("out/").values()) - {b""} == {b"two"}
+
+
+@pytest.mark.parametrize("failing", ["b", "m"])
+def test_a_set_that_cannot_be_put_whole_is_not_put(object_store, failing):
+    object_store.fail("403", method="PUT", key=f"out/{failing}$")
+    with pytest.raises(PermissionError, match="access is forbidden"):
+        write_set(object_store, b"one")
+    assert not [key for key, data in object_store.contents().items() if data]
+    write_set(object_store, b"two")
+    assert set(object_store.contents("out/").values()) - {b""} == {b"two"}
