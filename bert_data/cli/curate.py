@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 FLAGS = flags.FLAGS
 
-_PACKAGES = ("yaml", "xxhash")  # needed by any pipeline; others by some steps
+_PACKAGES = ("yaml", "xxhash", "zlib_ng")  # needed by any pipeline; others by some steps
 
 flags.DEFINE_multi_string(
     "input_file",

