@@ -20,12 +20,19 @@ from absl import logging
 
 _SECONDS_BETWEEN_LINES = 10.0
 _may_draw = True
+_may_log = True
 
 
 def say_in_log() -> None:
     """Log progress instead of drawing bars, from now on; for processes that share a terminal."""
     global _may_draw
     _may_draw = False
+
+
+def keep_silent() -> None:
+    """Show no progress from now on; for processes whose log is read when they are done."""
+    global _may_draw, _may_log
+    _may_draw = _may_log = False
 
 
 @contextlib.contextmanager
@@ -61,7 +68,7 @@ class _Lines:
     def advance(self, num_units: int) -> None:
         self._done += num_units
         now = time.monotonic()
-        if now - self._last < _SECONDS_BETWEEN_LINES:
+        if now - self._last < _SECONDS_BETWEEN_LINES or not _may_log:
             return
         self._last = now
         unit = self._unit if self._unit == "B" else self._unit + "s"

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -81,6 +82,19 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("needs ../shared (real text and golden files), which is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def ray_folder() -> Iterator[str]:
+    """The folder in which Ray keeps its sockets and logs, whose path must be short."""
+    with (
+        tempfile.TemporaryDirectory(
+            prefix="ray-", dir="/tmp", ignore_cleanup_errors=True
+        ) as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("RAY_TMPDIR", folder)
+        yield folder
 
 
 @pytest.fixture(scope="session")

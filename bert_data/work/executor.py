@@ -10,7 +10,8 @@ One map runs at a time, and for every executor:
   `max_in_flight` of the items read have results that are not yielded yet.
 - The first error in the order of the items, of the function or of the iterator, is raised at its
   turn, after all results before it. Its traceback or a note shows where a worker raised it.
-- If a worker dies, ChildProcessError is raised at the turn of its item.
+- If a worker dies, ChildProcessError is raised at the turn of its item. Ray first runs the item
+  again, up to three times, on any node.
 - A map that ends early (an error, `close`, Ctrl-C) starts nothing more. Threads finish their
   current items; processes are interrupted, as if by Ctrl-C, and get a moment to clean up.
 """
@@ -156,16 +157,3 @@ def open_threads(num_workers: int) -> Executor:
     from bert_data.work.threads import Threads
 
     return Threads(num_workers)
-
-
-def open_executor(num_workers: int) -> Executor:
-    """Return workers for tasks: functions with small arguments and results, which use files.
-
-    Args:
-      num_workers: >= 1; a single one works in this process.
-    """
-    if num_workers == 1:
-        return InProcess()
-    from bert_data.work.processes import Processes
-
-    return Processes(num_workers)

@@ -17,13 +17,13 @@ import os
 import pickle
 import signal
 import threading
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing import connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from bert_data import progress
+from bert_data.work.answers import answer, open_answer, picklable, pickle_error
 from bert_data.work.executor import Executor
 
 _IN_FLIGHT_A_WORKER = 16  # results are small, and no worker should wait for an earlier, long task
@@ -130,20 +130,18 @@ class _Worker:
 
     def take(self) -> _Job | None:
         """Return its finished job; None if it has sent a log message."""
-        note, result = "", None
+        result: Any = None
         error: BaseException | None = None
         try:
             message = pickle.loads(self.pipe.recv_bytes())
             if isinstance(message, logging.LogRecord):
                 logging.getLogger(message.name).handle(message)
                 return None
-            result, error, note = message
+            result, error = open_answer(message)
         except (EOFError, ConnectionResetError):
             self.process.join()
             self.is_dead = True
             error = ChildProcessError(_describe_end(self.process.exitcode))
-        if error is not None and note:  # pickling an exception drops its notes
-            error.add_note(note)
         assert self.job is not None
         job, self.job = self.job, None
         job.is_done, job.result, job.error = True, result, error
@@ -216,10 +214,8 @@ class _LogPipe(logging.Handler):
         self._pipe = pipe
 
     def emit(self, record: logging.LogRecord) -> None:
-        # A record's arguments and error need not be picklable; their text is.
-        record.msg, record.args, record.exc_info = self.format(record), None, None
         with contextlib.suppress(OSError):  # the parent has gone
-            self._pipe.send_bytes(pickle.dumps(record))
+            self._pipe.send_bytes(pickle.dumps(picklable(record)))
 
     def send(self, answer: bytes) -> None:
         """Send something else, never in the middle of another thread's log message."""
@@ -236,28 +232,17 @@ def _interrupt(*_: object) -> None:
 
 
 def _answers(pipe: connection.Connection) -> Iterator[bytes]:
-    """Yield for each pickled item: (result, None, "") or (None, error, traceback)."""
+    """Yield the answer for each pickled item, see `bert_data.work.answers`."""
     function: Function = repr
     while True:
         message = pipe.recv_bytes()
         try:
             new_function, item = pickle.loads(message)
-            function = new_function or function
-            answer = pickle.dumps((function(item), None, ""))
         except Exception as error:
-            answer = _pickle_error(error)
-        yield answer
-
-
-def _pickle_error(error: Exception) -> bytes:
-    note = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
-    try:
-        answer = pickle.dumps((None, error, note))
-        pickle.loads(answer)  # some cannot be rebuilt from their pickles
-    except Exception:
-        shown = "".join(traceback.format_exception_only(error)).strip()
-        return pickle.dumps((None, RuntimeError(shown), note))
-    return answer
+            yield pickle_error(error)
+            continue
+        function = new_function or function
+        yield answer(function, item)
 
 
 def _end_with_parent() -> None:

@@ -15,6 +15,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.work import count_workers, open_executor, open_threads
 from bert_data.work.executor import InProcess
 from bert_data.work.processes import Processes
+from bert_data.work.ray_tasks import RayTasks
 from bert_data.work.threads import Threads
 
 EXECUTORS = [
@@ -23,11 +24,12 @@ EXECUTORS = [
     pytest.param(functools.partial(Threads, 3), id="threads"),
     pytest.param(functools.partial(Processes, 1), id="one process", marks=pytest.mark.process),
     pytest.param(functools.partial(Processes, 3), id="processes", marks=pytest.mark.process),
+    pytest.param(functools.partial(RayTasks, 2), id="ray", marks=pytest.mark.process),
 ]
 
 
 @pytest.fixture(scope="module", params=EXECUTORS)
-def executor(request):
+def executor(request, ray_folder):
     """One executor for all tests: each map leaves it as it was."""
     with request.param() as workers:
         yield workers
@@ -43,13 +45,13 @@ def fail_at(bad: frozenset[int], number: int) -> int:
     return number
 
 
-def fail_late_at_first(number: int) -> int:
+def fail_late_at_first(second_has_failed: str, number: int) -> int:
     """The second item fails long before the first one does."""
     if number == 0:
-        while not os.path.exists(os.environ["SECOND_HAS_FAILED"]):
+        while not os.path.exists(second_has_failed):
             time.sleep(0.001)
     else:
-        open(os.environ["SECOND_HAS_FAILED"], "w").close()
+        open(second_has_failed, "w").close()
     raise ValueError(f"item {number}")
 
 
@@ -102,17 +104,9 @@ def test_the_first_error_in_the_order_of_the_items_comes_at_its_turn(executor, b
 def test_a_later_error_waits_for_an_earlier_item(executor, tmp_path):
     if executor.num_workers == 1:
         pytest.skip("the second item cannot fail before the first one with one worker")
-    os.environ["SECOND_HAS_FAILED"] = str(tmp_path / "failed")
-    try:
-        with pytest.raises(ValueError, match="item 0"), _new(executor) as workers:
-            list(workers.ordered_map(fail_late_at_first, range(2)))
-    finally:
-        del os.environ["SECOND_HAS_FAILED"]
-
-
-def _new(executor):
-    """Another of the kind, whose processes see the environment as it is now."""
-    return type(executor)(executor.num_workers)
+    fail = functools.partial(fail_late_at_first, str(tmp_path / "failed"))
+    with pytest.raises(ValueError, match="item 0"):
+        list(executor.ordered_map(fail, range(2)))
 
 
 @pytest.mark.parametrize("number", [0, 1, 3])
@@ -162,13 +156,13 @@ def test_count_workers():
 
 
 @pytest.mark.process
-def test_processes_are_imported_only_when_they_are_used(checkout):
+def test_processes_and_ray_are_imported_only_when_they_are_used(checkout):
     program = (
         "import sys; from bert_data.work import open_executor, open_threads\n"
         "with open_executor(1) as e: list(e.ordered_map(str, [1, 2]))\n"
-        "print('multiprocessing' in sys.modules)"
+        "print('multiprocessing' in sys.modules, 'ray' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=checkout, capture_output=True, text=True, check=True
     )
-    assert done.stdout == "False\n"
+    assert done.stdout == "False False\n"

@@ -1,0 +1,147 @@
+"""What a worker of a Ray cluster does for an item: it checks its node, calls the function, answers.
+
+    call(session, key, function, item)  ->  pickle of ([log messages], answer)
+
+The driver is the process that runs the command. Before its first item a worker makes sure that its
+node has the same version of this package and the driver's storage: it reads a marker, a file that
+the driver has written to the folder of the run.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import logging
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import bert_data
+from bert_data import progress
+from bert_data.storage import read_bytes
+from bert_data.work.answers import answer, picklable, pickle_error
+
+MAX_LOGGED = 1000
+"""Log messages of one task that reach the driver."""
+
+_LOGGER = "absl"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Session:
+    """What a worker must know of its driver.
+
+    Attributes:
+      folder: where the driver works; relative paths begin there.
+      version: of this package.
+      log_level: of the driver's log.
+      marker: path of the marker; None: there is none.
+      token: what the marker holds.
+    """
+
+    folder: str
+    version: str
+    log_level: int
+    marker: str | None = None
+    token: bytes = b""
+
+
+class NodeError(OSError):
+    """A node of the cluster cannot do the work."""
+
+
+def call(session: Session, key: str, function: bytes, item: bytes) -> bytes:
+    """Call a function on an item, both pickled.
+
+    Args:
+      session: of the driver.
+      key: identifies the function.
+      function, item: pickled.
+    """
+    with _log_messages(session.log_level) as messages:
+        try:
+            _prepare(session)
+            message = answer(_function(key, _Unhashed(function)), pickle.loads(item))
+        except Exception as error:
+            message = pickle_error(error)
+    return pickle.dumps((messages, message))
+
+
+class _Unhashed:
+    """Bytes that are no part of a cache's key."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Unhashed)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@functools.lru_cache(maxsize=2)
+def _function(key: str, pickled: _Unhashed) -> Callable[[Any], Any]:
+    """Return a function; tokenizers in it take long to unpickle, so it is kept for other items."""
+    del key
+    function: Callable[[Any], Any] = pickle.loads(pickled.data)
+    return function
+
+
+@functools.cache
+def _prepare(session: Session) -> None:
+    """Go to the driver's folder, and check that the driver's storage is here, too.
+
+    Raises:
+      NodeError: it is not, or this package has another version.
+    """
+    progress.keep_silent()
+    with contextlib.suppress(OSError):  # absolute paths and URIs need no folder
+        os.chdir(session.folder)
+    if bert_data.__version__ != session.version:
+        raise NodeError(
+            f"node {_node()} has bert_data {bert_data.__version__}, and this command"
+            f" {session.version}: all nodes must have the same version"
+        )
+    if session.marker is None:
+        return
+    where = os.path.dirname(session.marker) or session.folder
+    try:
+        token = read_bytes(session.marker)
+    except OSError as error:
+        raise NodeError(
+            f"node {_node()} does not see {where} ({error.strerror or error}): all nodes must have"
+            " the storage of the output, and of the input, under the same path"
+        ) from None
+    if token != session.token:
+        raise NodeError(f"node {_node()} has another {where} than this command: it must be shared")
+
+
+def _node() -> str:
+    import ray
+
+    return f"{ray.util.get_node_ip_address()} ({os.uname().nodename})"
+
+
+@contextlib.contextmanager
+def _log_messages(level: int) -> Iterator[list[logging.LogRecord]]:
+    """Collect what is logged while the block runs."""
+    handler = _Collector()
+    logging.getLogger(_LOGGER).setLevel(level)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield handler.records
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+class _Collector(logging.Handler):
+    """Keeps log messages, until there are too many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if len(self.records) < MAX_LOGGED:
+            self.records.append(picklable(record))

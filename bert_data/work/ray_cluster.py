@@ -1,0 +1,203 @@
+"""The connection to a Ray cluster: made in bounded time, and watched.
+
+    with connected("10.0.0.1:6379", num_workers=0) as cluster:
+        cluster.num_cores()        8
+        cluster.check_head()       raises ConnectionError if the head is lost
+
+When the head of a cluster is lost, Ray ends the driver a minute later, without an exception.
+`check_head` is earlier.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from logging import getLogger
+from typing import Any
+
+from absl import logging
+
+from bert_data.packages import load_package
+from bert_data.work.executor import count_workers
+
+_CONNECT_SECONDS = 10.0
+_STORE_BYTES = 100_000_000  # for objects; tasks take and return little
+_SLOW_SECONDS = 30.0
+_HEAD_SHARE = 0.75  # of the time after which Ray ends the driver
+_HEAD_VARIABLE = "RAY_gcs_rpc_server_reconnect_timeout_s"
+_HEAD_SECONDS = 60.0  # Ray's default for it
+_RETRIES_VARIABLE = "RAY_task_oom_retries"  # Ray's default is to retry for ever
+# What a client of HTTP/2 begins with, and an empty frame of settings, which the server answers.
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+_HEADER_BYTES, _SETTINGS = 9, 4
+OOM_RETRIES = 3
+
+
+def load_ray() -> Any:
+    """Import Ray.
+
+    Raises:
+      ValueError: it is not installed.
+    """
+    os.environ.setdefault(_RETRIES_VARIABLE, str(OOM_RETRIES))
+    return load_package("ray", "--engine=ray", extra="ray")
+
+
+@contextlib.contextmanager
+def connected(address: str | None, num_workers: int) -> Iterator["Cluster"]:
+    """Connect to a cluster, or start one on this machine, until the block ends.
+
+    A connection that this process already has is used, and stays.
+
+    Args:
+      address: see `Engine.ray_address`.
+      num_workers: cores of a cluster that is started here; 0: all.
+
+    Raises:
+      ValueError: Ray is not installed, or the address is not a cluster's.
+      OSError: there is no cluster, or it cannot be used.
+    """
+    ray = load_ray()
+    if ray.is_initialized():
+        yield Cluster(ray)
+        return
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    _check_address(address)
+    options: dict[str, Any] = {}
+    if address == "local":
+        os.environ.setdefault("RAY_worker_niceness", "0")
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        options = {
+            "num_cpus": count_workers(num_workers),
+            "object_store_memory": _STORE_BYTES,
+            "include_dashboard": False,
+        }
+    handler = signal.getsignal(signal.SIGTERM)
+    slow = threading.Timer(
+        _SLOW_SECONDS, logging.warning, ("still waiting for the Ray cluster at %s", address)
+    )
+    slow.daemon = True
+    slow.start()
+    try:
+        getLogger("ray").setLevel("ERROR")
+        ray.init(address=address, log_to_driver=False, configure_logging=False, **options)
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise ConnectionError(f"the Ray cluster {address!r} cannot be used: {reason}") from error
+    finally:
+        slow.cancel()
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)  # which Ray has replaced
+    try:
+        yield Cluster(ray, is_own=address == "local")
+    finally:
+        ray.shutdown()
+
+
+def _check_address(address: str) -> None:
+    """Make sure that a head answers at an address; Ray itself waits for minutes.
+
+    Raises:
+      ValueError: the address has a form that cannot be used.
+      ConnectionError: none does.
+    """
+    if address in ("local", "auto"):
+        return
+    host, _, port = address.rpartition(":")
+    if "://" in address or not host or not port.isdecimal():
+        raise ValueError(
+            f"ray_address is {address!r}; it must be the HOST:PORT of a cluster's head, such as"
+            " 10.0.0.1:6379, auto or local"
+        )
+    reason = _ask_head(address)
+    if reason:
+        raise ConnectionError(f"no head of a Ray cluster answers at {address!r}: {reason}")
+
+
+def _ask_head(address: str) -> str:
+    """Return why no head answers at an address, or "" if one does; it speaks HTTP/2."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection(
+            (host.strip("[]"), int(port)), _CONNECT_SECONDS
+        ) as connection:
+            connection.sendall(_GREETING)
+            frame = connection.recv(_HEADER_BYTES)
+    except (OSError, OverflowError) as error:
+        return str(error)
+    if len(frame) < _HEADER_BYTES or frame[3] != _SETTINGS:
+        return "something else listens there"
+    return ""
+
+
+class Cluster:
+    """A cluster that this process is connected to.
+
+    Attributes:
+      ray: the module.
+      address: of its head.
+      is_own: whether this process has started it, so that no other nodes join it.
+      is_lost: whether its head is.
+    """
+
+    def __init__(self, ray: Any, *, is_own: bool = False) -> None:
+        self.ray, self.is_own, self.is_lost = ray, is_own, False
+        self.address: str = ray.get_runtime_context().gcs_address
+        self._ray_seconds = float(os.environ.get(_HEAD_VARIABLE) or _HEAD_SECONDS)
+        self.patience_seconds = _HEAD_SHARE * self._ray_seconds
+        self._between_seconds = min(5.0, self.patience_seconds / 4)
+        self._asked = self._answered = time.monotonic()
+
+    def describe(self) -> str:
+        """Return the size of the cluster, and what happens if its head is lost."""
+        if self.is_own:
+            return f"started on this machine, with {self.num_cores()} core(s)"
+        num_nodes = sum(node["Alive"] for node in self.ray.nodes())
+        return (
+            f"{num_nodes} node(s) with {self.num_cores()} core(s) at {self.address}; if its head is"
+            f" lost, this command ends within {self._ray_seconds:.0f} s, and the same command"
+            " resumes with what is missing"
+        )
+
+    def num_cores(self) -> int:
+        """Return the number of cores of all nodes, >= 0."""
+        return int(self.ray.cluster_resources().get("CPU", 0))
+
+    def has_room(self, num_bytes: int) -> bool:
+        """Whether some node has a core and so much memory, which it may use otherwise for now."""
+        resources = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
+        return any(r.get("CPU", 0) >= 1 and r.get("memory", 0) >= num_bytes for r in resources)
+
+    def check_head(self) -> bool:
+        """Ask the head whether it is there, unless it has just been asked.
+
+        Returns:
+          Whether it has just answered.
+
+        Raises:
+          ConnectionError: it has not answered for long.
+        """
+        if time.monotonic() - self._asked < self._between_seconds:
+            return False
+        reason = _ask_head(self.address)
+        self._asked = now = time.monotonic()
+        if not reason:
+            self._answered = now
+            return True
+        silence = now - self._answered
+        if silence > self.patience_seconds:
+            self.is_lost = True
+            raise ConnectionError(
+                f"the head of the Ray cluster at {self.address} is lost ({reason}); when there is a"
+                " cluster again, the same command resumes with what is missing"
+            )
+        logging.warning(
+            "the head of the Ray cluster at %s does not answer (%s); waiting for %.0f s",
+            self.address,
+            reason,
+            self.patience_seconds - silence,
+        )
+        return False

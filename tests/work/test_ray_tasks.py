@@ -1,0 +1,265 @@
+"""What is true of Ray beyond the contract of all executors (test_executor.py).
+
+The cluster's nodes are processes of this machine: a head without cores, and two nodes of one core.
+"""
+
+import functools
+import os
+import pickle
+import re
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from absl import logging
+
+import bert_data
+from bert_data.work.answers import open_answer
+from bert_data.work.ray_calls import MAX_LOGGED, Session, call
+from bert_data.work.ray_cluster import connected
+from bert_data.work.ray_tasks import RayTasks
+
+COVERS = ("work/ray_calls", "work/ray_cluster")
+NODE = {"object_store_memory": 100_000_000, "num_cpus": 1}
+SECONDS = 60.0
+
+
+@pytest.fixture(scope="module")
+def cluster(ray_folder):
+    from ray.cluster_utils import Cluster
+
+    head = {**NODE, "num_cpus": 0, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        for _ in range(2):
+            cluster.add_node(**NODE)
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+@pytest.fixture
+def workers(cluster):
+    with RayTasks(address=cluster.address) as executor:
+        yield executor
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not is_true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def node_id() -> str:
+    import ray
+
+    return ray.get_runtime_context().get_node_id()
+
+
+def die_at_first(folder: Path, number: int) -> int:
+    """Die at the first try of a third of the items."""
+    path = folder / str(number)
+    if number % 3 == 0 and not path.exists():
+        path.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * number
+
+
+def die(number: int) -> int:
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def wait_for_go(folder: Path, number: int) -> int:
+    """Say which node works on an item, and wait for a file."""
+    (folder / f"{number}-{node_id()}").touch()
+    try:
+        wait_until((folder / "go").exists)
+    finally:
+        (folder / "ended").touch()
+    return 2 * number
+
+
+def nodes_of(folder: Path) -> set[str]:
+    return {path.name.partition("-")[2] for path in folder.glob("*-*")}
+
+
+def warn(number: int) -> int:
+    logging.warning("number %d", number)
+    return number
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_task_whose_worker_dies_runs_again(workers, tmp_path):
+    function = functools.partial(die_at_first, tmp_path)
+    assert list(workers.ordered_map(function, range(5))) == [0, 2, 4, 6, 8]
+    assert {path.name for path in tmp_path.iterdir()} == {"0", "3"}
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_task_that_kills_its_workers_is_an_error_at_its_turn(workers):
+    results = workers.ordered_map(die, range(3))
+    assert next(results) == 0
+    with pytest.raises(ChildProcessError, match="died at the same task 4 times"):
+        next(results)
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_what_workers_log_is_in_the_log_once(workers, caplog):
+    assert list(workers.ordered_map(warn, range(5))) == [*range(5)]
+    messages = sorted(r.getMessage() for r in caplog.records if r.levelname == "WARNING")
+    assert messages == [f"number {number}" for number in range(5)]
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_node_that_joins_gets_work(cluster, workers, tmp_path):
+    joined = []
+
+    def items():  # read by this thread
+        yield from range(4)
+        wait_until(lambda: len(nodes_of(tmp_path)) == 2)
+        joined.append(cluster.add_node(**NODE))
+        wait_until(lambda: len(nodes_of(tmp_path)) == 3)
+        (tmp_path / "go").touch()
+
+    results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), items())
+    assert list(results) == [0, 2, 4, 6]
+    cluster.remove_node(joined[0])
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_the_tasks_of_a_node_that_is_killed_run_elsewhere(cluster, workers, tmp_path):
+    node = cluster.add_node(**NODE)
+
+    def items():
+        yield from range(4)
+        wait_until(lambda: node.node_id in nodes_of(tmp_path))
+        os.kill(node.all_processes["raylet"][0].process.pid, signal.SIGKILL)
+        (tmp_path / "go").touch()
+        yield from range(4, 8)
+
+    results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), items())
+    assert list(results) == [2 * number for number in range(8)]
+    cluster.remove_node(node, allow_graceful=False)
+    lost = {path.name.partition("-")[0] for path in tmp_path.glob(f"*-{node.node_id}")}
+    assert lost
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_node_without_the_storage_is_named(cluster, tmp_path):
+    descriptor = os.open(tmp_path, os.O_RDONLY)  # no other process has it
+    folder = f"/proc/self/fd/{descriptor}"
+    try:
+        with RayTasks(address=cluster.address, folder=folder) as workers:
+            assert len(os.listdir(tmp_path)) == 1
+            sentence = rf"^node \d+\.\d+\.\d+\.\d+ \(.+\) does not see {re.escape(folder)} "
+            with pytest.raises(OSError, match=sentence):
+                list(workers.ordered_map(str, range(3)))
+    finally:
+        os.close(descriptor)
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_tasks_that_do_not_end_are_ended_with_their_map(workers, tmp_path):
+    results = workers.ordered_map(functools.partial(wait_after_first, tmp_path), range(2))
+    assert next(results) == 0
+    wait_until(lambda: bool(nodes_of(tmp_path)))
+    results.close()
+    wait_until((tmp_path / "ended").exists)
+    assert list(workers.ordered_map(str, range(3))) == ["0", "1", "2"]
+
+
+def wait_after_first(folder: Path, number: int) -> int:
+    return wait_for_go(folder, number) if number else 0
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_task_that_no_node_has_memory_for(ray_folder):
+    with (
+        pytest.raises(ValueError, match=r"^a task needs a core and 10,000,000 MB of memory, which"),
+        RayTasks(1, address="local", task_bytes=10**13),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("address", ["ray://head:10001", "head", "http://head:8265", ":1", "a:b"])
+def test_addresses_that_are_not_those_of_a_head(address):
+    with (
+        pytest.raises(ValueError, match=f"^ray_address is {address!r}; it must be the HOST:PORT"),
+        connected(address, 0),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_an_address_at_which_no_head_answers(is_closed, monkeypatch):
+    monkeypatch.setattr("bert_data.work.ray_cluster._CONNECT_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        if is_closed:
+            server.close()
+        reason = "refused" if is_closed else "timed out"
+        sentence = f"^no head of a Ray cluster answers at '{address}': .*{reason}"
+        with pytest.raises(ConnectionError, match=sentence), connected(address, 0):
+            pass
+
+
+def test_without_ray_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with (
+        pytest.raises(ValueError, match=r"^--engine=ray needs .* 'bert_data\[ray\]'$"),
+        connected("local", 0),
+    ):
+        pass
+
+
+def called(function, item, **session) -> tuple[list, object, BaseException | None]:
+    """What a worker answers: log messages, result, error."""
+    whole = {"folder": os.getcwd(), "version": bert_data.__version__, "log_level": 0, **session}
+    answer = call(Session(**whole), function.__name__, pickle.dumps(function), pickle.dumps(item))
+    messages, message = pickle.loads(answer)
+    return messages, *open_answer(pickle.loads(message))
+
+
+@pytest.fixture
+def silent(monkeypatch):
+    """Workers keep silent for good; this process must not."""
+    monkeypatch.setattr("bert_data.progress.keep_silent", lambda: None)
+
+
+def warn_often(number: int) -> None:
+    for each in range(number):
+        logging.warning("%d", each)
+
+
+def test_a_call_answers_with_its_messages(silent):
+    messages, result, error = called(warn, 3)
+    assert ([m.getMessage() for m in messages], result, error) == (["number 3"], 3, None)
+    assert len(called(warn_often, MAX_LOGGED + 5)[0]) == MAX_LOGGED
+
+
+def test_a_node_with_another_version_or_storage_is_named(silent, tmp_path):
+    marker = tmp_path / "marker"
+    marker.write_bytes(b"1")
+    _, _, error = called(str, 1, version="9.9")
+    assert re.match(r"node \S+ \(.+\) has bert_data \S+, and this command 9.9: all", str(error))
+    _, result, error = called(str, 1, marker=str(marker), token=b"1")
+    assert (result, error) == ("1", None)
+    _, _, error = called(str, 1, marker=str(marker), token=b"2")
+    assert re.search(f"has another {re.escape(str(tmp_path))} than this command", str(error))
+    _, _, error = called(str, 1, marker=str(tmp_path / "no"), token=b"2")
+    assert re.search(f"does not see {re.escape(str(tmp_path))} \\(No such file", str(error))
