@@ -13,6 +13,7 @@ comparing.py  two sources, item by item; differences.py shows how they differ,
 check.py      a whole set: is it undamaged, and can a model learn from it; findings.py
   surveying.py    reads a shard whole; measuring.py: its records, one kernel; repeats.py: copies
   rules.py        what records must agree with; set_files.py: the files of a set
+  any_records.py  the files of labelled texts and GPT samples
   same_document.py  random next sentences that are not random; dense.py: records to look at
   judging.py      figures.py with what is expected of them, and findings
 plan.py       the ways to batch a set: batchings.py

@@ -6,7 +6,8 @@
 shards --survey_shard, several at a time--> surveys --judging--> figures, findings
 
 All of the set is read once, and its files a second time for their checksums. Memory: some 100 MB
-for hashes of up to four million records, and a few MB for each worker.
+for hashes of up to four million records, and a few MB for each worker. Of labelled texts and GPT
+samples, only the files are checked (any_records.py).
 """
 
 import dataclasses
@@ -18,7 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.datasets.corpus import find_corpus
+from bert_data.datasets.manifest import FORMAT, SAMPLES_FORMAT
 from bert_data.errors import CorruptDataError
+from bert_data.inspection.any_records import (
+    check_others,
+    kind_of_others,
+    listed_files,
+    survey_any,
+)
 from bert_data.inspection.batchings import (
     Batching,
     BatchingConfig,
@@ -32,12 +40,11 @@ from bert_data.inspection.measuring import FAULTS
 from bert_data.inspection.repeats import SeenRecords
 from bert_data.inspection.rules import GOOGLES_CASE, rule_of, settings_of, special_ids
 from bert_data.inspection.same_document import count_same_document
-from bert_data.inspection.set_files import check_listing, refuse_samples
+from bert_data.inspection.set_files import check_listing
 from bert_data.inspection.surveying import FoundDamage, Survey, add_padded, survey_shard
 from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.shards import Shard, find_shards
-from bert_data.schema import fields
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import format_names
 from bert_data.tokens.oddities import unknown_words
@@ -110,6 +117,7 @@ class Report:
       shards: (path, records) of each.
       batches: what batches are like whose padding is shown.
       batchings: each way to make them, from up to a million lengths; none without records.
+      kind: what the records are if not masked words; then only their files are checked.
     """
 
     figures: Sequence[Figure]
@@ -122,6 +130,7 @@ class Report:
     shards: Sequence[tuple[str, int]]
     batches: BatchingConfig
     batchings: Sequence[Batching]
+    kind: str | None = None
 
     @property
     def is_harmful(self) -> bool:
@@ -131,6 +140,7 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON."""
         return {
+            "kind": self.kind,
             "num_records": self.num_records,
             "num_tokens": self.num_tokens,
             "max_seq_length": self.max_seq_length,
@@ -151,14 +161,16 @@ def check_set(config: CheckConfig) -> Report:
     """Read a whole set, and check it.
 
     Raises:
-      ValueError: a pattern matches nothing, the files hold no records of masked words, or the
-        vocabulary is another one.
+      ValueError: a pattern matches nothing, there are no records, or the vocabulary is another one.
       OSError: a file cannot be read.
     """
     vocabulary = None if config.vocab_file is None else read_vocabulary(config.vocab_file)
     beside = FoundDamage()
     shards = find_shards(config.as_reader(), beside)
     _refuse_others(shards, vocabulary, config.next_sentence)
+    kind = kind_of_others(shards)
+    if kind is not None:
+        return _check_others(config, shards, kind, beside)
     settings = [settings_of(shard) for shard in shards]
     special, seen = special_ids(vocabulary, shards), SeenRecords()
 
@@ -178,7 +190,8 @@ def check_set(config: CheckConfig) -> Report:
         same_document=corpus.same_document,
         unknown_words=corpus.unknown_words,
     )
-    findings = [*_damage(beside, surveys), *check_listing(shards, settings), *_faults(set_)]
+    damages = [beside, *(survey.damage for survey in surveys)]
+    findings = [*_damage(damages), *check_listing(shards, settings), *_faults(set_)]
     if not set_.counts["records"] and all(f.severity != DAMAGED for f in findings):
         raise ValueError(f"no records in {', '.join(config.as_reader().patterns)}")
     limits = [each.max_seq_length for each in settings if each.max_seq_length is not None]
@@ -195,6 +208,37 @@ def check_set(config: CheckConfig) -> Report:
         shards=[(each.path, each.num_records) for each in surveys],
         batches=batches,
         batchings=batchings,
+    )
+
+
+def _check_others(
+    config: CheckConfig, shards: Sequence[Shard], kind: str, beside: FoundDamage
+) -> Report:
+    """Check the files of a set whose records are not of masked words."""
+    if config.text_file is not None:
+        raise ValueError(f"text_file is {config.text_file!r}; {kind} are not compared with a text")
+    files = listed_files(shards, FORMAT, SAMPLES_FORMAT)
+    with open_threads(count_workers(config.num_workers)) as executor:
+        surveyed = list(
+            executor.ordered_map(lambda shard: survey_any(shard, files.get(shard.path)), shards)
+        )
+    num_of_length = functools.reduce(add_padded, (lengths for _, lengths in surveyed))
+    findings = [*_damage([beside, *(damage for damage, _ in surveyed)])]
+    return Report(
+        figures=(),
+        findings=by_harm([*findings, *check_others(shards, files)]),
+        num_records=int(num_of_length.sum()),
+        num_tokens=int(num_of_length @ np.arange(num_of_length.size)),
+        faults={},
+        max_seq_length=None,
+        num_of_length=num_of_length,
+        shards=[
+            (shard.path, int(lengths.sum()))
+            for shard, (_, lengths) in zip(shards, surveyed, strict=True)
+        ],
+        batches=BatchingConfig(batch_size=config.batch_size),
+        batchings=(),
+        kind=kind,
     )
 
 
@@ -246,8 +290,7 @@ def _batch(
 def _refuse_others(
     shards: Sequence[Shard], vocabulary: Vocabulary | None, next_sentence: str | None
 ) -> None:
-    """Refuse sets of other records or vocabularies, and different objectives."""
-    refuse_samples(shards)
+    """Refuse other vocabularies, and different objectives."""
     for shard in shards:
         manifest = shard.manifest
         if next_sentence not in (None, shard.next_sentence):
@@ -262,10 +305,6 @@ def _refuse_others(
             )
         if manifest is None:
             continue
-        if manifest.record_layout == fields.LABELLED:
-            raise ValueError(
-                f"{shard.path} holds labelled texts; only records of masked words can be checked"
-            )
         if vocabulary is not None and vocabulary.sha256 != manifest.vocab_sha256:
             raise ValueError(
                 f"vocabulary {vocabulary.path} has sha256 {vocabulary.sha256}, but {shard.path} was"
@@ -273,15 +312,15 @@ def _refuse_others(
             )
 
 
-def _damage(beside: FoundDamage, surveys: Sequence[Survey]) -> Iterator[Finding]:
+def _damage(damages: Sequence[FoundDamage]) -> Iterator[Finding]:
     """Yield all damage, each sentence once."""
     errors: dict[str, CorruptDataError] = {}
-    for damage in (beside, *(survey.damage for survey in surveys)):
+    for damage in damages:
         errors.update({str(error): error for error in damage.errors})
     for sentence in errors:
         yield Finding("damage", DAMAGED, sentence)
-    num_lost = sum(survey.damage.num_records for survey in surveys)
-    num_places = sum(survey.damage.num_losses for survey in surveys)
+    num_lost = sum(damage.num_records for damage in damages)
+    num_places = sum(damage.num_losses for damage in damages)
     if num_lost:
         sentence = f"{num_lost:,} or more records are lost, in {num_places:,} place(s)"
         yield Finding("lost", DAMAGED, sentence)

@@ -31,10 +31,12 @@ def show_check(output: Output, report: Report) -> None:
     for finding in report.findings:
         output.labelled(finding.severity, [Span(finding.sentence, _STYLES[finding.severity])])
     if not report.findings:
-        output.paragraph(Span("none: the set is undamaged, and as it should be", "good"))
-    output.heading("Figures")
-    head = ("", "measured", "95% interval", "expected", "count")
-    output.table(Table(head=head, rows=[_row_of(figure) for figure in report.figures]))
+        judged = f"what the {report.kind} hold is not judged" if report.kind else "as it should be"
+        output.paragraph(Span(f"none: the set is undamaged, and {judged}", "good"))
+    if report.figures:
+        output.heading("Figures")
+        head = ("", "measured", "95% interval", "expected", "count")
+        output.table(Table(head=head, rows=[_row_of(figure) for figure in report.figures]))
     if report.batchings:
         output.heading(f"Batches of {report.batches.batch_size} rows")
         output.table(_batching_table(report.batchings))

@@ -3,7 +3,7 @@
     shard --frames, or rows--> blocks of records --measure--> counts, faults, lengths
           --again as bytes---> checksum                        all damage, with its places
 
-Damage ends nothing: reading goes on behind it as far as the format allows.
+Damage ends nothing: reading continues after it, by the index if a record's length is damaged.
 """
 
 import dataclasses
@@ -17,12 +17,14 @@ from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.formats.crc32c import crc32c
 from bert_data.formats.index import FRAME_BYTES, index_path, read_index_file
+from bert_data.formats.summed_file import ManifestFile
 from bert_data.inspection.measuring import COUNTS, FAULTS, Rule, measure_records
 from bert_data.inspection.repeats import SeenRecords
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import NUM_NAMES, OK
 from bert_data.reader.files.blocks import Frames, walk_frames
 from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.gathering import ShardRecords
 from bert_data.reader.files.parquet_shards import read_row_blocks
 from bert_data.reader.files.shards import Shard
 
@@ -31,7 +33,7 @@ MOST_PLACES = 5
 
 _MOST_LENGTH = 1 << 16  # of the histogram; longer records count as this long
 _TELLING_PREDICTIONS = 5  # from which on equal masks are no chance: one pair in a million
-_BYTES_AT_ONCE = 1 << 22
+_BYTES_AT_ONCE, _RECORDS_AT_ONCE = 1 << 22, 1 << 12
 
 
 class FoundDamage(Damage):
@@ -105,7 +107,10 @@ def survey_shard(shard: Shard, number: int, rule: Rule, seen: SeenRecords) -> Su
         num_of_length=np.zeros(1, np.int64),
         damage=FoundDamage(),
     )
-    _check_bytes(shard, survey.damage)
+    listed = () if shard.manifest is None else shard.manifest.files
+    for file in listed:
+        if file.name == os.path.basename(shard.path):
+            check_bytes(shard.path, file, survey.damage)
     blocks = _read_rows if shard.is_parquet else _read_frames
     for block, records in blocks(shard, survey.damage):
         if block.num_records:
@@ -150,9 +155,7 @@ def _read_rows(
     num_rows = 0
     for block in read_row_blocks(shard.path, shard.num_records, damage, shard.next_sentence):
         first = num_rows + damage.num_records
-        spans = np.zeros((block.num_records, NUM_NAMES, 2), np.int32)
-        spans[:, : block.spans.shape[1]] = block.spans
-        yield block._replace(spans=spans), np.arange(first, first + block.num_records)
+        yield _with_all_spans(block), np.arange(first, first + block.num_records)
         num_rows += block.num_records
 
 
@@ -162,7 +165,7 @@ def _read_frames(
     """Yield the undamaged records of a TFRecord file, and their numbers; compare the index."""
     index = _read_index(shard, damage)
     num_records, end = 0, 0
-    for frames in walk_frames(shard, damage, with_splits=True):
+    for frames in walk_frames(_without_rest(shard, index), damage, with_splits=True):
         records = np.arange(num_records, num_records + frames.offsets.size)
         num_records += frames.offsets.size
         end = int(frames.offsets[-1] + frames.block.sizes[-1]) + FRAME_BYTES
@@ -171,10 +174,47 @@ def _read_frames(
         is_whole = frames.statuses == OK
         block = frames.block if is_whole.all() else frames.block.take(np.flatnonzero(is_whole))
         yield block, records[is_whole]
-    if index is not None and (index.size - 1, int(index["offset"][-1])) != (num_records, end):
-        reason = f"lists {index.size - 1:,} records in {index['offset'][-1]:,} bytes;"
-        actual = f" {shard.path} holds {num_records:,} in {end:,}"
-        damage.found(CorruptDataError(index_path(shard.path), 0, reason + actual), 0)
+    if index is None or (index.size - 1, int(index["offset"][-1])) == (num_records, end):
+        return
+    if _locates_all(index, shard) and end < shard.num_bytes:
+        yield from _read_by_index(shard, num_records + 1, damage)
+        return
+    reason = f"lists {index.size - 1:,} records in {index['offset'][-1]:,} bytes;"
+    actual = f" {shard.path} holds {num_records:,} in {end:,}"
+    damage.found(CorruptDataError(index_path(shard.path), 0, reason + actual), 0)
+
+
+def _locates_all(index: NDArray[np.void] | None, shard: Shard) -> bool:
+    """Whether an index can show where reading goes on after a damaged length."""
+    if index is None or shard.is_gzip or int(index["offset"][-1]) != shard.num_bytes:
+        return False
+    return shard.num_records in (None, index.size - 1)
+
+
+def _without_rest(shard: Shard, index: NDArray[np.void] | None) -> Shard:
+    """Return the shard, a damaged length in which costs one record where the index has the rest."""
+    return dataclasses.replace(shard, num_records=None) if _locates_all(index, shard) else shard
+
+
+def _read_by_index(
+    shard: Shard, first: int, damage: FoundDamage
+) -> Iterator[tuple[RecordBlock, NDArray[np.int64]]]:
+    """Yield the undamaged records from one on, where the index says that they are."""
+    source = ShardRecords([shard], in_order=True, skip_corrupt=True)
+    for start in range(first, source.num_tokens.size, _RECORDS_AT_ONCE):
+        records = np.arange(start, min(start + _RECORDS_AT_ONCE, source.num_tokens.size))
+        gathered = source.gather(records, damage)
+        yield (
+            _with_all_spans(gathered.block.take(np.flatnonzero(gathered.is_there))),
+            records[gathered.is_there],
+        )
+
+
+def _with_all_spans(block: RecordBlock) -> RecordBlock:
+    """Return a block with spans for all features, none of those that it has not."""
+    spans = np.zeros((block.num_records, NUM_NAMES, 2), np.int32)
+    spans[:, : block.spans.shape[1]] = block.spans
+    return block._replace(spans=spans)
 
 
 def _read_index(shard: Shard, damage: FoundDamage) -> NDArray[np.void] | None:
@@ -218,21 +258,16 @@ def _agrees(
     return False
 
 
-def _check_bytes(shard: Shard, damage: FoundDamage) -> None:
-    """Compare the size and the checksum of a shard with its manifest."""
-    name = os.path.basename(shard.path)
-    listed = () if shard.manifest is None else shard.manifest.files
-    file = next((file for file in listed if file.name == name), None)
-    if file is None:
-        return
+def check_bytes(path: str, file: ManifestFile, damage: FoundDamage) -> None:
+    """Compare the size and the checksum of a shard with what a manifest says of it."""
     checksum = num_bytes = 0
-    with storage.open_input(shard.path) as stream:
+    with storage.open_input(path) as stream:
         while data := stream.read(_BYTES_AT_ONCE):
             checksum = crc32c(data, checksum)
             num_bytes += len(data)
     if num_bytes != file.num_bytes:
         reason = f"has {num_bytes:,} bytes; its manifest says {file.num_bytes:,}"
-        damage.found(CorruptDataError(shard.path, min(num_bytes, file.num_bytes), reason), 0)
+        damage.found(CorruptDataError(path, min(num_bytes, file.num_bytes), reason), 0)
     elif checksum != file.crc32c:
         reason = "differs from the file that its manifest describes: the checksum is another"
-        damage.found(CorruptDataError(shard.path, 0, reason), 0)
+        damage.found(CorruptDataError(path, 0, reason), 0)

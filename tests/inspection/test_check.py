@@ -262,10 +262,10 @@ def test_all_damage_is_found_in_one_run(tmp_path: Path) -> None:
         f"{shards[3]}: record 15, byte offset",
         f"{index_path(str(shards[4]))}: record 2, byte offset 24: lists a record of",
         f"{shards[2]} is not there; the manifest lists it with 16 records",
-        "15 or more records are lost, in 4 place(s)",
+        "4 or more records are lost, in 4 place(s)",
     ):
         assert any(sentence.startswith(expected) for sentence in sentences), expected
-    assert report.num_records == 14 + 4 + 15 + 16
+    assert report.num_records == 14 + 15 + 15 + 16
 
 
 @pytest.mark.parametrize("what", ["manifest", "index"])
@@ -390,8 +390,6 @@ def test_what_cannot_be_checked_is_refused(tmp_path: Path) -> None:
     file = ManifestFile(name="gpt", num_records=2, num_bytes=shard.stat().st_size, crc32c=0)
     manifest = SampleManifest(description={}, files=(file,))
     (samples / "manifest.gpt.json").write_text(manifest.to_json())
-    with pytest.raises(ValueError, match=f"{shard} holds GPT samples; only records of masked"):
-        check(str(shard))
     with pytest.raises(ValueError, match=f"{shard} holds GPT samples; only records of masked"):
         plan_set(PlanSetConfig(input_patterns=[str(shard)], batches=BatchingConfig(batch_size=2)))
     with pytest.raises(ValueError, match=r"next_sentence is sop, but .* with next_sentence nsp"):
