@@ -29,12 +29,14 @@ from machine import describe_machine  # noqa: E402
 
 from bert_data.curation.document import Document  # noqa: E402
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations  # noqa: E402
+from bert_data.curation.step import read_decisions  # noqa: E402
 from bert_data.curation.steps.near_duplicates import (  # noqa: E402
     NearDuplicates,
     shingle_set,
 )
 from bert_data.curation.verdict import Verdict  # noqa: E402
 from bert_data.curation.words import split_words  # noqa: E402
+from bert_data.work.rounds import Part, Rounds  # noqa: E402
 
 SHARED = CHECKOUT.parent / "shared" / "data" / "corpora"
 NUM_BANDS, NUM_ROWS = 14, 8
@@ -107,8 +109,9 @@ def run_step(documents: Sequence[Document], threshold: float) -> list[Verdict]:
         own.mkdir()
         step = NearDuplicates(max_similarity=threshold, num_bands=NUM_BANDS, rows_per_band=NUM_ROWS)
         step.observe(own, documents, observed)
-        step.decide(own, [observed], ["planted"])
-        return list(step.judge_shard(own, 0, observed, documents))
+        part = Part(str(observed), "planted", 0, len(documents), 0)
+        decisions = step.decide(Rounds(f"{name}/round", [part], 10**9))
+        return list(step.judge_shard(read_decisions(decisions, part), documents))
 
 
 def rensa_minhashes(texts: Sequence[Sequence[str]]) -> list[rensa.RMinHash]:

@@ -163,7 +163,7 @@ flags.DEFINE_integer(
     0,
     "Processes; 0 is all cores. The output does not depend on it. Each takes some 200 MB of memory,"
     " and up to 30 times --max_document_bytes for a document of that length. Memory does not grow"
-    " with the texts, except in steps that compare all documents (--explain says how much).",
+    " with the texts; --max_memory_mb bounds that of deciding over all of them.",
 )
 flags.DEFINE_float(
     "shard_mb",
@@ -172,6 +172,14 @@ flags.DEFINE_float(
     upper_bound=1e6,
     help="About the size, in MB on disk, of the parts that files are cut into. One process works on"
     " a part; a run that was stopped does unfinished parts again. Compressed files are not cut.",
+)
+flags.DEFINE_integer(
+    "max_memory_mb",
+    1000,
+    lower_bound=200,
+    upper_bound=1_000_000,
+    help="About the memory, in MB, of a task that decides over all documents: about duplicates and"
+    " percentiles. With less, there are more tasks. The output does not depend on it.",
 )
 flags.DEFINE_string(
     "work_dir",
@@ -265,6 +273,7 @@ def _pipeline() -> "Pipeline":
         max_document_bytes=FLAGS.max_document_bytes,
         ledger=FLAGS.ledger,
         shard_bytes=round(FLAGS.shard_mb * 1e6),
+        max_memory_bytes=FLAGS.max_memory_mb * 1_000_000,
         count_words=FLAGS.count_words,
         vocab_file=FLAGS.vocab_file,
         do_lower_case=FLAGS.do_lower_case,

@@ -25,9 +25,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import convert_fields
 from bert_data.curation.verdict import Measured, Verdict, measure
+from bert_data.work.ranges import Range, RangeReader
+from bert_data.work.records import Records
+from bert_data.work.rounds import Part, Rounds
 
 _PACKAGE = "bert_data.curation.steps"
 
@@ -101,15 +106,54 @@ class DocumentStep(Step):
         raise NotImplementedError
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Decisions:
+    """What a `CorpusStep` decides over all documents.
+
+    Attributes:
+      tables: records, by name; the first field of each is `document`, the number of a document.
+      notes: decisions that concern all documents, JSON values of bounded size.
+    """
+
+    tables: Mapping[str, Records] = dataclasses.field(default_factory=dict)
+    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShardDecisions:
+    """What is decided about the documents of a shard.
+
+    Attributes:
+      tables: by name, its own records with named fields, sorted; `document` counts from 0.
+      notes: see `Decisions`.
+      observed: what `observe` wrote for the shard.
+    """
+
+    tables: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    observed: Path = Path()
+
+
+def read_decisions(decisions: Decisions, part: Part) -> ShardDecisions:
+    """Read what is decided about the documents of a shard; opens nothing of the others."""
+    tables = {}
+    for name, records in decisions.tables.items():
+        tables[name] = RangeReader(records, Range(part.first, part.end), 1 << 62).records()
+        tables[name]["document"] -= np.uint64(part.first)
+    return ShardDecisions(tables=tables, notes=decisions.notes, observed=Path(part.path))
+
+
 class CorpusStep(Step):
     """A step that must see all documents before it judges one.
 
-        observe(prepared, shard 0's documents, path 0) ┬─▶ decide(folder, [path 0, path 1])
-        observe(prepared, shard 1's documents, path 1) ┘        │ leaves its decisions in the folder
-        judge_shard(folder, path 0, shard 0's documents) ─▶ Verdicts, one per document, in order
+        observe(prepared, shard 0's documents, path 0) ┬─▶ decide(rounds)  ─▶ Decisions
+        observe(prepared, shard 1's documents, path 1) ┘     over what `observe` wrote
+        judge_shard(ShardDecisions of shard 0, its documents) ─▶ Verdicts, one each, in order
 
     `observe` and `judge_shard` run in workers, one shard at a time, and see the same documents in
-    the same order; `decide` runs once, and its memory must not grow with the texts.
+    the same order. `decide` starts rounds of tasks (`bert_data.work.rounds`), whose memory is
+    bounded; a part of a round is a shard: `path` is what `observe` wrote, `source` the name of its
+    data set, and the numbers are those of its documents. The shards of a data set are consecutive.
     """
 
     @abc.abstractmethod
@@ -123,26 +167,18 @@ class CorpusStep(Step):
         """
 
     @abc.abstractmethod
-    def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
-        """Decide over all documents, and leave the decisions in `folder`.
-
-        Args:
-          folder: an empty folder for the decisions alone.
-          paths: what `observe` wrote for each shard, in the order of the shards.
-          sources: the name of each shard's data set; the shards of a data set are consecutive.
-        """
+    def decide(self, rounds: Rounds) -> Decisions:
+        """Decide over all documents; a killed run calls it again, and finds the tasks done."""
 
     @abc.abstractmethod
     def judge_shard(
-        self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
+        self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Judge the documents of a shard, the ones that `observe` saw, by the decisions.
+        """Judge the documents of a shard by the decisions.
 
         Args:
-          folder: where `decide` left its decisions.
-          shard: number of the shard, from 0, in the order that `decide` received.
-          path: what `observe` wrote for it.
-          documents: of the shard, in the same order.
+          decided: about the shard.
+          documents: of the shard, the ones that `observe` saw.
         """
 
 

@@ -55,6 +55,7 @@ class Batch:
       sizes: int64 [records], number of records of its group.
       totals: uint64 [records], sum of the weights of its group, modulo 2^64.
       leaders: the first record of each group.
+      trailers: the last record of each group; of groups that go on, only the key fields are set.
       groups: int64 [records], number of its group in `leaders`.
     """
 
@@ -63,11 +64,16 @@ class Batch:
     sizes: NDArray[np.int64]
     totals: NDArray[np.uint64]
     leaders: np.ndarray
+    trailers: np.ndarray
     groups: NDArray[np.int64]
 
     def firsts(self, field: str) -> NDArray[np.uint64]:
         """Return, for each record, a field of the first record of its group."""
         return self.leaders[field][self.groups]
+
+    def lasts(self, field: str) -> NDArray[np.uint64]:
+        """Return, for each record, a key field of the last record of its group."""
+        return self.trailers[field][self.groups]
 
 
 Weigh = Callable[[np.ndarray], NDArray[np.uint64]]
@@ -148,24 +154,38 @@ class RangeReader:
             sizes = np.diff(np.append(starts, len(words)))
             weights = np.zeros(len(words), np.uint64) if weigh is None else weigh(records)
             totals = np.add.reduceat(weights, starts)
-            leaders, places = records[starts], np.arange(len(words)) - starts[groups]
-            key = tuple(words[0, :num_fields].tolist())
-            continued = open_group if open_group.key == key else _OpenGroup()
-            if continued.key:
-                leaders[0], sizes[0], totals[0] = continued.leader, continued.size, continued.total
-                places[groups == 0] += continued.num_seen
-            open_group, key = _OpenGroup(), tuple(words[-1, :num_fields].tolist())
-            if num_seen < len(self):  # the last group may continue
-                num_here = int(places[-1]) + 1
-                if continued.key != key:
-                    runs = self._open_runs(key)
-                    sizes[-1] = sum(run.end - run.begin for run in runs)
-                    if weigh is not None and sizes[-1] > num_here:
-                        named = map(self.layout.named, self.portions(key))
-                        with np.errstate(over="ignore"):
-                            totals[-1] = sum((weigh(n).sum() for n in named), np.uint64(0))
-                open_group = _OpenGroup(key, leaders[-1], sizes[-1], totals[-1], num_here)
-            yield Batch(records, places, sizes[groups], totals[groups], leaders, groups)
+            leaders, trailers = records[starts], records[starts + sizes - 1]
+            places = np.arange(len(words)) - starts[groups]
+            if open_group.key == tuple(words[0, :num_fields].tolist()):
+                leaders[0], trailers[0] = open_group.leader, open_group.trailer
+                sizes[0], totals[0] = open_group.size, open_group.total
+                places[groups == 0] += open_group.num_seen
+            else:
+                open_group = _OpenGroup()
+            key = tuple(words[-1, :num_fields].tolist())
+            if num_seen == len(self):
+                open_group = _OpenGroup()
+            elif open_group.key == key:
+                open_group = dataclasses.replace(open_group, num_seen=int(places[-1]) + 1)
+            else:  # the last group may continue
+                open_group = self._measure_group(key, leaders[-1], int(places[-1]) + 1, weigh)
+                trailers[-1] = open_group.trailer
+                sizes[-1], totals[-1] = open_group.size, open_group.total
+            yield Batch(records, places, sizes[groups], totals[groups], leaders, trailers, groups)
+
+    def _measure_group(
+        self, key: tuple[int, ...], leader: Any, num_seen: int, weigh: Weigh | None
+    ) -> "_OpenGroup":
+        """Return what all portions hold of a group."""
+        runs, num_keys = self._open_runs(key), self.layout.num_keys
+        total = np.zeros((), np.uint64)
+        if weigh is not None:
+            for words in self.portions(key):
+                total = np.add(total, weigh(self.layout.named(words)).sum(keepdims=True))[0]
+        trailer = np.zeros((1, self.layout.num_words), np.uint64)
+        trailer[0, :num_keys] = max(run.keys([run.end - 1], num_keys)[0] for run in runs)
+        size = sum(run.end - run.begin for run in runs)
+        return _OpenGroup(key, leader, self.layout.named(trailer)[0], size, total, num_seen)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,6 +194,7 @@ class _OpenGroup:
 
     key: tuple[int, ...] = ()
     leader: Any = None
+    trailer: Any = None
     size: Any = 0
     total: Any = 0
     num_seen: int = 0

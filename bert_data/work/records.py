@@ -219,6 +219,15 @@ class FilePart:
         return words.reshape(num_records, self.num_words)
 
 
+def records_from_json(description: Any) -> Records:
+    """Return the records that `dataclasses.asdict` described."""
+    layout = description["layout"]
+    return Records(
+        Layout(tuple(layout["fields"]), layout["num_keys"], layout["width"]),
+        tuple(RecordFile(**file) for file in description["files"]),
+    )
+
+
 def relative(records: Records, folder: str) -> Records:
     """Return records whose paths begin in a folder, relative to it; `placed` is the inverse."""
     return _with_paths(records, lambda path: os.path.relpath(path, folder))

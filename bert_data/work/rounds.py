@@ -17,8 +17,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from bert_data.progress import progress
 from bert_data.storage import make_folder, remove
 from bert_data.work.executor import Executor
@@ -64,19 +62,15 @@ class Part:
     num_bytes: int
 
 
-Own = Mapping[str, np.ndarray]
+Own = Mapping[str, RangeReader]
 PartFunction = Callable[[Part, Own, Writers], Mapping[str, int] | None]
-
-
-def read_own(records: Records, part: Part) -> np.ndarray:
-    """Return the records of a part, sorted, with named fields."""
-    return RangeReader(records, Range(part.first, part.end), 1 << 62).records()
 
 
 class Rounds:
     """Runs the rounds of a decision.
 
     Attributes:
+      folder: for their files.
       parts: of the data.
       max_bytes: of memory for a task.
       counted: the sums of what the functions returned.
@@ -90,14 +84,13 @@ class Rounds:
         Args:
           folder: for their files; its name identifies all that they depend on.
           parts: of the data, in the order of their numbers.
-          max_bytes: of memory that a task may use for records, >= `MIN_TASK_BYTES`.
-          executor: runs the tasks; each is found again by a later run. None: they are done here, as
+          max_bytes: of memory that a task may use for records; at least `MIN_TASK_BYTES`.
+          executor: runs the tasks; a later run finds them again. None: they are done here, as
             parts of a task, and a killed run does them again.
         """
-        assert max_bytes >= MIN_TASK_BYTES
-        self.parts, self.max_bytes = parts, max_bytes
+        self.parts, self.max_bytes = parts, max(max_bytes, MIN_TASK_BYTES)
         self.counted: collections.Counter[str] = collections.Counter()
-        self._folder, self._executor = folder, executor
+        self.folder, self._executor = folder, executor
         self._num_rounds = 0
 
     def over_parts(
@@ -111,8 +104,8 @@ class Rounds:
 
         Args:
           name: of the round.
-          function: picklable; receives a part, the records of `reads` that are its own, and the
-            writers of `outputs`; it may return numbers to count.
+          function: picklable; receives a part, readers of the records of `reads` that are its own,
+            and the writers of `outputs`; it may return numbers to count.
           outputs: layouts, by name.
           reads: records of earlier rounds, by name.
 
@@ -149,7 +142,7 @@ class Rounds:
     def _run(
         self, name: str, work: Any, items: Sequence[Any], outputs: Mapping[str, Layout]
     ) -> dict[str, Records]:
-        folder = f"{self._folder}-{self._num_rounds:02d}-{name}"
+        folder = f"{self.folder}-{self._num_rounds:02d}-{name}"
         self._num_rounds += 1
         task = _RoundTask(work, dict(outputs), self.max_bytes // _PORTION_SHARE)
         files: dict[str, list[RecordFile]] = {output: [] for output in outputs}
@@ -240,7 +233,8 @@ class _PartWork:
     ) -> collections.Counter[str]:
         counted: collections.Counter[str] = collections.Counter()
         for part in parts:
-            own = {name: read_own(records, part) for name, records in self.reads.items()}
+            keys = Range(part.first, part.end)
+            own = {name: RangeReader(each, keys, max_bytes) for name, each in self.reads.items()}
             counted.update(self.function(part, own, writers) or {})
         return counted
 

@@ -2,12 +2,14 @@
 
 import pickle
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bert_data.curation.document import Document
-from bert_data.curation.step import CorpusStep
+from bert_data.curation.step import CorpusStep, read_decisions
 from bert_data.curation.verdict import Verdict
+from bert_data.work import Executor
+from bert_data.work.rounds import Part, Rounds
 
 
 def make_documents(texts: Sequence[str], source: str = "crawl") -> list[Document]:
@@ -16,7 +18,12 @@ def make_documents(texts: Sequence[str], source: str = "crawl") -> list[Document
 
 
 def run_corpus_step(
-    step: CorpusStep, shards: Sequence[Sequence[Document]], folder: Path
+    step: CorpusStep,
+    shards: Sequence[Sequence[Document]],
+    folder: Path,
+    *,
+    max_bytes: int = 10**9,
+    executor: Executor | None = None,
 ) -> list[list[Verdict]]:
     """Runs a step over shards; the documents of a shard are all of one data set.
 
@@ -30,15 +37,26 @@ def run_corpus_step(
     paths = [folder / f"observed-{number}" for number in range(len(shards))]
     for shard, path in reversed(list(zip(shards, paths, strict=True))):
         pickle.loads(pickle.dumps(step)).observe(own, iter(shard), path)
-    sources = [shard[0].source if shard else "crawl" for shard in shards]
-    pickle.loads(pickle.dumps(step)).decide(own, paths, sources)
+    parts = list(make_parts(shards, paths))
+    fresh = pickle.loads(pickle.dumps(step))
+    decisions = fresh.decide(Rounds(str(folder / "round"), parts, max_bytes, executor))
     verdicts: list[list[Verdict]] = [[] for _ in shards]
     for number in reversed(range(len(shards))):
         fresh = pickle.loads(pickle.dumps(step))
-        judged = fresh.judge_shard(own, number, paths[number], iter(shards[number]))
+        judged = fresh.judge_shard(read_decisions(decisions, parts[number]), iter(shards[number]))
         verdicts[number] = list(judged)
         assert len(verdicts[number]) == len(shards[number])
     return verdicts
+
+
+def make_parts(shards: Sequence[Sequence[Document]], paths: Sequence[Path]) -> Iterator[Part]:
+    """The shards as parts of rounds."""
+    first = 0
+    for shard, path in zip(shards, paths, strict=True):
+        source = shard[0].source if shard else "crawl"
+        num_bytes = sum(len(document.text) for document in shard)
+        yield Part(str(path), source, first, first + len(shard), num_bytes)
+        first += len(shard)
 
 
 def kept_ids(verdicts: Sequence[Sequence[Verdict]]) -> set[str]:

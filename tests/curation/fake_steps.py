@@ -4,14 +4,15 @@ import dataclasses
 import json
 import os
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Within
-from bert_data.curation.step import CorpusStep, DocumentStep
+from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, ShardDecisions
 from bert_data.curation.verdict import Measured, Verdict, measure
+from bert_data.work.rounds import Rounds
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,22 +64,22 @@ class Unique(CorpusStep):
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
         path.write_text(json.dumps([document.text for document in documents]))
 
-    def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
+    def decide(self, rounds: Rounds) -> Decisions:
         seen: dict[str, int] = {}
-        earlier = []
-        for path in paths:
+        earlier: list[list[int]] = []
+        for part in rounds.parts:
             earlier.append([])
-            for text in json.loads(path.read_text()):
+            for text in json.loads(Path(part.path).read_text()):
                 earlier[-1].append(seen.get(text, 0))
                 seen[text] = seen.get(text, 0) + 1
-        (folder / "earlier").write_text(json.dumps(earlier))
-        (folder / "sources").write_text(json.dumps(list(sources)))
+        by_path = zip((part.path for part in rounds.parts), earlier, strict=True)
+        return Decisions(notes=dict(by_path))
 
     def judge_shard(
-        self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
+        self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        earlier = json.loads((folder / "earlier").read_text())[shard]
-        observed = json.loads(path.read_text())
+        earlier = decided.notes[str(decided.observed)]
+        observed = json.loads(decided.observed.read_text())
         for document, text, count in zip(documents, observed, earlier, strict=True):
             assert document.text == text
             yield Verdict(document, (measure("max_earlier", count, self.max_earlier),))
@@ -94,11 +95,12 @@ class Copies(CorpusStep):
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
         path.mkdir()  # and looks at no document
 
-    def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
-        assert all(path.is_dir() for path in paths)
+    def decide(self, rounds: Rounds) -> Decisions:
+        assert all(Path(part.path).is_dir() for part in rounds.parts)
+        return Decisions()
 
     def judge_shard(
-        self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
+        self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         waiting = list(documents)  # a step may look ahead
         for document in waiting:

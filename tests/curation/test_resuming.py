@@ -128,8 +128,11 @@ def test_a_killed_decision_is_made_anew(tmp_path, web):  # noqa: F811
     class Killed(BaseException):
         pass
 
-    def die(self, folder, paths, sources):
-        (folder / "earlier").write_text("[")
+    folders: list[Path] = []
+
+    def die(self, rounds):
+        folders.append(Path(rounds.folder).parent)
+        (folders[0] / "earlier").write_text("[")
         raise Killed
 
     with pytest.MonkeyPatch.context() as patch:
@@ -140,9 +143,9 @@ def test_a_killed_decision_is_made_anew(tmp_path, web):  # noqa: F811
     assert list((work / "decided").iterdir()) == []
     seen = []
 
-    def look(self, folder, paths, sources):
-        seen.append(sorted(path.name for path in folder.iterdir()))
-        decide(self, folder, paths, sources)
+    def look(self, rounds):
+        seen.append(sorted(path.name for path in Path(rounds.folder).parent.iterdir()))
+        return decide(self, rounds)
 
     decide = Unique.decide
     with pytest.MonkeyPatch.context() as patch:

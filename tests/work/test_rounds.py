@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.work import open_executor, rounds
-from bert_data.work.ranges import RangeReader
+from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.records import Layout
-from bert_data.work.rounds import MIN_TASK_BYTES, Part, Rounds, read_own
+from bert_data.work.rounds import MIN_TASK_BYTES, Part, Rounds
 
 KEYS = Layout(("key", "document"), num_keys=2)
-SIZES = Layout(("document", "size", "total", "place", "leader"), num_keys=1)
+SIZES = Layout(("document", "size", "total", "place", "leader", "trailer"), num_keys=1)
 
 
 def write_keys(part, own, writers):
@@ -35,12 +35,14 @@ def count_groups(reader: RangeReader, writers):
             total=batch.totals,
             place=batch.places,
             leader=batch.firsts("document"),
+            trailer=batch.lasts("document"),
         )
 
 
 def check_own(part, own, writers):
-    assert own["sizes"]["document"].tolist() == list(range(part.first, part.end))
-    writers["sizes"].add(**{name: own["sizes"][name] for name in SIZES.fields})
+    sizes = own["sizes"].records()
+    assert sizes["document"].tolist() == list(range(part.first, part.end))
+    writers["sizes"].add(**{name: sizes[name] for name in SIZES.fields})
 
 
 def make_parts(folder, all_keys):
@@ -60,7 +62,7 @@ def run_all(folder, parts, executor=None, max_bytes=MIN_TASK_BYTES):
     run.remove(keys)
     sizes = run.over_parts("own", check_own, {"sizes": SIZES}, {"sizes": sizes})["sizes"]
     assert run.counted == {"keys": sum(part.end - part.first for part in parts)}
-    return [row for part in parts for row in read_own(sizes, part).tolist()]
+    return RangeReader(sizes, Range(), 1 << 20).records().tolist()
 
 
 def plain_rows(all_keys):
@@ -75,6 +77,7 @@ def plain_rows(all_keys):
             sum(each + 1 for each in groups[key]),
             groups[key].index(document),
             groups[key][0],
+            groups[key][-1],
         )
         for document, key in enumerate(keys)
     ]

@@ -1,9 +1,9 @@
-"""Building blocks of the steps that compare documents.
+"""Building blocks of the steps that compare documents, in rounds of `bert_data.work`.
 
-documents  ──rosters──▶ the documents of all shards, best first, and equal ones
+documents  ──rosters──▶ ranks, best first, and digests; equal ones
 texts      ──normal_text──▶ texts that are equal up to details      decisions: which one is kept
-lines      ──line_records──▶ lines of several documents
-n-grams    ──minhash──▶ signatures ──lsh_buckets──▶ candidates ──lsh_clusters──▶ clusters
+n-grams    ──minhash──▶ signatures ──lsh_buckets──▶ who is compared ──lsh_clusters──▶ edges
+edges      ──components──▶ clusters                          row_records: rows of any length, sent
 words      ──suffix_arrays──▶ long runs that recur ──▶ texts without them
 other sets ──ngram_index──▶ n-grams of evaluation sets
 """

@@ -1,78 +1,90 @@
-"""The decision on each document, on disk: a value, and for a duplicate the document that is kept.
+"""Decisions on documents of which another one is kept: a value, and the id of the one kept instead.
 
-value 0.0 0.91 0.0 | 1.0      number of the kept document   . 0 . | 2
+    values  (document 7, 0.91 if it is rejected, 0.2 if it is kept)      a record or several each
+    kept    (kept 2, document 7)  ─send_ids─▶  ids  (document 7, "crawl/a.jsonl:3")
+
+Only documents that are compared with others have records. The shard of the document that is kept
+sends its id to the shard of the one that is rejected, so that judging opens only its own records.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.rosters import Roster, id_of, merge_ids, open_ids
+from bert_data.curation.duplicates.rosters import open_ids
+from bert_data.curation.duplicates.row_records import cut_rows, join_pieces
+from bert_data.curation.step import Decisions, ShardDecisions
 from bert_data.curation.verdict import Measured, Verdict
-from bert_data.storage import load_array, save_array
+from bert_data.work.records import Layout, Records
+from bert_data.work.rounds import Own, Part, Rounds, Writers
 
 DUPLICATE_OF = "duplicate_of"
 """Name of the measure that holds the id of the document that is kept instead."""
 
-_NONE = -1
+VALUES = Layout(("document", "if_rejected", "if_kept"), num_keys=3)
+"""Measured values >= 0; the largest one of a document counts."""
+
+KEPT = Layout(("kept", "document"), num_keys=2)
+"""A document that is rejected, and the one that is kept instead."""
+
+_IDS = Layout(("document", "piece", "size"), num_keys=2, width=6)
+_RECORDS_AT_A_TIME = 1 << 14
 
 
-def leave_decisions(
-    folder: Path,
-    roster: Roster,
-    paths: Sequence[Path],
-    kept: NDArray[np.int64],
-    values: NDArray[np.float64],
-) -> None:
-    """Write the decisions that `judge_duplicates` reads.
+def decide_by(rounds: Rounds, values: Records, kept: Records) -> Decisions:
+    """Return the decisions that `judge_duplicates` reads."""
+    ids = rounds.over_parts("ids", send_ids, {"ids": _IDS}, {"kept": kept})["ids"]
+    rounds.remove(kept)
+    return Decisions(tables={"values": values, "ids": ids})
 
-    Args:
-      folder: of the step.
-      roster: of all documents.
-      paths: of the rosters of all shards.
-      kept: int64 [documents], by rank: the rank of the document that is kept instead, or its own.
-      values: float64 [documents], by rank: the measured values.
-    """
-    by_number = np.empty(len(roster))
-    by_number[roster.order] = values
-    numbers = np.full(len(roster), _NONE, np.int64)
-    rejected = np.flatnonzero(kept != np.arange(len(roster)))
-    numbers[roster.order[rejected]] = roster.order[kept[rejected]]
-    save_array(folder / "values.npy", by_number)
-    save_array(folder / "kept.npy", numbers)
-    save_array(folder / "first.npy", roster.first)
-    merge_ids(paths, folder)
+
+def send_ids(part: Part, own: Own, writers: Writers) -> None:
+    """Send the ids of a shard's documents to those that are rejected for their sake."""
+    ids = open_ids(part)
+    for words in own["kept"].portions():
+        for start in range(0, len(words), _RECORDS_AT_A_TIME):
+            kept, documents = words[start : start + _RECORDS_AT_A_TIME].T
+            cut = cut_rows(ids, (kept - np.uint64(part.first)).astype(np.int64), _IDS.width)
+            writers["ids"].add(
+                document=documents[cut.rows], piece=cut.pieces, size=cut.sizes, values=cut.values
+            )
 
 
 def judge_duplicates(
-    folder: Path, shard: int, documents: Iterable[Document], rule: str, threshold: float
+    decided: ShardDecisions,
+    documents: Iterable[Document],
+    rule: str,
+    threshold: float,
+    default: float,
 ) -> Iterator[Verdict]:
     """Reject the documents of a shard for which another one is kept.
 
     Args:
-      folder: of the step, with its decisions.
-      shard: number of the shard.
+      decided: about the shard.
       documents: of the shard.
       rule: the rule that rejects them.
-      threshold: of the rule; `leave_decisions` has already applied it.
+      threshold: of the rule; it has already been applied.
+      default: the value of documents without a record.
     """
-    decisions = _read_decisions(folder, shard)
-    for document, (value, kept) in zip(documents, decisions, strict=True):
-        measured = [Measured(rule, value, threshold, failed=kept is not None)]
-        if kept is not None:
-            measured.append(Measured(DUPLICATE_OF, kept, ""))
+    ids, firsts = join_pieces(decided.tables["ids"], np.uint8)
+    rejected = decided.tables["ids"]["document"][firsts].tolist()
+    kept = dict(zip(rejected, range(len(ids)), strict=True))
+    table = decided.tables["values"]
+    names = ("if_kept", "if_rejected")
+    numbers, starts = np.unique(table["document"], return_index=True)
+    values = [
+        dict(zip(numbers.tolist(), column.tolist(), strict=True))
+        for column in (
+            np.maximum.reduceat(table[name].view(np.float64), starts) if len(starts) else starts
+            for name in names
+        )
+    ]
+    for row, document in enumerate(documents):
+        is_rejected = row in kept
+        value = values[is_rejected].get(row, default)
+        measured = [Measured(rule, value, threshold, failed=is_rejected)]
+        if is_rejected:
+            name = ids.row(kept[row]).tobytes().decode(errors="surrogatepass")
+            measured.append(Measured(DUPLICATE_OF, name, ""))
         yield Verdict(document, tuple(measured))
-
-
-def _read_decisions(folder: Path, shard: int) -> Iterator[tuple[float, str | None]]:
-    """Yield, for each document of a shard, its value and the id of the document kept instead."""
-    first = load_array(folder / "first.npy")
-    rows = slice(int(first[shard]), int(first[shard + 1]))
-    values = load_array(folder / "values.npy")[rows].tolist()
-    kept = load_array(folder / "kept.npy")[rows].tolist()
-    ids = open_ids(folder)
-    for value, number in zip(values, kept, strict=True):
-        yield value, None if number == _NONE else id_of(ids, number)

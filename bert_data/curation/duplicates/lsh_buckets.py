@@ -1,94 +1,238 @@
 """Find the documents to compare: those of a bucket, which share the key of a band.
 
-    keys of a band, by rank   7 5 9 5 7 7      ->  members 1 3 | 0 4 5, bounds 0 2 5
+    keys          (key 5, document 1) (key 5, document 3) (key 7, document 0)
+    find_buckets  document 1 is in the bucket (1, 3), and so is document 3     ─▶ requests
+    send_sets     the shard of document 1 sends its shingles to that bucket
+    compare       shingles of a bucket, best document first                    ─▶ edges, values
 
-Reads what `NearDuplicates.observe` wrote, one band at a time: about 50 bytes per document.
+A bucket is known by its first document and a hash of all: if several bands share the same bucket,
+it is compared once.
 """
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.duplicates.lsh_clusters import Sets
-from bert_data.curation.duplicates.ragged_files import open_ragged
-from bert_data.curation.duplicates.rosters import Roster, groups_of_equals
-from bert_data.curation.duplicates.sorted_runs import runs_of_equals
-from bert_data.kernels import kernel
-from bert_data.storage import load_array, load_values, open_scratch
+from bert_data.curation.duplicates.components import EDGES, add_edges
+from bert_data.curation.duplicates.decisions import VALUES
+from bert_data.curation.duplicates.lsh_clusters import (
+    NUM_REPRESENTATIVES,
+    Bucket,
+    Compared,
+    Documents,
+    compare_buckets,
+)
+from bert_data.curation.duplicates.ragged_files import Ragged, open_ragged
+from bert_data.curation.duplicates.rosters import RANK, read_ranks
+from bert_data.curation.duplicates.row_records import cut_rows, join_pieces
+from bert_data.storage import load_array
+from bert_data.work.ranges import RangeReader
+from bert_data.work.records import Layout, Records
+from bert_data.work.rounds import Own, Part, Rounds, Writers
+
+KEYS, SETS = "keys.npy", "sets"
+"""What `NearDuplicates.observe` writes: uint64 [bands, documents], and the shingles."""
+
+BAND_KEYS = Layout(("key", "document"), num_keys=2)
+REQUESTS = Layout(("document", "bucket", "members", "size"), num_keys=4)
+"""A document, and a bucket that needs its shingles."""
+
+SHINGLES = Layout(
+    ("bucket", "members", *RANK, "piece", "size", "bucket_size"), num_keys=6, width=24
+)
+
+TWINS = Layout(("document",), num_keys=1)
+"""Documents with the same shingles as a better one: only that one is compared with others."""
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+_VALUES_AT_A_TIME = 1 << 18
 
 
-def observed_sizes(roster: Roster, paths: Sequence[Path]) -> NDArray[np.int64]:
-    """Return int64 [documents], by rank: the number of shingles of each."""
-    sizes = [np.diff(load_array(path / "sets" / "offsets.npy")) for path in paths]
-    return np.concatenate(sizes)[roster.order]
+def find_twins(reader: RangeReader, writers: Writers) -> None:
+    """Join documents with equal shingles, by their digests, to the best one."""
+    for batch in reader.batches(2):
+        is_twin = batch.places > 0
+        twins, best = batch.records["document"][is_twin], batch.firsts("document")[is_twin]
+        add_edges(writers["edges"], twins, best)
+        writers["twins"].add(document=twins)
+        values = np.ones(len(twins))
+        writers["values"].add(document=twins, if_rejected=values, if_kept=values)
+        has_twins = (batch.places == 0) & (batch.sizes > 1)
+        values = np.ones(int(has_twins.sum()))
+        writers["values"].add(
+            document=batch.records["document"][has_twins], if_rejected=values, if_kept=0 * values
+        )
 
 
-def find_twins(
-    roster: Roster, paths: Sequence[Path], sizes: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return, by rank, the best document with the same shingles (by a 128-bit hash).
+def write_keys(part: Part, own: Own, writers: Writers) -> None:
+    """Write the keys of a shard's documents, but not of twins and documents without shingles."""
+    is_compared = set_sizes(part) > 0
+    is_compared[own["twins"].records()["document"] - np.uint64(part.first)] = False
+    rows = np.flatnonzero(is_compared)
+    documents = rows.astype(np.uint64) + np.uint64(part.first)
+    all_keys = load_array(Path(part.path, KEYS))
+    salts = np.arange(len(all_keys), dtype=np.uint64) * _MULTIPLIER  # a key is of one band
+    for keys, salt in zip(all_keys, salts, strict=True):
+        writers["keys"].add(key=keys[rows] + salt, document=documents)
 
-    A document without shingles is its own twin.
+
+def set_sizes(part: Part) -> NDArray[np.int64]:
+    """Return int64 [documents]: the number of shingles of a shard's documents."""
+    return open_ragged(Path(part.path, SETS), np.uint64).lengths()
+
+
+def find_buckets(reader: RangeReader, writers: Writers) -> None:
+    """Request the shingles of documents that share a key with others."""
+    for batch in reader.batches(1, _hash_members):
+        is_shared = batch.sizes > 1
+        writers["requests"].add(
+            document=batch.records["document"][is_shared],
+            bucket=batch.firsts("document")[is_shared],
+            members=batch.totals[is_shared],
+            size=batch.sizes[is_shared],
+        )
+
+
+def _hash_members(records: np.ndarray) -> NDArray[np.uint64]:
+    mixed = records["document"] * _MULTIPLIER
+    mixed ^= mixed >> _HALF
+    return mixed * _MULTIPLIER
+
+
+def send_sets(levels: Mapping[str, int], part: Part, own: Own, writers: Writers) -> None:
+    """Send the shingles of a shard's documents to the buckets that request them."""
+    requests = own["requests"].records()
+    is_new = np.append(True, requests[1:] != requests[:-1])[: len(requests)]
+    requests = requests[is_new]
+    sets, ranks = open_ragged(Path(part.path, SETS), np.uint64), read_ranks(part, levels)
+    rows = (requests["document"] - np.uint64(part.first)).astype(np.int64)
+    num_values = np.cumsum(sets.lengths()[rows])
+    starts = np.flatnonzero(np.diff(num_values // _VALUES_AT_A_TIME, prepend=-1))
+    for start, end in zip(starts, np.append(starts, len(rows))[1:], strict=True):
+        cut = cut_rows(sets, rows[start:end], SHINGLES.width)
+        of_piece = requests[start:end][cut.rows]
+        writers["sets"].add(
+            bucket=of_piece["bucket"],
+            members=of_piece["members"],
+            bucket_size=of_piece["size"],
+            piece=cut.pieces,
+            size=cut.sizes,
+            values=cut.values,
+            **{name: ranks[name][rows[start:end]][cut.rows] for name in RANK},
+        )
+
+
+class _Comparison:
+    """Compares the documents of buckets that come in portions.
+
+    Attributes:
+      num_compared, num_crowded: see `compare_buckets`.
     """
-    twins = np.arange(len(roster))
-    for ranks in groups_of_equals(paths, roster):
-        if sizes[ranks[0]]:
-            twins[ranks] = ranks[0]
-    return twins
+
+    def __init__(self, threshold: float) -> None:
+        self.num_compared = self.num_crowded = 0
+        self._threshold = threshold
+        size = NUM_REPRESENTATIVES
+        self._bucket = Bucket(np.empty(size, np.int64), np.empty(size, np.int64))
+        self._sets = Ragged(np.empty(0, np.uint64), np.zeros(1, np.int64))
+        self._last = np.empty(0, SHINGLES.dtype)  # a record of each representative
+
+    def add(self, records: np.ndarray, writers: Writers) -> None:
+        """Compare the documents of records, which begin and end with whole documents."""
+        sets, firsts = join_pieces(records, np.uint64)
+        num_carried = len(self._last)
+        records = np.concatenate([self._last, records[firsts]])
+        sets = _join(self._sets, sets)
+        begins = np.ones(len(records), bool)
+        for field in ("bucket", "members"):
+            begins[1:] &= records[field][1:] == records[field][:-1]
+        begins = ~begins
+        begins[0] = not num_carried
+        documents = Documents(
+            sets.values, sets.offsets, begins, records["bucket_size"].astype(np.int64)
+        )
+        out = Compared(
+            np.empty((2 * len(records), 2), np.int64), np.zeros((len(records), 2), np.float64)
+        )
+        compared, crowded, num_pairs, num_kept = compare_buckets(
+            documents, self._threshold, num_carried, self._bucket, out
+        )
+        self.num_compared, self.num_crowded = (
+            self.num_compared + compared,
+            self.num_crowded + crowded,
+        )
+        numbers = records["document"]
+        add_edges(writers["edges"], *numbers[out.pairs[:num_pairs]].T)
+        measured = np.flatnonzero(out.similarities[:, 0])
+        any_one, better = out.similarities[measured].T
+        writers["values"].add(document=numbers[measured], if_rejected=any_one, if_kept=better)
+        members = self._bucket.members[:num_kept]
+        self._last, self._sets = records[members], _take(sets, members)
+        self._bucket.members[:num_kept] = np.arange(num_kept)
 
 
-@kernel
-def copy_runs(
-    values: NDArray[np.int64],
-    places: NDArray[np.int64],
-    runs: NDArray[np.int64],
-    out: NDArray[np.int64],
-) -> None:
-    """Copy runs, int64[runs, 2], of values in the order of positions, one after the other."""
-    size = 0
-    for run in range(len(runs)):
-        for k in range(runs[run, 0], runs[run, 1]):
-            out[size] = values[places[k]]
-            size += 1
+def _join(one: Ragged, other: Ragged) -> Ragged:
+    return Ragged(
+        np.concatenate([one.values, other.values]),
+        np.concatenate([one.offsets, other.offsets[1:] + one.offsets[-1]]),
+    )
 
 
-def find_buckets(
-    roster: Roster, paths: Sequence[Path], band: int, ranks: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the buckets of a band with several members: `members` and `bounds` for the kernel.
+def _take(rows: Ragged, numbers: NDArray[np.int64]) -> Ragged:
+    offsets = np.concatenate([[0], np.cumsum(rows.lengths()[numbers])]).astype(np.int64)
+    values = [rows.row(number) for number in numbers.tolist()]
+    return Ragged(np.concatenate([*values, np.empty(0, np.uint64)]), offsets)
+
+
+def compare_sets(threshold: float, reader: RangeReader, writers: Writers) -> dict[str, int]:
+    """Compare the documents of all buckets of a range; write edges and values."""
+    comparison = _Comparison(threshold)
+    waiting = np.empty(0, SHINGLES.dtype)
+    for words in reader.portions():
+        records = np.concatenate([waiting, reader.layout.named(words)])
+        last = int(np.flatnonzero(records["piece"] == 0)[-1])  # its other pieces may follow
+        if last:
+            comparison.add(records[:last], writers)
+        waiting = records[last:]
+    if len(waiting):
+        comparison.add(waiting, writers)
+    return {"compared": comparison.num_compared, "crowded": comparison.num_crowded}
+
+
+def compare_documents(
+    rounds: Rounds, equal: Records, levels: Mapping[str, int], threshold: float
+) -> tuple[Records, Records]:
+    """Compare the documents that share a bucket.
 
     Args:
-      roster: of all documents.
-      paths: folders of all shards.
-      band: its number.
-      ranks: int64 [any], increasing: the documents to compare.
+      rounds: to run; they count `compared` and `crowded`.
+      equal: digests of the shingles of documents with shingles.
+      levels: of the data sets.
+      threshold: documents with a greater similarity are joined.
+
+    Returns:
+      The edges between joined documents, and the values in the layout of `VALUES`.
     """
-    keys = np.concatenate([load_array(path / "keys.npy")[band] for path in paths])
-    keys = keys[roster.order[ranks]]
-    places = np.argsort(keys, kind="stable")
-    runs = runs_of_equals(keys[places])
-    bounds = np.concatenate([[0], np.cumsum(runs[:, 1] - runs[:, 0])]).astype(np.int64)
-    members = np.empty(bounds[-1], np.int64)
-    copy_runs(ranks, places, runs, members)
-    return members, bounds
-
-
-def gather_sets(
-    roster: Roster, paths: Sequence[Path], needed: NDArray[np.bool_], path: Path
-) -> Sets:
-    """Write the shingles of the required documents, by rank, to a file, and map it."""
-    ranks = roster.ranks()
-    starts, ends = np.zeros(len(roster), np.int64), np.zeros(len(roster), np.int64)
-    size = 0
-    with open_scratch(path) as file:
-        for shard, each in enumerate(paths):
-            sets = open_ragged(each / "sets", np.uint64)
-            rank = ranks[roster.first[shard] : roster.first[shard + 1]]
-            for row in np.flatnonzero(needed[rank]).tolist():
-                shingles = sets.row(row)
-                file.write(shingles.data)
-                starts[rank[row]], ends[rank[row]] = size, size + len(shingles)
-                size += len(shingles)
-    return Sets(load_values(path, np.uint64), starts, ends)
+    outputs = {"edges": EDGES, "values": VALUES}
+    twins = rounds.over_ranges("twins", find_twins, equal, {**outputs, "twins": TWINS})
+    keys = rounds.over_parts("keys", write_keys, {"keys": BAND_KEYS}, {"twins": twins["twins"]})
+    rounds.remove(twins["twins"])
+    requests = rounds.over_ranges("buckets", find_buckets, keys["keys"], {"requests": REQUESTS})
+    rounds.remove(keys["keys"])
+    sets = rounds.over_parts(
+        "sets", functools.partial(send_sets, levels), {"sets": SHINGLES}, requests
+    )
+    rounds.remove(requests["requests"])
+    compared = rounds.over_ranges(
+        "compare", functools.partial(compare_sets, threshold), sets["sets"], outputs
+    )
+    rounds.remove(sets["sets"])
+    edges, values = (
+        Records(layout, (*twins[name].files, *compared[name].files))
+        for name, layout in outputs.items()
+    )
+    return edges, values

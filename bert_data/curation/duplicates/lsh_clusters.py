@@ -1,18 +1,18 @@
 """Compare documents that share a bucket exactly, and join those that are similar.
 
-    members of buckets, best first   | 0 3 7 | 2 3 |        documents by their rank
-    similarity of 0 and 3: 0.9, of 0 and 7: 0.4, of 3 and 7: 0.5, of 2 and 3: 0.8
-    joined above 0.75:  0 3 2        7 stays alone, at most 0.5 like a better one
+    documents of a bucket, best first  0 3 7
+    similarity of 0 and 3: 0.9, of 0 and 7: 0.4, of 3 and 7: 0.5; joined above 0.75: 0 3
 
-A bucket is processed best document first. Each document is compared with the representatives of
-the bucket, except those it is already joined to. In a bucket of at most `NUM_REPRESENTATIVES`
-documents, all are representatives, so every pair is compared. In a larger one, a document becomes
-a representative only if it was joined to none and there is room. So a bucket of n documents costs
-at most n * NUM_REPRESENTATIVES comparisons, and the result depends on the documents' ranks alone.
+Each document is compared with the representatives of the bucket, except those that it is already
+joined to within the bucket. In a bucket of at most `NUM_REPRESENTATIVES` documents, all are
+representatives, so every pair is compared or joined through others. In a larger one, a document
+becomes a representative only if it was joined to none and there is room. So a bucket of n documents
+costs at most n * NUM_REPRESENTATIVES comparisons, and which pairs are compared depends on nothing
+but the bucket: its documents and their ranks.
 
 Joined documents are union-find sets (Tarjan 1975, "Efficiency of a good but not linear set union
 algorithm"; paths are halved as in Tarjan and van Leeuwen 1984), whose root is the smallest member,
-the best document, in whatever order they were joined:
+in whatever order they were joined:
 
     parents 0 1 2 3 --join(3, 1)--> 0 1 2 1 --join(2, 3)--> 0 1 1 1     root of 2: 1
 """
@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 from bert_data.curation.duplicates.minhash import jaccard
 from bert_data.kernels import Scalar, inner, kernel
+
+NUM_REPRESENTATIVES = 64
 
 
 @inner
@@ -57,123 +59,111 @@ def find_roots(parents: NDArray[np.int64]) -> None:
         parents[member] = parents[parents[member]]
 
 
-NUM_REPRESENTATIVES = 64
+@kernel
+def join_pairs(
+    parents: NDArray[np.int64], ones: NDArray[np.int64], others: NDArray[np.int64]
+) -> None:
+    """Merge the sets of members, pair by pair: int64[pairs] each."""
+    for k in range(len(ones)):
+        join(parents, ones[k], others[k])
 
 
-class Sets(NamedTuple):
-    """The shingles of documents, by rank.
+class Bucket(NamedTuple):
+    """The representatives of the bucket that is being compared; the kernel updates it.
 
     Attributes:
-      shingles: uint64[any], sorted within each document.
-      starts, ends: int64[documents], the range of each document; empty if no comparison needs it.
+      members: int64[NUM_REPRESENTATIVES], their places.
+      parents: int64[NUM_REPRESENTATIVES], union-find sets of those that are joined.
+    """
+
+    members: NDArray[np.int64]
+    parents: NDArray[np.int64]
+
+
+class Documents(NamedTuple):
+    """Documents of buckets, bucket after bucket, best first in each.
+
+    Attributes:
+      shingles: uint64[any], of all documents, sorted within each.
+      bounds: int64[documents + 1], where each document's shingles begin.
+      begins: bool[documents], whether a bucket begins with the document.
+      sizes: int64[documents], number of documents in its bucket.
     """
 
     shingles: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    begins: NDArray[np.bool_]
+    sizes: NDArray[np.int64]
 
 
-class Clusters(NamedTuple):
-    """The joined documents; the kernel updates them.
+class Compared(NamedTuple):
+    """What comparing finds; the kernel writes it.
 
     Attributes:
-      parents: int64[documents], see `find_root`.
-      linked: float64[documents], similarity to the most similar document that each was joined to.
-      unlinked: float64[documents], greatest similarity to a better document that each was compared
-        with and not joined to.
+      pairs: int64[2 * documents, 2], places of documents that are joined.
+      similarities: float64[documents, 2], the greatest similarity to a document that each was
+        compared with, and to a better one; zeros before.
     """
 
-    parents: NDArray[np.int64]
-    linked: NDArray[np.float64]
-    unlinked: NDArray[np.float64]
+    pairs: NDArray[np.int64]
+    similarities: NDArray[np.float64]
 
 
 @kernel
-def join_buckets(
-    members: NDArray[np.int64],
-    bounds: NDArray[np.int64],
-    sets: Sets,
+def compare_buckets(
+    documents: Documents,
     threshold: float,
-    representatives: NDArray[np.int64],
-    clusters: Clusters,
-) -> tuple[Scalar, Scalar]:
+    num_carried: int,
+    bucket: Bucket,
+    out: Compared,
+) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     """Compare the documents of buckets, and join those above a threshold of similarity.
 
     Args:
-      members: int64[any], ranks of documents, bucket after bucket, increasing in each.
-      bounds: int64[buckets + 1], where each bucket begins.
-      sets: of the members.
+      documents: of the buckets. A document is joined at most once to each representative that was
+        not joined before, so that pairs are at most twice the documents.
       threshold: documents with a greater similarity are joined.
-      representatives: int64[NUM_REPRESENTATIVES], scratch space.
-      clusters: updated.
+      num_carried: number of documents at the front that are the representatives of a bucket that
+        was begun before, and goes on.
+      bucket: of these; afterwards, of the last bucket.
+      out: zeros.
 
     Returns:
-      The number of comparisons, and the number of documents that met more dissimilar ones than
-      there is room for.
+      Number of comparisons, of documents that met more dissimilar ones than there is room for, of
+      pairs, and of representatives in the last bucket.
     """
-    num_compared, num_crowded = 0, 0
-    for bucket in range(len(bounds) - 1):
-        is_small = bounds[bucket + 1] - bounds[bucket] <= len(representatives)
-        num_kept = 0
-        for place in range(bounds[bucket], bounds[bucket + 1]):
-            member = members[place]
-            is_joined = False
-            for k in range(num_kept):
-                other = representatives[k]
-                roots = find_root(clusters.parents, member), find_root(clusters.parents, other)
-                if roots[0] == roots[1]:
-                    is_joined = True
-                    continue
-                similarity = jaccard(
-                    sets.shingles[sets.starts[member] : sets.ends[member]],
-                    sets.shingles[sets.starts[other] : sets.ends[other]],
-                )
-                num_compared += 1
-                if similarity > threshold:
-                    is_joined = True
-                    join(clusters.parents, member, other)
-                    clusters.linked[member] = max(clusters.linked[member], similarity)
-                    clusters.linked[other] = max(clusters.linked[other], similarity)
-                else:
-                    clusters.unlinked[member] = max(clusters.unlinked[member], similarity)
-            if is_small or not is_joined:
-                if num_kept < len(representatives):
-                    representatives[num_kept] = member
-                    num_kept += 1
-                else:
-                    num_crowded += 1
-    return num_compared, num_crowded
-
-
-@kernel
-def measure_kept(
-    sets: Sets,
-    twins: NDArray[np.int64],
-    threshold: float,
-    clusters: Clusters,
-    out: NDArray[np.float64],
-) -> None:
-    """Measure how similar each document is to the kept one of its cluster.
-
-    Args:
-      sets: of all documents that are joined to others.
-      twins: int64[documents], the first document with the same shingles, which `sets` holds.
-      threshold: as for `join_buckets`.
-      clusters: whose parents are roots.
-      out: float64[documents], written: the similarity to the kept document. For a document that is
-        joined to it only through others and is not above the threshold, the similarity to the most
-        similar one it was joined to; for a kept one, to the most similar better document.
-    """
-    for member in range(len(twins)):
-        twin = twins[member]
-        root = clusters.parents[twin]
-        if twin != member:
-            out[member] = 1.0 if root == twin else out[twin]
-        elif root == member:
-            out[member] = clusters.unlinked[member]
-        else:
+    num_compared, num_crowded, num_pairs, num_kept = 0, 0, 0, num_carried
+    for place in range(num_carried, len(documents.begins)):
+        if documents.begins[place]:
+            num_kept = 0
+        shingles = documents.shingles[documents.bounds[place] : documents.bounds[place + 1]]
+        own = -1
+        for k in range(num_kept):
+            root = find_root(bucket.parents, k)
+            if own >= 0 and find_root(bucket.parents, own) == root:
+                continue
+            other = bucket.members[k]
             similarity = jaccard(
-                sets.shingles[sets.starts[member] : sets.ends[member]],
-                sets.shingles[sets.starts[root] : sets.ends[root]],
+                shingles,
+                documents.shingles[documents.bounds[other] : documents.bounds[other + 1]],
             )
-            out[member] = similarity if similarity > threshold else clusters.linked[member]
+            num_compared += 1
+            out.similarities[place, 0] = max(out.similarities[place, 0], similarity)
+            out.similarities[place, 1] = max(out.similarities[place, 1], similarity)
+            out.similarities[other, 0] = max(out.similarities[other, 0], similarity)
+            if similarity > threshold:
+                out.pairs[num_pairs, 0] = place
+                out.pairs[num_pairs, 1] = other
+                num_pairs += 1
+                if own < 0:
+                    own = root
+                else:
+                    join(bucket.parents, own, root)
+        if documents.sizes[place] <= len(bucket.members) or own < 0:
+            if num_kept < len(bucket.members):
+                bucket.members[num_kept] = place
+                bucket.parents[num_kept] = num_kept if own < 0 else own
+                num_kept += 1
+            else:
+                num_crowded += 1
+    return num_compared, num_crowded, num_pairs, num_kept

@@ -9,7 +9,6 @@ The writer holds eight bytes a row in memory; the reader maps the file.
 
 import dataclasses
 from array import array
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -19,7 +18,6 @@ from numpy.typing import DTypeLike, NDArray
 from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
 
 _BUFFER_BYTES = 1 << 20
-_COPIED_BYTES = 1 << 24  # at a time
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,22 +68,7 @@ class RaggedWriter:
         self._file.write(row.data)
         self._offsets.append(self._offsets[-1] + len(row))
 
-    def append_rows(self, rows: Ragged) -> None:
-        """Add the rows of another file."""
-        step = max(_COPIED_BYTES // self._dtype.itemsize, 1)
-        for start in range(int(rows.offsets[0]), int(rows.offsets[-1]), step):
-            self._file.write(rows.values[start : min(start + step, int(rows.offsets[-1]))].data)
-        moved = rows.offsets[1:] + (self._offsets[-1] - rows.offsets[0])
-        self._offsets.frombytes(moved.astype(np.int64).tobytes())
-
 
 def open_ragged(path: Path, dtype: DTypeLike) -> Ragged:
     """Open the rows that a writer left in a folder."""
     return Ragged(load_values(path / "values", dtype), load_array(path / "offsets.npy"))
-
-
-def merge_ragged(paths: Sequence[Path], path: Path, dtype: DTypeLike) -> None:
-    """Write the rows of several folders to one, in their order."""
-    with RaggedWriter(path, dtype) as writer:
-        for each in paths:
-            writer.append_rows(open_ragged(each, dtype))

@@ -1,20 +1,20 @@
-"""Order the documents of a corpus, best first, to decide which of several similar ones to keep.
+"""Rank the documents of a corpus, to decide which of several similar ones to keep.
 
-    shard 0 of "crawl"   a/0 800 bytes, a/1 90 bytes        order  2 0 1      by priority
-    shard 1 of "wiki"    w/0 100 bytes                             w/0 a/0 a/1
+    shard 0 of "crawl"   a/0 800 bytes, a/1 90 bytes        best first  w/0 a/0 a/1
+    shard 1 of "wiki"    w/0 100 bytes                                  by priority: wiki
 
-Documents with the same digest are equal:
+    records   (order, tie, document): the level of the data set and the length, a hash of the id,
+              the number; records that are sorted by these fields are best first
 
-    groups_of_equals(paths, roster)  ->  ranks [0 3], [1 2 7], best first
-
-The order depends on the documents alone: by data set (those of a parameter `priority`, then the
+The rank depends on the document alone: by data set (those of a parameter `priority`, then the
 others in the order of the pipeline), then longer texts first, then by a hash of the id. It is the
-same for any order of files, any division into shards and any number of workers.
+same for any order of files, any division into shards and any number of workers. (Only documents
+with equal ids, or hashes of them, are ranked by their place in the input.)
 """
 
 import dataclasses
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -23,16 +23,19 @@ import xxhash
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.ragged_files import (
-    Ragged,
-    RaggedWriter,
-    merge_ragged,
-    open_ragged,
-)
-from bert_data.curation.duplicates.sorted_runs import runs_of_equals
+from bert_data.curation.duplicates.ragged_files import Ragged, RaggedWriter, open_ragged
 from bert_data.curation.step import CorpusStep
 from bert_data.storage import load_array, save_array
+from bert_data.work.records import Layout
+from bert_data.work.rounds import Own, Part, Writers
 
+RANK = ("order", "tie", "document")
+"""Fields of records: sorted by them, documents are best first."""
+
+EQUAL = Layout(("high", "low", *RANK), num_keys=5)
+"""Digests: documents that agree in `high` and `low` are equal."""
+
+_SIZE_BITS = 40
 _IDS = "ids"
 _SIZES = "sizes.npy"
 _ID_HASHES = "id_hashes.npy"
@@ -58,7 +61,21 @@ class RankedStep(CorpusStep):
 
     def check_data_sets(self, names: Sequence[str]) -> None:
         """Check that `priority` names data sets of the pipeline."""
-        check_priority(self.priority, names)
+        unknown = [name for name in self.priority if name not in names]
+        if unknown:
+            known = ", ".join(sorted(set(names)))
+            raise ValueError(f"priority names {unknown[0]!r}; the data sets are {known}")
+
+    def levels(self, parts: Sequence[Part]) -> dict[str, int]:
+        """Return the level of each data set, 0 the best.
+
+        Raises:
+          ValueError: `priority` names a data set that does not exist.
+        """
+        sources = dict.fromkeys(part.source for part in parts)
+        self.check_data_sets(list(sources))
+        names = dict.fromkeys((*self.priority, *sources))
+        return {name: level for level, name in enumerate(names)}
 
 
 class RosterWriter:
@@ -67,7 +84,7 @@ class RosterWriter:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._ids = RaggedWriter(path / _IDS, np.uint8)
-        self._sizes = array("q")
+        self._sizes = array("Q")
         self._id_hashes = array("Q")
         self._digests = bytearray()
 
@@ -77,7 +94,7 @@ class RosterWriter:
     def __exit__(self, kind: object, *rest: object) -> None:
         self._ids.__exit__(kind, *rest)
         if kind is None:
-            save_array(self._path / _SIZES, np.frombuffer(self._sizes, np.int64))
+            save_array(self._path / _SIZES, np.frombuffer(self._sizes, np.uint64))
             save_array(self._path / _ID_HASHES, np.frombuffer(self._id_hashes, np.uint64))
             digests = np.frombuffer(self._digests, np.uint64).reshape(-1, 2)
             save_array(self._path / _DIGESTS, digests)
@@ -92,92 +109,31 @@ class RosterWriter:
         self._digests += xxhash.xxh3_128_digest(content)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Roster:
-    """The documents of all shards, numbered one shard after the other.
-
-    Attributes:
-      first: int64 [shards + 1], number of each shard's first document, and of all documents.
-      order: int64 [documents], their numbers, best first.
-    """
-
-    first: NDArray[np.int64]
-    order: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def ranks(self) -> NDArray[np.int64]:
-        """int64 [documents], the place of each one in the order, from 0."""
-        ranks = np.empty_like(self.order)
-        ranks[self.order] = np.arange(len(self.order))
-        return ranks
+def read_ranks(part: Part, levels: Mapping[str, int]) -> dict[str, NDArray[np.uint64]]:
+    """Return the columns `RANK`, uint64 [documents], of a shard's documents."""
+    sizes = np.minimum(load_array(Path(part.path, _SIZES)), np.uint64(2**_SIZE_BITS - 1))
+    best = np.uint64((levels[part.source] + 1 << _SIZE_BITS) - 1)
+    return {
+        "order": best - sizes,
+        "tie": load_array(Path(part.path, _ID_HASHES)),
+        "document": np.arange(part.first, part.end, dtype=np.uint64),
+    }
 
 
-def check_priority(priority: Sequence[str], names: Sequence[str]) -> None:
-    """Refuse a priority that names a data set which is not among `names`.
-
-    Raises:
-      ValueError: with the name, and the known ones.
-    """
-    unknown = [name for name in priority if name not in names]
-    if unknown:
-        known = ", ".join(sorted(set(names)))
-        raise ValueError(f"priority names {unknown[0]!r}; the data sets are {known}")
-
-
-def read_roster(paths: Sequence[Path], sources: Sequence[str], priority: Sequence[str]) -> Roster:
-    """Order the documents of all shards; takes 40 bytes of memory per document.
-
-    Args:
-      paths: of the shards' rosters.
-      sources: name of the data set of each shard.
-      priority: names of data sets, best first; the others follow in the order of `sources`.
-
-    Raises:
-      ValueError: `priority` names a data set that does not exist.
-    """
-    check_priority(priority, sources)
-    sizes = [load_array(path / _SIZES) for path in paths]
-    first = np.concatenate([[0], np.cumsum([len(each) for each in sizes])]).astype(np.int64)
-    places = {name: place for place, name in enumerate(dict.fromkeys((*priority, *sources)))}
-    level = np.repeat(np.array([places[name] for name in sources], np.int32), np.diff(first))
-    hashes = [load_array(path / _ID_HASHES) for path in paths]
-    if not sizes:
-        return Roster(first, np.empty(0, np.int64))
-    order = np.lexsort((np.concatenate(hashes), -np.concatenate(sizes), level))
-    return Roster(first, order.astype(np.int64, copy=False))
+def write_digests(
+    levels: Mapping[str, int],
+    part: Part,
+    own: Own,
+    writers: Writers,
+    chosen: NDArray[np.bool_] | None = None,
+) -> None:
+    """Write digests and ranks of a shard's documents, or of those chosen, as `EQUAL` says."""
+    high, low = load_array(Path(part.path, _DIGESTS)).T
+    columns = {"high": high, "low": low, **read_ranks(part, levels)}
+    rows = slice(None) if chosen is None else chosen
+    writers["equal"].add(**{name: column[rows] for name, column in columns.items()})
 
 
-def merge_ids(paths: Sequence[Path], folder: Path) -> None:
-    """Write the ids of all documents to a folder."""
-    merge_ragged([path / _IDS for path in paths], folder / _IDS, np.uint8)
-
-
-def open_ids(folder: Path) -> Ragged:
-    """Open what `merge_ids` wrote."""
-    return open_ragged(folder / _IDS, np.uint8)
-
-
-def id_of(ids: Ragged, number: int) -> str:
-    """Return the id of a document by its number."""
-    return ids.row(number).tobytes().decode(errors="surrogatepass")
-
-
-def groups_of_equals(paths: Sequence[Path], roster: Roster) -> Iterator[NDArray[np.int64]]:
-    """Yield each group of two or more documents that share a digest.
-
-    Takes about 50 bytes of memory per document.
-
-    Args:
-      paths: folders of all shards.
-      roster: of all documents.
-
-    Yields:
-      int64 [two or more], ranks of documents, increasing.
-    """
-    digests = np.concatenate([load_array(path / _DIGESTS) for path in paths])[roster.order]
-    ranks = np.lexsort((digests[:, 0], digests[:, 1]))  # stable, so equal digests keep their order
-    ordered = digests[ranks]
-    for begin, end in runs_of_equals(ordered[:, 0], ordered[:, 1]).tolist():
-        yield ranks[begin:end]
+def open_ids(part: Part) -> Ragged:
+    """Open the ids of a shard's documents, in UTF-8."""
+    return open_ragged(Path(part.path, _IDS), np.uint8)

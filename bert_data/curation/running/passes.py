@@ -14,7 +14,7 @@ import dataclasses
 import functools
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,7 +33,8 @@ from bert_data.curation.running.spool import (
     read_spool,
 )
 from bert_data.curation.running.step_log import CountTokens, LogConfig, ReadLog, StepLog
-from bert_data.curation.step import CorpusStep, DocumentStep
+from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, read_decisions
+from bert_data.curation.verdict import Verdict
 from bert_data.storage import make_folder, open_scratch
 from bert_data.text.sentences import check_language, split_sentences
 
@@ -54,7 +55,7 @@ class Pass:
       steps: of the pass.
       is_last: whether the documents that pass are the output.
       prepared: the folder that each step prepared, by its number.
-      decided: the folder with the decisions of the CorpusStep that judges in it, or "".
+      decided: the decisions of the CorpusStep that judges in it, if there is one.
     """
 
     pipeline: Pipeline
@@ -62,7 +63,7 @@ class Pass:
     steps: PassSteps
     is_last: bool
     prepared: Mapping[int, str]
-    decided: str = ""
+    decided: Decisions | None = None
 
 
 def run_pass(config: Pass, shard: TextShard | SpooledShard, folder: str) -> dict[str, Any]:
@@ -100,7 +101,7 @@ class _Run:
         judging = [self._pipeline.steps[number] for number in self._config.steps.judging]
         logs = [self._log(labelled) for labelled in judging]
         if judging and isinstance(judging[0].step, CorpusStep):
-            judge = self._shard_judge(judging.pop(0).step)
+            judge = self._shard_judge(cast(CorpusStep, judging.pop(0).step))
             documents = judge_shard(judge, logs.pop(0), documents)
         judges = list(zip(logs, self._open(judging), strict=True))
         if judges:
@@ -131,14 +132,10 @@ class _Run:
         self._logs.append(log)
         return log
 
-    def _shard_judge(self, step: Any) -> Any:
-        shard = cast(SpooledShard, self._shard)
-        return functools.partial(
-            cast(CorpusStep, step).judge_shard,
-            Path(self._config.decided),
-            shard.number,
-            shard.observed,
-        )
+    def _shard_judge(self, step: CorpusStep) -> Callable[[Iterable[Document]], Iterator[Verdict]]:
+        assert isinstance(self._shard, SpooledShard) and self._config.decided is not None
+        part = self._shard.part(self._data_set.name)
+        return functools.partial(step.judge_shard, read_decisions(self._config.decided, part))
 
     def _open(self, steps: Sequence[LabelledStep]) -> Sequence[Judge]:
         """Return the judges of steps, opened once per process and pass."""

@@ -104,6 +104,7 @@ class Pipeline:
       max_document_bytes: a longer text is rejected when it is read.
       ledger: one of `LEDGER_MODES`.
       shard_bytes: about the size of a shard, in bytes on disk.
+      max_memory_bytes: about the memory of a task that decides over all documents.
       count_words: whether to count words at each step.
       vocab_file: WordPiece vocabulary for counting tokens; None: they are not counted.
       do_lower_case: whether that vocabulary is of lower-cased text.
@@ -119,6 +120,7 @@ class Pipeline:
     max_document_bytes: Annotated[int, Within(1)] = 10_000_000
     ledger: str = REJECTED
     shard_bytes: Annotated[int, Within(1000)] = 16_000_000
+    max_memory_bytes: Annotated[int, Within(1)] = 1_000_000_000
     count_words: bool = True
     vocab_file: str | None = None
     do_lower_case: bool = True
@@ -210,6 +212,7 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
         "counted": [pipeline.count_words, pipeline.vocab_file, pipeline.do_lower_case],
         "data_sets": [repr(data_set) for data_set in pipeline.data_sets],
         "steps": steps,
+        "max_memory_bytes": pipeline.max_memory_bytes,
         "shards": [[[span.path, span.start, span.end] for span in shard.spans] for shard in shards],
         "files": [_identity(path) for path in paths],
         "lists": [_identity(path) for path in lists],
@@ -241,7 +244,7 @@ def _digest_of_program() -> str:
     """Return a digest of the code, as other code cannot resume its unfinished work."""
     package = escape(os.path.dirname(bert_data.__file__))
     digest = hashlib.sha256()
-    for part in ("curation/*.py", "curation/*/*.py", "text/*.py"):
+    for part in ("curation/*.py", "curation/*/*.py", "text/*.py", "work/*.py"):
         for path in glob(f"{package}/{part}"):
             digest.update(read_bytes(path))
     return digest.hexdigest()

@@ -24,6 +24,7 @@ from bert_data.curation.document import Document
 from bert_data.curation.running.arrow_files import ArrowWriter
 from bert_data.curation.running.field_values import dump_exactly
 from bert_data.storage import open_input, remove
+from bert_data.work.rounds import Part
 
 SPOOL, OBSERVED = "spool.arrow", "observed"
 """In the folder of a spooled shard: its documents, and what a `CorpusStep` observed."""
@@ -73,6 +74,7 @@ class SpooledShard:
       number: its place among all of them, from 0.
       data_set: number of its data set.
       path: its folder.
+      first: number of its first document among those of all spooled shards.
       num_documents: documents in it.
       num_bytes: size of their texts.
     """
@@ -80,6 +82,7 @@ class SpooledShard:
     number: int
     data_set: int
     path: str
+    first: int
     num_documents: int
     num_bytes: int
 
@@ -97,6 +100,11 @@ class SpooledShard:
     def observed(self) -> Path:
         """Path of what a `CorpusStep` observed."""
         return Path(self.path, OBSERVED)
+
+    def part(self, source: str) -> Part:
+        """Return it as a part of rounds; `source` is the name of its data set."""
+        end = self.first + self.num_documents
+        return Part(os.fspath(self.observed), source, self.first, end, self.num_bytes)
 
     def forget(self) -> None:
         """Remove the documents, once a later pass has processed them."""

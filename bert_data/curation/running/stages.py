@@ -5,13 +5,14 @@ prepare all steps; for each pass: all shards, then decide; write the files
 Each task fills a folder in the work folder, and a task whose folder exists is not done again.
 """
 
+import contextlib
 import dataclasses
 import functools
 import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from absl import logging
 
@@ -34,9 +35,14 @@ from bert_data.curation.running.passes import (
 from bert_data.curation.running.pipeline import LabelledStep, PassSteps, Pipeline, plan_passes
 from bert_data.curation.running.spool import SpooledShard
 from bert_data.curation.running.step_log import DAMAGED, ERROR, UNREADABLE
-from bert_data.curation.step import Step
+from bert_data.curation.step import CorpusStep, Decisions, Step
 from bert_data.progress import progress
 from bert_data.work import Executor, FolderTask, fingerprint, read_report, run_tasks
+from bert_data.work.records import placed, records_from_json, relative
+from bert_data.work.rounds import Part, Rounds
+
+_ONE_TASK_SHARE = 16
+"""What is decided over less text than this part of a task's memory is one task."""
 
 
 class NothingLeftError(ValueError):
@@ -45,19 +51,19 @@ class NothingLeftError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class _StepTask:
-    """A step that prepares, or decides over what it observed of shards.
+    """A step that prepares, or decides over so little that it is one task.
 
     Attributes:
       number: of the step.
       labelled: the step.
-      observed: what was observed of each shard; None: the step prepares.
-      sources: the data set of each shard.
+      parts: what was observed of each shard; None: the step prepares.
+      max_bytes: of memory.
     """
 
     number: int
     labelled: LabelledStep
-    observed: Sequence[Path] | None = None
-    sources: Sequence[str] = ()
+    parts: Sequence[Part] | None = None
+    max_bytes: int = 0
 
     @property
     def task_name(self) -> str:
@@ -65,18 +71,44 @@ class _StepTask:
         return f"{self.number:02d}-{self.labelled.label}"
 
 
-def _run_step(task: _StepTask, folder: str) -> float:
-    """Let a step prepare or decide; return the seconds that it took."""
-    step: Any = task.labelled.step
+def _run_step(task: _StepTask, folder: str) -> dict[str, Any]:
+    """Let a step prepare or decide; return the seconds that it took, and its decisions."""
     start = time.perf_counter()
+    if task.parts is None:
+        with _naming_step(task.labelled):
+            task.labelled.step.prepare(Path(folder))
+        return {"seconds": time.perf_counter() - start}
+    rounds = Rounds(os.path.join(folder, "round"), task.parts, task.max_bytes)
+    decisions = _decide(task.labelled, rounds)
+    tables = {name: relative(each, folder) for name, each in decisions.tables.items()}
+    decisions = dataclasses.replace(decisions, tables=tables)
+    return {
+        "seconds": time.perf_counter() - start,
+        "decisions": dataclasses.asdict(decisions),
+    }
+
+
+def _decide(labelled: LabelledStep, rounds: Rounds) -> Decisions:
+    with _naming_step(labelled):
+        return cast(CorpusStep, labelled.step).decide(rounds)
+
+
+@contextlib.contextmanager
+def _naming_step(labelled: LabelledStep) -> Iterator[None]:
+    """Put the step's label before a ValueError."""
     try:
-        if task.observed is None:
-            step.prepare(Path(folder))
-        else:
-            step.decide(Path(folder), task.observed, task.sources)
+        yield
     except ValueError as error:
-        raise ValueError(f"step {task.labelled.label}: {error}") from error
-    return time.perf_counter() - start
+        raise ValueError(f"step {labelled.label}: {error}") from error
+
+
+def _read_decisions(folder: str) -> Decisions:
+    """Return the decisions of a task."""
+    decisions = read_report(folder)["decisions"]
+    tables = {
+        name: placed(records_from_json(each), folder) for name, each in decisions["tables"].items()
+    }
+    return Decisions(tables=tables, notes=decisions["notes"])
 
 
 class Stages:
@@ -103,7 +135,7 @@ class Stages:
         self._executor = executor
         self._passes = plan_passes(pipeline.steps)
         self._prepared = FolderTask(parent=os.path.join(folder, "prepared"), function=_run_step)
-        self._decided = FolderTask(parent=os.path.join(folder, "decided"), function=_run_step)
+        self._decided: Decisions | None = None  # by the step that judges in the next pass
         self._seconds: dict[str, float] = {}
         self._folders: list[Path] = []
         self._kinds: Kinds = {}
@@ -123,25 +155,29 @@ class Stages:
             self._run_pass(number, steps, {n: self._prepared.path(tasks[n]) for n in steps.all})
             self._refuse_nothing()
             if steps.observing is not None:
-                self._decide(steps.observing)
+                self._decided = self._decide(steps.observing)
         for counts in self.counts:
             counts.seconds += self._seconds.get(counts.label, 0.0)
 
-    def _decide(self, number: int) -> None:
-        shards = self._spooled_shards()
-        task = _StepTask(
-            number,
-            self._pipeline.steps[number],
-            [shard.observed for shard in shards],
-            [self._source(shard) for shard in shards],
-        )
-        logging.info("%s: deciding over %d shard(s)", task.labelled.label, len(shards))
-        self._run_step_tasks("decide", self._decided, [task])
+    def _decide(self, number: int) -> Decisions:
+        labelled, max_bytes = self._pipeline.steps[number], self._pipeline.max_memory_bytes
+        parts = [shard.part(self._source(shard)) for shard in self._spooled_shards()]
+        logging.info("%s: deciding over %d shard(s)", labelled.label, len(parts))
+        if sum(part.num_bytes for part in parts) <= max_bytes // _ONE_TASK_SHARE:
+            task = _StepTask(number, labelled, parts, max_bytes)
+            decide = FolderTask(parent=os.path.join(self._folder, "decided"), function=_run_step)
+            self._run_step_tasks("decide", decide, [task])
+            return _read_decisions(decide.path(task))
+        start = time.perf_counter()
+        folder = os.path.join(self._folder, f"decided-{number:02d}-{labelled.label}")
+        decisions = _decide(labelled, Rounds(folder, parts, max_bytes, self._executor))
+        self._spend(labelled.label, time.perf_counter() - start)
+        return decisions
 
     def _run_step_tasks(self, name: str, function: FolderTask, tasks: Sequence[_StepTask]) -> None:
         done = run_tasks(name, function, tasks, self._executor)
         for task, (folder, _) in zip(tasks, done, strict=True):
-            self._spend(task.labelled.label, read_report(folder))
+            self._spend(task.labelled.label, read_report(folder)["seconds"])
 
     def _spend(self, label: str, seconds: float) -> None:
         self._seconds[label] = self._seconds.get(label, 0.0) + seconds
@@ -153,20 +189,17 @@ class Stages:
         return [shard for shard in self._shards if isinstance(shard, SpooledShard)]
 
     def _run_pass(self, number: int, steps: PassSteps, prepared: dict[int, str]) -> None:
-        decided = ""
-        if number:
-            first = steps.judging[0]
-            decided = self._decided.path(_StepTask(first, self._pipeline.steps[first]))
         config = Pass(
             pipeline=self._pipeline,
             number=number,
             steps=steps,
             is_last=number == len(self._passes) - 1,
             prepared=prepared,
-            decided=decided,
+            decided=self._decided,
         )
         folders = self._work_on(config)
         spooled: list[SpooledShard] = []
+        first = 0
         counts: list[StepCounts] = []
         self._kinds = {}
         for shard, folder in zip(self._shards, folders, strict=True):  # one at a time: all are much
@@ -180,8 +213,11 @@ class Stages:
             for i, (num_documents, num_bytes) in enumerate(report["spooled"]):
                 path = spooled_folder(folder, i)
                 spooled.append(
-                    SpooledShard(len(spooled), shard.data_set, path, num_documents, num_bytes)
+                    SpooledShard(
+                        len(spooled), shard.data_set, path, first, num_documents, num_bytes
+                    )
                 )
+                first += num_documents
         self.counts += counts
         self._shards = spooled
 

@@ -1,24 +1,20 @@
 """Remove documents that are equal up to case, white space and the like, across all data sets."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.decisions import judge_duplicates, leave_decisions
+from bert_data.curation.duplicates.decisions import KEPT, VALUES, decide_by, judge_duplicates
 from bert_data.curation.duplicates.normal_text import UnicodeForm, normalize
-from bert_data.curation.duplicates.rosters import (
-    RankedStep,
-    RosterWriter,
-    groups_of_equals,
-    read_roster,
-)
+from bert_data.curation.duplicates.rosters import EQUAL, RankedStep, RosterWriter, write_digests
 from bert_data.curation.parameters import Within
-from bert_data.curation.step import register
+from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict
+from bert_data.work.ranges import RangeReader
+from bert_data.work.rounds import Rounds, Writers
 
 
 @register
@@ -62,17 +58,30 @@ class ExactDuplicates(RankedStep):
                 )
                 roster.add(document, normal.encode(errors="surrogatepass"))
 
-    def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
-        """Number each document's copies, best first; takes about 100 bytes per document."""
-        roster = read_roster(paths, sources, self.priority)
-        kept, copies = np.arange(len(roster)), np.ones(len(roster))
-        for ranks in groups_of_equals(paths, roster):
-            copies[ranks] = np.arange(1, len(ranks) + 1)
-            kept[ranks[copies[ranks] > self.max_copies]] = ranks[0]
-        leave_decisions(folder, roster, paths, kept, copies)
+    def decide(self, rounds: Rounds) -> Decisions:
+        """Number the copies of each document, best first."""
+        equal = rounds.over_parts(
+            "digests", functools.partial(write_digests, self.levels(rounds.parts)), {"equal": EQUAL}
+        )["equal"]
+        written = rounds.over_ranges(
+            "copies", self._number_copies, equal, {"values": VALUES, "kept": KEPT}
+        )
+        rounds.remove(equal)
+        return decide_by(rounds, written["values"], written["kept"])
+
+    def _number_copies(self, reader: RangeReader, writers: Writers) -> None:
+        for batch in reader.batches(2):
+            is_copy = batch.sizes > 1
+            document, copies = batch.records["document"][is_copy], batch.places[is_copy] + 1.0
+            writers["values"].add(document=document, if_rejected=copies, if_kept=copies)
+            is_surplus = batch.places >= self.max_copies
+            writers["kept"].add(
+                kept=batch.firsts("document")[is_surplus],
+                document=batch.records["document"][is_surplus],
+            )
 
     def judge_shard(
-        self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
+        self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Reject surplus copies."""
-        return judge_duplicates(folder, shard, documents, "max_copies", self.max_copies)
+        return judge_duplicates(decided, documents, "max_copies", self.max_copies, default=1.0)

@@ -1,9 +1,9 @@
 """Remove lines or paragraphs that occur in several documents, across all data sets."""
 
 import dataclasses
+import functools
 import re
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,17 +12,23 @@ import xxhash
 from absl import logging
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.line_records import (
-    decide_cuts,
-    read_cuts,
-    write_records,
-)
 from bert_data.curation.duplicates.normal_text import UnicodeForm, normalize
-from bert_data.curation.duplicates.rosters import RankedStep, RosterWriter, read_roster
+from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
+from bert_data.curation.duplicates.rosters import RANK, RankedStep, RosterWriter, read_ranks
 from bert_data.curation.parameters import Share, Within
-from bert_data.curation.step import register
+from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict, measure
+from bert_data.work.ranges import RangeReader
+from bert_data.work.records import Layout
+from bert_data.work.rounds import Own, Part, Rounds, Writers
 
+LINES = Layout(("line", *RANK), num_keys=4)
+"""The hash of a line, and a document with the line."""
+
+CUTS = Layout(("document", "line"), num_keys=2)
+"""A document, and the hash of a line that it loses."""
+
+_LINES = "lines"
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 
 
@@ -65,33 +71,40 @@ class LineDuplicates(RankedStep):
     ignore_digits: bool = True
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
-        """Write the sorted hashes of the lines, and the documents' sizes and ids."""
-        lines, counts = array("Q"), array("q")
-        with RosterWriter(path) as roster:
+        """Write the hashes of the lines, and the documents' sizes and ids."""
+        with RosterWriter(path) as roster, RaggedWriter(path / _LINES, np.uint64) as lines:
             for document in documents:
                 roster.add(document)
                 hashes = {line for line in self._hashes(document.text) if line is not None}
-                lines.extend(hashes)
-                counts.append(len(hashes))
-        write_records(path / "lines", np.array(lines, np.uint64), np.array(counts, np.int64))
+                lines.append(np.fromiter(hashes, np.uint64, len(hashes)))
 
-    def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
+    def decide(self, rounds: Rounds) -> Decisions:
         """Decide which documents lose which lines."""
-        num_kept = self.max_documents if self.keep == "first" else 0
-        num_lines = decide_cuts(
-            [path / "lines" for path in paths],
-            read_roster(paths, sources, self.priority),
-            [self._cuts(folder, shard) for shard in range(len(paths))],
-            max_documents=self.max_documents,
-            num_kept=num_kept,
-        )
-        logging.info("%s: %d different %ss are duplicates", self.name, num_lines, self.unit)
+        lines = rounds.over_parts(
+            "lines", functools.partial(_write_lines, self.levels(rounds.parts)), {"lines": LINES}
+        )["lines"]
+        cuts = rounds.over_ranges("cuts", self._find_cuts, lines, {"cuts": CUTS})["cuts"]
+        rounds.remove(lines)
+        number = rounds.counted["duplicate lines"]
+        logging.info("%s: %d different %ss are duplicates", self.name, number, self.unit)
+        return Decisions(tables={"cuts": cuts})
+
+    def _find_cuts(self, reader: RangeReader, writers: Writers) -> dict[str, int]:
+        num_kept, num_lines = self.max_documents if self.keep == "first" else 0, 0
+        for batch in reader.batches(1):
+            is_duplicate = batch.sizes > self.max_documents
+            num_lines += int((is_duplicate & (batch.places == 0)).sum())
+            cut = batch.records[is_duplicate & (batch.places >= num_kept)]
+            writers["cuts"].add(document=cut["document"], line=cut["line"])
+        return {"duplicate lines": num_lines}
 
     def judge_shard(
-        self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
+        self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Remove duplicate lines."""
-        cuts = read_cuts(self._cuts(folder, shard))
+        cuts: dict[int, set[int]] = {}
+        for row, line in decided.tables["cuts"].tolist():
+            cuts.setdefault(row, set()).add(line)
         for row, document in enumerate(documents):
             text, num_cut = document.text, 0
             if row in cuts:
@@ -101,9 +114,6 @@ class LineDuplicates(RankedStep):
                 yield Verdict(document, (kept,))
             else:
                 yield Verdict(document.with_text(text), (kept,), {f"{self.unit}s": num_cut})
-
-    def _cuts(self, folder: Path, shard: int) -> Path:
-        return folder / f"cuts-{shard:05d}"
 
     def _hashes(self, text: str) -> Iterator[int | None]:
         """Yield the hash of each line, or None for one that is too short."""
@@ -137,3 +147,11 @@ class LineDuplicates(RankedStep):
         hashes = self._hashes(text)
         kept = [unit for unit, line in zip(units, hashes, strict=True) if line not in lines]
         return separator.join(kept), len(units) - len(kept)
+
+
+def _write_lines(levels: Mapping[str, int], part: Part, own: Own, writers: Writers) -> None:
+    """Write the lines of a shard's documents, with the documents' ranks."""
+    lines = open_ragged(Path(part.path, _LINES), np.uint64)
+    rows = np.repeat(np.arange(len(lines)), lines.lengths())
+    ranks = {name: column[rows] for name, column in read_ranks(part, levels).items()}
+    writers["lines"].add(line=lines.values, **ranks)

@@ -12,9 +12,10 @@ import xxhash
 from absl import logging
 
 from bert_data.curation.document import Document
-from bert_data.curation.step import CorpusStep, register
+from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Measured, Verdict
 from bert_data.storage import make_folder, read_json, write_bytes
+from bert_data.work.rounds import Rounds
 
 _TOLERANCE = 0.1
 _SIZES = "sizes.json"
@@ -88,15 +89,15 @@ class Mix(CorpusStep):
             return 1
         return len(document.words) if self.unit == "words" else document.num_bytes
 
-    def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
+    def decide(self, rounds: Rounds) -> Decisions:
         """Decide how often each data set passes.
 
         Raises:
           ValueError: a name or a weight is missing or unknown, or nothing is left of a data set.
         """
-        sizes: Counter[str] = Counter(dict.fromkeys(sources, 0))
-        for path, source in zip(paths, sources, strict=True):
-            sizes[source] += read_json(path / _SIZES)
+        sizes: Counter[str] = Counter(dict.fromkeys((part.source for part in rounds.parts), 0))
+        for part in rounds.parts:
+            sizes[part.source] += read_json(Path(part.path, _SIZES))
         self.check_data_sets(list(sizes))
         if self.weights:
             for name, size in sizes.items():
@@ -109,15 +110,14 @@ class Mix(CorpusStep):
             epochs = {name: self.epochs.get(name, 1.0) for name in sizes}
         for name, each in epochs.items():
             logging.info("%s: data set %s is used for %.4g epochs", self.name, name, each)
-        write_bytes(folder / "epochs.json", json.dumps(epochs).encode())
+        return Decisions(notes=epochs)
 
     def judge_shard(
-        self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
+        self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Say how often each document passes."""
-        epochs = read_json(folder / "epochs.json")
         for document in documents:
-            rate = epochs[document.source]
+            rate = decided.notes[document.source]
             value = draw(self.seed, document)
             num_copies = int(rate) + (value < rate - int(rate))
             measured = Measured("epochs", value, rate, failed=num_copies == 0)

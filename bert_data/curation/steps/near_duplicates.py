@@ -1,12 +1,13 @@
 """Near duplicates over all data sets: MinHash finds candidates, exact similarity decides.
 
 observe      shingles of each document ─▶ sets.values (disk), 8 bytes per band, sizes, ids
-decide       buckets of a band ─▶ candidates ─▶ exact Jaccard ─▶ union-find ─▶ one is kept
-judge_shard  similarity to the kept document, and its id
+decide       buckets ─▶ shingles to each ─▶ exact Jaccard ─▶ components ─▶ one is kept
+judge_shard  greatest similarity, and the id of the kept document
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -15,20 +16,10 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.decisions import judge_duplicates, leave_decisions
-from bert_data.curation.duplicates.lsh_buckets import (
-    find_buckets,
-    find_twins,
-    gather_sets,
-    observed_sizes,
-)
-from bert_data.curation.duplicates.lsh_clusters import (
-    NUM_REPRESENTATIVES,
-    Clusters,
-    find_roots,
-    join_buckets,
-    measure_kept,
-)
+from bert_data.curation.duplicates.components import find_components
+from bert_data.curation.duplicates.decisions import KEPT, decide_by, judge_duplicates
+from bert_data.curation.duplicates.lsh_buckets import KEYS, SETS, compare_documents, set_sizes
+from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES
 from bert_data.curation.duplicates.minhash import (
     drop_repeated,
     make_band_keys,
@@ -38,15 +29,22 @@ from bert_data.curation.duplicates.minhash import (
 from bert_data.curation.duplicates.normal_text import folded_words
 from bert_data.curation.duplicates.ragged_files import RaggedWriter
 from bert_data.curation.duplicates.rosters import (
+    EQUAL,
+    RANK,
     RankedStep,
     RosterWriter,
-    read_roster,
+    read_ranks,
+    write_digests,
 )
 from bert_data.curation.parameters import Within
-from bert_data.curation.step import register
+from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict
-from bert_data.storage import load_array, remove, save_array
+from bert_data.storage import save_array
+from bert_data.work.ranges import RangeReader
+from bert_data.work.records import Layout
+from bert_data.work.rounds import Own, Part, Rounds, Writers
 
+_RANKED = Layout(("root", *RANK), num_keys=4)
 _MAX_BANDS = 100  # 8 bytes each: with all else, a document has less than 1,024 bytes in memory
 
 
@@ -68,16 +66,19 @@ class NearDuplicates(RankedStep):
     Pairs with a similarity above `max_similarity` are joined, and everything that is joined,
     directly or through others, forms a cluster. Each cluster keeps the document from the data set
     with the highest priority, then the longest, then the first by a hash of its id; the order of
-    files does not matter. Buckets of more than 64 documents are compared as `lsh_clusters`
-    describes, so large groups of similar documents stay linear. A document without words is never a
+    files does not matter. In a bucket of more than 64 documents, each is compared with up to 64
+    representatives, which are unlike each other, so large groups of similar documents stay linear.
+    They are chosen among the documents of the bucket alone, best first: what is compared, and so
+    the clusters, depends on nothing but the documents. A document without words is never a
     duplicate.
 
-    Deciding takes about 250 bytes of memory per document, and maps the shingles that are compared.
-    The files take about 1.5 times the text.
+    Deciding takes rounds of tasks of bounded memory (--max_memory_mb), besides the shingles of 65
+    documents. The files take about 1.5 times the text, and again what is compared.
 
-    The measured value of a rejected document is its similarity to the one that is kept, or, if only
-    a chain of others joins the two, its similarity to the next link. The value of a kept document
-    is its greatest similarity to a better one that it was compared with, or 0.
+    The measured value of a rejected document is its greatest similarity to any document that it was
+    compared with; the one that is kept may be less similar, if a chain of others joins the two. The
+    value of a kept document is its greatest similarity to a better one that it was compared with,
+    or 0.
 
     Attributes:
       max_similarity: greatest similarity of two kept documents that were compared, in [0, 1).
@@ -106,7 +107,7 @@ class NearDuplicates(RankedStep):
         multipliers, addends = permutations(self.num_bands * self.rows_per_band)
         signature = np.empty(len(multipliers), np.uint32)
         all_keys = []
-        with RosterWriter(path) as roster, RaggedWriter(path / "sets", np.uint64) as sets:
+        with RosterWriter(path) as roster, RaggedWriter(path / SETS, np.uint64) as sets:
             for document in documents:
                 shingles = shingle_set(document, self.ngram_size, ignore_case=self.ignore_case)
                 keys = np.empty(self.num_bands, np.uint64)
@@ -115,43 +116,26 @@ class NearDuplicates(RankedStep):
                 sets.append(shingles)
                 all_keys.append(keys)
         by_band = np.array(all_keys, np.uint64).reshape(-1, self.num_bands).T
-        save_array(path / "keys.npy", np.ascontiguousarray(by_band))
+        save_array(path / KEYS, np.ascontiguousarray(by_band))
 
-    def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
-        """Find the clusters; leave each document's similarity and the number of the kept one."""
-        roster = read_roster(paths, sources, self.priority)
-        sizes = observed_sizes(roster, paths)
-        twins = find_twins(roster, paths, sizes)
-        needed = np.zeros(len(roster), bool)
-        compared = np.flatnonzero((twins == np.arange(len(twins))) & (sizes > 0))
-        for band in range(self.num_bands):
-            members, bounds = find_buckets(roster, paths, band, compared)
-            needed[members] = True
-            save_array(folder / f"members-{band}.npy", members)
-            save_array(folder / f"bounds-{band}.npy", bounds)
-        sets = gather_sets(roster, paths, needed, folder / "candidates")
-        zeros = np.zeros(len(roster))
-        clusters = Clusters(np.arange(len(roster)), zeros, zeros.copy())
-        representatives = np.empty(NUM_REPRESENTATIVES, np.int64)
-        num_compared = num_crowded = 0
-        for band in range(self.num_bands):
-            buckets = [folder / f"{name}-{band}.npy" for name in ("members", "bounds")]
-            counts = join_buckets(
-                *(np.array(load_array(path)) for path in buckets),
-                sets,
-                float(self.max_similarity),
-                representatives,
-                clusters,
-            )
-            num_compared, num_crowded = num_compared + counts[0], num_crowded + counts[1]
-            for path in buckets:
-                remove(path)
-        find_roots(clusters.parents)
-        similarity = np.empty(len(roster))
-        measure_kept(sets, twins, float(self.max_similarity), clusters, similarity)
-        leave_decisions(folder, roster, paths, clusters.parents[twins], similarity)
-        remove(folder / "candidates")
-        self._report(num_compared, num_crowded)
+    def decide(self, rounds: Rounds) -> Decisions:
+        """Find the clusters, and the document of each that is kept."""
+        levels = self.levels(rounds.parts)
+        threshold = float(self.max_similarity)
+        equal = rounds.over_parts(
+            "digests", functools.partial(_write_digests_of_sets, levels), {"equal": EQUAL}
+        )["equal"]
+        edges, values = compare_documents(rounds, equal, levels, threshold)
+        rounds.remove(equal)
+        roots = find_components(rounds, edges)
+        ranked = rounds.over_parts(
+            "ranks", functools.partial(_write_ranks, levels), {"ranked": _RANKED}, {"roots": roots}
+        )["ranked"]
+        rounds.remove(roots)
+        kept = rounds.over_ranges("best", _keep_best, ranked, {"kept": KEPT})["kept"]
+        rounds.remove(ranked)
+        self._report(rounds.counted["compared"], rounds.counted["crowded"])
+        return decide_by(rounds, values, kept)
 
     def _report(self, num_compared: int, num_crowded: int) -> None:
         logging.info("%s: %d pairs were compared exactly", self.name, num_compared)
@@ -165,10 +149,35 @@ class NearDuplicates(RankedStep):
             )
 
     def judge_shard(
-        self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
+        self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Reject all documents of a cluster but the kept one."""
-        return judge_duplicates(folder, shard, documents, "max_similarity", self.max_similarity)
+        return judge_duplicates(
+            decided, documents, "max_similarity", self.max_similarity, default=0.0
+        )
+
+
+def _write_digests_of_sets(
+    levels: Mapping[str, int], part: Part, own: Own, writers: Writers
+) -> None:
+    write_digests(levels, part, own, writers, set_sizes(part) > 0)
+
+
+def _write_ranks(levels: Mapping[str, int], part: Part, own: Own, writers: Writers) -> None:
+    """Write the ranks of a shard's documents that are joined to others."""
+    roots, ranks = own["roots"].records(), read_ranks(part, levels)
+    rows = (roots["document"] - np.uint64(part.first)).astype(np.int64)
+    writers["ranked"].add(root=roots["root"], **{name: ranks[name][rows] for name in RANK})
+
+
+def _keep_best(reader: RangeReader, writers: Writers) -> None:
+    """Reject all documents with a root but the best one."""
+    for batch in reader.batches(1):
+        is_rejected = batch.places > 0
+        writers["kept"].add(
+            kept=batch.firsts("document")[is_rejected],
+            document=batch.records["document"][is_rejected],
+        )
 
 
 def shingle_set(

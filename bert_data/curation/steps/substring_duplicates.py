@@ -1,7 +1,7 @@
 """Remove long runs of words that occur again within a shard."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +12,9 @@ from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
 from bert_data.curation.duplicates.suffix_arrays import cut_words, mark_copied_words, runs_of_marked
 from bert_data.curation.parameters import Share, Within
-from bert_data.curation.step import CorpusStep, register
+from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict, measure
+from bert_data.work.rounds import Rounds
 
 
 @register
@@ -48,16 +49,18 @@ class SubstringDuplicates(CorpusStep):
             for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
                 writer.append(runs_of_marked(is_copied[begin:end]).reshape(-1))
 
-    def decide(self, folder: Path, paths: Sequence[Path], sources: Sequence[str]) -> None:
+    def decide(self, rounds: Rounds) -> Decisions:
         """Report how many runs are removed, as observed in each shard."""
-        number = sum(int(open_ragged(path, np.int64).offsets[-1]) // 2 for path in paths)
+        observed = (open_ragged(Path(part.path), np.int64) for part in rounds.parts)
+        number = sum(int(runs.offsets[-1]) // 2 for runs in observed)
         logging.info("%s: %d runs of words are copies", self.name, number)
+        return Decisions()
 
     def judge_shard(
-        self, folder: Path, shard: int, path: Path, documents: Iterable[Document]
+        self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Remove the copies."""
-        cuts = open_ragged(path, np.int64)
+        cuts = open_ragged(decided.observed, np.int64)
         for row, document in enumerate(documents):
             runs = cuts.row(row).reshape(-1, 2)
             num_words = len(document.words)

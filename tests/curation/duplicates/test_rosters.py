@@ -1,18 +1,17 @@
-"""The order of documents: by priority, length and id, whatever shards they come in."""
+"""The rank of documents: by priority, length and id, whatever shards they come in."""
 
+import itertools
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.rosters import (
-    RosterWriter,
-    groups_of_equals,
-    id_of,
-    merge_ids,
-    open_ids,
-    read_roster,
-)
+from bert_data.curation.duplicates.rosters import EQUAL, RANK, RosterWriter, open_ids, write_digests
+from bert_data.curation.steps.exact_duplicates import ExactDuplicates
+from bert_data.work.records import RecordWriter
+from tests.curation.corpora import make_parts
 
 
 def write_shards(folder, shards):
@@ -20,18 +19,39 @@ def write_shards(folder, shards):
     for shard, path in zip(shards, paths, strict=True):
         with RosterWriter(path) as writer:
             for document in shard:
-                writer.add(document)
-    return paths
+                writer.add(document, document.text.encode())
+    return list(make_parts(shards, paths))
+
+
+class Rows:
+    """Stands in for a writer, and keeps what it gets."""
+
+    def __init__(self):
+        self.rows = []
+
+    def add(self, **columns):
+        assert set(columns) == set(EQUAL.fields)
+        self.rows += zip(*(columns[name].tolist() for name in EQUAL.fields), strict=True)
+
+
+def rows_of(parts, priority=()):
+    rows, levels = Rows(), ExactDuplicates(priority=tuple(priority)).levels(parts)
+    for part in parts:
+        write_digests(levels, part, {}, {"equal": rows})
+    return rows.rows
 
 
 def names_in_order(folder, shards, priority):
-    paths = write_shards(folder, shards)
-    roster = read_roster(paths, [shard[0].source for shard in shards], priority)
-    merge_ids(paths, folder)
-    ids = open_ids(folder)
-    assert roster.first.tolist()[-1] == len(roster) == sum(map(len, shards))
-    assert [roster.order[rank] for rank in roster.ranks()] == list(range(len(roster)))
-    return [id_of(ids, number) for number in roster.order.tolist()]
+    parts = write_shards(folder, shards)
+    ids = [
+        open_ids(part).row(i).tobytes().decode()
+        for part in parts
+        for i in range(part.end - part.first)
+    ]
+    assert ids == [document.id for shard in shards for document in shard]
+    ranks = sorted(row[2:] for row in rows_of(parts, priority))
+    assert sorted(rank[-1] for rank in ranks) == list(range(len(ids)))
+    return [ids[rank[-1]] for rank in ranks]
 
 
 @given(st.randoms(use_true_random=False), st.permutations("abc"), st.permutations("ab"))
@@ -59,26 +79,29 @@ def test_the_order_is_that_of_the_documents(tmp_path_factory, draw, order, prior
 
 
 def test_a_data_set_that_does_not_exist_is_told(tmp_path):
-    paths = write_shards(tmp_path, [[Document("1", "wiki", "")], []])
+    parts = write_shards(tmp_path, [[Document("1", "wiki", "")], []])
     with pytest.raises(ValueError, match="names 'books'; the data sets are crawl, wiki"):
-        read_roster(paths, ["wiki", "crawl"], ["wiki", "books"])
+        rows_of(parts, ["wiki", "books"])
 
 
 @given(st.lists(st.lists(st.sampled_from(["", "a", "bb", "é"]), max_size=5), min_size=1))
-def test_groups(tmp_path_factory, shards):
-    folder = tmp_path_factory.mktemp("digests")
-    paths, texts = [], []
-    for number, shard in enumerate(shards):
-        path = folder / str(number)
-        with RosterWriter(path) as roster:
-            for row, text in enumerate(shard):
-                document = Document(f"{number}/{row}", "web", "x" * (number + row))
-                roster.add(document, text.encode())
-        paths.append(path)
-        texts += shard
-    roster = read_roster(paths, ["web"] * len(paths), ())
-    by_text: dict[str, list[int]] = {}
-    for rank, number in enumerate(roster.order.tolist()):
-        by_text.setdefault(texts[number], []).append(rank)
-    expected = [ranks for ranks in by_text.values() if len(ranks) > 1]
-    assert sorted(group.tolist() for group in groups_of_equals(paths, roster)) == sorted(expected)
+def test_equal_texts_have_equal_digests(tmp_path_factory, texts):
+    shards = [
+        [Document(f"{n}/{row}", "web", text) for row, text in enumerate(each)]
+        for n, each in enumerate(texts)
+    ]
+    rows = rows_of(write_shards(tmp_path_factory.mktemp("digests"), shards))
+    documents = itertools.chain(*shards)
+    pairs = {(row[:2], document.text) for row, document in zip(rows, documents, strict=True)}
+    assert len({digest for digest, _ in pairs}) == len({text for _, text in pairs}) == len(pairs)
+
+
+def test_sizes_and_levels_do_not_run_into_each_other(tmp_path):
+    shards = [[Document("a/1", "a", "")], [Document("b/1", "b", "x" * 1000)]]
+    parts = write_shards(tmp_path, shards)
+    np.save(tmp_path / "1" / "sizes.npy", np.array([2**63], np.uint64))
+    first, second = rows_of(parts)
+    assert first[2] < second[2]
+    writer = RecordWriter(EQUAL, str(tmp_path / "r"), 10**6)
+    writer.add(**{name: np.array([row]) for name, row in zip(EQUAL.fields, second, strict=True)})
+    assert second[EQUAL.fields.index(RANK[0])] == 2**40

@@ -152,9 +152,9 @@ def test_a_compressed_file_is_worked_on_in_shards_of_a_bounded_size(tmp_path, we
     seen: list[int] = []
     decide = Unique.decide
 
-    def look(self, folder, paths, sources):
-        seen.append(len(paths))
-        decide(self, folder, paths, sources)
+    def look(self, rounds):
+        seen.append(len(rounds.parts))
+        return decide(self, rounds)
 
     monkeypatch.setattr(Unique, "decide", look)
     files = str(tmp_path / "web.jsonl.gz")

@@ -7,13 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data.curation.duplicates import line_records
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.line_duplicates import LineDuplicates
+from bert_data.work import rounds
 from tests.curation.corpora import make_documents, run_corpus_step, value_of
-
-COVERS = ("curation/duplicates/line_records",)
-
 
 lines = st.sampled_from(["Home", "home!", "About 12", "about 99", "", " ", "...", "x", "One. Two."])
 texts = st.lists(st.lists(lines, max_size=6).map("\n".join), max_size=8)
@@ -62,8 +59,10 @@ def test_lines_of_several_documents_are_cut(
         shards += [part for part in (documents[:cut], documents[cut:]) if part]
     step = LineDuplicates(max_documents=max_documents, keep=keep, unit=unit)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_records, "RECORDS_AT_A_TIME", at_a_time)
-        verdicts = run_corpus_step(step, shards or [[]], tmp_path_factory.mktemp("step"))
+        patch.setattr(rounds, "MIN_TASK_BYTES", 1)
+        verdicts = run_corpus_step(
+            step, shards or [[]], tmp_path_factory.mktemp("step"), max_bytes=100 * at_a_time
+        )
     ranked = sorted(
         (v for shard in verdicts for v in shard),
         key=lambda v: rank_of(v.document.id, sets),
