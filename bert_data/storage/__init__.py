@@ -10,6 +10,7 @@ renames or removes a data file.
 names.py        patterns to input files, "path@N" to output files; patterns.py: TensorFlow's Glob
 statuses.py     sizes, kinds and times of files, listings
 reading.py      streams, memory maps; arrays.py: NumPy arrays;
+                local_copies.py: of remote files, for memory maps;
                 json_files.py: JSON, checked value by value
 changing.py     one file or folder that appears complete or not at all; removals
 uploading.py    local files that become objects

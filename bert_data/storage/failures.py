@@ -10,7 +10,8 @@ import os
 import re
 from collections.abc import Iterator
 
-from bert_data.storage.file_systems import max_attempts, resolve
+from bert_data.storage.attempts import LOST_REASON, max_attempts
+from bert_data.storage.file_systems import resolve
 from bert_data.storage.paths import Path, is_remote, split_uri
 
 _NO_BUCKET = "the bucket does not exist"
@@ -59,7 +60,7 @@ def _explain(error: OSError, path: str) -> OSError:
         reason = _NO_BUCKET if is_bucket_missing(path) else "No such file or directory"
         return FileNotFoundError(errno.ENOENT, reason, path)
     text = " ".join(str(error).split())
-    if _NO_BODY in text:
+    if _NO_BODY in text or LOST_REASON in text:
         text += _ask_again(path)
     for pattern, number, reason in _KINDS:
         if re.search(pattern, text, re.IGNORECASE):

@@ -11,10 +11,10 @@ request that fails is sent.
 
 import functools
 import os
-import re
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote
 
+from bert_data.storage.attempts import max_attempts
 from bert_data.storage.paths import Path, Uri, split_uri
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 SCHEMES = ("file", "s3", "gs", "abfs", "abfss", "hdfs")
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _S3_OPTIONS = ("endpoint_override", "scheme", "region", "anonymous", "tls_ca_file_path")
-_MAX_ATTEMPTS = 6  # for some 25 s in all, if each fails at once
 _CONNECT_SECONDS = 5.0
 _STALL_SECONDS = 30.0  # without a byte
 _GS_RETRY_SECONDS = "60"
@@ -104,15 +103,3 @@ def _open_s3(root: str, options: str, endpoint: str) -> tuple["fs.FileSystem", s
         allow_delayed_open=True,  # a small object takes one request, not three
     )
     return system, bucket
-
-
-def max_attempts() -> int:
-    """Return how often a request to S3 is sent before its error is raised.
-
-    Raises:
-      ValueError: AWS_MAX_ATTEMPTS is not a number from 1 on.
-    """
-    value = os.environ.get("AWS_MAX_ATTEMPTS") or str(_MAX_ATTEMPTS)
-    if not re.fullmatch("[1-9][0-9]{0,3}", value):
-        raise ValueError(f"AWS_MAX_ATTEMPTS is {value!r}; it must be a number from 1 to 9999")
-    return int(value)

@@ -8,12 +8,13 @@ import dataclasses
 import io
 import mmap
 import os
+import weakref
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage.failures import naming
 from bert_data.storage.file_systems import resolve
-from bert_data.storage.paths import Path, is_remote
+from bert_data.storage.paths import Path, is_remote, local_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,7 +53,7 @@ def read_bytes(path: Path) -> bytes:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MappedFile:
-    """A local file as an array, mapped as long as `data` or a view of it exists.
+    """A file as an array, mapped as long as `data` or a view of it exists.
 
     Attributes:
       path: of the file.
@@ -83,17 +84,34 @@ class MappedFile:
 
 
 def map_file(path: Path) -> MappedFile:
-    """Map a local file.
+    """Map a file; of a remote one a local copy, see `local_copies`.
 
     Raises:
-      OSError: it cannot be read.
-      ValueError: it is remote.
+      OSError: it cannot be read, or there is no room for a copy.
+      ValueError: a remote file is larger than the copies may be.
     """
-    if is_remote(path):
-        raise ValueError(f"{path!r} is remote; only local files can be mapped, so copy it first")
+    local = local_path(path)
+    if local is not None:
+        return _map(path, local)
+    from bert_data.storage import local_copies  # here, as it is for remote files only
+
+    copy = local_copies.hold(os.fspath(path))
+    try:
+        mapped = _map(path, copy)
+    except BaseException:
+        local_copies.release(copy)
+        raise
+    if mapped._map is None:
+        local_copies.release(copy)
+    else:
+        weakref.finalize(mapped._map, local_copies.release, copy).atexit = False
+    return mapped
+
+
+def _map(path: Path, local: str) -> MappedFile:
     import numpy as np
 
-    with open(path, "rb") as file:
+    with naming(path), open(local, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
             return MappedFile(path=path, data=np.empty(0, np.uint8))
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_data import storage
-from bert_data.storage.file_systems import max_attempts, resolve
+from bert_data.storage.file_systems import resolve
 
 
 def test_the_parts_of_uris(tmp_path):
@@ -37,13 +37,6 @@ def test_credentials_in_a_uri(object_store, monkeypatch):
 def test_unknown_options():
     with pytest.raises(ValueError, match="option 'endpoint' must be one of endpoint_override, "):
         resolve("s3://bucket/a?endpoint=localhost:1")
-
-
-@pytest.mark.parametrize("value", ["0", "many", "-1", "1e9"])
-def test_impossible_numbers_of_attempts(monkeypatch, value):
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", value)
-    with pytest.raises(ValueError, match="it must be a number from 1 to 9999"):
-        max_attempts()
 
 
 def test_many_statuses_cost_few_requests(object_store):

@@ -1,0 +1,151 @@
+"""Local copies of remote files: shared, bounded, and gone when nobody uses them."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from bert_data import storage
+from bert_data.storage import local_copies
+from tests.storage.output_sets import contents
+
+HOLD = """
+import sys
+from bert_data.storage import local_copies
+print(local_copies.hold(sys.argv[1]), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Where copies are, as long as a test lasts."""
+    place = tmp_path / "copies"
+    monkeypatch.setenv(local_copies.PLACE, str(place))
+    yield place
+    local_copies._close((os.getpid(), str(place)))
+
+
+def copies(place):
+    return [data for name, data in contents(place).items() if name.startswith("files/")]
+
+
+def test_a_map_of_a_remote_file(object_store, place):
+    object_store.put("a", b"0123456789")
+    file = storage.map_file(object_store.uri("a"))
+    part = file.data[3:5]
+    assert file.path == object_store.uri("a") and part.tobytes() == b"34"
+    assert len(list((place / "users").glob("*/*"))) == 1
+    del file
+    gc.collect()
+    assert part.tobytes() == b"34" and len(list((place / "users").glob("*/*"))) == 1
+    del part
+    gc.collect()
+    assert list((place / "users").glob("*/*")) == [] and copies(place) == [b"0123456789"]
+    object_store.put("empty", b"")
+    assert storage.map_file(object_store.uri("empty")).data.size == 0
+    assert list((place / "users").glob("*/*")) == []
+    with pytest.raises(FileNotFoundError, match="No such file") as caught:
+        storage.map_file(object_store.uri("none"))
+    assert caught.value.filename == object_store.uri("none")
+
+
+def test_a_copy_is_made_once_and_anew_after_a_change(object_store, place):
+    object_store.put("a", b"one")
+    for _ in range(3):
+        storage.map_file(object_store.uri("a"))
+    assert sum(request.method == "GET" for request in object_store.requests) == 1
+    object_store.put("a", b"other")
+    assert storage.map_file(object_store.uri("a")).data.tobytes() == b"other"
+
+
+def test_threads_share_a_download(object_store, place):
+    object_store.put("a", b"0123456789" * 1000)
+    object_store.fail("slow", method="GET")
+    seen = []
+    threads = [
+        threading.Thread(target=lambda: seen.append(local_copies.hold(object_store.uri("a"))))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(request.method == "GET" for request in object_store.requests) == 1
+    assert len(set(seen)) == 4 and {Path(path).read_bytes() for path in seen} == {
+        b"0123456789" * 1000
+    }
+
+
+def test_the_least_recently_used_make_room(object_store, place, monkeypatch):
+    monkeypatch.setenv(local_copies.GIGABYTES, "0.000003")  # 3,000 bytes
+    for name in "abcd":
+        object_store.put(name, name.encode() * 1000)
+    uri = object_store.uri
+    for name in "abc":
+        local_copies.release(local_copies.hold(uri(name)))
+    held = local_copies.hold(uri("a"))
+    local_copies.release(local_copies.hold(uri("d")))
+    assert sorted(data[:1] for data in copies(place)) == [b"a", b"c", b"d"]
+    mapped = [storage.map_file(uri("b")), storage.map_file(uri("c"))]
+    assert sorted(data[:1] for data in copies(place)) == [b"a", b"b", b"c"]
+    with pytest.raises(ValueError, match=r"d must be copied to .* BERT_DATA_COPIES_GB, 3e-06"):
+        storage.map_file(uri("d"))
+    del mapped
+    gc.collect()
+    assert storage.map_file(uri("d")).data.tobytes() == b"d" * 1000
+    assert Path(held).read_bytes() == b"a" * 1000
+
+
+def test_a_file_that_is_larger_than_all_copies_may_be(object_store, place, monkeypatch):
+    monkeypatch.setenv(local_copies.GIGABYTES, "0.000001")
+    object_store.put("a", b"x" * 1001)
+    with pytest.raises(ValueError, match=r"s3://.*/a must be copied to .*copies: its 1e-06 GB"):
+        storage.map_file(object_store.uri("a"))
+    assert copies(place) == []
+    for wrong in ("much", "0", "-1", "nan"):
+        monkeypatch.setenv(local_copies.GIGABYTES, wrong)
+        with pytest.raises(ValueError, match="it must be a number of gigabytes > 0"):
+            storage.map_file(object_store.uri("a"))
+
+
+def test_a_download_that_fails_leaves_no_copy(object_store, place):
+    object_store.put("a", b"0123456789")
+    object_store.fail("403", method="GET", times=100)
+    with pytest.raises(PermissionError, match="access is forbidden"):
+        storage.map_file(object_store.uri("a"))
+    assert copies(place) == []
+    object_store.clear()
+    object_store.fail("503", method="GET", times=2)
+    assert storage.map_file(object_store.uri("a")).data.tobytes() == b"0123456789"
+
+
+@pytest.mark.process
+def test_what_a_killed_process_used_is_removed(object_store, checkout, tmp_path, monkeypatch):
+    """Without a place of the user's, the last process that ends removes all."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.delenv(local_copies.PLACE, raising=False)
+    object_store.put("a", b"0123456789")
+
+    def start():
+        return subprocess.Popen(
+            [sys.executable, "-c", HOLD, object_store.uri("a")],
+            cwd=checkout,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    with start() as killed, start() as ended:
+        for each in (killed, ended):
+            assert Path(each.stdout.readline().strip()).read_bytes() == b"0123456789"
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        assert [path.name for path in tmp_path.iterdir()] == [f"bert_data-copies-{os.geteuid()}"]
+        ended.stdin.close()
+    assert ended.returncode == 0 and list(tmp_path.iterdir()) == []
