@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.characters import SPACE, character_classes
+from bert_data.curation.characters import SPACE
 from bert_data.curation.words import Words
 from bert_data.kernels import Scalar, inner, kernel
 
@@ -66,10 +66,9 @@ class SpacedLines(NamedTuple):
 
 def spaced_lines(words: Words) -> SpacedLines:
     """Find the lines that are not blank; takes 16 bytes of memory per line."""
-    classes = character_classes()
-    num_lines = _find_lines(words.codes, classes, np.empty((4, 0), np.int32))
+    num_lines = _find_lines(words.characters, np.empty((4, 0), np.int32))
     out = np.empty((4, num_lines), np.int32)
-    _find_lines(words.codes, classes, out)
+    _find_lines(words.characters, out)
     return SpacedLines(*out)
 
 
@@ -81,7 +80,7 @@ def line_marks(words: Words, bullets: str) -> LineMarks:
       bullets: the characters that are bullets.
     """
     codes = np.array([ord(char) for char in bullets], np.uint32)
-    return LineMarks(*_count_marks(words.codes, character_classes(), codes))
+    return LineMarks(*_count_marks(words.characters, codes))
 
 
 def line_ends(words: Words, terminals: NDArray[np.uint32], max_short: int) -> LineEnds:
@@ -92,7 +91,7 @@ def line_ends(words: Words, terminals: NDArray[np.uint32], max_short: int) -> Li
       terminals: uint32 [marks], code points of sentence-ending marks, increasing.
       max_short: length of the longest short line, in characters.
     """
-    return LineEnds(*_count_ends(words.codes, character_classes(), terminals, max_short))
+    return LineEnds(*_count_ends(words.characters, terminals, max_short))
 
 
 @inner
@@ -124,9 +123,10 @@ def _is_among(code: Scalar, codes: NDArray[np.uint32]) -> bool:
 
 @kernel
 def _count_marks(
-    codes: NDArray[np.uint32], classes: NDArray[np.uint8], bullets: NDArray[np.uint32]
+    characters: tuple[NDArray[np.uint32], NDArray[np.uint8]], bullets: NDArray[np.uint32]
 ) -> tuple[int, int, int]:
     """Compute `LineMarks`; bullets in any order."""
+    codes, classes = characters
     num_lines, num_bullets, num_ellipses = 0, 0, 0
     place = 0
     while place < len(codes):
@@ -156,12 +156,12 @@ def _count_marks(
 
 @kernel
 def _count_ends(
-    codes: NDArray[np.uint32],
-    classes: NDArray[np.uint8],
+    characters: tuple[NDArray[np.uint32], NDArray[np.uint8]],
     terminals: NDArray[np.uint32],
     max_short: int,
 ) -> tuple[int, int, int]:
     """Compute `LineEnds`."""
+    codes, classes = characters
     num_lines, num_terminal, num_short = 0, 0, 0
     place = 0
     while place < len(codes):
@@ -180,15 +180,15 @@ def _count_ends(
 
 @kernel
 def _find_lines(
-    codes: NDArray[np.uint32], classes: NDArray[np.uint8], out: NDArray[np.int32]
+    characters: tuple[NDArray[np.uint32], NDArray[np.uint8]], out: NDArray[np.int32]
 ) -> int:
     """Write the lines that are not blank, as far as there is room, and return their number.
 
     Args:
-      codes: of the text.
-      classes: of all characters.
+      characters: code points, and the classes of all characters.
       out: [4, lines], the rows of `SpacedLines`; for as many lines as there are columns.
     """
+    codes, classes = characters
     num_lines, place = 0, 0
     while place < len(codes):
         start, end, num_words, longest, length = -1, 0, 0, 0, 0

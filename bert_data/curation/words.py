@@ -22,6 +22,7 @@ Treebank's, which spaCy follows, too.
 
 import dataclasses
 import functools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,16 +42,37 @@ from bert_data.curation.characters import (
     UPPER,
     character_classes,
 )
-from bert_data.kernels import Scalar, inner, kernel
+from bert_data.kernels import Constants, Scalar, inner, kernel
 
 MAX_CHARACTERS = 2**31 - 1
 _MAX_CLITIC_LETTERS = 2
 # The properties of a word, as bits.
 _HAS_LETTER, _HAS_NUMBER, _IS_UNSPACED = 1, 2, 4
+_FIRST_KOREAN, _LAST_KOREAN = 0xAC00, 0xD7A3
 
 _SEED = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
+
+
+class WordCounts(NamedTuple):
+    """Counts of a text's words.
+
+    Attributes:
+      num_words: of all kinds.
+      num_symbols: words with neither a letter nor a number.
+      num_unspaced: letters of unspaced scripts.
+      num_with_letter: words that contain a letter.
+      num_korean: words that begin with a Korean syllable.
+      num_characters: of words that are not symbols.
+    """
+
+    num_words: int
+    num_symbols: int
+    num_unspaced: int
+    num_with_letter: int
+    num_korean: int
+    num_characters: int
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,26 +81,32 @@ class Words:
 
     Attributes:
       text: the text.
-      codes: uint32 [characters], the text's code points.
+      characters: its code points, uint32 [characters], and the classes of all, for kernels.
       starts: int32 [words], in characters (code points) of the text, increasing.
       ends: int32 [words], exclusive.
       hashes: uint64 [words], of each word as written; equal words have equal hashes.
       is_symbol: bool [words]; the word has neither a letter nor a number.
-      has_letter: bool [words].
       is_unspaced: bool [words]; the word is a letter of an unspaced script.
+      counts: of the words.
     """
 
     text: str
-    codes: NDArray[np.uint32]
+    characters: Constants
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
     hashes: NDArray[np.uint64]
     is_symbol: NDArray[np.bool_]
-    has_letter: NDArray[np.bool_]
     is_unspaced: NDArray[np.bool_]
+    counts: WordCounts
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return self.counts.num_words
+
+    @property
+    def codes(self) -> NDArray[np.uint32]:
+        """uint32 [characters], the text's code points."""
+        codes: NDArray[np.uint32] = self.characters.values[0]
+        return codes
 
     @functools.cached_property
     def lengths(self) -> NDArray[np.int32]:
@@ -99,16 +127,24 @@ def split_words(text: str) -> Words:
     """
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"a text of {len(text)} characters; at most {MAX_CHARACTERS} are allowed")
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    characters = encode_characters(text)
     # There are no more words than characters; unwritten parts of these arrays take no memory. There
     # are few arrays, because each argument of a kernel costs time that a short document notices.
-    places = np.empty((2, len(codes)), np.int32)
-    hashes = np.empty(len(codes), np.uint64)
-    has = np.empty((3, len(codes)), np.bool_)
-    num_words = _find_words(codes, character_classes(), places, hashes, has)
-    starts, ends = places[:, :num_words]
-    is_symbol, has_letter, is_unspaced = has[:, :num_words]
-    return Words(text, codes, starts, ends, hashes[:num_words], is_symbol, has_letter, is_unspaced)
+    num_characters = len(characters.values[0])
+    places = np.empty((2, num_characters), np.int32)
+    hashes = np.empty(num_characters, np.uint64)
+    kinds = np.empty((2, num_characters), np.bool_)
+    counts = WordCounts(*_find_words(characters, places, hashes, kinds))
+    starts, ends = places[:, : counts.num_words]
+    is_symbol, is_unspaced = kinds[:, : counts.num_words]
+    hashes = hashes[: counts.num_words]
+    return Words(text, characters, starts, ends, hashes, is_symbol, is_unspaced, counts)
+
+
+def encode_characters(text: str) -> Constants:
+    """Return a text's code points, uint32 [characters], and the classes of all characters."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    return Constants((codes, character_classes()))
 
 
 def hash_word(word: str) -> int:
@@ -219,29 +255,33 @@ def _next_word(
 
 @kernel
 def _find_words(
-    codes: NDArray[np.uint32],
-    classes: NDArray[np.uint8],
+    characters: tuple[NDArray[np.uint32], NDArray[np.uint8]],
     places: NDArray[np.int32],
     hashes: NDArray[np.uint64],
-    has: NDArray[np.bool_],
-) -> int:
-    """Write the attributes of `Words`; return the number of words.
+    kinds: NDArray[np.bool_],
+) -> tuple[int, int, int, int, int, int]:
+    """Write the attributes of `Words`; return `WordCounts`.
 
     Args:
-      codes: of the text.
-      classes: of all characters.
+      characters: code points, and the classes of all characters.
       places: [2, characters], starts and ends.
       hashes: [characters].
-      has: [3, characters], is_symbol, has_letter and is_unspaced.
+      kinds: [2, characters], is_symbol and is_unspaced.
     """
-    num_words = 0
+    codes, classes = characters
+    num_words, num_symbols, num_unspaced, num_with_letter = 0, 0, 0, 0
+    num_korean, num_characters = 0, 0
     start, end, what = _next_word(codes, classes, 0)
     while start < end:
         places[0, num_words], places[1, num_words] = start, end
         hashes[num_words] = hash_codes(codes, start, end)
-        has[0, num_words] = what == 0
-        has[1, num_words] = what & _HAS_LETTER != 0
-        has[2, num_words] = what & _IS_UNSPACED != 0
+        is_symbol, is_unspaced = what == 0, what & _IS_UNSPACED != 0
+        kinds[0, num_words], kinds[1, num_words] = is_symbol, is_unspaced
         num_words += 1
+        num_symbols += is_symbol
+        num_unspaced += is_unspaced
+        num_with_letter += what & _HAS_LETTER != 0
+        num_korean += _FIRST_KOREAN <= codes[start] <= _LAST_KOREAN
+        num_characters += 0 if is_symbol else end - start
         start, end, what = _next_word(codes, classes, end)
-    return num_words
+    return num_words, num_symbols, num_unspaced, num_with_letter, num_korean, num_characters

@@ -48,7 +48,14 @@ def assert_split_as_defined(text):
     assert found.hashes.tolist() == [hash_slowly(word) for word in strings]
     kinds = ["".join(CLASSES[class_of(char)] for char in word) for word in strings]
     assert found.is_unspaced.tolist() == [kind[0] == "c" for kind in kinds]
-    assert found.has_letter.tolist() == [bool(re.search("[luoc]", kind)) for kind in kinds]
+    assert found.counts == (
+        len(strings),
+        found.is_symbol.sum(),
+        found.is_unspaced.sum(),
+        sum(bool(re.search("[luoc]", kind)) for kind in kinds),
+        sum("\uac00" <= word[0] <= "\ud7a3" for word in strings),
+        found.lengths[~found.is_symbol].sum(),
+    )
     assert found.is_symbol.tolist() == [not re.search("[luocn]", kind) for kind in kinds]
     assert found.lengths.tolist() == [len(word) for word in strings]
     assert "".join(map(chr, found.codes)) == text

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.words import Words, hash_codes
+from bert_data.curation.words import Words, encode_characters, hash_codes
 from bert_data.kernels import kernel
 
 UnicodeForm = Literal["none", "NFC", "NFKC"]
@@ -80,19 +80,27 @@ def folded_words(words: Words) -> Words:
     lower = words.text.replace(_TWO_IN_LOWER_CASE, "i").lower()
     if lower == words.text:
         return words
-    codes = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), np.uint32)
+    characters = encode_characters(lower)
     hashes = np.empty_like(words.hashes)
-    hash_spans(codes, words.starts, words.ends, hashes)
-    return dataclasses.replace(words, text=lower, codes=codes, hashes=hashes)
+    hash_spans(characters, words.starts, words.ends, hashes)
+    return dataclasses.replace(words, text=lower, characters=characters, hashes=hashes)
 
 
 @kernel
 def hash_spans(
-    codes: NDArray[np.uint32],
+    characters: tuple[NDArray[np.uint32], NDArray[np.uint8]],
     starts: NDArray[np.int32],
     ends: NDArray[np.int32],
     hashes: NDArray[np.uint64],
 ) -> None:
-    """Write the hashes of words, at int32[words] positions in uint32[characters] of code points."""
+    """Write the hashes of words.
+
+    Args:
+      characters: code points, and the classes of all characters.
+      starts: [words], in characters.
+      ends: [words], exclusive.
+      hashes: [words].
+    """
+    codes, _ = characters
     for word in range(len(hashes)):
         hashes[word] = hash_codes(codes, starts[word], ends[word])

@@ -34,7 +34,6 @@ _SCRIPTS = {
     "km": ((0x1780, 0x17FF),),
     "my": ((0x1000, 0x109F),),
 }
-_HANGUL = (0xAC00, 0xD7A3)
 _MIN_KANA = 0.05
 
 # Gopher's eight for English (Rae et al. 2021, A1.1), and equally common words of other languages;
@@ -108,8 +107,8 @@ def stop_words(language: str) -> tuple[str, ...]:
 
 def is_unspaced(words: Words) -> bool:
     """Whether most words of a text are letters of unspaced scripts."""
-    num_words = len(words) - np.count_nonzero(words.is_symbol)
-    return bool(2 * np.count_nonzero(words.is_unspaced) > num_words)
+    counts = words.counts
+    return 2 * counts.num_unspaced > counts.num_words - counts.num_symbols
 
 
 def unspaced_language(words: Words) -> str:
@@ -131,10 +130,8 @@ def unspaced_language(words: Words) -> str:
 
 def is_syllabic(words: Words) -> bool:
     """Whether most words of a text begin with a Korean syllable: two or three letters in one."""
-    first = words.codes[words.starts]
-    first_syllable, last_syllable = _HANGUL
-    num_korean = np.count_nonzero((first_syllable <= first) & (first <= last_syllable))
-    return bool(2 * num_korean > len(words) - np.count_nonzero(words.is_symbol))
+    counts = words.counts
+    return 2 * counts.num_korean > counts.num_words - counts.num_symbols
 
 
 def letters_per_word(words: Words) -> float:

@@ -30,7 +30,7 @@ def ngram_characters(
       hashes: uint64 [words].
       lengths: int32 [words], in characters.
       top_orders: int64 [tops], words per n-gram, > 0.
-      repeated_orders: int64 [repeats], words per n-gram, > 0.
+      repeated_orders: int64 [repeats], words per n-gram, > 0 and increasing.
       spaces: characters between two words of an n-gram; they count for top n-grams only.
 
     Returns:
@@ -159,15 +159,17 @@ def _measure(
     Args:
       hashes: [words].
       lengths: [words].
-      orders: those of top n-grams, then those of repeated ones.
+      orders: those of top n-grams, then those of repeated ones, increasing.
       num_tops: number of the former.
       spaces: between two words.
       slots: [a power of two], more than there are words.
       counts: [slots].
-      out: [orders].
+      out: [orders], zeros.
     """
     for index in range(len(orders)):
         if index < num_tops:
             out[index] = _top_characters(hashes, lengths, orders[index], spaces, slots, counts)
         else:
             out[index] = _repeated_characters(hashes, lengths, orders[index], slots)
+            if out[index] == 0:  # then no longer n-gram is repeated either
+                break

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.characters import character_classes
 from bert_data.curation.hash_tables import find_slot, make_slots
 from bert_data.curation.lines import NEWLINE, is_blank
 from bert_data.curation.words import Words, hash_codes
@@ -48,8 +47,7 @@ def repeated_paragraphs(words: Words) -> Repeats:
 def _repeats(words: Words, start: int, end: int, min_newlines: int, blank: bool) -> Repeats:
     max_parts = words.text.count("\n") // min_newlines + 1
     slots = make_slots(max_parts)
-    classes = character_classes()
-    return Repeats(*_count_repeats(words.codes, classes, start, end, min_newlines, blank, slots))
+    return Repeats(*_count_repeats(words.characters, start, end, min_newlines, blank, slots))
 
 
 @inner
@@ -65,8 +63,7 @@ def add_hash(slots: NDArray[np.uint64], hashed: np.uint64) -> bool:
 
 @kernel
 def _count_repeats(
-    codes: NDArray[np.uint32],
-    classes: NDArray[np.uint8],
+    characters: tuple[NDArray[np.uint32], NDArray[np.uint8]],
     start: int,
     end: int,
     min_newlines: int,
@@ -76,14 +73,14 @@ def _count_repeats(
     """`Repeats` of the parts of codes[start:end] between runs of at least `min_newlines`.
 
     Args:
-      codes: of the text.
-      classes: of all characters.
+      characters: code points, and the classes of all characters.
       start: of the parts.
       end: of the parts, exclusive.
       min_newlines: between two parts.
       count_blank: whether a part of nothing but spaces counts.
       slots: of an empty hash table for all parts.
     """
+    codes, classes = characters
     num_parts, num_repeated, num_characters = 0, 0, 0
     place = start
     while start <= end:

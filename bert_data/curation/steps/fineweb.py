@@ -3,8 +3,6 @@
 import dataclasses
 from typing import Annotated, ClassVar
 
-import numpy as np
-
 from bert_data.curation.document import Document
 from bert_data.curation.lines import line_ends
 from bert_data.curation.parameters import Within
@@ -73,7 +71,7 @@ class FineWeb(DocumentStep):
         num_lines = max(1, ends.num_lines)
         num_newlines = document.text.count("\n")
         num_characters = max(1, len(document.text) - num_newlines)
-        num_unspaced = int(np.count_nonzero(words.is_unspaced))
+        num_unspaced = words.counts.num_unspaced
         num_words = len(words) - num_unspaced + num_unspaced / letters
         repeated = repeated_lines(words, count_blank=False).num_characters
         values = {

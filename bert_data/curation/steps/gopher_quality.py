@@ -110,26 +110,23 @@ class GopherQuality(DocumentStep):
         """Measure the rules that apply to the text; a text without words has no shares."""
         words, text = document.words, document.text
         letters = letters_per_word(words)
-        num_unspaced = int(np.count_nonzero(words.is_unspaced))
-        num_symbols = int(np.count_nonzero(words.is_symbol))
-        num_spaced = len(words) - num_symbols - num_unspaced
-        num_words = num_spaced + num_unspaced / letters
+        counts = words.counts
+        num_symbols, num_unspaced = counts.num_symbols, counts.num_unspaced
+        num_words = counts.num_words - num_symbols - num_unspaced + num_unspaced / letters
         values: dict[str, float] = {"min_words": num_words, "max_words": num_words}
         if letters == 1 and num_words and not is_syllabic(words):
-            num_characters = int(words.lengths.sum()) - int(words.lengths[words.is_symbol].sum())
-            values["min_mean_word_length"] = num_characters / num_words
-            values["max_mean_word_length"] = num_characters / num_words
-        if len(words):
+            mean_length = counts.num_characters / num_words
+            values["min_mean_word_length"] = values["max_mean_word_length"] = mean_length
+        if counts.num_words:
             num_marks = max(text.count("#"), text.count("...") + text.count("…"))
             values["max_symbol_word_ratio"] = num_marks / (num_words + num_symbols)
         marks = line_marks(words, "".join(self.bullets))
         if marks.num_lines:
             values["max_bullet_line_fraction"] = marks.num_bullets / marks.num_lines
             values["max_ellipsis_line_fraction"] = marks.num_ellipses / marks.num_lines
-        num_counted = len(words) if self.symbols_are_words else len(words) - num_symbols
+        num_counted = counts.num_words - (0 if self.symbols_are_words else num_symbols)
         if num_counted:
-            num_alphabetic = int(np.count_nonzero(words.has_letter))
-            values["min_alphabetic_word_fraction"] = num_alphabetic / num_counted
+            values["min_alphabetic_word_fraction"] = counts.num_with_letter / num_counted
         stops = self.stop_words
         if not stops:
             language = language_of(document.fields.get("language"), self.language, words)

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.characters import LOWER, NUMBER, UNSPACED, UPPER, character_classes
+from bert_data.curation.characters import LOWER, NUMBER, UNSPACED, UPPER
 from bert_data.curation.document import Document
 from bert_data.curation.lines import NEWLINE, is_blank
 from bert_data.curation.parameters import Share, Within
@@ -50,7 +50,7 @@ def measure_lines(words: Words) -> LineMeasures:
     """Measure the lines of a text; takes 28 bytes of memory per line."""
     num_lines = int(np.count_nonzero(words.codes == NEWLINE)) + 1
     out = np.empty((7, num_lines), np.int32)
-    _fill_measures(words.codes, character_classes(), out)
+    _fill_measures(words.characters, out)
     measures = LineMeasures(*out)
     if measures.num_unspaced.any():
         of_unspaced = np.rint(measures.num_unspaced / _LETTERS_PER_WORD).astype(np.int32)
@@ -61,15 +61,15 @@ def measure_lines(words: Words) -> LineMeasures:
 
 @kernel
 def _fill_measures(
-    codes: NDArray[np.uint32], classes: NDArray[np.uint8], out: NDArray[np.int32]
+    characters: tuple[NDArray[np.uint32], NDArray[np.uint8]], out: NDArray[np.int32]
 ) -> None:
     """Fill the rows of `LineMeasures`; `num_words` excludes letters of unspaced scripts.
 
     Args:
-      codes: of the text.
-      classes: of all characters.
+      characters: code points, and the classes of all characters.
       out: [7, lines], a column for each newline and one more.
     """
+    codes, classes = characters
     line, place = 0, 0
     while line < out.shape[1]:
         start, num_words, in_word = place, 0, False

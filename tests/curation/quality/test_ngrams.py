@@ -20,21 +20,29 @@ _HASHES = (0, 0xD1B54A32D192ED03, 0x2545F4914F6CDD1D, 0x0123456789ABCDEF)
     st.integers(0, 1),
 )
 def test_characters_of_ngrams(words, word_lengths, order, spaces):
-    ngrams = [tuple(words[i : i + order]) for i in range(len(words) - order + 1)]
-    lengths = {ngram: sum(word_lengths[word] for word in ngram) for ngram in ngrams}
+    def ngrams_of(order):
+        return [tuple(words[i : i + order]) for i in range(len(words) - order + 1)]
+
+    def length_of(ngram):
+        return sum(word_lengths[word] for word in ngram)
+
+    def repeated(order):
+        ngrams, seen, characters, start = ngrams_of(order), set(), 0, 0
+        while start < len(ngrams):
+            is_repeated = ngrams[start] in seen
+            characters += is_repeated * length_of(ngrams[start])
+            seen.add(ngrams[start])
+            start += order if is_repeated else 1
+        return characters
+
+    ngrams = ngrams_of(order)
     top = max(ngrams, key=ngrams.count, default=())  # the first of the most frequent
-    wanted_top = (lengths[top] + (order - 1) * spaces) * ngrams.count(top) if ngrams else 0
-    seen, wanted_repeated, start = set(), 0, 0
-    while start < len(ngrams):
-        is_repeated = ngrams[start] in seen
-        wanted_repeated += is_repeated * lengths[ngrams[start]]
-        seen.add(ngrams[start])
-        start += order if is_repeated else 1
-    orders = np.array([order])
+    wanted_top = (length_of(top) + (order - 1) * spaces) * ngrams.count(top) if ngrams else 0
+    orders = [order, order + 1, order + 3]
     assert ngram_characters(
         np.array([_HASHES[word] for word in words], np.uint64),
         np.array([word_lengths[word] for word in words], np.int32),
-        orders,
-        orders,
+        np.array([order]),
+        np.array(orders),
         spaces=spaces,
-    ) == ([wanted_top], [wanted_repeated])
+    ) == ([wanted_top], [repeated(each) for each in orders])
