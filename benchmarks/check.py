@@ -10,15 +10,19 @@ the rounds' ratios. Ways:
 * check: `check_set` with the vocabulary, checksums of the files and copies included.
 * raw records: `TFRecordDataset` and `batch` of 32, in a tf.function; nothing is parsed.
 * iterate_arrays: a stream of batches of 32, decoded as NumPy arrays.
+
+With --command, it measures the commands check and diff instead, each in a process of its own, on a
+gigabyte of ragged records (--dupe_factor=60), and prints a line for each.
 """
 
 import argparse
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -36,18 +40,18 @@ LAYOUTS = {
 VOCABULARY = DATA / "vocab" / "bert-base-uncased.txt"
 
 
-def make_sets(folder: str, dupe_factor: int) -> None:
+def make_sets(folder: str, dupe_factor: int, names: Sequence[str] = tuple(LAYOUTS)) -> None:
     from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
     from bert_data.objectives.making import InstanceConfig
 
-    for name, options in LAYOUTS.items():
+    for name in names:
         create_dataset(
             DatasetConfig(
                 input_file=str(DATA / "corpora" / "movie_reviews.txt"),
                 vocab_file=str(VOCABULARY),
                 output_file=f"{folder}/{name}@4",
                 instances=InstanceConfig(dupe_factor=dupe_factor),
-                **options,  # type: ignore[arg-type]
+                **LAYOUTS[name],  # type: ignore[arg-type]
             )
         )
 
@@ -71,14 +75,39 @@ def make_ways(folder: str, name: str) -> dict[str, Callable[[], object]]:
     return ways
 
 
+def measure_commands(folder: str, dupe_factor: int) -> None:
+    make_sets(folder, dupe_factor, ["ragged"])
+    paths = [f"{folder}/ragged-{shard:05d}-of-00004" for shard in range(4)]
+    size = sum(map(os.path.getsize, paths)) / 1e9
+    commands = {
+        "check": [f"--vocab_file={VOCABULARY}"],
+        "diff": [f"--other_file={folder}/ragged@4"],
+    }
+    print("| command | GB | CPU s | peak MB |\n|---|--:|--:|--:|")
+    for name, flags in commands.items():
+        command = [sys.executable, "-m", f"bert_data.cli.{name}", f"--input_file={folder}/ragged@4"]
+        with subprocess.Popen([*command, *flags], stdout=subprocess.DEVNULL) as process:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            sys.exit(f"check.py: error: {name} ended with status {process.returncode}")
+        seconds = usage.ru_utime + usage.ru_stime
+        print(f"| {name} | {size:.2f} | {seconds:.1f} | {usage.ru_maxrss / 1024:.0f} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--dupe_factor", type=int, default=5)
+    parser.add_argument("--command", action="store_true")
     arguments = parser.parse_args()
     if not DATA.is_dir():
         sys.exit("check.py: error: needs ../shared/data beside the checkout")
     print(f"# Check\n\n{describe_machine()}\n")
+    if arguments.command:
+        with tempfile.TemporaryDirectory() as folder:
+            measure_commands(folder, arguments.dupe_factor)
+        return
     print("| set | way | CPU s a GB | check takes, of it |\n|---|---|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:
         make_sets(folder, arguments.dupe_factor)
