@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from bert_data.reader import ReaderConfig
-    from bert_data.training import BertConfig, DistributionConfig
+    from bert_data.training import BertConfig, DistributionConfig, TrainingConfig
 
 FLAGS = flags.FLAGS
 
@@ -183,9 +183,13 @@ def main(_: Sequence[str]) -> None:
             f"max_seq_length is {FLAGS.max_seq_length}, but the model of {FLAGS.bert_config_file}"
             f" reads up to max_position_embeddings = {config.max_position_embeddings} tokens"
         )
-    strategy = training.make_strategy(distribution())
-    train_data, eval_data = training_data(config), evaluation_data(config)
-    check_data([train_data] * FLAGS.do_train + [eval_data] * FLAGS.do_eval)
+    devices, train_data, eval_data = distribution(), training_data(config), evaluation_data(config)
+    configs = [train_data] * FLAGS.do_train + [eval_data] * FLAGS.do_eval
+    if FLAGS.do_train:
+        settings(train_data, FLAGS.train_batch_size)
+    check_data(configs)
+    strategy = training.make_strategy(devices)  # the first line that needs TensorFlow
+    open_batches(configs)
     if FLAGS.do_train:
         train(config, train_data, strategy)
     if FLAGS.do_eval and training.is_chief(strategy):
@@ -254,10 +258,8 @@ def evaluation_data(config: "BertConfig") -> "ReaderConfig":
 
 def check_data(configs: Sequence["ReaderConfig"]) -> None:
     """Tells what does not fit before anything is written."""
-    from bert_data.reader import limits_of_manifests, next_sentence_of, read_batches
+    from bert_data.reader import limits_of_manifests, next_sentence_of
 
-    for data in configs:
-        read_batches(data)
     train_data, eval_data = configs[0], configs[-1]
     asked, asked_later = next_sentence_of(train_data), next_sentence_of(eval_data)
     if asked != asked_later:
@@ -281,6 +283,14 @@ def check_data(configs: Sequence["ReaderConfig"]) -> None:
         ]
         if larger:
             logging.warning("records of %s: %s", ",".join(data.patterns), " and ".join(larger))
+
+
+def open_batches(configs: Sequence["ReaderConfig"]) -> None:
+    """Tells what is wrong with records before anything is written."""
+    from bert_data.reader import read_batches
+
+    for data in configs:
+        read_batches(data)
 
 
 def has_static_shapes() -> bool:
@@ -314,10 +324,34 @@ def batch_width(way: str) -> str | tuple[int, ...]:
         ) from None
 
 
+def settings(data: "ReaderConfig", batch_size: int) -> "TrainingConfig":
+    """The flags about training."""
+    from bert_data.reader import next_sentence_of
+    from bert_data.training import TrainingConfig
+
+    return TrainingConfig(
+        output_dir=FLAGS.output_dir,
+        num_train_steps=FLAGS.num_train_steps,
+        batch_size=batch_size,
+        learning_rate=FLAGS.learning_rate,
+        num_warmup_steps=FLAGS.num_warmup_steps,
+        init_checkpoint=FLAGS.init_checkpoint,
+        save_checkpoints_steps=FLAGS.save_checkpoints_steps,
+        keep_checkpoints=FLAGS.keep_checkpoints,
+        iterations_per_loop=FLAGS.iterations_per_loop,
+        log_every_steps=FLAGS.log_every_steps,
+        random_seed=FLAGS.random_seed,
+        mixed_precision=FLAGS.mixed_precision,
+        jit_compile=FLAGS.jit_compile,
+        next_sentence=next_sentence_of(data),
+        use_older_checkpoint=FLAGS.use_older_checkpoint,
+    )
+
+
 def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.Strategy") -> None:
     """Trains to the last step."""
     from bert_data import training
-    from bert_data.reader import describe_order, next_sentence_of, read_batches
+    from bert_data.reader import describe_order, read_batches
 
     def make_batches(start_batch: int, context: "tf.distribute.InputContext") -> "tf.data.Dataset":
         here = dataclasses.replace(data, start_batch=start_batch)
@@ -328,24 +362,8 @@ def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.S
     parts = strategy.num_replicas_in_sync if is_by_tokens else training.num_hosts(strategy)
     of_all = dataclasses.replace(data, num_hosts=parts)
     training.train(
-        training.TrainingConfig(
-            output_dir=FLAGS.output_dir,
-            num_train_steps=FLAGS.num_train_steps,
-            # Where tokens bound a batch, its rows are a multiple of the devices anyway.
-            batch_size=(strategy.num_replicas_in_sync if is_by_tokens else FLAGS.train_batch_size),
-            learning_rate=FLAGS.learning_rate,
-            num_warmup_steps=FLAGS.num_warmup_steps,
-            init_checkpoint=FLAGS.init_checkpoint,
-            save_checkpoints_steps=FLAGS.save_checkpoints_steps,
-            keep_checkpoints=FLAGS.keep_checkpoints,
-            iterations_per_loop=FLAGS.iterations_per_loop,
-            log_every_steps=FLAGS.log_every_steps,
-            random_seed=FLAGS.random_seed,
-            mixed_precision=FLAGS.mixed_precision,
-            jit_compile=FLAGS.jit_compile,
-            next_sentence=next_sentence_of(data),
-            use_older_checkpoint=FLAGS.use_older_checkpoint,
-        ),
+        # Where tokens bound a batch, its rows are a multiple of the devices anyway.
+        settings(data, strategy.num_replicas_in_sync if is_by_tokens else FLAGS.train_batch_size),
         config,
         make_batches,
         strategy=strategy,

@@ -6,27 +6,46 @@
 
 Start with `pretraining_model` for Keras's own loop, with `train` for this project's, and with
 `load_pretrained` for a trained model.
+
+Names that need TensorFlow import it when they are first used.
 """
 
+import importlib
 import os
+from typing import TYPE_CHECKING, Any
+
+from bert_data.training.config import BertConfig
+from bert_data.training.training_config import DistributionConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint, latest_checkpoint
+    from bert_data.training.distribution import is_chief, make_strategy, num_hosts
+    from bert_data.training.evaluation import evaluate, write_results
+    from bert_data.training.loop import train
+    from bert_data.training.model import PretrainingModel, pretraining_model
+    from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
+    from bert_data.training.predict import best_guesses, load_pretrained
 
 # Keras reads this when it is first imported; a user's own setting may name another backend.
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
-import keras
-
-from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint, latest_checkpoint
-from bert_data.training.config import BertConfig
-from bert_data.training.distribution import DistributionConfig, is_chief, make_strategy, num_hosts
-from bert_data.training.evaluate import evaluate, write_results
-from bert_data.training.loop import train
-from bert_data.training.model import PretrainingModel, pretraining_model
-from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
-from bert_data.training.predict import best_guesses, load_pretrained
-from bert_data.training.training_config import TrainingConfig
-
-if keras.backend.backend() != "tensorflow":
-    raise ImportError(f"Keras runs on {keras.backend.backend()}; set KERAS_BACKEND=tensorflow")
+_OF_TENSORFLOW = {
+    "AdamWeightDecay": "optimizer",
+    "Checkpoint": "checkpoints",
+    "PretrainingModel": "model",
+    "WarmupLinearDecay": "optimizer",
+    "best_guesses": "predict",
+    "evaluate": "evaluation",
+    "is_chief": "distribution",
+    "last_whole_checkpoint": "checkpoints",
+    "latest_checkpoint": "checkpoints",
+    "load_pretrained": "predict",
+    "make_strategy": "distribution",
+    "num_hosts": "distribution",
+    "pretraining_model": "model",
+    "train": "loop",
+    "write_results": "evaluation",
+}
 
 __all__ = [
     "AdamWeightDecay",
@@ -48,3 +67,10 @@ __all__ = [
     "train",
     "write_results",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name that needs TensorFlow."""
+    if name not in _OF_TENSORFLOW:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_OF_TENSORFLOW[name]}"), name)

@@ -6,7 +6,6 @@ One process of a run, the chief, writes its files.
 """
 
 import contextlib
-import dataclasses
 import json
 import os
 import re
@@ -15,42 +14,10 @@ from collections.abc import Iterator
 import tensorflow as tf
 from absl import logging
 
-from bert_data.bounds import check_integer
+from bert_data.training.training_config import DistributionConfig
 
-_MAX_CPU_DEVICES = 256
-_MAX_TPU_CORES = 1_000_000
 _LOST = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.DeadlineExceededError)
 _TASK = re.compile(r"/job:(\w+)(?:/replica:\d+)?/task:(\d+)")
-KINDS = ("auto", "one", "mirrored", "multi_worker", "tpu")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class DistributionConfig:
-    """Devices.
-
-    Attributes:
-      kind: "one" device; "mirrored": all GPUs of this machine; "multi_worker": those of the
-        machines in the environment variable TF_CONFIG; "tpu"; or "auto": multi_worker if TF_CONFIG
-        names several workers, mirrored if there are several GPUs, else one.
-      tpu_name: name or grpc:// address of a Cloud TPU.
-      tpu_zone: of the Cloud TPU; by default, from this machine's metadata.
-      gcp_project: of the Cloud TPU; likewise.
-      num_tpu_cores: expected number of cores of the TPU.
-      num_cpu_devices: number of virtual devices of the CPU, to try "mirrored" without GPUs.
-    """
-
-    kind: str = "auto"
-    tpu_name: str | None = None
-    tpu_zone: str | None = None
-    gcp_project: str | None = None
-    num_tpu_cores: int = 8
-    num_cpu_devices: int = 1
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"distribution is {self.kind!r}; allowed are {', '.join(KINDS)}")
-        check_integer("num_cpu_devices", self.num_cpu_devices, 1, _MAX_CPU_DEVICES)
-        check_integer("num_tpu_cores", self.num_tpu_cores, 1, _MAX_TPU_CORES)
 
 
 def make_strategy(config: DistributionConfig) -> tf.distribute.Strategy:

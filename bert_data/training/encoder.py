@@ -35,6 +35,9 @@ from bert_data.training.layers import (
     gather_positions,
 )
 
+if keras.backend.backend() != "tensorflow":
+    raise ImportError(f"Keras runs on {keras.backend.backend()}; set KERAS_BACKEND=tensorflow")
+
 
 class Embeddings(Layer):
     """The sum of word, position and segment embeddings, normalized."""

@@ -1,6 +1,7 @@
-"""Configuration of training.
+"""Configuration of training, and of the devices; nothing here needs TensorFlow.
 
 TrainingConfig(output_dir="out", num_train_steps=1000, num_warmup_steps=100)
+DistributionConfig(kind="mirrored")
 """
 
 import dataclasses
@@ -11,6 +12,9 @@ from bert_data.objectives.next_sentence import NSP, check_next_sentence
 
 _MAX_STEPS = 2**31 - 1  # a call of the graph counts its steps in int32
 _LEARNING_RATES = (1e-12, 1000)
+_MAX_CPU_DEVICES = 256
+_MAX_TPU_CORES = 1_000_000
+KINDS = ("auto", "one", "mirrored", "multi_worker", "tpu")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,3 +76,32 @@ class TrainingConfig:
             "mixed_precision", "jit_compile", "random_seed",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DistributionConfig:
+    """Devices.
+
+    Attributes:
+      kind: "one" device; "mirrored": all GPUs of this machine; "multi_worker": those of the
+        machines in the environment variable TF_CONFIG; "tpu"; or "auto": multi_worker if TF_CONFIG
+        names several workers, mirrored if there are several GPUs, else one.
+      tpu_name: name or grpc:// address of a Cloud TPU.
+      tpu_zone: of the Cloud TPU; by default, from this machine's metadata.
+      gcp_project: of the Cloud TPU; likewise.
+      num_tpu_cores: expected number of cores of the TPU.
+      num_cpu_devices: number of virtual devices of the CPU, to try "mirrored" without GPUs.
+    """
+
+    kind: str = "auto"
+    tpu_name: str | None = None
+    tpu_zone: str | None = None
+    gcp_project: str | None = None
+    num_tpu_cores: int = 8
+    num_cpu_devices: int = 1
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"distribution is {self.kind!r}; allowed are {', '.join(KINDS)}")
+        check_integer("num_cpu_devices", self.num_cpu_devices, 1, _MAX_CPU_DEVICES)
+        check_integer("num_tpu_cores", self.num_tpu_cores, 1, _MAX_TPU_CORES)

@@ -13,7 +13,8 @@ import pytest
 import tensorflow as tf
 
 from bert_data.training.checkpoints import Checkpoint, latest_checkpoint
-from bert_data.training.distribution import DistributionConfig, make_strategy, naming_lost_worker
+from bert_data.training.distribution import make_strategy, naming_lost_worker
+from bert_data.training.training_config import DistributionConfig
 from tests.training.tiny import random_batch, tiny_config, write_records
 
 

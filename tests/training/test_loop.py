@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bert_data.training.config import BertConfig
-from bert_data.training.evaluate import evaluate
+from bert_data.training.evaluation import evaluate
 from bert_data.training.loop import train
 from bert_data.training.model import named_weights
 from bert_data.training.predict import load_pretrained

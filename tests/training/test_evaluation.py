@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.training.evaluate import evaluate, write_results
+from bert_data.training.evaluation import evaluate, write_results
 from bert_data.training.model import named_weights, pretraining_model
 from tests.training import numpy_bert
 from tests.training.tiny import random_batch, tiny_config
