@@ -161,15 +161,7 @@ def derive_batch(
 
 def new_batch(num_rows: int, seq_length: int) -> SampleBatch:
     """Allocate a batch in one piece; several would be returned to the system after each batch."""
-    return batch_in(np.empty((len(SampleBatch._fields), num_rows, seq_length), np.int32))
-
-
-def batch_in(words: NDArray[np.int32]) -> SampleBatch:
-    """Return a batch as views of an array.
-
-    Args:
-      words: int32[fields of SampleBatch, rows, seq_length].
-    """
+    words = np.empty((len(SampleBatch._fields), num_rows, seq_length), np.int32)
     tokens, labels, loss_mask, position_ids, segment_starts = words
     return SampleBatch(tokens, labels, loss_mask.view(np.float32), position_ids, segment_starts)
 

@@ -5,8 +5,10 @@
     instances    next_sentence_labels                   int32[1, rows, instances of a row]
 
 Several batches share an array, because handing over from Python to tf.data costs per call; a table
-says where each section of each batch begins. Sections are aligned so that TensorFlow takes over the
-memory instead of copying it. Floats are stored as their bits.
+says where each section of each batch begins. Consecutive batches of the same shape are a run, whose
+sections have one more axis, int32[3, batches, rows, width], so that TensorFlow slices a run instead
+of computing each batch's place. Sections of runs are aligned so that it takes over the memory
+instead of copying it. Floats are stored as their bits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +22,8 @@ from bert_data.schema import fields
 from bert_data.schema.fields import Axis, Field
 
 ENTRY_COLUMNS = 5
-BEGIN, SIZE, NUM_FEATURES, ROWS, COLUMNS = range(ENTRY_COLUMNS)
+BEGIN, STRIDE, NUM_FEATURES, ROWS, COLUMNS = range(ENTRY_COLUMNS)
+RUN_COLUMNS = 6
 
 Layout = tuple[tuple[Field, ...], ...]
 """The fields of each section."""
@@ -129,20 +132,50 @@ def make_table(
       layout: of the batches.
 
     Returns:
-      int32[batches, 5 * sections], of each batch and section the place in the words, the size in
-      words, and the shape: features, rows, columns; and the number of words of all batches.
+      int32[batches, 5 * sections], of each batch and section the place of its first feature in the
+      words, how far on the next feature begins, and the shape: features, rows, columns; and the
+      number of words of all batches.
     """
-    num_sections = len(layout)
-    numbers = np.asarray(shapes, np.int64).reshape(-1, 1 + num_sections)
-    table = np.empty((len(numbers), num_sections, ENTRY_COLUMNS), np.int64)
-    table[:, :, NUM_FEATURES] = [len(section) for section in layout]
+    num_features = [len(section) for section in layout]
+    numbers = np.asarray(shapes, np.int64).reshape(-1, 1 + len(layout))
+    table = np.empty((len(numbers), len(layout), ENTRY_COLUMNS), np.int64)
+    table[:, :, NUM_FEATURES] = num_features
     table[:, :, ROWS] = numbers[:, :1]
     table[:, :, COLUMNS] = numbers[:, 1:]
-    sizes = table[:, :, NUM_FEATURES:].prod(2)
-    ends = (-(-sizes // _UNIT) * _UNIT).cumsum().reshape(sizes.shape)
-    table[:, :, SIZE] = sizes
-    table[:, :, BEGIN] = np.concatenate(([0], ends.ravel()[:-1])).reshape(sizes.shape)
-    return table.reshape(-1, num_sections * ENTRY_COLUMNS).astype(np.int32), int(ends[-1, -1])
+    starts, counts = _runs(numbers)
+    sizes = numbers[:, :1] * numbers[:, 1:]
+    strides = sizes[starts] * counts[:, np.newaxis]
+    ends = (-(-strides * num_features // _UNIT) * _UNIT).cumsum().reshape(strides.shape)
+    begins = np.concatenate(([0], ends.ravel()[:-1])).reshape(strides.shape)
+    numbers_in_run = np.arange(len(numbers)) - starts.repeat(counts)
+    table[:, :, STRIDE] = strides.repeat(counts, axis=0)
+    table[:, :, BEGIN] = begins.repeat(counts, axis=0) + numbers_in_run[:, np.newaxis] * sizes
+    return table.reshape(len(table), -1).astype(np.int32), int(ends[-1, -1])
+
+
+def _runs(shapes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where runs of equal shapes (rows of an array) begin, and how long they are."""
+    changes = (shapes[1:] != shapes[:-1]).any(axis=1)
+    starts = np.flatnonzero(np.concatenate(([True], changes)))
+    return starts, np.diff(starts, append=len(shapes))
+
+
+def runs_of(table: NDArray[np.int32], layout: Layout) -> NDArray[np.int32]:
+    """Return the runs of a table of batches.
+
+    Returns:
+      int32[runs, 6 * sections], of each run and section the place in the words, the size in words,
+      and the shape: features, batches, rows, columns.
+    """
+    entries = table.reshape(len(table), len(layout), ENTRY_COLUMNS)
+    starts, counts = _runs(entries[:, :, ROWS:].reshape(len(table), -1))
+    runs = np.empty((len(starts), len(layout), RUN_COLUMNS), np.int32)
+    runs[:, :, 0] = entries[starts, :, BEGIN]
+    runs[:, :, 1] = entries[starts, :, STRIDE] * entries[starts, :, NUM_FEATURES]
+    runs[:, :, 2] = entries[starts, :, NUM_FEATURES]
+    runs[:, :, 3] = counts[:, np.newaxis]
+    runs[:, :, 4:] = entries[starts, :, ROWS:]
+    return runs.reshape(len(runs), -1)
 
 
 def most_words(shape: Sequence[int], layout: Layout) -> int:
@@ -165,10 +198,9 @@ def arrays_of(group: BatchGroup, layout: Layout) -> Iterator[Arrays]:
     words, floats = group.words, group.words.view(np.float32)
     for entries in group.table.reshape(-1, len(layout), ENTRY_COLUMNS).tolist():
         batch: Arrays = {}
-        for section, (begin, size, count, rows, columns) in zip(names, entries, strict=True):
-            step = size // count if count else 0
+        for section, (begin, stride, _, rows, columns) in zip(names, entries, strict=True):
             for name, holds_floats in section:
                 values = floats if holds_floats else words
-                batch[name] = values[begin : begin + step].reshape(rows, columns)
-                begin += step
+                batch[name] = values[begin : begin + rows * columns].reshape(rows, columns)
+                begin += stride
         yield batch

@@ -29,7 +29,7 @@ from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows
 from bert_data.reader.examples.example import LABELS, POSITIONS
 from bert_data.reader.examples.number_lists import put_numbers
-from bert_data.reader.layout import BEGIN, COLUMNS, ENTRY_COLUMNS, ROWS, SIZE
+from bert_data.reader.layout import BEGIN, COLUMNS, ENTRY_COLUMNS, NUM_FEATURES, ROWS, STRIDE
 from bert_data.reader.splitmix import draw_below, draw_unit, key_of, next_bits
 
 _MASKS = 3  # what a key is for, besides those of `bert_data.reader.splitmix`
@@ -170,10 +170,11 @@ def _mask_batches(
         num_rows, width = np.int64(entries[ROWS]), np.int64(entries[COLUMNS])
         tokens = words[entries[BEGIN] : entries[BEGIN] + num_rows * width]
         predictions = entries[ENTRY_COLUMNS : 2 * ENTRY_COLUMNS]
-        columns = np.int64(predictions[COLUMNS])
-        out = words[predictions[BEGIN] : predictions[BEGIN] + predictions[SIZE]]
-        for k in range(out.size):
-            out[k] = 0
+        columns, stride = np.int64(predictions[COLUMNS]), np.int64(predictions[STRIDE])
+        out = words[predictions[BEGIN] :]
+        for feature in range(predictions[NUM_FEATURES]):
+            for k in range(num_rows * columns):
+                out[feature * stride + k] = 0
         for row in range(num_rows):
             at, place = row * width, row * columns
             first = rows.batch_splits[batch] + row
@@ -186,8 +187,8 @@ def _mask_batches(
                 _apply_masks(ids, num_chosen, room)
                 for k in range(num_chosen):
                     out[place + k] = at - row * width + room.positions[k]
-                    out[num_rows * columns + place + k] = room.labels[k]
-                    out[2 * num_rows * columns + place + k] = _ONE
+                    out[stride + place + k] = room.labels[k]
+                    out[2 * stride + place + k] = _ONE
                 place += num_chosen
                 at += block.lengths[i, 0]
     return largest_id, is_outside

@@ -17,17 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.bounds import check_integer
-from bert_data.causal.gathering import batch_in
+from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet, fill_batch
 from bert_data.reader.config import for_replica
 from bert_data.reader.layout import (
-    BEGIN,
     ENDLESS,
-    ROWS,
-    SIZE,
     BatchGroup,
     Layout,
     StaticShape,
+    arrays_of,
     make_table,
     new_buffer,
 )
@@ -176,14 +174,13 @@ class SampleBatches:
         seq_length = self._dataset.config.seq_length
         texts, num_tokens = self._dataset.texts(np.concatenate(batches))
         table, num_words = make_table([(b.size, seq_length) for b in batches], self.layout)
-        words, first = new_buffer(num_words), 0
-        for entries in table.tolist():
-            begin, size, num_rows = entries[BEGIN], entries[SIZE], entries[ROWS]
-            rows = slice(first, first + num_rows)
-            batch = words[begin : begin + size].reshape(-1, num_rows, seq_length)
-            fill_batch(texts[rows], num_tokens[rows], self._dataset.config, batch_in(batch))
-            first += num_rows
-        return BatchGroup(words, table)
+        group, first = BatchGroup(new_buffer(num_words), table), 0
+        for samples, arrays in zip(batches, arrays_of(group, self.layout), strict=True):
+            rows = slice(first, first + samples.size)
+            batch = SampleBatch(**arrays)  # type: ignore[arg-type]
+            fill_batch(texts[rows], num_tokens[rows], self._dataset.config, batch)
+            first += samples.size
+        return group
 
 
 def _form(batch: dict[str, Any], form: str) -> Any:

@@ -149,7 +149,7 @@ def form_batch(
     """Put a batch into the configured structure.
 
     Args:
-      batch: by the names of the features.
+      batch: by the names of the features; or several of one shape, stacked.
       config: gives the form and the names.
       next_sentence: the records' objective for two segments.
       ones_like: makes float32 ones of the shape of an array.
@@ -169,7 +169,7 @@ def form_batch(
         weights = batch.get(fields.NEXT_SENTENCE_WEIGHTS.name)
         if weights is None:
             weights = ones_like(of_heads[task])
-        weights_of_heads[task] = weights if fields.INSTANCE_IDS.name in batch else weights[:, 0]
+        weights_of_heads[task] = weights if fields.INSTANCE_IDS.name in batch else weights[..., 0]
     return inputs, of_heads, weights_of_heads
 
 

@@ -1,7 +1,7 @@
 """Turn a source of batches into a tf.data.Dataset or an iterator of eager tensors.
 
-    groups of batches --prefetch--> each batch of a group --split--> its features --form--> batch
-    (one call of Python)            (in C++, on the consumer's thread)
+    groups of batches --split--> runs of one shape --form, slice--> batches
+    (one call of Python)         (in C++, on the consumer's thread)
 
     read_batches(ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True))
       -> {"input_ids": int32[32, widest row], ..., "next_sentence_labels": int32[32, 1]}, ...
@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
@@ -20,12 +21,14 @@ from bert_data.errors import CorruptDataError
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.layout import (
     ALIGNMENT_BYTES,
-    ENTRY_COLUMNS,
+    RUN_COLUMNS,
     UNKNOWN,
     GroupSource,
     Layout,
     StaticShape,
     is_float,
+    new_buffer,
+    runs_of,
 )
 from bert_data.reader.sources import form_batch, iterate_arrays, make_source
 
@@ -79,11 +82,15 @@ def _tensors_of(batch: Any) -> Any:
 def _take_over(array: NDArray[Any]) -> tf.Tensor:
     """Return the array as a tensor on the same memory, which the tensor releases.
 
-    If TensorFlow's kernels would end the process over the alignment, it is copied.
+    If it is not aligned, so that TensorFlow's kernels would end the process, it is copied first.
     """
-    address, _ = array.__array_interface__["data"]  # array.ctypes takes three times as long
-    if not array.size or address % ALIGNMENT_BYTES:
+    if not array.size:
         return tf.constant(array)
+    address, _ = array.__array_interface__["data"]  # array.ctypes takes three times as long
+    if address % ALIGNMENT_BYTES:
+        aligned = new_buffer(array.size).view(array.dtype).reshape(array.shape)
+        aligned[...] = array
+        array = aligned
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 
 
@@ -94,20 +101,27 @@ def dataset_of_groups(
 
     Args:
       source: of groups of batches.
-      form: turns a batch, by the names of its features, into an element of the dataset.
+      form: turns stacked batches of one shape, by the names of their features, into stacked
+        elements of the dataset.
     """
     layout, static = source.layout, source.static_shape
     signature = (
         tf.TensorSpec([None], tf.int32),
-        tf.TensorSpec([None, ENTRY_COLUMNS * len(layout)], tf.int32),
+        tf.TensorSpec([None, RUN_COLUMNS * len(layout)], tf.int32),
     )
 
-    def unpack_group(words: tf.Tensor, table: tf.Tensor) -> tf.data.Dataset:
-        entries = tf.data.Dataset.from_tensor_slices(table)
-        return _map_inline(lambda entry: form(_split(words, entry, layout, static)), entries)
+    def items(source: GroupSource) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        return ((group.words, runs_of(group.table, layout)) for group in source.groups())
 
-    groups = generate(source, lambda source: source.groups(), signature)
-    return finish(groups.flat_map(unpack_group), source.num_batches)
+    def unpack_run(words: tf.Tensor, run: tf.Tensor) -> tf.data.Dataset:
+        return tf.data.Dataset.from_tensor_slices(form(_split(words, run, layout, static)))
+
+    def unpack_group(words: tf.Tensor, runs: tf.Tensor) -> tf.data.Dataset:
+        rows = tf.data.Dataset.from_tensor_slices(runs)
+        return _flat_map_inline(lambda run: unpack_run(words, run), rows)
+
+    batches = generate(source, items, signature).flat_map(unpack_group)
+    return finish(batches, source.num_batches)
 
 
 def generate(source: Any, items: Callable[[Any], Iterator[Any]], signature: Any) -> tf.data.Dataset:
@@ -150,51 +164,57 @@ def finish(batches: tf.data.Dataset, num_batches: int) -> tf.data.Dataset:
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     # Groups are made ahead, so another thread per batch would cost more than it gains.
     options.experimental_optimization.inject_prefetch = False
+    options.autotune.enabled = False  # measuring each batch costs more than there is to tune
     batches = batches.with_options(options)
     if num_batches == UNKNOWN:
         return batches
     return batches.apply(tf.data.experimental.assert_cardinality(num_batches))
 
 
-def _map_inline(function: Callable[[tf.Tensor], Any], rows: tf.data.Dataset) -> tf.data.Dataset:
-    """Return `rows.map(function)`, computed on the consumer's thread, at a third of the cost.
+def _flat_map_inline(
+    function: Callable[[tf.Tensor], tf.data.Dataset], rows: tf.data.Dataset
+) -> tf.data.Dataset:
+    """Return `rows.flat_map(function)`, computed on the consumer's thread, at a third of the cost.
 
-    `Dataset.map` gives each operation to a pool of threads, which costs more than the operations of
-    `_split`.
+    `Dataset.flat_map` gives each operation to a pool of threads, which costs more than the
+    operations of `_split`.
     """
-    spec = rows.element_spec
-    traced = tf.function(function, input_signature=[spec]).get_concrete_function()
-    variant = tf.raw_ops.MapDataset(
+    specs: list[Any] = []
+
+    def to_variant(row: tf.Tensor) -> tf.Tensor:
+        dataset = function(row)
+        specs.append(dataset.element_spec)
+        return tf.data.experimental.to_variant(dataset)
+
+    traced = tf.function(to_variant, input_signature=[rows.element_spec]).get_concrete_function()
+    datasets = tf.raw_ops.MapDataset(
         input_dataset=tf.data.experimental.to_variant(rows),
         other_arguments=traced.captured_inputs,
         f=traced,
-        output_types=[output.dtype for output in traced.outputs],
-        output_shapes=[output.shape for output in traced.outputs],
+        output_types=[tf.variant],
+        output_shapes=[[]],
         use_inter_op_parallelism=False,
     )
-    structure = tf.nest.map_structure(
-        lambda output: tf.TensorSpec(output.shape, output.dtype), traced.structured_outputs
-    )
-    return tf.data.experimental.from_variant(variant, structure)
+    variants = tf.data.experimental.from_variant(datasets, tf.TensorSpec([], tf.variant))
+    return variants.flat_map(lambda variant: tf.data.experimental.from_variant(variant, specs[0]))
 
 
 def _split(
-    words: tf.Tensor, entries: tf.Tensor, layout: Layout, static: StaticShape
+    words: tf.Tensor, run: tf.Tensor, layout: Layout, static: StaticShape
 ) -> dict[str, tf.Tensor]:
-    """Return the batch at the place in `words` that its row of the table gives, see `BatchGroup`.
+    """Return the batches at the place in `words` that a row of `runs_of` gives, in one tensor each.
 
-    The operations are few, as each costs a microsecond per batch; where memory is aligned, none
-    copies.
+    Where memory is aligned, no operation copies.
     """
-    parts = tf.split(entries, [1, 1, ENTRY_COLUMNS - 2] * len(layout))
-    batch = {}
+    parts = tf.split(run, [1, 1, RUN_COLUMNS - 2] * len(layout))
+    batches = {}
     for i, (fields, columns) in enumerate(zip(layout, static[1:], strict=True)):
         begin, size, shape = parts[3 * i : 3 * i + 3]
         section = tf.reshape(tf.slice(words, begin, size), shape)
-        section.set_shape([len(fields), static[0], columns])
+        section.set_shape([len(fields), None, static[0], columns])
         for field, values in zip(fields, tf.unstack(section), strict=True):
-            batch[field.name] = tf.bitcast(values, tf.float32) if is_float(field) else values
-    return batch
+            batches[field.name] = tf.bitcast(values, tf.float32) if is_float(field) else values
+    return batches
 
 
 def _ones_like(values: tf.Tensor) -> tf.Tensor:

@@ -1,5 +1,7 @@
 """Batches side by side: aligned, apart, and as large as their shapes say."""
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,8 @@ from bert_data.reader.layout import (
     make_table,
     most_words,
     new_buffer,
+    runs_of,
+    without_labels,
 )
 
 SHAPES = st.builds(
@@ -21,38 +25,48 @@ SHAPES = st.builds(
 )
 
 
-@given(st.lists(SHAPES, min_size=1, max_size=9), st.sampled_from((STREAMED, PLANNED, PACKED)))
-def test_sections_follow_each_other_on_aligned_places(shapes: list[Shape], layout) -> None:
+LAYOUTS = st.sampled_from((STREAMED, PLANNED, PACKED, without_labels(PLANNED)))
+RUNS = st.lists(st.tuples(SHAPES, st.integers(1, 3)), min_size=1, max_size=6)
+
+
+def batches_of(runs: list[tuple[Shape, int]]) -> list[Shape]:
+    return [shape for shape, count in runs for _ in range(count)]
+
+
+@given(RUNS, LAYOUTS)
+def test_runs_follow_each_other_on_aligned_places(runs: list[tuple[Shape, int]], layout) -> None:
+    shapes = batches_of(runs)
     table, num_words = make_table(shapes, layout)
     assert new_buffer(num_words).ctypes.data % 64 == 0
-    end, most = 0, 0
-    for shape, entries in zip(shapes, table.reshape(-1, 3, 5).tolist(), strict=True):
-        most += most_words(shape, layout)
+    same = [(shape, len(list(group))) for shape, group in itertools.groupby(shapes)]
+    end, most = 0, sum(most_words(shape, layout) for shape in shapes)
+    places = runs_of(table, layout).reshape(-1, 3, 6).tolist()
+    for (shape, count), entries in zip(same, places, strict=True):
         for section, columns, entry in zip(layout, shape[1:], entries, strict=True):
             begin, size, *sizes = entry
-            assert sizes == [len(section), shape.rows, columns]
-            assert size == len(section) * shape.rows * columns
+            assert sizes == [len(section), count, shape.rows, columns]
+            assert size == len(section) * count * shape.rows * columns
             assert begin == end
             end = -(-(begin + size) // 16) * 16
     assert num_words == end <= most
     assert (make_table(np.array(shapes), layout)[0] == table).all()
 
 
-@given(st.lists(SHAPES, min_size=1, max_size=5), st.sampled_from((STREAMED, PLANNED, PACKED)))
-def test_arrays_are_the_sections_taken_apart(shapes: list[Shape], layout) -> None:
+@given(RUNS, LAYOUTS)
+def test_arrays_are_the_runs_taken_apart(runs: list[tuple[Shape, int]], layout) -> None:
+    shapes = batches_of(runs)
     table, num_words = make_table(shapes, layout)
     words = new_buffer(num_words)
     words[:] = np.arange(num_words)
-    batches = list(arrays_of(BatchGroup(words, table), layout))
-    for shape, entries, batch in zip(shapes, table.reshape(-1, 3, 5), batches, strict=True):
-        assert list(batch) == [field.name for section in layout for field in section]
-        for section, columns, (begin, *_) in zip(layout, shape[1:], entries.tolist(), strict=True):
-            for field in section:
-                values = batch[field.name]
-                assert values.shape == (shape.rows, columns)
-                assert values.dtype == field.tensor_dtype
-                assert values.view(np.int32).ravel().tolist() == list(
-                    range(begin, begin + values.size)
-                )
-                assert np.shares_memory(values, words) or not values.size
-                begin += values.size
+    batches = arrays_of(BatchGroup(words, table), layout)
+    for entries in runs_of(table, layout).reshape(-1, 3, 6).tolist():
+        sections = [words[b : b + size].reshape(shape) for b, size, *shape in entries]
+        for number, batch in enumerate(itertools.islice(batches, entries[0][3])):
+            assert list(batch) == [field.name for section in layout for field in section]
+            for section, values in zip(layout, sections, strict=True):
+                for field, expected in zip(section, values[:, number], strict=True):
+                    array = batch[field.name]
+                    assert array.dtype == field.tensor_dtype
+                    np.testing.assert_array_equal(array.view(np.int32), expected)
+                    assert np.shares_memory(array, words) or not array.size
+    assert next(batches, None) is None

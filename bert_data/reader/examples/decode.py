@@ -27,6 +27,7 @@ from bert_data.reader.layout import (
     NUM_FEATURES,
     PACKED,
     ROWS,
+    STRIDE,
     Layout,
     is_packed,
 )
@@ -123,7 +124,7 @@ def _feature(
 ) -> NDArray[np.int32]:
     """Return the numbers of a feature of a section, as a view."""
     size = np.int64(table[section, ROWS]) * table[section, COLUMNS]
-    begin = table[section, BEGIN] + number * size
+    begin = table[section, BEGIN] + number * np.int64(table[section, STRIDE])
     return words[begin : begin + size]
 
 
