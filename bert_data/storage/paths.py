@@ -8,7 +8,8 @@ import dataclasses
 import io
 import os
 import re
-from typing import IO, Any
+from collections.abc import Callable
+from typing import IO, Any, cast
 
 _URI = re.compile(
     r"(?P<root>(?P<scheme>[a-z][a-z0-9+.-]*)://[^/?]*)/?(?P<key>.*?)(?P<options>\?\w+=.*)?",
@@ -71,34 +72,44 @@ class _NamedFile(io.FileIO):
 
     def __init__(self, path: Path, mode: str, name: Path) -> None:
         self._name = os.fspath(name)
+        self._named(super().__init__, path, mode)
+
+    def _named(self, call: Callable[..., Any], *arguments: Any) -> Any:
         try:
-            super().__init__(path, mode)
+            return call(*arguments)
         except OSError as error:
             error.filename = self._name
             raise
 
     def write(self, data: Any) -> int:
-        try:
-            return super().write(data)
-        except OSError as error:
-            error.filename = self._name
-            raise
+        return int(self._named(super().write, data))
+
+    def read(self, size: int | None = -1) -> Any:
+        return self._named(super().read, size)
+
+    def readall(self) -> Any:
+        return self._named(super().readall)
+
+    def readinto(self, buffer: Any) -> Any:
+        return self._named(super().readinto, buffer)
 
 
 def open_named(
     path: Path, mode: str = "wb", *, name: Path | None = None, buffering: int = -1
 ) -> IO[bytes]:
-    """Open a local file for writing; the errors of opening and writing name the file.
+    """Open a local file; the errors of opening, reading and writing name it.
 
     Args:
       path: of the file.
       mode: as for `open`, binary.
       name: the caller's name for the file, if it differs.
-      buffering: bytes of the buffer; -1: as `open`.
+      buffering: bytes of the buffer; 0: none, to read; -1: as `open`.
 
     Raises:
       OSError: it cannot be opened.
     """
     raw = _NamedFile(path, mode, path if name is None else name)
     size = buffering if buffering > 0 else io.DEFAULT_BUFFER_SIZE
+    if mode == "rb":
+        return cast(IO[bytes], raw) if buffering == 0 else io.BufferedReader(raw, size)
     return io.BufferedRandom(raw, size) if "+" in mode else io.BufferedWriter(raw, size)

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from bert_data.errors import CorruptDataError
 from bert_data.storage.failures import naming
 from bert_data.storage.file_systems import resolve
-from bert_data.storage.paths import Path, is_remote, local_path
+from bert_data.storage.paths import Path, is_remote, local_path, open_named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,7 @@ def open_input(path: Path, *, buffering: int = -1) -> IO[bytes]:
       OSError: it cannot be read.
     """
     if not is_remote(path):
-        return cast(IO[bytes], open(path, "rb", buffering=buffering))
+        return open_named(path, "rb", buffering=buffering)
     with naming(path):
         system, key = resolve(path)
         file = cast(Any, system.open_input_file(key))

@@ -25,7 +25,6 @@ from bert_data.inspection.sources.items import (
     show_ids,
 )
 from bert_data.inspection.words import Words
-from bert_data.storage import real_path
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_notes import StoreNotes, read_notes, store_paths
 
@@ -60,14 +59,10 @@ class StoreSource(Source):
           CorruptDataError: a store is damaged.
           ValueError: the stores were made with different vocabularies.
         """
-        # file:// names a local file, which can be mapped
-        places = [real_path(f"{prefix}.bin").removesuffix(".bin") for prefix in prefixes]
-        self._stores: list[TokenStore] = [open_store(place) for place in places]
+        self._stores: list[TokenStore] = [open_store(prefix) for prefix in prefixes]
         self._firsts = np.cumsum([0, *(store.num_documents for store in self._stores)])
-        paths = [path for place in places for path in store_paths(place)]
-        super().__init__(
-            _describe(prefixes, [read_notes(place) for place in places]), prefixes, paths
-        )
+        paths = [path for prefix in prefixes for path in store_paths(prefix)]
+        super().__init__(_describe(prefixes, [*map(read_notes, prefixes)]), prefixes, paths)
 
     def count(self) -> int:
         """Return the number of documents."""

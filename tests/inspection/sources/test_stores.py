@@ -96,3 +96,13 @@ def test_empty_documents(tmp_path: Path) -> None:
     write_store(tmp_path / "web", [[], [5], []])
     stored = [item.fields["tokens"].tolist() for item in open_path(tmp_path / "web").stream()]
     assert stored == [[], [5], []]
+
+
+def test_the_files_of_a_store_may_be_links_to_different_places(tmp_path: Path) -> None:
+    for name in ("disk", "here"):
+        (tmp_path / name).mkdir()
+    prefix = write_store(tmp_path / "disk" / "web", [[5], [6, 7]])
+    for ending, name in (("bin", "data-0"), ("idx", "index-0")):
+        Path(f"{prefix}.{ending}").rename(tmp_path / "disk" / name)
+        (tmp_path / "here" / f"web.{ending}").symlink_to(tmp_path / "disk" / name)
+    assert open_path(tmp_path / "here" / "web").count() == 2

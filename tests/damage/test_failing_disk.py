@@ -1,0 +1,98 @@
+"""A disk that fails in reading or writing: one error with the file, and nothing half-made."""
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+from bert_data.inspection.sources.opening import SourceConfig, open_source
+from bert_data.objectives.making import InstanceConfig
+from bert_data.storage import open_input
+from bert_data.storage.paths import _NamedFile  # its reads and writes are those of all files
+from bert_data.tokens.store_making import StoreConfig, make_stores
+
+BROKEN = "/proc/self/mem"  # address 0 cannot be read: EIO, as of a damaged disk
+
+
+@pytest.fixture(params=["a.txt", "a.jsonl", "a.parquet"])
+def broken(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if not os.path.exists(BROKEN):
+        pytest.skip(f"needs {BROKEN}")
+    (tmp_path / request.param).symlink_to(BROKEN)
+    return str(tmp_path / request.param)
+
+
+def create(text: str, folder: Path, vocabulary: Path) -> None:
+    instances = InstanceConfig(max_seq_length=32, max_predictions_per_seq=5)
+    create_dataset(
+        DatasetConfig(
+            input_file=text,
+            output_file=f"{folder}/out/t@2",
+            vocab_file=str(vocabulary),
+            instances=instances,
+            num_workers=1,
+        )
+    )
+
+
+def tokenize(text: str, folder: Path, vocabulary: Path) -> None:
+    config = StoreConfig(
+        input_file=text,
+        output_prefix=f"{folder}/out/s",
+        vocab_file=str(vocabulary),
+        num_workers=1,
+    )
+    make_stores(config)
+
+
+WRITERS = (create, tokenize)
+
+
+@pytest.mark.parametrize("run", WRITERS)
+def test_input_that_cannot_be_read(
+    broken: str, run: Callable[[str, Path, Path], None], tmp_path: Path, small_vocabulary: Path
+) -> None:
+    with pytest.raises(OSError, match="Input/output") as caught:
+        run(broken, tmp_path, small_vocabulary)
+    assert (caught.value.errno, caught.value.filename) == (errno.EIO, broken)
+    assert not (tmp_path / "out").exists()
+
+
+def test_looking_at_what_cannot_be_read(broken: str) -> None:
+    with pytest.raises(OSError, match="Input/output") as caught:
+        list(open_source(SourceConfig(input_file=broken)).stream())
+    assert caught.value.filename == broken
+    with open_input(broken, buffering=0) as file, pytest.raises(OSError, match=broken):
+        file.read(4)
+
+
+@pytest.mark.parametrize("run", WRITERS)
+@pytest.mark.parametrize("last", [0, 1, 3])
+def test_output_that_cannot_be_written(
+    run: Callable[[str, Path, Path], None],
+    last: int,
+    tmp_path: Path,
+    small_text: Path,
+    small_vocabulary: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    num_writes, write = 0, _NamedFile.write
+
+    def failing(file: _NamedFile, data: bytes) -> int:
+        nonlocal num_writes
+        num_writes += 1
+        if num_writes > last:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), file._name)
+        return write(file, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_NamedFile, "write", failing)
+        with pytest.raises(OSError, match="Input/output") as caught:
+            run(str(small_text), tmp_path, small_vocabulary)
+    assert str(caught.value.filename).startswith(str(tmp_path))
+    assert not (tmp_path / "out").exists()
+    run(str(small_text), tmp_path, small_vocabulary)
+    assert len(list((tmp_path / "out").iterdir())) >= 3
