@@ -7,11 +7,15 @@ import tempfile
 from collections.abc import Generator, Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
 from tests.goldens.inputs import VOCABULARIES, WORDS
+
+if TYPE_CHECKING:
+    from ray.cluster_utils import Cluster
 from tests.object_store import ObjectStore, Server
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -31,6 +35,8 @@ hypothesis.settings.register_profile(
     "ci", deadline=None, derandomize=True, print_blob=True, database=None
 )
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+RAY_NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -86,7 +92,10 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def ray_folder() -> Iterator[str]:
-    """The folder in which Ray keeps its sockets and logs, whose path must be short."""
+    """The folder in which Ray keeps its sockets and logs, whose path must be short.
+
+    Workers import this checkout, wherever tests work.
+    """
     with (
         tempfile.TemporaryDirectory(
             prefix="ray-", dir="/tmp", ignore_cleanup_errors=True
@@ -94,7 +103,23 @@ def ray_folder() -> Iterator[str]:
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv("RAY_TMPDIR", folder)
+        patch.setenv("PYTHONPATH", str(CHECKOUT), prepend=os.pathsep)
         yield folder
+
+
+@pytest.fixture(scope="module")
+def ray_cluster(ray_folder: str) -> "Iterator[Cluster]":
+    """A Ray cluster of processes: a head without cores, and two nodes of one core."""
+    from ray.cluster_utils import Cluster
+
+    head = {**RAY_NODE, "num_cpus": 0, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        for _ in range(2):
+            cluster.add_node(**RAY_NODE)
+        yield cluster
+    finally:
+        cluster.shutdown()
 
 
 @pytest.fixture(scope="session")

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from absl import flags, logging
 
-from bert_data.cli import entry
+from bert_data.cli import engine_flags, entry
 from bert_data.formats import registry
-from bert_data.work import count_workers
 
 if TYPE_CHECKING:
     from bert_data.causal import BlendedDataset, GptConfig, GptDataset
@@ -71,6 +70,8 @@ flags.DEFINE_enum(
 )
 flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
 flags.DEFINE_integer("num_workers", 0, "Workers that write samples; 0 is all cores.")
+ENGINE = engine_flags.define_engine_flags()
+flags.adopt_module_key_flags(engine_flags)
 flags.DEFINE_integer(
     "eod_id",
     None,
@@ -230,13 +231,15 @@ def _export(
     weights: list[float] | None,
 ) -> None:
     from bert_data.datasets.samples import SampleExportConfig, export_splits
+    from bert_data.work import MAX_WORKERS
 
     config = SampleExportConfig(
         output_file=FLAGS.output_file,
         output_format=FLAGS.output_format,
         overwrite=FLAGS.overwrite,
         num_workers=FLAGS.num_workers,
-        num_processes=count_workers(FLAGS.num_workers),
+        num_processes=MAX_WORKERS,
+        engine=ENGINE(),
     )
     start = time.monotonic()
     made_from = {"input": names, "weights": weights}

@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
-from bert_data.cli import entry, text_flags
+from bert_data.cli import engine_flags, entry, text_flags
 from bert_data.packages import load_package
 
 if TYPE_CHECKING:
@@ -165,6 +165,8 @@ flags.DEFINE_integer(
     " and up to 30 times --max_document_bytes for a document of that length. Memory does not grow"
     " with the texts; --max_memory_mb bounds that of deciding over all of them.",
 )
+ENGINE = engine_flags.define_engine_flags()
+flags.adopt_module_key_flags(engine_flags)
 flags.DEFINE_float(
     "shard_mb",
     16.0,
@@ -209,16 +211,17 @@ def _curate() -> str:
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.curation.reporting.summary import summarize
     from bert_data.curation.running.run import Curation, curate
-    from bert_data.work import count_workers
 
     def make_report(done: Curation) -> str:
         from bert_data.curation.reporting import report
 
         return report.make_report(done)
 
+    engine = ENGINE()
     done = curate(
         _pipeline(),
-        num_workers=count_workers(FLAGS.num_workers),
+        num_workers=engine.count_workers(FLAGS.num_workers),
+        engine=engine,
         overwrite=FLAGS.overwrite,
         work_dir=FLAGS.work_dir,
         more_outputs={FLAGS.report: make_report} if FLAGS.report else {},

@@ -15,6 +15,10 @@ Eight stores (repeat the command if it was stopped), merged into one, which is t
     python -m bert_data.cli.tokenize ... --output_prefix=parts/web --partitions=8
     python -m bert_data.cli.tokenize --merge=parts/web@8 --output_prefix=web
     python -m bert_data.cli.tokenize --verify=web
+
+The same by all nodes of a Ray cluster, which must share the storage:
+
+    python -m bert_data.cli.tokenize ... --partitions=1000 --engine=ray --ray_address=HOST:6379
 """
 
 import time
@@ -22,11 +26,10 @@ from collections.abc import Sequence
 
 from absl import flags, logging
 
-from bert_data.cli import entry, text_flags
+from bert_data.cli import engine_flags, entry, text_flags
 from bert_data.text.documents import DOCUMENT, LEVELS
 
 FLAGS = flags.FLAGS
-_PROCESS_MB = 250  # of memory, for one that makes a partition
 
 flags.DEFINE_string(
     "input_file",
@@ -96,8 +99,12 @@ flags.DEFINE_integer(
     "Threads, or processes that make several partitions at a time; 0 is all cores. The files do not"
     " depend on it.",
 )
+ENGINE = engine_flags.define_engine_flags()
+flags.adopt_module_key_flags(engine_flags)
 flags.DEFINE_integer(
-    "max_memory_mb", 1000, "Memory to use, in MB, 300 or more; it limits the number of workers."
+    "max_memory_mb",
+    1000,
+    "Memory to use on this machine, in MB, 300 or more; it limits the number of workers.",
 )
 flags.DEFINE_bool("overwrite", False, "Replace existing stores.")
 flags.DEFINE_list(
@@ -133,10 +140,15 @@ def _tokenize() -> str:
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.cli.store_report import describe_stores
     from bert_data.datasets.budget import share_memory
-    from bert_data.tokens.store_making import StoreConfig, make_stores
+    from bert_data.tokens.store_making import PARTITION_MB, StoreConfig, make_stores
     from bert_data.work import MAX_WORKERS, count_workers
 
-    budget = share_memory(FLAGS.max_memory_mb, count_workers(FLAGS.num_workers))
+    engine = ENGINE()
+    if engine.is_cluster:
+        num_workers = engine.count_workers(FLAGS.num_workers)
+    else:
+        budget = share_memory(FLAGS.max_memory_mb, count_workers(FLAGS.num_workers))
+        num_workers = budget.num_workers
     start = time.monotonic()
     stores = make_stores(
         StoreConfig(
@@ -152,8 +164,9 @@ def _tokenize() -> str:
             dtype_rule=FLAGS.dtype_rule,
             empty_documents=FLAGS.empty_documents,
             num_partitions=FLAGS.partitions,
-            num_workers=budget.num_workers,
-            num_processes=max(1, min(FLAGS.max_memory_mb // _PROCESS_MB, MAX_WORKERS)),
+            num_workers=num_workers,
+            num_processes=max(1, min(FLAGS.max_memory_mb // PARTITION_MB, MAX_WORKERS)),
+            engine=engine,
             overwrite=FLAGS.overwrite,
         )
     )

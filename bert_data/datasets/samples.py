@@ -25,6 +25,7 @@ from bert_data.datasets.sample_shards import SampleWriting, sample_bytes
 from bert_data.errors import CorruptDataError
 from bert_data.formats.registry import TFRECORD, find_format
 from bert_data.formats.summed_file import ManifestFile
+from bert_data.progress import progress
 from bert_data.storage import (
     JsonObject,
     expand_outputs,
@@ -40,8 +41,9 @@ from bert_data.storage import (
 )
 from bert_data.work import (
     MAX_WORKERS,
+    THIS_MACHINE,
+    Engine,
     Executor,
-    count_workers,
     fingerprint,
     open_executor,
     open_work_folder,
@@ -50,6 +52,7 @@ from bert_data.work import (
 )
 
 _PROCESS_BYTES = 256 << 20  # of samples: fewer are written before a process has started
+_TASK_BYTES = 500_000_000  # of memory, besides the pages of stores and indices that it maps
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -64,7 +67,8 @@ class SampleExportConfig:
         next one.
       num_processes: >= 1. So many shards are written at a time, each in its own process with its
         share of the threads. More than one process needs a program whose main module can be
-        imported (`if __name__ == "__main__"`).
+        imported (`if __name__ == "__main__"`). A cluster ignores it.
+      engine: what writes the shards; a cluster writes each in one thread.
     """
 
     output_file: str
@@ -72,11 +76,12 @@ class SampleExportConfig:
     overwrite: bool = False
     num_workers: int = 0
     num_processes: int = 1
+    engine: Engine = THIS_MACHINE
 
     def __post_init__(self) -> None:
         find_format(self.output_format, output_file=self.output_file)
         expand_outputs(self.output_file)
-        count_workers(self.num_workers)
+        self.engine.count_workers(self.num_workers)
         check_integer("num_processes", self.num_processes, 1, MAX_WORKERS)
 
 
@@ -118,10 +123,7 @@ def export_splits(
     work = fingerprint([writing.depends_on() for writing in writings])
     if not is_remote(set_name) and (files := _find_finished(writings, parent, work)):
         return files
-    num_workers = count_workers(config.num_workers)
-    worth = sum(len(each) * sample_bytes(each) for each in datasets) // _PROCESS_BYTES
-    num_shards = sum(len(writing.shards) for writing in writings)
-    num_processes = max(1, min(config.num_processes, num_workers, num_shards, worth))
+    num_tasks, num_threads = _share_workers(config, writings)
     with open_record_sets(
         [writing.names for writing in writings],
         inputs=[path for dataset in datasets for path in _inputs_of(dataset)],
@@ -138,19 +140,34 @@ def export_splits(
                 is_own=True,
                 useless_after=(CorruptDataError,),
             ) as folder,
-            open_executor(num_processes) as executor,
+            open_executor(
+                num_tasks, engine=config.engine, folder=folder, task_bytes=_TASK_BYTES
+            ) as executor,
         ):
             files = []
             for writing, record_set in zip(writings, record_sets, strict=True):
                 snapshot = os.path.join(work_dir, writing.dataset.split)
-                if num_processes > 1:
+                if config.engine.is_cluster or num_tasks > 1:
                     make_folder(snapshot)
                     take_snapshot(writing.dataset).save(snapshot)
-                num_threads = num_workers // num_processes
                 writing = dataclasses.replace(writing, snapshot=snapshot, num_threads=num_threads)
                 files.append(_write_shards(record_set, writing, folder, executor))
             commit_sets(record_sets, list(map(_whole_manifest, writings, files)))
     return files
+
+
+def _share_workers(
+    config: SampleExportConfig, writings: Sequence[SampleWriting]
+) -> tuple[int, int]:
+    """Return the number of shards to write at a time, 0 for all, and the threads of each."""
+    num_workers = config.engine.count_workers(config.num_workers)
+    if config.engine.is_cluster:
+        return num_workers, 1
+    worth = sum(len(each.dataset) * sample_bytes(each.dataset) for each in writings)
+    num_shards = sum(len(each.shards) for each in writings)
+    most = min(config.num_processes, num_workers, num_shards, worth // _PROCESS_BYTES)
+    num_tasks = max(1, most)
+    return num_tasks, num_workers // num_tasks
 
 
 def _plan(
@@ -225,11 +242,13 @@ def _write_shards(
     """Write the shards that the folder does not hold yet, and add all of them to the set."""
     done = run_tasks("build_samples", writing.task(folder), writing.shards, executor)
     files = []
-    for number, (shard_folder, _) in enumerate(done):
-        files.append(_read_report(shard_folder))
-        own_index = record_set.index_paths[number : number + 1]
-        for path in (record_set.paths[number], *own_index):
-            record_set.outputs.link_in(path, os.path.join(shard_folder, os.path.basename(path)))
+    with progress("shards", total=len(writing.shards), unit="shard") as advance:
+        for number, (shard_folder, _) in enumerate(done):
+            files.append(_read_report(shard_folder))
+            own_index = record_set.index_paths[number : number + 1]
+            for path in (record_set.paths[number], *own_index):
+                record_set.outputs.link_in(path, os.path.join(shard_folder, os.path.basename(path)))
+            advance(1)
     return tuple(files)
 
 

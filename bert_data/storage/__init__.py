@@ -24,6 +24,7 @@ from bert_data.storage.arrays import load_array, load_values, read_array, read_v
 from bert_data.storage.changing import (
     make_folder,
     open_folder,
+    open_marker,
     open_scratch,
     open_whole,
     remove,

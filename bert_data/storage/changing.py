@@ -97,6 +97,28 @@ def open_folder(path: Path) -> Iterator[str]:
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def open_marker(folder: Path, data: bytes) -> Iterator[str]:
+    """Keep a hidden file with these bytes in a folder while the block runs.
+
+    Yields:
+      Its path.
+
+    Raises:
+      OSError: it cannot be written.
+    """
+    path = writing_path(os.path.join(folder, "marker"), new_token())
+    with contextlib.ExitStack() as stack:
+        stack.callback(remove, path)
+        if is_remote(folder):
+            write_bytes(path, data)
+        else:
+            file = stack.enter_context(_open_locked(path, folder))
+            file.write(data)
+            file.flush()
+        yield path
+
+
 def remove_folder(path: str) -> None:
     """Remove a local folder, if it exists; a run killed meanwhile never leaves part of it there.
 

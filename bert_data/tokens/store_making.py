@@ -48,7 +48,17 @@ from bert_data.tokens.store_notes import (
     store_paths,
 )
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
-from bert_data.work import MAX_WORKERS, open_executor, open_threads, run_tasks
+from bert_data.work import (
+    MAX_WORKERS,
+    THIS_MACHINE,
+    Engine,
+    open_executor,
+    open_threads,
+    run_tasks,
+)
+
+PARTITION_MB = 250
+"""Memory of a process that makes a partition in one thread, in MB."""
 
 _EDGE_BYTES = 1 << 16
 
@@ -70,10 +80,12 @@ class StoreConfig:
         documents.
       num_partitions: number of stores, >= 1.
       num_workers: >= 1, threads in all. The files do not depend on this setting, nor on the next
-        one.
+        ones. With a cluster, partitions made at a time, each in one thread; 0: as many as it has
+        cores.
       num_processes: >= 1. So many partitions are made at a time, each in its own process with its
         share of the threads. More than one process needs a program whose main module can be
-        imported (`if __name__ == "__main__"`).
+        imported (`if __name__ == "__main__"`). A cluster ignores it.
+      engine: what makes the partitions.
       overwrite: whether to replace existing stores.
     """
 
@@ -91,6 +103,7 @@ class StoreConfig:
     num_partitions: int = 1
     num_workers: int = 1
     num_processes: int = 1
+    engine: Engine = THIS_MACHINE
     overwrite: bool = False
 
     def __post_init__(self) -> None:
@@ -99,12 +112,24 @@ class StoreConfig:
             raise ValueError("empty_documents is 'drop'; it must be megatron or curator")
         StoreShape(level=self.level, empty_documents=self.empty_documents)
         check_bounds("num_partitions", self.num_partitions, 1, MAX_SHARDS)
-        for field in ("num_workers", "num_processes"):
-            check_bounds(field, getattr(self, field), 1, MAX_WORKERS)
+        check_bounds("num_workers", self.num_workers, 1 - self.engine.is_cluster, MAX_WORKERS)
+        check_bounds("num_processes", self.num_processes, 1, MAX_WORKERS)
         if os.path.basename(self.output_prefix) in ("", ".", ".."):
             raise ValueError(
                 f"output_prefix is {self.output_prefix!r}; it must end with the name of a store"
             )
+
+    @property
+    def num_tasks(self) -> int:
+        """Number of partitions that are made at a time; see `open_executor`."""
+        if self.engine.is_cluster:
+            return self.num_workers
+        return min(self.num_processes, self.num_partitions, self.num_workers)
+
+    @property
+    def num_threads(self) -> int:
+        """Number of threads that make a partition."""
+        return 1 if self.engine.is_cluster else self.num_workers // self.num_tasks
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -147,7 +172,6 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
             prefixes, plan_partitions(paths, text_format, config.num_partitions), strict=True
         )
     ]
-    num_processes = min(config.num_processes, config.num_partitions, config.num_workers)
     task = _MakeStore(
         tokenizer=tokenizer,
         tokenizer_files=[*filter(None, (config.vocab_file, config.tokenizer_file))],
@@ -155,12 +179,17 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         shape=shape,
         dtype=token_dtype(tokenizer.num_ids, config.dtype_rule).name,
         input_format=text_format.name,
-        num_threads=config.num_workers // num_processes,
+        num_threads=config.num_threads,
         overwrite=config.overwrite,
     )
     warn_of_text(paths, config.text, are_sentences=config.level == SENTENCE)
     stores: list[MadeStore] = []
-    with open_executor(num_processes) as executor:
+    with open_executor(
+        config.num_tasks,
+        engine=config.engine,
+        folder=os.path.dirname(config.output_prefix) or ".",
+        task_bytes=PARTITION_MB * 1_000_000,
+    ) as executor:
         for notes, is_new in run_tasks("tokenize", task, partitions, executor):
             prefix = prefixes[len(stores)]
             stores.append(MadeStore(prefix=prefix, notes=notes, is_new=is_new))

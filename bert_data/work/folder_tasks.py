@@ -174,7 +174,7 @@ def open_work_folder(
 
 def _done_tasks(root: str) -> Iterator[str]:
     """Yield the folders of finished tasks."""
-    for folder in (os.path.join(root, name) for name in list_folder(root)):
+    for folder in (os.path.join(root, name) for name in list_folder(root) if name[0] != "."):
         yield from (os.path.join(folder, task) for task in list_folder(folder) if task[0] != ".")
 
 

@@ -3,13 +3,14 @@
     call(session, key, function, item)  ->  pickle of ([log messages], answer)
 
 The driver is the process that runs the command. Before its first item a worker makes sure that its
-node has the same version of this package and the driver's storage: it reads a marker, a file that
-the driver has written to the folder of the run.
+node has the driver's code, as other code may write other bytes, and the driver's storage: it reads
+a marker, a file that the driver has written to the folder of the run.
 """
 
 import contextlib
 import dataclasses
 import functools
+import hashlib
 import logging
 import os
 import pickle
@@ -18,13 +19,14 @@ from typing import Any
 
 import bert_data
 from bert_data import progress
-from bert_data.storage import read_bytes
+from bert_data.storage import escape, glob, read_bytes
 from bert_data.work.answers import answer, picklable, pickle_error
 
 MAX_LOGGED = 1000
 """Log messages of one task that reach the driver."""
 
 _LOGGER = "absl"
+_MAX_DEPTH = 4  # of the folders of this package
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -33,14 +35,14 @@ class Session:
 
     Attributes:
       folder: where the driver works; relative paths begin there.
-      version: of this package.
+      code: digest of this package.
       log_level: of the driver's log.
       marker: path of the marker; None: there is none.
       token: what the marker holds.
     """
 
     folder: str
-    version: str
+    code: str
     log_level: int
     marker: str | None = None
     token: bytes = b""
@@ -93,15 +95,15 @@ def _prepare(session: Session) -> None:
     """Go to the driver's folder, and check that the driver's storage is here, too.
 
     Raises:
-      NodeError: it is not, or this package has another version.
+      NodeError: it is not, or the code is another.
     """
     progress.keep_silent()
     with contextlib.suppress(OSError):  # absolute paths and URIs need no folder
         os.chdir(session.folder)
-    if bert_data.__version__ != session.version:
+    if digest_of_code() != session.code:
         raise NodeError(
-            f"node {_node()} has bert_data {bert_data.__version__}, and this command"
-            f" {session.version}: all nodes must have the same version"
+            f"node {_node()} has another bert_data than this command, in"
+            f" {os.path.dirname(bert_data.__file__)}: all nodes must have the same files of it"
         )
     if session.marker is None:
         return
@@ -115,6 +117,17 @@ def _prepare(session: Session) -> None:
         ) from None
     if token != session.token:
         raise NodeError(f"node {_node()} has another {where} than this command: it must be shared")
+
+
+@functools.cache
+def digest_of_code() -> str:
+    """Return a digest of the files of this package."""
+    package = escape(os.path.dirname(bert_data.__file__))
+    digest = hashlib.sha256()
+    for depth in range(_MAX_DEPTH):
+        for path in glob(f"{package}/{'*/' * depth}*.py"):
+            digest.update(read_bytes(path))
+    return digest.hexdigest()
 
 
 def _node() -> str:

@@ -29,11 +29,11 @@ _SLOW_SECONDS = 30.0
 _HEAD_SHARE = 0.75  # of the time after which Ray ends the driver
 _HEAD_VARIABLE = "RAY_gcs_rpc_server_reconnect_timeout_s"
 _HEAD_SECONDS = 60.0  # Ray's default for it
-_RETRIES_VARIABLE = "RAY_task_oom_retries"  # Ray's default is to retry for ever
+_OOM_VARIABLE = "RAY_task_oom_retries"  # Ray's default is to retry for ever
+_OOM_RETRIES = "3"
 # What a client of HTTP/2 begins with, and an empty frame of settings, which the server answers.
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _HEADER_BYTES, _SETTINGS = 9, 4
-OOM_RETRIES = 3
 
 
 def load_ray() -> Any:
@@ -42,7 +42,7 @@ def load_ray() -> Any:
     Raises:
       ValueError: it is not installed.
     """
-    os.environ.setdefault(_RETRIES_VARIABLE, str(OOM_RETRIES))
+    os.environ.setdefault(_OOM_VARIABLE, _OOM_RETRIES)
     return load_package("ray", "--engine=ray", extra="ray")
 
 
@@ -161,6 +161,11 @@ class Cluster:
             f" lost, this command ends within {self._ray_seconds:.0f} s, and the same command"
             " resumes with what is missing"
         )
+
+    @property
+    def max_oom_tries(self) -> int:
+        """How often a task is run that needs more memory than its node has."""
+        return 1 + int(os.environ[_OOM_VARIABLE])
 
     def num_cores(self) -> int:
         """Return the number of cores of all nodes, >= 0."""

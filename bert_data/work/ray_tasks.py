@@ -26,11 +26,11 @@ from absl import logging as absl_logging
 import bert_data
 from bert_data.bounds import check_bounds
 from bert_data.errors import first_sentence
-from bert_data.storage import remove, write_bytes
+from bert_data.storage import open_marker, remove_abandoned
 from bert_data.work.answers import open_answer
 from bert_data.work.executor import MAX_WORKERS, Executor
-from bert_data.work.ray_calls import Session, call
-from bert_data.work.ray_cluster import OOM_RETRIES, Cluster, connected
+from bert_data.work.ray_calls import Session, call, digest_of_code
+from bert_data.work.ray_cluster import Cluster, connected
 
 _RETRIES = 3  # of a task whose worker died
 _IN_FLIGHT_A_WORKER = 16
@@ -39,6 +39,7 @@ _TICK_SECONDS = 1.0
 _GRACE_SECONDS = 1.0  # for tasks to end by themselves when their map ends
 _NO_ROOM_SECONDS = 600.0  # for a node with room for a task to join the cluster
 _LOOK_SECONDS = 10.0
+_TOKEN_BYTES = 16
 _NODE_OF_ERROR = re.compile(r"IP: ([^,)\s]+)")
 
 Function = Callable[[Any], Any]
@@ -114,14 +115,13 @@ class RayTasks(Executor):
 
     def _begin_session(self) -> Session:
         """Describe this process for workers, and write the marker that they read."""
-        marker, token = None, secrets.token_bytes(16)
+        marker, token = None, secrets.token_bytes(_TOKEN_BYTES)
         if self._folder is not None:
-            marker = os.path.join(self._folder, f".bert_data-marker-{token.hex()}")
-            self._marker.callback(remove, marker)
-            write_bytes(marker, token)
+            remove_abandoned(self._folder)
+            marker = self._marker.enter_context(open_marker(self._folder, token))
         return Session(
             folder=os.getcwd(),
-            version=bert_data.__version__,
+            code=digest_of_code(),
             log_level=logging.getLogger("absl").getEffectiveLevel(),
             marker=marker,
             token=token,
@@ -221,9 +221,9 @@ class RayTasks(Executor):
         where = f"node {node[1]}" if node else "a node"
         if isinstance(failure, kinds.OutOfMemoryError):
             return MemoryError(
-                f"{where} of the Ray cluster had too little memory for a task {OOM_RETRIES + 1}"
-                f" times, though {self._task_bytes // 1_000_000:,} MB were reserved for it; start"
-                " Ray there with a smaller --num-cpus, so that fewer tasks share the memory"
+                f"{where} of the Ray cluster had too little memory for a task (tries:"
+                f" {self._cluster.max_oom_tries}, reserved: {self._task_bytes // 1_000_000:,} MB);"
+                " start Ray there with a smaller --num-cpus, so that fewer tasks share the memory"
             )
         if isinstance(failure, kinds.RayTaskError):  # before `call` was reached
             reason = first_sentence(failure.cause if hasattr(failure, "cause") else failure)

@@ -16,34 +16,19 @@ from pathlib import Path
 import pytest
 from absl import logging
 
-import bert_data
 from bert_data.work.answers import open_answer
-from bert_data.work.ray_calls import MAX_LOGGED, Session, call
+from bert_data.work.ray_calls import MAX_LOGGED, Session, call, digest_of_code
 from bert_data.work.ray_cluster import connected
 from bert_data.work.ray_tasks import RayTasks
+from tests.conftest import RAY_NODE
 
 COVERS = ("work/ray_calls", "work/ray_cluster")
-NODE = {"object_store_memory": 100_000_000, "num_cpus": 1}
 SECONDS = 60.0
 
 
-@pytest.fixture(scope="module")
-def cluster(ray_folder):
-    from ray.cluster_utils import Cluster
-
-    head = {**NODE, "num_cpus": 0, "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
-    try:
-        for _ in range(2):
-            cluster.add_node(**NODE)
-        yield cluster
-    finally:
-        cluster.shutdown()
-
-
 @pytest.fixture
-def workers(cluster):
-    with RayTasks(address=cluster.address) as executor:
+def workers(ray_cluster):
+    with RayTasks(address=ray_cluster.address) as executor:
         yield executor
 
 
@@ -121,25 +106,25 @@ def test_what_workers_log_is_in_the_log_once(workers, caplog):
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_a_node_that_joins_gets_work(cluster, workers, tmp_path):
+def test_a_node_that_joins_gets_work(ray_cluster, workers, tmp_path):
     joined = []
 
     def items():  # read by this thread
         yield from range(4)
         wait_until(lambda: len(nodes_of(tmp_path)) == 2)
-        joined.append(cluster.add_node(**NODE))
+        joined.append(ray_cluster.add_node(**RAY_NODE))
         wait_until(lambda: len(nodes_of(tmp_path)) == 3)
         (tmp_path / "go").touch()
 
     results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), items())
     assert list(results) == [0, 2, 4, 6]
-    cluster.remove_node(joined[0])
+    ray_cluster.remove_node(joined[0])
 
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_the_tasks_of_a_node_that_is_killed_run_elsewhere(cluster, workers, tmp_path):
-    node = cluster.add_node(**NODE)
+def test_the_tasks_of_a_node_that_is_killed_run_elsewhere(ray_cluster, workers, tmp_path):
+    node = ray_cluster.add_node(**RAY_NODE)
 
     def items():
         yield from range(4)
@@ -150,18 +135,18 @@ def test_the_tasks_of_a_node_that_is_killed_run_elsewhere(cluster, workers, tmp_
 
     results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), items())
     assert list(results) == [2 * number for number in range(8)]
-    cluster.remove_node(node, allow_graceful=False)
+    ray_cluster.remove_node(node, allow_graceful=False)
     lost = {path.name.partition("-")[0] for path in tmp_path.glob(f"*-{node.node_id}")}
     assert lost
 
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_a_node_without_the_storage_is_named(cluster, tmp_path):
+def test_a_node_without_the_storage_is_named(ray_cluster, tmp_path):
     descriptor = os.open(tmp_path, os.O_RDONLY)  # no other process has it
     folder = f"/proc/self/fd/{descriptor}"
     try:
-        with RayTasks(address=cluster.address, folder=folder) as workers:
+        with RayTasks(address=ray_cluster.address, folder=folder) as workers:
             assert len(os.listdir(tmp_path)) == 1
             sentence = rf"^node \d+\.\d+\.\d+\.\d+ \(.+\) does not see {re.escape(folder)} "
             with pytest.raises(OSError, match=sentence):
@@ -184,6 +169,26 @@ def test_tasks_that_do_not_end_are_ended_with_their_map(workers, tmp_path):
 
 def wait_after_first(folder: Path, number: int) -> int:
     return wait_for_go(folder, number) if number else 0
+
+
+def take_memory(number: int) -> int:
+    while True:
+        time.sleep(0.01)
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_node_without_memory_is_named(ray_cluster):
+    """The node ends what runs on it as if 1% of its memory were all."""
+    small = {"RAY_memory_usage_threshold": "0.01", "RAY_memory_monitor_refresh_ms": "50"}
+    node = ray_cluster.add_node(**RAY_NODE, memory=10**12, env_vars=small)
+    try:
+        with RayTasks(address=ray_cluster.address, task_bytes=5 * 10**11) as workers:
+            sentence = r"^node \S+ of the Ray .* \(tries: \d, reserved: 500,000 MB\); start Ray"
+            with pytest.raises(MemoryError, match=sentence):
+                list(workers.ordered_map(take_memory, range(1)))
+    finally:
+        ray_cluster.remove_node(node)
 
 
 @pytest.mark.process
@@ -229,7 +234,7 @@ def test_without_ray_the_extra_is_named(monkeypatch):
 
 def called(function, item, **session) -> tuple[list, object, BaseException | None]:
     """What a worker answers: log messages, result, error."""
-    whole = {"folder": os.getcwd(), "version": bert_data.__version__, "log_level": 0, **session}
+    whole = {"folder": os.getcwd(), "code": digest_of_code(), "log_level": 0, **session}
     answer = call(Session(**whole), function.__name__, pickle.dumps(function), pickle.dumps(item))
     messages, message = pickle.loads(answer)
     return messages, *open_answer(pickle.loads(message))
@@ -252,11 +257,11 @@ def test_a_call_answers_with_its_messages(silent):
     assert len(called(warn_often, MAX_LOGGED + 5)[0]) == MAX_LOGGED
 
 
-def test_a_node_with_another_version_or_storage_is_named(silent, tmp_path):
+def test_a_node_with_other_code_or_storage_is_named(silent, tmp_path):
     marker = tmp_path / "marker"
     marker.write_bytes(b"1")
-    _, _, error = called(str, 1, version="9.9")
-    assert re.match(r"node \S+ \(.+\) has bert_data \S+, and this command 9.9: all", str(error))
+    _, _, error = called(str, 1, code="")
+    assert re.match(r"node \S+ \(.+\) has another bert_data than this command, in ", str(error))
     _, result, error = called(str, 1, marker=str(marker), token=b"1")
     assert (result, error) == ("1", None)
     _, _, error = called(str, 1, marker=str(marker), token=b"2")

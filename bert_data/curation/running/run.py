@@ -47,11 +47,18 @@ from bert_data.storage import (
     remove_abandoned,
     write_bytes,
 )
-from bert_data.work import fingerprint, open_executor, open_work_folder
+from bert_data.work import (
+    THIS_MACHINE,
+    Engine,
+    fingerprint,
+    open_executor,
+    open_work_folder,
+)
 
 _COMMITTED = ("committed", "summary.json")
 """In the work folder: the summary of the outputs that the run is about to give their names."""
 _BLOCK_BYTES = 1 << 20
+_PROCESS_BYTES, _BYTES_OF_BYTE = 200_000_000, 30  # of a process, and for each byte of a document
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -101,6 +108,7 @@ def curate(
     pipeline: Pipeline,
     *,
     num_workers: int,
+    engine: Engine = THIS_MACHINE,
     overwrite: bool = False,
     work_dir: str | None = None,
     more_outputs: dict[str, Callable[[Curation], str]] | None = None,
@@ -110,7 +118,8 @@ def curate(
 
     Args:
       pipeline: to run.
-      num_workers: processes; the output does not depend on it.
+      num_workers: tasks at a time, see `open_executor`; the output does not depend on it.
+      engine: what runs them.
       overwrite: whether to replace existing files.
       work_dir: folder for unfinished work; None: a hidden one beside the output.
       more_outputs: texts to write at the end, by the path of their file.
@@ -144,7 +153,9 @@ def curate(
         open_work_folder(
             parent, run_name, is_own=not work_dir, useless_after=(NothingLeftError,)
         ) as folder,
-        open_executor(num_workers) as executor,
+        open_executor(
+            num_workers, engine=engine, folder=folder, task_bytes=_task_bytes(pipeline)
+        ) as executor,
     ):
         run = Stages(pipeline, shards, folder, executor)
         run.run_passes()
@@ -168,6 +179,11 @@ def curate(
         write_bytes(committed, summary.encode(errors="replace"))
         outputs.commit(paths.all, [paths.summary])
     return done
+
+
+def _task_bytes(pipeline: Pipeline) -> int:
+    """Return the memory that a task may need."""
+    return _PROCESS_BYTES + _BYTES_OF_BYTE * pipeline.max_document_bytes
 
 
 class _OutputPaths:

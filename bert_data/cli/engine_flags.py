@@ -1,0 +1,36 @@
+"""The flags that choose what runs a command's tasks: this machine, or a Ray cluster."""
+
+from collections.abc import Callable
+
+from absl import flags
+
+from bert_data.work import ENGINES, THIS_MACHINE, Engine
+
+
+def define_engine_flags() -> Callable[[], Engine]:
+    """Define the flags.
+
+    Returns:
+      A function that returns the flags' values, once they are parsed.
+    """
+    engine = flags.DEFINE_enum(
+        "engine",
+        THIS_MACHINE.name,
+        ENGINES,
+        "What runs the tasks: local, processes of this machine; or ray, a Ray cluster, whose nodes"
+        " all must see the input and the output under the same paths. The output does not depend on"
+        " it. With ray, --num_workers is the number of tasks at a time, each on one core; 0 is all"
+        " cores of the cluster.",
+    )
+    ray_address = flags.DEFINE_string(
+        "ray_address",
+        None,
+        "With --engine=ray: HOST:PORT of the cluster's head; auto: of the cluster that this machine"
+        " belongs to; local: a new one on this machine. By default the environment's RAY_ADDRESS,"
+        " which ray job submit sets, or else local.",
+    )
+
+    def engine_of_flags() -> Engine:
+        return Engine(name=engine.value, ray_address=ray_address.value)
+
+    return engine_of_flags

@@ -1,0 +1,201 @@
+"""Commands with --engine=ray: the same bytes as on this machine, whatever dies; what is resumed."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bert_data.causal import GptConfig, GptDataset
+from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline_file import parse_inputs, parse_steps
+from bert_data.curation.running.run import curate
+from bert_data.datasets.samples import SampleExportConfig, export_samples
+from bert_data.text.documents import TextConfig
+from bert_data.tokens.store_making import StoreConfig, make_stores
+from bert_data.work import THIS_MACHINE, Engine
+from tests.conftest import RAY_NODE
+
+COVERS = ("cli/engine_flags",)
+SECONDS = 60.0
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
+
+def wait_until(is_true: Callable[[], object]) -> None:
+    end = time.monotonic() + SECONDS
+    while not is_true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture
+def in_turn(ray_cluster, tmp_path, monkeypatch):
+    """Runs a function in a folder, on this machine and on the cluster; returns the files."""
+
+    def run(make: Callable[[Engine], object]) -> list[dict[str, bytes]]:
+        contents = []
+        for engine in (THIS_MACHINE, Engine(name="ray", ray_address=ray_cluster.address)):
+            folder = tmp_path / engine.name / "out"
+            folder.mkdir(parents=True)
+            monkeypatch.chdir(folder.parent)  # paths are relative, and the same
+            make(engine)
+            contents.append(files_of(folder))
+        return contents
+
+    return run
+
+
+def test_stores_and_samples_are_the_same(in_turn, small_text, small_vocabulary):
+    def make(engine: Engine) -> None:
+        stores = make_stores(
+            StoreConfig(
+                input_file=str(small_text),
+                output_prefix="out/tokens",
+                vocab_file=str(small_vocabulary),
+                num_partitions=3,
+                num_workers=engine.count_workers(1),
+                engine=engine,
+            )
+        )
+        dataset = GptDataset(stores[0].prefix, GptConfig(seq_length=16))
+        config = SampleExportConfig(output_file="out/gpt@2", num_workers=1, engine=engine)
+        export_samples(dataset, config)
+
+    local, ray = in_turn(make)
+    assert len(local) == 3 * 3 + 2 * 2 + 1
+    assert ray == local
+
+
+def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn, small_text):
+    texts = small_text.read_text(encoding="utf-8").split("\n\n")
+    rows = [json.dumps({"text": text}) + "\n" for text in [*texts, *texts[:9]] * 20]
+
+    def make(engine: Engine) -> None:
+        Path("in.jsonl").write_text("".join(rows), encoding="utf-8")
+        pipeline = Pipeline(
+            data_sets=tuple(parse_inputs(["in.jsonl"], TextConfig(), None)),
+            steps=label_steps(parse_steps(None, ["exact_duplicates"])),
+            output=Output(files="out/clean.jsonl@2"),
+            shard_bytes=20_000,
+        )
+        if engine.is_cluster:
+            killer.start()
+        curate(pipeline, num_workers=engine.count_workers(1), engine=engine)
+
+    node = ray_cluster.add_node(**RAY_NODE)
+    raylet = node.all_processes["raylet"][0].process.pid
+
+    def kill() -> None:
+        wait_until(lambda: [*Path.cwd().glob("out/.*/*/pass-0/000*")])
+        os.kill(raylet, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    local, ray = in_turn(make)
+    killer.join()
+    ray_cluster.remove_node(node, allow_graceful=False)
+    assert len(local) == 4
+    assert ray == local
+
+
+PROGRAM = """
+import os, sys, time
+from pathlib import Path
+from bert_data.cli import entry, engine_flags
+from bert_data.work import FolderTask, open_executor, open_work_folder, run_tasks
+
+class Number(int):
+    @property
+    def task_name(self):
+        return str(int(self))
+
+def work(number, folder):
+    begun = Path(f"begun-{number}-{os.getpid()}")
+    begun.touch()
+    try:
+        while number >= 2 and not Path("go").exists():
+            time.sleep(0.01)
+    finally:
+        Path(f"ended-{number}").touch()
+    return 2 * number
+
+ENGINE = engine_flags.define_engine_flags()
+
+def main(argv):
+    with open_work_folder("work", "run", is_own=True) as root:
+        with open_executor(0, engine=ENGINE(), folder=root) as executor:
+            task = FolderTask(parent=os.path.join(root, "doubled"), function=work)
+            done = run_tasks("doubling", task, [*map(Number, range(6))], executor)
+            reports = [Path(folder, "report.json").read_text() for folder, _ in done]
+    print(*reports)
+
+if __name__ == "__main__":
+    entry.run(main)
+"""
+
+
+@pytest.fixture
+def command(checkout, ray_folder, tmp_path):
+    """Starts a command whose tasks 0 and 1 end at once, and the others when there is a file."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    started: list[subprocess.Popen[str]] = []
+
+    def start(address: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "program.py", "--engine=ray", f"--ray_address={address}"],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(checkout),
+                "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_ctrl_c_ends_the_tasks(ray_cluster, command, tmp_path):
+    process = command(ray_cluster.address)
+    wait_until(lambda: len([*tmp_path.glob("begun-*")]) >= 4)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130, stderr
+    assert stderr.endswith("program: error: stopped by SIGINT\n")
+    wait_until(lambda: [*tmp_path.glob("ended-[2-9]")])
+
+
+def test_what_was_done_when_the_head_was_lost_is_not_done_again(ray_cluster, command, tmp_path):
+    """The last test of this cluster."""
+    process = command(ray_cluster.address)
+    wait_until(lambda: len([*tmp_path.glob("begun-*")]) >= 4)
+    ray_cluster.head_node.all_processes["gcs_server"][0].process.kill()
+    _, stderr = process.communicate(timeout=SECONDS)
+    assert process.returncode == 1
+    assert (
+        "if its head is lost, this command ends within 5 s, and the same command resumes" in stderr
+    )
+    (tmp_path / "go").touch()
+    process = command("local")
+    stdout, stderr = process.communicate(timeout=SECONDS)
+    assert (process.returncode, stdout) == (0, "0 2 4 6 8 10\n"), stderr
+    # Nodes go on with what they have begun.
+    assert re.search("doubling: [2-6] of 6 were done by an earlier run", stderr)
+    assert len([*tmp_path.glob("begun-0-*")]) == 1
