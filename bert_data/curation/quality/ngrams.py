@@ -2,15 +2,15 @@
 
     a b a b c    top 2-gram: "a b", twice             2-grams that are repeated: the second "a b"
 
-Both measures take time linear in the words: an n-gram is a 64-bit number, computed from the one
-before it and looked up in a hash table.
+Both measures take time linear in the words: an n-gram is a 64-bit number, the difference of two
+polynomials of all words before its end and its start, and is counted in a hash table. Only where an
+n-gram occurs more than once can a longer one do so, so that few places are left for long ones.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.hash_tables import find_slot, make_slots
-from bert_data.curation.quality.repeats import add_hash
 from bert_data.kernels import Scalar, inner, kernel
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)
@@ -24,13 +24,13 @@ def ngram_characters(
     *,
     spaces: int,
 ) -> tuple[list[int], list[int]]:
-    """Count the characters of the most frequent and of repeated n-grams; takes 48 bytes per word.
+    """Count the characters of the most frequent and of repeated n-grams; takes 64 bytes a word.
 
     Args:
       hashes: uint64 [words].
       lengths: int32 [words], in characters.
-      top_orders: int64 [tops], words per n-gram, > 0.
-      repeated_orders: int64 [repeats], words per n-gram, > 0 and increasing.
+      top_orders: int64 [tops], words per n-gram, > 0 and increasing.
+      repeated_orders: int64 [repeats], words per n-gram, increasing, and no less than those.
       spaces: characters between two words of an n-gram; they count for top n-grams only.
 
     Returns:
@@ -41,105 +41,72 @@ def ngram_characters(
     """
     slots = make_slots(len(hashes))
     counts = np.empty(len(slots), np.int32)
+    sums = np.empty(len(hashes) + 1, np.uint64)
+    places = np.empty((2, len(hashes)), np.int32)
     out = np.zeros(len(top_orders) + len(repeated_orders), np.int64)
     orders = np.concatenate([top_orders, repeated_orders])
-    _measure(hashes, lengths, orders, len(top_orders), spaces, slots, counts, out)
+    num_tops = len(top_orders)
+    _measure(hashes, lengths, orders, num_tops, spaces, sums, slots, counts, places, out)
     characters = out.tolist()
-    return characters[: len(top_orders)], characters[len(top_orders) :]
+    return characters[:num_tops], characters[num_tops:]
 
 
 @inner
-def _key(rolled: np.uint64) -> np.uint64:
-    """Return the key of an n-gram in hash tables; never 0."""
-    return np.uint64(1) if rolled == 0 else rolled
-
-
-@inner
-def _roll(hashes: NDArray[np.uint64], start: Scalar, order: Scalar) -> np.uint64:
-    """Return the polynomial of hashes[start : start + order]."""
-    rolled = np.uint64(0)
+def _length(lengths: NDArray[np.int32], start: Scalar, order: Scalar) -> int:
+    """Return the characters of lengths[start : start + order]."""
+    length = 0
     for place in range(start, start + order):
-        rolled = rolled * _BASE + hashes[place]
-    return rolled
+        length += lengths[place]
+    return length
 
 
 @inner
-def _power(order: Scalar) -> np.uint64:
-    """Return the factor of the first hash in a polynomial."""
-    power = np.uint64(1)
-    for _ in range(order - 1):
-        power *= _BASE
-    return power
-
-
-@inner
-def _top_characters(
-    hashes: NDArray[np.uint64],
-    lengths: NDArray[np.int32],
+def _count_ngrams(
+    sums: NDArray[np.uint64],
     order: Scalar,
-    spaces: Scalar,
+    places: NDArray[np.int32],
     slots: NDArray[np.uint64],
     counts: NDArray[np.int32],
+    slot_of: NDArray[np.int32],
 ) -> int:
-    """Count the characters of all occurrences of the top n-gram; a second pass finds the first."""
-    num_ngrams = len(hashes) - order + 1
-    if num_ngrams < 1:
-        return 0
+    """Count the n-grams that begin at some places, by slot; return the greatest count, or 1."""
+    power = np.uint64(1)
+    for _ in range(order):
+        power *= _BASE
     slots[:] = 0
-    power = _power(order)
-    most = 0
-    rolled = _roll(hashes, 0, order)
-    for start in range(num_ngrams):
-        if start:
-            before = hashes[start - 1]
-            rolled = (rolled - before * power) * _BASE + hashes[start + order - 1]
-        hashed = _key(rolled)
-        slot = find_slot(slots, hashed)
+    most = 1
+    for i in range(len(places)):
+        ngram = sums[places[i] + order] - sums[places[i]] * power
+        slot = find_slot(slots, np.uint64(1) if ngram == 0 else ngram)
         if slots[slot] == 0:
-            slots[slot] = hashed
+            slots[slot] = np.uint64(1) if ngram == 0 else ngram
             counts[slot] = 0
         counts[slot] += 1
         most = max(most, counts[slot])
-    start = 0
-    rolled = _roll(hashes, 0, order)
-    while counts[find_slot(slots, _key(rolled))] < most:
-        start += 1
-        rolled = (rolled - hashes[start - 1] * power) * _BASE + hashes[start + order - 1]
-    length = (order - 1) * spaces
-    for place in range(start, start + order):
-        length += lengths[place]
-    return length * most
+        slot_of[i] = slot
+    return most
 
 
 @inner
 def _repeated_characters(
-    hashes: NDArray[np.uint64],
     lengths: NDArray[np.int32],
     order: Scalar,
-    slots: NDArray[np.uint64],
+    places: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    slot_of: NDArray[np.int32],
 ) -> int:
-    """Count the characters of n-grams that occurred before, and skip over each."""
-    num_ngrams = len(hashes) - order + 1
-    if num_ngrams < 2:
-        return 0
-    slots[:] = 0
-    power = _power(order)
-    num_characters, start = 0, 0
-    rolled = _roll(hashes, 0, order)
-    while True:
-        if add_hash(slots, _key(rolled)):
-            start += 1
-            if start >= num_ngrams:
-                break
-            before = hashes[start - 1]
-            rolled = (rolled - before * power) * _BASE + hashes[start + order - 1]
-        else:
-            for place in range(start, start + order):
-                num_characters += lengths[place]
-            start += order
-            if start >= num_ngrams:
-                break
-            rolled = _roll(hashes, start, order)
+    """Count the characters of n-grams that occurred before, and skip over each.
+
+    The counts of those that occurred become negative.
+    """
+    num_characters, following = 0, 0
+    for i in range(len(places)):
+        if places[i] >= following:
+            if counts[slot_of[i]] < 0:
+                num_characters += _length(lengths, places[i], order)
+                following = places[i] + order
+            else:
+                counts[slot_of[i]] *= -1
     return num_characters
 
 
@@ -150,8 +117,10 @@ def _measure(
     orders: NDArray[np.int64],
     num_tops: int,
     spaces: int,
+    sums: NDArray[np.uint64],
     slots: NDArray[np.uint64],
     counts: NDArray[np.int32],
+    places: NDArray[np.int32],
     out: NDArray[np.int64],
 ) -> None:
     """Compute `ngram_characters`.
@@ -162,14 +131,37 @@ def _measure(
       orders: those of top n-grams, then those of repeated ones, increasing.
       num_tops: number of the former.
       spaces: between two words.
-      slots: [a power of two], more than there are words.
+      sums: [words + 1], of any content, like all that follow but `out`.
+      slots: [a power of two], at least twice the words.
       counts: [slots].
+      places: [2, words].
       out: [orders], zeros.
     """
+    sums[0] = np.uint64(0)
+    for place in range(len(hashes)):
+        sums[place + 1] = sums[place] * _BASE + hashes[place]
+        places[0, place] = place
+    num_places, num_slots = len(hashes), len(slots)
     for index in range(len(orders)):
+        order = orders[index]
+        if order > len(hashes):
+            break
+        while num_places and places[0, num_places - 1] + order > len(hashes):
+            num_places -= 1
+        while num_slots >= 8 * num_places + 8:
+            num_slots //= 2
+        left, slot_of = places[0, :num_places], places[1, :num_places]
+        most = _count_ngrams(sums, order, left, slots[:num_slots], counts, slot_of)
         if index < num_tops:
-            out[index] = _top_characters(hashes, lengths, orders[index], spaces, slots, counts)
+            first = 0
+            while most > 1 and counts[slot_of[first]] < most:
+                first += 1
+            start = left[first] if most > 1 else 0
+            out[index] = (_length(lengths, start, order) + (order - 1) * spaces) * most
         else:
-            out[index] = _repeated_characters(hashes, lengths, orders[index], slots)
-            if out[index] == 0:  # then no longer n-gram is repeated either
-                break
+            out[index] = _repeated_characters(lengths, order, left, counts, slot_of)
+        num_places = 0
+        for i in range(len(left)):
+            if abs(counts[slot_of[i]]) > 1:
+                left[num_places] = left[i]
+                num_places += 1

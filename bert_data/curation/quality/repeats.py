@@ -45,7 +45,9 @@ def repeated_paragraphs(words: Words) -> Repeats:
 
 
 def _repeats(words: Words, start: int, end: int, min_newlines: int, blank: bool) -> Repeats:
-    max_parts = words.text.count("\n") // min_newlines + 1
+    max_parts = words.text.count("\n" * min_newlines) + 1
+    if max_parts == 1 and blank:
+        return Repeats(1, 0, 0)
     slots = make_slots(max_parts)
     return Repeats(*_count_repeats(words.characters, start, end, min_newlines, blank, slots))
 

@@ -35,14 +35,16 @@ def test_characters_of_ngrams(words, word_lengths, order, spaces):
             start += order if is_repeated else 1
         return characters
 
-    ngrams = ngrams_of(order)
-    top = max(ngrams, key=ngrams.count, default=())  # the first of the most frequent
-    wanted_top = (length_of(top) + (order - 1) * spaces) * ngrams.count(top) if ngrams else 0
-    orders = [order, order + 1, order + 3]
+    def most_frequent(order):
+        ngrams = ngrams_of(order)
+        top = max(ngrams, key=ngrams.count, default=())  # the first of several
+        return (length_of(top) + (order - 1) * spaces) * ngrams.count(top) if ngrams else 0
+
+    tops, orders = [order, order + 1], [order + 1, order + 2, order + 5]
     assert ngram_characters(
         np.array([_HASHES[word] for word in words], np.uint64),
         np.array([word_lengths[word] for word in words], np.int32),
-        np.array([order]),
+        np.array(tops),
         np.array(orders),
         spaces=spaces,
-    ) == ([wanted_top], [repeated(each) for each in orders])
+    ) == ([most_frequent(each) for each in tops], [repeated(each) for each in orders])
