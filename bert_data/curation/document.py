@@ -19,6 +19,10 @@ _LOOKS_LIKE_HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)[\s>]", r
 _NUM_LOOKED_AT = 1_000  # characters
 
 
+SIZES = ("num_bytes", "num_words", "num_tokens")
+"""Sizes of a text that a document keeps in its `__dict__` once they are known."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Document:
     """A text and its metadata.
@@ -42,6 +46,11 @@ class Document:
         return split_words(self.text)
 
     @functools.cached_property
+    def num_words(self) -> int:
+        """Number of words of the text."""
+        return len(self.words)
+
+    @functools.cached_property
     def num_bytes(self) -> int:
         """Size of the text in UTF-8."""
         return len(self.text) if self.text.isascii() else len(self.text.encode())
@@ -53,7 +62,7 @@ class Document:
     def with_fields(self, **fields: Any) -> "Document":
         """Return the document with more or other fields; its words stay split."""
         other = Document(self.id, self.source, self.text, {**self.fields, **fields})
-        for name in ("words", "num_bytes", "num_tokens"):
+        for name in ("words", *SIZES):
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
         return other

@@ -1,7 +1,7 @@
 """Documents between two passes, in streams of Arrow.
 
     with SpoolWriter(path) as spool:
-        spool.add(document)                        id | text | fields (JSON)
+        spool.add(document)                        id | text | fields (JSON) | sizes of the text
     read_spool(path, "crawl", 10, 20)  ->  documents 10 .. 19
 
 A batch has about 1 MB of text, which is what is held in memory, and more if a document has more.
@@ -20,7 +20,7 @@ from pathlib import Path
 import pyarrow
 from pyarrow import ipc
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import SIZES, Document
 from bert_data.curation.running.arrow_files import ArrowWriter
 from bert_data.curation.running.field_values import dump_exactly
 from bert_data.storage import open_input, remove
@@ -30,7 +30,10 @@ SPOOL, OBSERVED = "spool.arrow", "observed"
 """In the folder of a spooled shard: its documents, and what a `CorpusStep` observed."""
 
 _SCHEMA = pyarrow.schema(
-    [("id", pyarrow.string()), ("text", pyarrow.large_string()), ("fields", pyarrow.string())]
+    [
+        *((name, pyarrow.large_string()) for name in ("id", "text", "fields")),
+        *((name, pyarrow.int64()) for name in SIZES),
+    ]
 )
 _BATCH_DOCUMENTS = 4096
 
@@ -44,7 +47,8 @@ class SpoolWriter(ArrowWriter):
     def add(self, document: Document) -> None:
         """Add a document."""
         fields = dump_exactly(document.fields) if document.fields else None
-        self.add_rows([(document.id, document.text, fields)], len(document.text))
+        sizes = map(document.__dict__.get, SIZES)
+        self.add_rows([(document.id, document.text, fields, *sizes)], len(document.text))
 
 
 def read_spool(
@@ -58,9 +62,12 @@ def read_spool(
             last = batch.num_rows if end is None else min(end - before, batch.num_rows)
             if first < last:
                 part = batch.slice(first, last - first)
-                columns = [part.column(i).to_pylist() for i in range(3)]
-                for name, text, fields in zip(*columns, strict=True):
-                    yield Document(name, source, text, json.loads(fields) if fields else {})
+                columns = [column.to_pylist() for column in part.columns]
+                for name, text, fields, *sizes in zip(*columns, strict=True):
+                    document = Document(name, source, text, json.loads(fields) if fields else {})
+                    known = zip(SIZES, sizes, strict=True)
+                    document.__dict__.update({name: n for name, n in known if n is not None})
+                    yield document
             before += batch.num_rows
             if end is not None and before >= end:
                 return

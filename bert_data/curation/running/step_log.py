@@ -111,7 +111,7 @@ class StepLog:
         counts.num_documents += num_copies
         counts.num_bytes += num_copies * document.num_bytes
         if self._config.count_words:
-            counts.num_words += num_copies * len(document.words)
+            counts.num_words += num_copies * document.num_words
         if self._config.count_tokens is not None:
             counts.num_tokens += num_copies * _num_tokens(document, self._config.count_tokens)
 

@@ -30,6 +30,16 @@ def test_any_range_is_read(tmp_path, monkeypatch, batch):
             assert list(read_spool(tmp_path / "spool", "web", start, end)) == documents[start:end]
 
 
+def test_sizes_that_are_known_stay_known(tmp_path, monkeypatch):
+    documents = [Document(str(i), "web", "one 二三." * i) for i in range(3)]
+    assert documents[1].num_words == 4 and documents[2].num_bytes == 22
+    with SpoolWriter(tmp_path / "spool") as writer:
+        for document in documents:
+            writer.add(document)
+    monkeypatch.setattr("bert_data.curation.document.split_words", lambda text: [text])
+    assert [document.num_words for document in read_spool(tmp_path / "spool", "web")] == [1, 4, 1]
+
+
 def test_fields_that_json_does_not_know_become_what_it_knows(tmp_path):
     fields = {"at": datetime.date(2024, 1, 2), "raw": b"a\xff", "number": np.float32(0.5)}
     with SpoolWriter(tmp_path / "spool") as writer:
