@@ -102,8 +102,15 @@ flags.DEFINE_enum(
     " resumes at once. plain: any lengths together; pools: similar lengths, with almost no padding;"
     " buckets: a few widths, for XLA and TPUs; packed: several sequences per row, which do not"
     " attend to each other, so that a row has about --max_seq_length tokens. auto: buckets with"
-    " --jit_compile and on TPUs, otherwise pools; stream for compressed and remote files, and for"
-    " Parquet whose plan would keep more than 1 GB in memory.",
+    " --jit_compile and on TPUs, otherwise pools; stream for compressed files, for remote ones"
+    " larger than --remote_cache_bytes, and for Parquet whose plan would keep more than 1 GB in"
+    " memory.",
+)
+flags.DEFINE_integer(
+    "remote_cache_bytes",
+    4 << 30,
+    "Maximum size of the local file that keeps records of remote TFRecord files, in the system's"
+    " folder for temporary files (TMPDIR); at least 16777216. Files that fit are fetched once.",
 )
 flags.DEFINE_integer(
     "pool_batches", 64, "With pools: number of batches whose sequences are sorted together."
@@ -132,7 +139,7 @@ flags.DEFINE_bool(
     False,
     "Choose new tokens to predict in each epoch, whatever the records predict, so "
     "that one copy of the text on disk is enough (--dupe_factor=1, perhaps with "
-    "--max_predictions_per_seq=0). Needs --vocab_file or --tokenizer_file, and local "
+    "--max_predictions_per_seq=0). Needs --vocab_file or --tokenizer_file, and "
     "files that are Parquet or not compressed. Evaluation makes the same choice each "
     "time.",
 )
@@ -238,6 +245,7 @@ def training_data(config: "BertConfig") -> "ReaderConfig":
         masked_lm_prob=FLAGS.masked_lm_prob,
         do_whole_word_mask=FLAGS.do_whole_word_mask,
         next_sentence=FLAGS.next_sentence,
+        remote_cache_bytes=FLAGS.remote_cache_bytes,
     )
 
 
@@ -304,7 +312,8 @@ def batching(patterns: str) -> str:
 
     if FLAGS.batching != "auto":
         return FLAGS.batching
-    if not can_be_planned(patterns, at_any_cost=FLAGS.dynamic_masking):
+    bounds = {"remote_cache_bytes": FLAGS.remote_cache_bytes}
+    if not can_be_planned(patterns, at_any_cost=FLAGS.dynamic_masking, **bounds):
         return "stream"
     return "buckets" if has_static_shapes() else "pools"
 

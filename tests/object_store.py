@@ -128,6 +128,9 @@ class ObjectStore:
     def put(self, key: str, data: bytes) -> None:
         self._ask("PUT", key, data)
 
+    def remove(self, key: str) -> None:
+        self._ask("DELETE", key)
+
     def get(self, key: str) -> bytes | None:
         """The object's bytes; None if there is none."""
         try:

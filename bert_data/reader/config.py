@@ -26,6 +26,8 @@ WIDTH_MAX = "max"
 FEATURE_NAMES = ("google", "tfhub")
 FORMS = ("features", "supervised", "fit")
 STREAM = "stream"
+REMOTE_CACHE_BYTES = 4 << 30
+LEAST_CACHE_BYTES = 16 << 20
 READER_BATCHINGS = (STREAM, *BATCHINGS)
 
 
@@ -47,9 +49,9 @@ class ReaderConfig:
         "packed": several records share a row. An epoch's last batch may have fewer rows. If hosts
         do not divide a batch evenly, or a damaged record is left out, some rows are empty; all
         planned batches have "next_sentence_weights", 0 for these rows and 1 for the others.
-        Compressed or remote shards cannot be planned: "stream" replaces "plain", "pools" and, with
-        given widths, "buckets", with a warning. Up to 1 GB of Parquet row groups is kept in memory;
-        row groups of larger sets are read again and again.
+        Compressed shards cannot be planned: "stream" replaces "plain", "pools" and, with given
+        widths, "buckets", with a warning. Up to 1 GB of Parquet row groups is kept in memory; row
+        groups of larger sets are read again and again.
       pool_batches: batches of a pool, >= 1.
       num_buckets: widths of "buckets" with width="batch", chosen for the least padding, >= 1.
       max_tokens_per_batch: instead of batch_size, most tokens of a planned batch, padding included.
@@ -89,6 +91,10 @@ class ReaderConfig:
       do_whole_word_mask: with dynamic_masking, whether all pieces of a word are masked together.
       next_sentence: the records' objective for two segments: "nsp", "sop" or "none", compared with
         the manifest; None takes it from there, or else "nsp".
+      remote_cache_bytes: planned batches of remote TFRecord shards keep records in a local file of
+        at most so many bytes, >= 16 MiB (16777216), in the system's folder for temporary files. If
+        all shards fit, each is fetched once; otherwise those of larger sets in random order are
+        fetched again several times an epoch.
     """
 
     input_patterns: str | Sequence[str]
@@ -117,6 +123,7 @@ class ReaderConfig:
     masked_lm_prob: float = 0.15
     do_whole_word_mask: bool = False
     next_sentence: str | None = None
+    remote_cache_bytes: int = REMOTE_CACHE_BYTES
 
     def __post_init__(self) -> None:
         if self.next_sentence is not None:
@@ -126,6 +133,7 @@ class ReaderConfig:
         at_least_one = ("shuffle_buffer", "num_hosts", "pool_batches", "num_buckets")
         for name in (*at_least_one, "start_batch", "host_index"):
             check_integer(name, getattr(self, name), int(name in at_least_one))
+        check_integer("remote_cache_bytes", self.remote_cache_bytes, LEAST_CACHE_BYTES, 1 << 50)
         if not isinstance(self.seed, int):
             raise ValueError(f"seed is {self.seed!r}; it must be an integer")
         or_none = ("batch_size", "max_tokens_per_batch", "num_epochs", "max_seq_length")

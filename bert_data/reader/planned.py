@@ -8,6 +8,7 @@ The plan determines what goes into batch k, so reading starts at any batch at on
 
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,8 @@ from bert_data.reader.examples.block import Gathered
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.files.checks import Limits, check_lengths, check_shards
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.gathering import RecordSource, records_of_shards
+from bert_data.reader.files.record_source import RecordSource
+from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import (
     ENDLESS,
@@ -75,6 +77,25 @@ def plan_config(config: ReaderConfig, num_parts: int, max_seq_length: int | None
     )
 
 
+class _Step(NamedTuple):
+    """A group of batches.
+
+    Attributes:
+      epoch: its number.
+      rows: those of the batches.
+      of_all: int64[batches, 2], the most predictions and instances of a row in all parts; None if
+        there is one part.
+      damage: of the epoch.
+      is_last: whether it is the epoch's last group.
+    """
+
+    epoch: int
+    rows: PlannedRows
+    of_all: NDArray[np.int64] | None
+    damage: Damage
+    is_last: bool
+
+
 class PlannedSource:
     """The planned batches of a configuration.
 
@@ -101,7 +122,10 @@ class PlannedSource:
         self.limits: Limits = check_shards(shards, config)
         self._parts = parts
         self._records: RecordSource = records_of_shards(
-            shards, in_order=not config.shuffle, skip_corrupt=config.skip_corrupt
+            shards,
+            in_order=not config.shuffle,
+            skip_corrupt=config.skip_corrupt,
+            remote_cache_bytes=config.remote_cache_bytes,
         )
         lengths = self._records.num_tokens
         check_lengths((int(lengths.max(initial=0)), 0), self._a_record, self.limits)
@@ -187,6 +211,14 @@ class PlannedSource:
         return work_ahead(self._groups(), _GROUPS_AHEAD)
 
     def _groups(self) -> Iterator[BatchGroup]:
+        with self._records.ahead(self._steps(), lambda step: step.rows.records) as (records, steps):
+            for step in steps:
+                yield self._decode(step, records.gather(step.rows.records, step.damage))
+                if step.is_last:
+                    step.damage.tell()
+
+    def _steps(self) -> Iterator["_Step"]:
+        """Yield groups of batches: first one, then twice as many, and so on."""
         config = self.config
         first_epoch, start = self.plan.locate(config.start_batch)
         epochs = itertools.count() if config.num_epochs is None else range(config.num_epochs)
@@ -198,10 +230,8 @@ class PlannedSource:
                 end = min(start + most, int(ends[start]))
                 rows = planned_rows(epoch, start, end, self._parts)
                 of_all = self._most_of_rows(epoch, start, end)
-                records = self._records.gather(rows.records, damage)
-                yield self._decode(number, rows, records, of_all)
+                yield _Step(number, rows, of_all, damage, end == epoch.num_batches)
                 start, most = end, 2 * most
-            damage.tell()
             start = 0
 
     def _group_ends(self, epoch: EpochPlan) -> NDArray[np.int64]:
@@ -223,14 +253,12 @@ class PlannedSource:
         most = most_of_rows(epoch, start, end, lengths, self._most_predictions)
         return most.repeat(self._parts.num_here, axis=0)
 
-    def _decode(
-        self, epoch: int, rows: PlannedRows, records: Gathered, of_all: NDArray[np.int64] | None
-    ) -> BatchGroup:
-        block, rule = records.block, self._rule
+    def _decode(self, step: "_Step", records: Gathered) -> BatchGroup:
+        block, rule, rows = records.block, self._rule, step.rows
         lengths = block.lengths.copy() if rule is not None else block.lengths
         if rule is not None:
             lengths[:, 1] = rule.most_predictions(lengths[:, 0])
-        table, num_words = make_table(self._shapes(rows, lengths, of_all), self.layout)
+        table, num_words = make_table(self._shapes(rows, lengths, step.of_all), self.layout)
         words = new_buffer(num_words)
         to_fill = Rows(records.is_there, rows.row_splits, rows.batch_splits)
         checked = decode_records(
@@ -238,7 +266,7 @@ class PlannedSource:
         )
         check_values(*checked, self.config)
         if rule is not None:
-            key = masks_key(self.config.seed, epoch)
+            key = masks_key(self.config.seed, step.epoch)
             checked = mask_anew(block, rows.records, to_fill, key, rule, table, words)
             check_values(*checked, self.config)
         return BatchGroup(words, table)

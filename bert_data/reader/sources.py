@@ -1,7 +1,7 @@
 """Choose the source of a configuration's batches, and iterate over them without TensorFlow.
 
-    batching="pools", shards local and not compressed  ->  PlannedSource
-    batching="pools", train-00003.gz                   ->  BatchSource, and a warning
+    batching="pools", train-*           ->  PlannedSource
+    batching="pools", train-00003.gz    ->  BatchSource, and a warning
 
     iterate_arrays(ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True))
       -> {"input_ids": int32[32, widest row], ..., "next_sentence_labels": int32[32, 1]}, ...
@@ -22,7 +22,13 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.objectives.next_sentence import TASKS
-from bert_data.reader.config import STREAM, WIDTH_OF_BATCH, ReaderConfig, for_replica
+from bert_data.reader.config import (
+    REMOTE_CACHE_BYTES,
+    STREAM,
+    WIDTH_OF_BATCH,
+    ReaderConfig,
+    for_replica,
+)
 from bert_data.reader.files.indexes import why_not_addressable
 from bert_data.reader.files.parquet_shards import is_kept
 from bert_data.reader.files.shards import Shard, find_shards
@@ -32,6 +38,7 @@ from bert_data.reader.planning.config import BUCKETS, PACKED
 from bert_data.reader.planning.epoch import Parts
 from bert_data.reader.streamed import BatchSource
 from bert_data.schema import fields
+from bert_data.storage import is_remote
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -68,13 +75,20 @@ def make_source(
     return PlannedSource(config, shards, Parts(context.num_replicas_in_sync, first, replicas))
 
 
-def can_be_planned(input_patterns: str | Sequence[str], *, at_any_cost: bool = False) -> bool:
+def can_be_planned(
+    input_patterns: str | Sequence[str],
+    *,
+    at_any_cost: bool = False,
+    remote_cache_bytes: int = REMOTE_CACHE_BYTES,
+) -> bool:
     """Return whether batches of the shards that patterns name can be planned.
 
     Args:
       input_patterns: as of `ReaderConfig`.
-      at_any_cost: whether this includes Parquet whose row groups do not all fit in the memory kept
-        for them, and are read again and again.
+      at_any_cost: whether this includes what would be read again and again: Parquet whose row
+        groups do not all fit in the memory kept for them, and remote TFRecord shards that do not
+        fit in remote_cache_bytes.
+      remote_cache_bytes: as of `ReaderConfig`.
 
     Raises:
       ValueError, OSError, CorruptDataError: see `find_shards`.
@@ -83,7 +97,10 @@ def can_be_planned(input_patterns: str | Sequence[str], *, at_any_cost: bool = F
     shards = find_shards(config)
     if _not_addressable(shards) is not None:
         return False
-    return at_any_cost or is_kept([shard for shard in shards if shard.is_parquet])
+    if at_any_cost:
+        return True
+    of_remote = [s.num_bytes for s in shards if is_remote(s.path) and not s.is_parquet]
+    return sum(of_remote) <= remote_cache_bytes and is_kept([s for s in shards if s.is_parquet])
 
 
 def as_stream(config: ReaderConfig, shards: Sequence[Shard]) -> ReaderConfig | None:
@@ -96,12 +113,12 @@ def as_stream(config: ReaderConfig, shards: Sequence[Shard]) -> ReaderConfig | N
     if why is None:
         return None
     if config.batching == PACKED:
-        raise ValueError(f"batching is {PACKED!r}, but {why}; it needs local, uncompressed files")
+        raise ValueError(f"batching is {PACKED!r}, but {why}; it needs uncompressed files")
     if config.dynamic_masking:
-        raise ValueError(f"dynamic_masking is True, but {why}; it needs local, uncompressed files")
+        raise ValueError(f"dynamic_masking is True, but {why}; it needs uncompressed files")
     if config.max_tokens_per_batch is not None:
         bound = f"max_tokens_per_batch is {config.max_tokens_per_batch}"
-        raise ValueError(f"{bound}, but {why}; it needs local, uncompressed files")
+        raise ValueError(f"{bound}, but {why}; it needs uncompressed files")
     if config.batching == BUCKETS and config.width == WIDTH_OF_BATCH:
         raise ValueError(f"batching is {BUCKETS!r}, but {why}; give the widths for such shards")
     return dataclasses.replace(config, batching=STREAM)

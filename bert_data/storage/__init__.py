@@ -12,6 +12,7 @@ statuses.py     sizes, kinds and times of files, listings
 reading.py      streams, memory maps; arrays.py: NumPy arrays;
                 local_copies.py: of remote files, for memory maps;
                 json_files.py: JSON, checked value by value
+                ranges.py: ranges of remote files, and a local file for them
 changing.py     one file or folder that appears complete or not at all; removals
 uploading.py    local files that become objects
 outputs.py      sets of files and folders that appear together or not at all

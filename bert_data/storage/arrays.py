@@ -4,18 +4,21 @@ save_array("counts.npy", int64[3])   load_array("counts.npy")              int64
 uint32 words in a spool              load_values("spool", dtype uint32)    uint32[words]
 """
 
+import io
 import os
 import types
 from typing import IO, TYPE_CHECKING, Any
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage.paths import Path, open_named
-from bert_data.storage.reading import map_file
+from bert_data.storage.paths import Path, is_remote, open_named
+from bert_data.storage.reading import map_file, read_bytes
 from bert_data.storage.statuses import file_size
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike, NDArray
+
+_LONGER = "longer than its array"
 
 
 def save_array(target: Path | IO[bytes], array: "NDArray[Any]") -> None:
@@ -51,18 +54,29 @@ def load_array(path: Path) -> "NDArray[Any]":
 
     array = _open_array(path)
     if array.offset + array.nbytes != file_size(path):
-        raise CorruptDataError(path, 0, "longer than its array")
+        raise CorruptDataError(path, 0, _LONGER)
     return np.asarray(array)
 
 
 def read_array(path: Path) -> "NDArray[Any]":
-    """Read the array of a local .npy file into memory.
+    """Read the array of a .npy file, local or remote, into memory.
 
     Raises:
       OSError: the file cannot be read.
       CorruptDataError: the file is not one complete array.
     """
-    return load_array(path).copy()
+    if not is_remote(path):
+        return load_array(path).copy()
+    import numpy as np
+
+    stream = io.BytesIO(read_bytes(path))
+    try:
+        array = np.lib.format.read_array(stream, allow_pickle=False)
+    except Exception as error:
+        raise _not_an_array(path, error) from error
+    if stream.read(1):
+        raise CorruptDataError(path, 0, _LONGER)
+    return array
 
 
 def _open_array(path: Path) -> "np.memmap[Any, Any]":
@@ -73,8 +87,11 @@ def _open_array(path: Path) -> "np.memmap[Any, Any]":
     except OSError:
         raise
     except Exception as error:  # the header is parsed as Python, so damage raises almost anything
-        reason = f"not a complete array ({' '.join(str(error).split())})"
-        raise CorruptDataError(path, 0, reason) from error
+        raise _not_an_array(path, error) from error
+
+
+def _not_an_array(path: Path, error: Exception) -> CorruptDataError:
+    return CorruptDataError(path, 0, f"not a complete array ({' '.join(str(error).split())})")
 
 
 def read_values(source: Path | IO[bytes], dtype: "DTypeLike", count: int = -1) -> "NDArray[Any]":

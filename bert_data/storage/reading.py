@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage.failures import naming
-from bert_data.storage.file_systems import resolve
 from bert_data.storage.paths import Path, is_remote, local_path, open_named
+from bert_data.storage.remote_file import RemoteFile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,10 +35,10 @@ def open_input(path: Path, *, buffering: int = -1) -> IO[bytes]:
     """
     if not is_remote(path):
         return open_named(path, "rb", buffering=buffering)
-    with naming(path):
-        system, key = resolve(path)
-        file = cast(Any, system.open_input_file(key))
-        return file if buffering == 0 else io.BufferedReader(file, _REMOTE_BUFFER_BYTES)
+    file = RemoteFile(os.fspath(path))
+    return cast(
+        IO[bytes], file if buffering == 0 else io.BufferedReader(file, _REMOTE_BUFFER_BYTES)
+    )
 
 
 def read_bytes(path: Path) -> bytes:

@@ -483,10 +483,13 @@ def test_compressed_shards_are_streamed_and_that_is_said(
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"batching": "packed"}, "batching is 'packed', but .* is compressed; it needs local"),
+        (
+            {"batching": "packed"},
+            "batching is 'packed', but .* is compressed; it needs uncompressed",
+        ),
         (
             {"batching": "pools", "batch_size": None, "max_tokens_per_batch": 99},
-            "max_tokens_per_batch is 99, but .* is compressed; it needs local",
+            "max_tokens_per_batch is 99, but .* is compressed; it needs uncompressed",
         ),
         ({"batching": "buckets"}, "batching is 'buckets', but .*; give the widths"),
         ({"batching": "pools", "num_hosts": 3}, "batch_size is 4; a multiple of num_hosts, 3"),

@@ -323,7 +323,9 @@ def test_refusals(tmp_path, records, vocabulary):
 def test_compressed_shards_cannot_be_masked_anew(tmp_path, records, vocabulary):
     config = config_of(tmp_path, records, vocabulary)
     path = write_examples(tmp_path / "a.gz", [example(records[0], "masked", 0)], compression="GZIP")
-    with pytest.raises(ValueError, match=r"dynamic_masking is True, but .*a.gz .*needs local"):
+    with pytest.raises(
+        ValueError, match=r"dynamic_masking is True, but .*a.gz .*needs uncompressed"
+    ):
         next(iterate_batches(dataclasses.replace(config, input_patterns=str(path))))
 
 

@@ -273,7 +273,8 @@ class _Stream:
     """
 
     def __init__(self, shard: Shard) -> None:
-        self._raw = storage.open_input(shard.path)
+        # Blocks are read whole; only what unpacks them reads less.
+        self._raw = storage.open_input(shard.path, buffering=-1 if shard.is_gzip else 0)
         self._file: Any = self._raw
         if shard.is_gzip:
             self._file = gzip.GzipFile(fileobj=self._raw, mode="rb")

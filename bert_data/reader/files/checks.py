@@ -6,6 +6,7 @@ This happens before the first batch is made.
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 from bert_data.datasets.manifest import Manifest
@@ -13,6 +14,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.reader.config import WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.files.blocks import FirstRecord, look_at_first, read_blocks
 from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.many_files import map_files
 from bert_data.reader.files.shards import Shard
 from bert_data.schema import fields
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
@@ -48,6 +50,8 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
     path = config.vocab_file
     vocab_digest = vocabulary_sha256(path) if path is not None else None
     checked: set[int] = set()
+    look = functools.partial(look_at_first, skip_corrupt=config.skip_corrupt)
+    first_records = map_files(look, shards, [shard.path for shard in shards])
     for shard in shards:
         if shard.manifest is not None and id(shard.manifest) not in checked:
             checked.add(id(shard.manifest))
@@ -61,7 +65,7 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
             known_lengths.append(lengths)
         if not config.skip_corrupt:
             check_size(shard)
-        first = look_at_first(shard, skip_corrupt=config.skip_corrupt)
+        first = next(first_records)
         has_records |= first is not None
         if first is not None:
             _check_first(first, shard, config)

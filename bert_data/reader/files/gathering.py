@@ -1,14 +1,14 @@
-"""Read records by number from shards of either format, check them, and find their features.
+"""Read records of TFRecord shards by number, check them, and find their features.
 
     records 7 -1 0   ->   RecordBlock of [record 7] [nothing] [record 0],   OK  OK  OK
 
 Records are numbered through all shards, in the order of the shards. -1 is an empty row.
 """
 
-import itertools
+import abc
+import contextlib
 import os
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Generator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import FRAME_BYTES, index_path
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.reader.examples.block import Gathered, RecordBlock, join_blocks
+from bert_data.reader.examples.block import Gathered, RecordBlock
 from bert_data.reader.examples.example import BAD_DATA, FEATURES, NUM_NAMES, OK, read_example
 from bert_data.reader.examples.wire import load_word
 from bert_data.reader.files.blocks import is_checked, reason_of
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.indexes import PREAD, Places, Ranges, read_indexes, read_range
-from bert_data.reader.files.parquet_shards import ParquetRecords
+from bert_data.reader.files.record_source import RecordSource
 from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard
 from bert_data.reader.memory import new_bytes
 from bert_data.storage.descriptors import OpenFiles
@@ -134,19 +134,18 @@ def _read(
     return num_bad
 
 
-class ShardRecords:
-    """The records of TFRecord shards, by number.
+class TFRecords(RecordSource):
+    """The records of TFRecord shards, by number; a subclass says where their bytes are.
 
     Attributes:
       num_tokens: uint[records], tokens of each, from the indexes.
     """
 
-    def __init__(self, shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool) -> None:
+    def __init__(self, shards: Sequence[Shard], *, skip_corrupt: bool) -> None:
         """Read the indexes, but nothing of the shards that have one.
 
         Args:
-          shards: local and not compressed.
-          in_order: whether records will mostly be read in order.
+          shards: not compressed.
           skip_corrupt: see `read_index`.
 
         Raises:
@@ -161,17 +160,16 @@ class ShardRecords:
             [np.zeros(0, kind), *tokens], dtype=kind, casting="unsafe"
         )
         self._needs_label = any(shard.needs_label for shard in shards)
-        self._files = OpenFiles([shard.path for shard in shards])
-        self._advise(sum(shard.num_bytes for shard in shards), in_order=in_order)
+        self._paths = tuple(shard.path for shard in shards)
 
-    def _advise(self, num_bytes: int, *, in_order: bool) -> None:
-        """Have files that are read in random order prefetched, if they fit into memory."""
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if in_order or num_bytes > memory // _MEMORY_SHARE or not hasattr(os, "posix_fadvise"):
-            return
-        for number in range(len(self._files.paths)):
-            with self._files.some([number]) as descriptors:
-                os.posix_fadvise(descriptors[number], 0, 0, os.POSIX_FADV_WILLNEED)
+    @abc.abstractmethod
+    def _open(
+        self, records: NDArray[np.integer], ranges: Ranges
+    ) -> Generator[tuple[dict[int, int], Ranges]]:
+        """Yield open files by number, and where in them the records are; until all were open."""
+
+    def _check_unchanged(self, shard: int) -> None:
+        """Raise an error if damage to a shard is rather a change of the whole file."""
 
     def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
         """Read records.
@@ -229,20 +227,18 @@ class ShardRecords:
         data = new_bytes(ranges.num_bytes)
         statuses = np.zeros(records.size, np.int32)
         counts, num_bad = np.empty(NUM_NAMES, np.int64), 0
-        left = np.flatnonzero(np.bincount(ranges.shards[ranges.sizes > 0])).tolist()
-        while left:
-            files = np.full(len(self._files.paths), -1, np.int64)
-            with self._files.some(left) as descriptors:
+        with contextlib.closing(self._open(records, ranges)) as opened:
+            for descriptors, where in opened:
+                files = np.full(len(self._paths), -1, np.int64)
                 files[list(descriptors)] = list(descriptors.values())
                 num_bad += _read(
-                    PREAD, files, ranges, records, self.num_tokens, looks, self._needs_label,
+                    PREAD, files, where, records, self.num_tokens, looks, self._needs_label,
                     counts, data, spans, lengths, statuses,
                 )  # fmt: skip
                 for i in np.flatnonzero(statuses == FAILED).tolist():
-                    descriptor = descriptors[int(ranges.shards[i])]
-                    os.pread(descriptor, int(ranges.sizes[i]), int(ranges.offsets[i]))  # raises
-                    raise OSError(f"cannot read {self._files.paths[int(ranges.shards[i])]}")
-            left = [number for number in left if number not in descriptors]
+                    descriptor = descriptors[int(where.shards[i])]
+                    os.pread(descriptor, int(where.sizes[i]), int(where.offsets[i]))  # raises
+                    raise OSError(f"cannot read {self._paths[int(ranges.shards[i])]}")
         if num_bad:
             self._tell(records, ranges, data, statuses, damage)
         return ranges, data, statuses
@@ -257,9 +253,10 @@ class ShardRecords:
     ) -> None:
         for i in np.flatnonzero(statuses).tolist():
             shard, local = self._places.shard_of(int(records[i]))
+            self._check_unchanged(shard)
             begin, size = int(ranges.places[i]), int(ranges.sizes[i])
             stored = int.from_bytes(data[begin : begin + LENGTH_BYTES].tobytes(), "little")
-            path, offset = self._files.paths[shard], int(ranges.offsets[i])
+            path, offset = self._paths[shard], int(ranges.offsets[i])
             index, tokens = os.path.basename(index_path(path)), self.num_tokens[records[i]]
             status = int(statuses[i])
             reason = {
@@ -271,56 +268,39 @@ class ShardRecords:
             damage.found(CorruptDataError(path, offset, reason, local), 1)
 
 
-class RecordSource(Protocol):
-    """Records by number.
+class ShardRecords(TFRecords):
+    """The records of local TFRecord shards, by number."""
 
-    Attributes:
-      num_tokens: uint[records], tokens of each.
-    """
+    def __init__(self, shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool) -> None:
+        """Read the indexes.
 
-    num_tokens: NDArray[np.unsignedinteger]
+        Args:
+          shards: local and not compressed.
+          in_order: whether records will mostly be read in order.
+          skip_corrupt: see `read_index`.
 
-    def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
-        """Read records, see `ShardRecords.gather`."""
+        Raises:
+          CorruptDataError: see `read_index`.
+        """
+        super().__init__(shards, skip_corrupt=skip_corrupt)
+        self._files = OpenFiles(self._paths)
+        self._advise(sum(shard.num_bytes for shard in shards), in_order=in_order)
 
+    def _advise(self, num_bytes: int, *, in_order: bool) -> None:
+        """Have files that are read in random order prefetched, if they fit into memory."""
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if in_order or num_bytes > memory // _MEMORY_SHARE or not hasattr(os, "posix_fadvise"):
+            return
+        for number in range(len(self._paths)):
+            with self._files.some([number]) as descriptors:
+                os.posix_fadvise(descriptors[number], 0, 0, os.POSIX_FADV_WILLNEED)
 
-class _Parts:
-    """The records of several sources, one after the other."""
-
-    def __init__(self, parts: Sequence[RecordSource]) -> None:
-        self._parts = parts
-        self._firsts = np.cumsum([0, *(part.num_tokens.size for part in parts)])
-        self.num_tokens: NDArray[np.unsignedinteger] = np.concatenate(
-            [part.num_tokens for part in parts]
-        )
-
-    def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
-        """Read records, see `ShardRecords.gather`."""
-        # Empty rows, -1, go to the first part.
-        part_of = np.maximum(np.searchsorted(self._firsts, records, side="right") - 1, 0)
-        rows_of = [np.flatnonzero(part_of == number) for number in range(len(self._parts))]
-        gathered = [
-            part.gather(np.where(records[which] < 0, -1, records[which] - first), damage)
-            for part, which, first in zip(self._parts, rows_of, self._firsts, strict=False)
-        ]
-        order = np.argsort(np.concatenate(rows_of))
-        is_there = np.concatenate([part.is_there for part in gathered])
-        return Gathered(join_blocks([part.block for part in gathered]).take(order), is_there[order])
-
-
-def records_of_shards(
-    shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool
-) -> RecordSource:
-    """Return the records of addressable shards, numbered in the order of the shards.
-
-    Raises:
-      ValueError, OSError, CorruptDataError: see `ShardRecords` and `ParquetRecords`.
-    """
-    parts: list[RecordSource] = []
-    for is_parquet, group in itertools.groupby(shards, lambda shard: shard.is_parquet):
-        members = tuple(group)
-        if is_parquet:
-            parts.append(ParquetRecords(members, skip_corrupt=skip_corrupt))
-        else:
-            parts.append(ShardRecords(members, in_order=in_order, skip_corrupt=skip_corrupt))
-    return parts[0] if len(parts) == 1 else _Parts(parts)
+    def _open(
+        self, records: NDArray[np.integer], ranges: Ranges
+    ) -> Generator[tuple[dict[int, int], Ranges]]:
+        """Yield descriptors of shards, as many at a time as may be open."""
+        left = np.flatnonzero(np.bincount(ranges.shards[ranges.sizes > 0])).tolist()
+        while left:
+            with self._files.some(left) as descriptors:
+                yield descriptors, ranges
+            left = [number for number in left if number not in descriptors]

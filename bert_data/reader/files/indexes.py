@@ -24,6 +24,7 @@ from bert_data.kernels import Scalar, inner, intrinsic, kernel
 from bert_data.objectives.next_sentence import NONE
 from bert_data.reader.files.blocks import walk_frames
 from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.many_files import map_files
 from bert_data.reader.files.shards import Shard
 
 _KEPT_SCANS = 4096
@@ -31,20 +32,21 @@ _KEPT_SCANS = 4096
 
 def why_not_addressable(shard: Shard) -> str | None:
     """Return why records of a shard cannot be read by number: "is compressed"; None if they can."""
-    if storage.is_remote(shard.path):
-        return "is remote"
     return "is compressed" if shard.is_gzip else None
 
 
 def read_indexes(shards: Sequence[Shard], *, skip_corrupt: bool) -> list[NDArray[np.void]]:
     """Return the indexes of addressable shards, see `read_index`; log which ones are scanned."""
-    missing = [shard for shard in shards if not storage.exists(index_path(shard.path))]
+    paths = [shard.path for shard in shards]
+    have_index = map_files(lambda path: storage.exists(index_path(path)), paths, paths)
+    missing = [shard for shard, has_one in zip(shards, have_index, strict=True) if not has_one]
     if missing:
         logging.info(
             "%d of %d shard(s) have no index (%s); they are scanned, and the index kept in memory",
             len(missing), len(shards), missing[0].path,
         )  # fmt: skip
-    return [read_index(shard, skip_corrupt=skip_corrupt) for shard in shards]
+    read = functools.partial(read_index, skip_corrupt=skip_corrupt)
+    return list(map_files(read, shards, paths))
 
 
 def read_index(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
@@ -220,6 +222,7 @@ class Places:
 
     Attributes:
       firsts: int64[shards + 1], the number of each shard's first record, and of all records.
+      shard_starts: int64[shards + 1], where each shard begins if they are joined, and their bytes.
     """
 
     def __init__(self, offsets: Sequence[NDArray[np.uint64]]) -> None:
@@ -231,14 +234,14 @@ class Places:
         """
         sizes = [np.diff(part.astype(np.int64)) for part in offsets]
         self.firsts: NDArray[np.int64] = np.cumsum([0, *(part.size for part in sizes)])
-        self._shard_starts = np.cumsum([0, *(int(part[-1]) for part in offsets)])
+        self.shard_starts = np.cumsum([0, *(int(part[-1]) for part in offsets)])
         self._sizes = np.concatenate(
             [np.zeros(0, np.uint32), *sizes], dtype=np.uint32, casting="unsafe"
         )
         step = 1 << int(_STEP_BITS)
         starts = [
             part[(-int(first)) % step : -1 : step].astype(np.int64) + start
-            for part, first, start in zip(offsets, self.firsts, self._shard_starts, strict=False)
+            for part, first, start in zip(offsets, self.firsts, self.shard_starts, strict=False)
         ]
         self._step_starts = np.concatenate([np.zeros(0, np.int64), *starts])
 
@@ -250,7 +253,7 @@ class Places:
         """
         shards, offsets, sizes, places = np.empty((4, records.size), np.int64)
         num_bytes = _find(
-            records, self.firsts, self._shard_starts, self._sizes, self._step_starts,
+            records, self.firsts, self.shard_starts, self._sizes, self._step_starts,
             shards, offsets, sizes, places,
         )  # fmt: skip
         return Ranges(shards, offsets, sizes, places, int(num_bytes))

@@ -244,13 +244,17 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
     import pyarrow as pa
     from pyarrow import parquet
 
-    opened = storage.open_input(path) if storage.is_remote(path) else pa.OSFile(path)
-    # In parts, so that no whole row group is in memory; and read, not mapped: a mapped file
-    # that is truncated kills the process.
+    is_remote = storage.is_remote(path)
+    opened = storage.open_input(path, buffering=0) if is_remote else pa.OSFile(path)
+    # A local file in parts, so that no whole row group is in memory; and read, not mapped: a mapped
+    # file that is truncated kills the process. Of a remote one the needed ranges, joined.
     with (
         opened,
         parquet.ParquetFile(
-            opened, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER_BYTES
+            opened,
+            page_checksum_verification=True,
+            pre_buffer=is_remote,
+            buffer_size=0 if is_remote else _BUFFER_BYTES,
         ) as file,
     ):
         yield file

@@ -37,6 +37,7 @@ from bert_data.reader.files.parquet_rows import (
     tokens_of_rows,
     what_is_wrong,
 )
+from bert_data.reader.files.record_source import RecordSource
 from bert_data.reader.files.shards import Shard
 from bert_data.schema.fields import SEGMENT_IDS
 
@@ -225,7 +226,7 @@ _kept = _Kept()
 os.register_at_fork(after_in_child=_kept.forget)
 
 
-class ParquetRecords:
+class ParquetRecords(RecordSource):
     """The records of Parquet shards, by number.
 
     Attributes:
@@ -286,7 +287,7 @@ class ParquetRecords:
         return parts
 
     def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
-        """Read records, see `ShardRecords.gather`."""
+        """Read records, see `RecordSource`."""
         groups = np.where(records < 0, -1, np.searchsorted(self._firsts, records, "right") - 1)
         is_there = records >= 0
         places: list[NDArray[np.int64]] = []

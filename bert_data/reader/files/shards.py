@@ -4,7 +4,7 @@
                         Shard(data/train-00001-of-00002, ...)
 
 An index or a manifest that matches a pattern like data/* is dropped. Local files and URIs (see
-`bert_data.storage`) are alike, except that indexes and manifests are local.
+`bert_data.storage`) are alike; several threads look at remote ones.
 """
 
 import dataclasses
@@ -17,7 +17,13 @@ from collections.abc import Collection, Iterable, Sequence
 from absl import logging
 
 from bert_data import storage
-from bert_data.datasets.manifest import Manifest, find_manifest, is_sidecar
+from bert_data.datasets.manifest import (
+    Manifest,
+    find_manifest,
+    is_sidecar,
+    list_manifests,
+    read_manifest,
+)
 from bert_data.errors import CorruptDataError
 from bert_data.formats import registry
 from bert_data.formats.crc32c import masked_crc32c
@@ -25,6 +31,7 @@ from bert_data.formats.index import index_path, read_index_file
 from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.many_files import map_files
 from bert_data.reader.files.parquet_rows import MAGIC, look_inside
 
 LENGTH_BYTES, HEADER_BYTES = 8, 12  # of a record in a TFRecord file
@@ -83,12 +90,12 @@ def find_shards(config: ReaderConfig, damage: Damage | None = None) -> tuple[Sha
     paths: dict[str, None] = {}
     for pattern in config.patterns:
         paths.update(dict.fromkeys(_matches(pattern)))
-    manifests: dict[str, Manifest] = {}
+    manifests = _Manifests()
     shards = tuple(
-        _with_objective(_describe(path, manifests, found, config.skip_corrupt), config)
-        for path in paths
+        _with_objective(_add_details(shard, manifests, found, config.skip_corrupt), config)
+        for shard in map_files(_describe, list(paths), list(paths))
     )
-    _look_for_others(paths, manifests, config, must_be_whole=damage is None)
+    _look_for_others(paths, manifests.of_shard, config, must_be_whole=damage is None)
     return shards
 
 
@@ -104,7 +111,9 @@ def _look_for_others(
     def matching(absent: Iterable[str]) -> list[str]:
         return [p for p in absent if any(storage.matches(each, p) for each in config.patterns)]
 
-    absent = [path for path in manifests if path not in paths and not storage.exists(path)]
+    others = [path for path in manifests if path not in paths]
+    are_there = map_files(storage.exists, others, others)
+    absent = [path for path, is_there in zip(others, are_there, strict=True) if not is_there]
     lacking = matching(absent)
     if lacking and must_be_whole and not config.skip_corrupt:
         reason = (
@@ -140,24 +149,56 @@ def _matches(pattern: str) -> list[str]:
     return matches
 
 
-def _describe(
-    path: str, manifests: dict[str, Manifest], damage: Damage, ignores_indexes: bool
-) -> Shard:
-    """Look at a shard's first bytes and beside it; `manifests` caches manifests by shard path."""
-    if storage.is_folder(path):
+def _describe(path: str) -> Shard:
+    """Look at a shard's size and first bytes."""
+    status = storage.read_status(path)
+    if status is not None and status.is_folder:
         raise IsADirectoryError(f"{path} is a directory, not a shard (name its files: {path}/*)")
     try:
-        with storage.open_input(path) as file:
+        with storage.open_input(path, buffering=0) as file:
             head = file.read(HEADER_BYTES)
-        num_bytes = storage.file_size(path)
     except OSError as error:
         raise OSError(f"cannot read {path}: {error.strerror or error}") from error
-    shard = Shard(
+    num_bytes = 0 if status is None else status.num_bytes
+    return Shard(
         path=path, num_bytes=num_bytes, is_gzip=_is_gzip(head), is_parquet=_is_parquet(head)
     )
+
+
+class _Manifests:
+    """The manifests beside shards, read once.
+
+    Attributes:
+      of_shard: by the paths of the files of those that list a shard.
+    """
+
+    def __init__(self) -> None:
+        self.of_shard: dict[str, Manifest] = {}
+        self._in_folder: dict[str, list[Manifest]] = {}
+
+    def find(self, path: str) -> Manifest | None:
+        """Return the manifest that lists a shard, or None; errors are those of `find_manifest`."""
+        folder, name = os.path.split(path)
+        if path in self.of_shard:
+            return self.of_shard[path]
+        if folder not in self._in_folder:
+            manifest = find_manifest(path)
+            if manifest is None:  # so all have been read; the next shard asks for them again
+                self._in_folder[folder] = [read_manifest(each) for each in list_manifests(folder)]
+        else:
+            listing = (m for m in self._in_folder[folder] if any(f.name == name for f in m.files))
+            manifest = next(listing, None)
+        if manifest is not None:
+            self.of_shard |= {os.path.join(folder, file.name): manifest for file in manifest.files}
+        return manifest
+
+
+def _add_details(
+    shard: Shard, manifests: _Manifests, damage: Damage, ignores_indexes: bool
+) -> Shard:
+    """Add what files beside a shard say about it, or else the shard itself."""
     try:
-        if not storage.is_remote(path):
-            shard = _compare_beside(shard, manifests, ignores_indexes)
+        shard = _compare_beside(shard, manifests, ignores_indexes)
         return _look_inside(shard) if shard.is_parquet and shard.manifest is None else shard
     except CorruptDataError as error:
         damage.found(error, 0)
@@ -197,19 +238,9 @@ def _look_inside(shard: Shard) -> Shard:
     return dataclasses.replace(shard, manifest=inside.manifest, num_records=inside.num_rows)
 
 
-def _compare_beside(shard: Shard, manifests: dict[str, Manifest], ignores_indexes: bool) -> Shard:
-    """Add what index and manifest say about a local shard."""
-    folder, name = os.path.split(shard.path)
-    if shard.path not in manifests:
-        manifest_of_path = find_manifest(shard.path)
-        if manifest_of_path is not None:
-            manifests.update(
-                {
-                    os.path.join(folder, file.name): manifest_of_path
-                    for file in manifest_of_path.files
-                }
-            )
-    manifest = manifests.get(shard.path)
+def _compare_beside(shard: Shard, manifests: _Manifests, ignores_indexes: bool) -> Shard:
+    """Add what index and manifest say about a shard."""
+    name, manifest = os.path.basename(shard.path), manifests.find(shard.path)
     if manifest is not None:
         file = next(file for file in manifest.files if file.name == name)
         return dataclasses.replace(

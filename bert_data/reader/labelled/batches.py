@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.bounds import check_integer
@@ -22,13 +23,13 @@ from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.files.gathering import ShardRecords
 from bert_data.reader.files.indexes import why_not_addressable
+from bert_data.reader.files.records import tfrecords_of_shards
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.labelled.ragged import RaggedSpec, ragged_feature
 from bert_data.reader.labelled.segments import num_special_tokens, pack_segments
 from bert_data.reader.layout import ENDLESS
-from bert_data.reader.planning import EMPTY, Plan, PlanConfig, make_plan
+from bert_data.reader.planning import EMPTY, HostBatch, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.config import check_start
 from bert_data.reader.tensors import finish, generate
 from bert_data.schema import fields
@@ -110,7 +111,9 @@ class LabelledSource:
         self.vocab_size = manifest.vocab_size
         self.vocabulary_and_classes = manifest.vocab_sha256, self.classes
         self.special_ids = {"cls_id": int(flags["cls_id"]), "sep_id": int(flags["sep_id"])}
-        self.records = ShardRecords(shards, in_order=not config.plan.shuffle, skip_corrupt=False)
+        self.records = tfrecords_of_shards(
+            shards, in_order=not config.plan.shuffle, skip_corrupt=False
+        )
         lengths = self.records.num_tokens.astype(np.uint32)
         lengths += np.uint32(num_special_tokens(self.num_texts))
         if config.plan.max_seq_length is not None:
@@ -146,18 +149,21 @@ class LabelledSource:
 
     def batches(self) -> Iterator[tuple["np.ndarray[Any, Any]", int]]:
         """Yield (records, width) of this host's batches, in order; an empty row has no bytes."""
+        with self.records.ahead(self._planned(), _filled) as (records, batches):
+            for planned in batches:
+                data = records.read(_filled(planned))
+                rows = np.empty(planned.records.size, np.object_)
+                rows[:] = data + [b""] * (rows.size - len(data))
+                yield rows, planned.width
+
+    def _planned(self) -> Iterator[HostBatch]:
         config, plan = self.config, self.plan
         first_epoch, start = plan.locate(config.start_batch)
         epochs = itertools.count() if config.num_epochs is None else range(config.num_epochs)
         for number in itertools.islice(epochs, first_epoch, None):
             epoch = plan.epoch(number)
             for batch in range(start, epoch.num_batches):
-                planned = epoch.batch(batch, config.host_index)
-                filled = planned.records[planned.records != EMPTY]
-                data = self.records.read(filled)
-                rows = np.empty(planned.records.size, np.object_)
-                rows[:] = data + [b""] * (rows.size - len(data))
-                yield rows, planned.width
+                yield epoch.batch(batch, config.host_index)
             start = 0
 
     def parse(self, records: tf.Tensor) -> dict[str, tf.Tensor | tf.RaggedTensor]:
@@ -200,6 +206,11 @@ class LabelledSource:
         return packed, label, weight
 
 
+def _filled(planned: HostBatch) -> NDArray[np.int64]:
+    """Return the records of a batch, without its empty rows."""
+    return planned.records[planned.records != EMPTY]
+
+
 def read_labelled_batches(config: LabelledReaderConfig | LabelledSource) -> tf.data.Dataset:
     """Return the dataset of a configuration's batches.
 
@@ -230,7 +241,7 @@ def _check(shards: Sequence[Shard], config: LabelledReaderConfig) -> Manifest:
     for shard in shards:
         why_not = why_not_addressable(shard)
         if why_not is not None:
-            raise ValueError(f"{shard.path} {why_not}; it must be local and uncompressed")
+            raise ValueError(f"{shard.path} {why_not}; it must not be compressed")
         if shard.manifest is None or shard.manifest.record_layout != fields.LABELLED:
             kind = "is in no manifest" if shard.manifest is None else "holds no labelled texts"
             raise ValueError(f"{shard.path} {kind}; it must hold records of labelled texts")

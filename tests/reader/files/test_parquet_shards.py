@@ -305,7 +305,7 @@ class TestPlans:
     def test_they_are_planned_where_they_can_be_kept(self, pair, monkeypatch):
         pattern = str(pair["parquet"] / "t-*")
         assert can_be_planned(pattern)
-        assert not can_be_planned(f"file://{pattern}", at_any_cost=True)
+        assert can_be_planned(f"file://{pattern}")
         monkeypatch.setattr(library, "MAX_KEPT_BYTES", 1)
         assert not can_be_planned(pattern)
         assert can_be_planned(pattern, at_any_cost=True)

@@ -73,5 +73,5 @@ def test_shards_must_be_plain(tmp_path: Path) -> None:
     import gzip
 
     (tmp_path / "a").write_bytes(gzip.compress(b"x" * 100))
-    with pytest.raises(ValueError, match="a is compressed; it must be local and uncompressed"):
+    with pytest.raises(ValueError, match="a is compressed; it must not be compressed"):
         records_of(str(tmp_path / "a"))

@@ -1,0 +1,80 @@
+"""Ranges of remote files: one request each, changes noticed; and files without a name."""
+
+import errno
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bert_data.errors import CorruptDataError
+from bert_data.storage import open_input, read_array
+from bert_data.storage.ranges import RemoteFiles, UnnamedFile
+from tests.object_store import ObjectStore
+
+COVERS = ["storage/remote_file"]
+DATA = bytes(range(256)) * 40
+
+
+def test_a_range_is_one_request(object_store: ObjectStore, tmp_path: Path) -> None:
+    object_store.put("a", DATA)
+    (tmp_path / "b").write_bytes(DATA)
+    files = RemoteFiles([object_store.uri("a"), str(tmp_path / "b")], [len(DATA)] * 2)
+    assert files.read(0, 100, 7) == files.read(1, 100, 7) == DATA[100:107]
+    object_store.requests.clear()
+    assert files.read(0, 5000, 300) == DATA[5000:5300]
+    assert [(each.method, each.range) for each in object_store.requests] == [
+        ("GET", "bytes=5000-5299")
+    ]
+
+
+def test_changes_are_noticed(object_store: ObjectStore) -> None:
+    object_store.put("a", DATA)
+    files = RemoteFiles([object_store.uri("a")], [len(DATA)])
+    files.read(0, 0, 4)
+    for changed in (DATA[::-1], DATA[:10]):
+        object_store.put("a", changed)
+        with pytest.raises(CorruptDataError, match="has changed since it was opened"):
+            files.check(0)
+    object_store.remove("a")
+    with pytest.raises(FileNotFoundError, match="has been removed since it was opened") as raised:
+        files.read(0, 0, 4)
+    assert raised.value.filename == object_store.uri("a")
+
+
+def test_errors_of_streams_name_the_uri(object_store: ObjectStore) -> None:
+    object_store.put("a", DATA)
+    with open_input(object_store.uri("a"), buffering=0) as file:
+        assert file.read(3) == DATA[:3]
+        object_store.fail("403", method="GET", times=9)
+        with pytest.raises(OSError) as raised:
+            file.read(3)
+    assert raised.value.filename == object_store.uri("a") and raised.value.errno
+
+
+def test_arrays_of_a_store(object_store: ObjectStore, tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(7))
+    whole = (tmp_path / "a.npy").read_bytes()
+    object_store.put("a.npy", whole)
+    assert read_array(object_store.uri("a.npy")).tolist() == list(range(7))
+    for damaged in (whole[:-1], whole + b"x", whole[:20], b""):
+        object_store.put("b.npy", damaged)
+        with pytest.raises(CorruptDataError, match=r"b\.npy"):
+            read_array(object_store.uri("b.npy"))
+
+
+def test_a_file_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = UnnamedFile()
+    file.write(b"world", 6)
+    file.write(b"hello ", 0)
+    assert os.pread(file.descriptor, 100, 0) == b"hello world"
+    assert os.fstat(file.descriptor).st_nlink == 0
+
+    def is_full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", is_full)
+    with pytest.raises(OSError, match=r"TMPDIR names another.*No space left"):
+        file.write(b"x", 0)
+    file.close()
+    file.close()
