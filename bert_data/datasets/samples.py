@@ -38,6 +38,7 @@ from bert_data.storage import (
     read_bytes,
     remove,
     remove_abandoned,
+    remove_left_overs,
 )
 from bert_data.work import (
     MAX_WORKERS,
@@ -222,6 +223,7 @@ def _find_finished(
             return None
     with open_work_folder(parent, work, is_own=True):
         logging.info("an earlier run wrote all files and was killed before it could clean up")
+    remove_left_overs(writings[0].names.name)
     return files
 
 

@@ -161,8 +161,9 @@ class Killer:
         self, number: int, older: dict[str, bytes], whole: dict[str, bytes], more: tuple[str, ...]
     ) -> Iterator[str]:
         status, text = self._start(number, *more)
-        if not os.WIFSIGNALED(status):
-            yield f"it was not killed ({text})"
+        if not os.WIFSIGNALED(status):  # some runs make a change or two less than others
+            if status or contents(self._folder) != whole:
+                yield f"it was not killed ({text})"
             return
         left = visible(contents(self._folder))
         for name, content in left.items():

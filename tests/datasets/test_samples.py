@@ -17,6 +17,7 @@ from bert_data.datasets.samples import SampleExportConfig, export_samples, expor
 from bert_data.formats import registry
 from bert_data.formats.examples import ExampleEncoder
 from bert_data.schema.fields import GPT_SAMPLES
+from bert_data.storage.run_lock import RunLock
 from tests.causal.stores import write_store
 from tests.formats.tfrecords import crc32c, split_records
 
@@ -313,7 +314,9 @@ def test_a_run_killed_after_its_commit_has_only_to_be_cleaned_up(tmp_path, monke
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(samples, "commit_sets", killed)
+        patch.setattr(RunLock, "release", lambda lock: lock._file.close())  # but leaves it
         export_splits(datasets, config)
+    assert (tmp_path / "out" / ".train.lock").is_file()
     before = contents(tmp_path / "out")
     assert (tmp_path / "out" / ".train.samples").is_dir()
     files = export_splits(datasets, config)
