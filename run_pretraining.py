@@ -42,8 +42,8 @@ flags.DEFINE_string(
 flags.DEFINE_string(
     "init_checkpoint",
     None,
-    "Checkpoint with the initial weights: a released one, or one of this program. "
-    "Ignored if --output_dir has a checkpoint.",
+    "Initial weights: a released checkpoint, one of this program, or a folder of Hugging Face "
+    "(model.safetensors). Ignored if --output_dir has a checkpoint.",
 )
 flags.DEFINE_integer(
     "max_seq_length", 128, "Length of the longest sequence in the records, in tokens."
@@ -386,7 +386,7 @@ def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
     from bert_data.reader import next_sentence_of, read_batches
 
     last = training.last_whole_checkpoint(FLAGS.output_dir, use_older=FLAGS.use_older_checkpoint)
-    checkpoint = training.Checkpoint(last or FLAGS.init_checkpoint or FLAGS.output_dir)
+    checkpoint = training.open_weights(last or FLAGS.init_checkpoint or FLAGS.output_dir)
     logging.info("evaluating %s", checkpoint.prefix)
     model = training.load_pretrained(
         checkpoint.prefix, config, next_sentence=next_sentence_of(data)

@@ -32,13 +32,15 @@ flags.DEFINE_string(
 flags.DEFINE_string(
     "bert_config_file",
     None,
-    "JSON file with the sizes of the model; by default, bert_config.json beside the checkpoint.",
+    "JSON file with the sizes of the model; by default, the bert_config.json or config.json beside"
+    " the weights.",
 )
 flags.DEFINE_string(
     "init_checkpoint",
     None,
     "The weights: the folder of a training run, which stands for its last checkpoint,"
-    " or the prefix of a checkpoint (.../bert_model.ckpt).",
+    " the prefix of a checkpoint (.../bert_model.ckpt), or a folder of Hugging Face"
+    " (model.safetensors).",
 )
 flags.DEFINE_string("output_dir", None, "Folder for preprocess/ and encoder/.", required=True)
 flags.DEFINE_bool(

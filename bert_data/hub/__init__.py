@@ -7,6 +7,8 @@
     packing             segments to rows: one function, also for your own tf.data pipeline
     keras_layers        the SavedModels as layers of Keras 3
 
+    checkpoint, vocabulary ──▶ hugging_face ──▶ model.safetensors, config.json, tokenizer.json, ...
+
 `hub.load`, `hub.KerasLayer` and `tf.saved_model.load` load the folders, also without bert_data.
 
 Names that need TensorFlow import it when they are first used.
@@ -18,6 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from bert_data.hub.config import ExportConfig
 from bert_data.hub.exporting import ExportReport, export
+from bert_data.hub.hugging_face import (
+    HuggingFaceExportConfig,
+    HuggingFaceExportReport,
+    export_hugging_face,
+)
 
 # Keras reads this when it is first imported; a user's own setting may name another backend.
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -40,10 +47,13 @@ __all__ = [
     "EncoderLayer",
     "ExportConfig",
     "ExportReport",
+    "HuggingFaceExportConfig",
+    "HuggingFaceExportReport",
     "Preprocessing",
     "PreprocessingLayer",
     "SpecialIds",
     "export",
+    "export_hugging_face",
     "pack",
     "width_of_longest",
 ]

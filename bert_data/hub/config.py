@@ -20,9 +20,10 @@ class ExportConfig:
       vocab_file: the vocabulary.
       tokenizer_file: instead, a tokenizer.json of WordPiece with BERT's rules. Without both, no
         preprocessing is exported.
-      init_checkpoint: prefix of a checkpoint, or the folder of a training run, which stands for its
-        last one; None: no encoder is exported.
-      bert_config_file: the model's sizes; None: the bert_config.json beside the checkpoint.
+      init_checkpoint: prefix of a checkpoint, the folder of a training run, which stands for its
+        last one, or a folder of Hugging Face; None: no encoder is exported.
+      bert_config_file: the model's sizes; None: the bert_config.json or config.json beside the
+        weights.
       do_lower_case: whether the model's text is lower-cased and its accents are dropped; a
         tokenizer_file specifies this itself.
       seq_length: default width of the rows that preprocessing makes, in [3, 2**31).

@@ -5,8 +5,9 @@
           "encoder_outputs" [one such tensor per layer], "default" the same as "pooled_output"}
 
 The width may differ from call to call, up to max_position_embeddings. The weights come from a
-checkpoint of `run_pretraining.py` or a released one. If it contains the masked-LM head, the object
-has an attribute `mlm`, which also takes "masked_lm_positions" and also returns "mlm_logits".
+checkpoint of `run_pretraining.py`, a released one or a folder of Hugging Face. If they include the
+masked-LM head, the object has an attribute `mlm`, which also takes "masked_lm_positions" and also
+returns "mlm_logits".
 
 A loaded encoder can be trained: `trainable_variables` are the variables that its functions use, and
 with training=True each call draws new dropout.
@@ -18,17 +19,17 @@ import keras
 import tensorflow as tf
 
 from bert_data.hub.packing import INPUTS
-from bert_data.training import BertConfig, Checkpoint
+from bert_data.training import BertConfig
 from bert_data.training.attention import attention_adder
 from bert_data.training.encoder import Encoder
 from bert_data.training.heads import MaskedLM
-from bert_data.training.init_checkpoint import check_shapes
+from bert_data.training.init_checkpoint import Weights, check_shapes
 from bert_data.training.layers import Group, WeightSeeds
 
 Tensors = dict[str, tf.Tensor]
 
 _POSITIONS = "masked_lm_positions"
-_HEAD = "cls/predictions/"
+_HEAD_BIAS = "cls/predictions/output_bias"
 _RANDOM_SEED = 0  # of initial weights, which the checkpoint's replace at once
 
 
@@ -75,7 +76,7 @@ class EncoderObject(tf.train.Checkpoint):
         return {n: x for n, x in self._run(inputs, False).items() if isinstance(x, tf.Tensor)}
 
 
-def load_encoder(checkpoint: Checkpoint, config: BertConfig) -> EncoderObject:
+def load_encoder(checkpoint: Weights, config: BertConfig) -> EncoderObject:
     """Load an encoder from a checkpoint.
 
     Args:
@@ -94,7 +95,7 @@ def load_encoder(checkpoint: Checkpoint, config: BertConfig) -> EncoderObject:
     weights = _named(encoder)
     head = None
     head_weights: dict[str, keras.Variable] = {}
-    if any(name.startswith(_HEAD) for name in checkpoint.shapes):
+    if _HEAD_BIAS in checkpoint:
         head = MaskedLM(config, WeightSeeds(config.initializer_range, _RANDOM_SEED))
         group = Group("cls", {"predictions": head})
         group.build(config.hidden_size)

@@ -78,7 +78,7 @@ def export(config: ExportConfig) -> ExportReport:
         checkpoint = encoder = None
         if config.init_checkpoint:
             vocabulary = text.vocabulary if text else None
-            checkpoint = saving.Checkpoint(config.init_checkpoint)
+            checkpoint = saving.open_weights(config.init_checkpoint)
             encoder = saving.load_fitting_encoder(config, checkpoint, vocabulary)
         assets = saving.vocabulary_assets(config, text, outputs.work_dir) if text else None
         for path in paths:

@@ -15,19 +15,19 @@ from absl import logging
 
 from bert_data.hub.config import ExportConfig
 from bert_data.hub.encoding import EncoderObject, load_encoder
+from bert_data.hub.fitting import fitting_config
 from bert_data.hub.preprocessing import Preprocessing
 from bert_data.storage import write_bytes
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import Vocabulary
-from bert_data.training import BertConfig, Checkpoint
 from bert_data.training.checkpoints import naming_write
-from bert_data.training.output_folder import folder_config
+from bert_data.training.init_checkpoint import Weights, open_weights
 
 __all__ = [
-    "Checkpoint",
     "VocabularyAssets",
     "load_fitting_encoder",
     "naming_write",
+    "open_weights",
     "save_encoder",
     "save_preprocessing",
     "vocabulary_assets",
@@ -99,7 +99,7 @@ def _save(target: Any, serve: Any, folder: str) -> None:
 
 
 def load_fitting_encoder(
-    config: ExportConfig, checkpoint: Checkpoint, vocabulary: Vocabulary | None
+    config: ExportConfig, checkpoint: Weights, vocabulary: Vocabulary | None
 ) -> EncoderObject:
     """Load the encoder of a checkpoint, after checking that vocabulary and sizes fit it.
 
@@ -108,26 +108,7 @@ def load_fitting_encoder(
       OSError: a file cannot be read.
       CorruptDataError: the checkpoint is damaged.
     """
-    if config.bert_config_file:
-        model: BertConfig | None = BertConfig.from_json_file(config.bert_config_file)
-    else:
-        model = folder_config(os.path.dirname(checkpoint.prefix))
-    if model is None:
-        raise ValueError(
-            f"there is no bert_config.json beside {checkpoint.prefix}: name bert_config_file"
-        )
-    if vocabulary and vocabulary.size > model.vocab_size:
-        raise ValueError(
-            f"vocabulary {vocabulary.path} has {vocabulary.size:,} tokens, more than the"
-            f" {model.vocab_size:,} of the model (vocab_size): it is not the one that the model was"
-            " trained with"
-        )
-    if vocabulary and vocabulary.size < model.vocab_size:
-        logging.warning(
-            "vocabulary %s has %d tokens, the model %d (vocab_size): is it the one that the model"
-            " was trained with?",
-            *(vocabulary.path, vocabulary.size, model.vocab_size),
-        )
+    model = fitting_config(config.bert_config_file, checkpoint, vocabulary)
     if vocabulary and config.seq_length > model.max_position_embeddings:
         raise ValueError(
             f"seq_length is {config.seq_length}; the model reads up to"

@@ -136,12 +136,15 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
     )
 
 
-def tokenizer_json(tokens: Sequence[str], *, do_lower_case: bool) -> str:
+def tokenizer_json(
+    tokens: Sequence[str], *, do_lower_case: bool, max_word_letters: int = MAX_LETTERS_OF_WORD
+) -> str:
     """Return a vocabulary as a tokenizer.json of the `tokenizers` library, with BERT's rules.
 
     Args:
       tokens: by id; all of `SPECIAL_TOKENS` are among them.
       do_lower_case: whether the text is lower-cased and loses its accents.
+      max_word_letters: longer words are [UNK].
     """
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
@@ -149,7 +152,7 @@ def tokenizer_json(tokens: Sequence[str], *, do_lower_case: bool) -> str:
     model = models.WordPiece(
         vocab=ids,
         unk_token="[UNK]",
-        max_input_chars_per_word=MAX_LETTERS_OF_WORD,
+        max_input_chars_per_word=max_word_letters,
         continuing_subword_prefix=CONTINUATION,
     )
     tokenizer = Tokenizer(model)

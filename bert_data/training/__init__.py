@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint, latest_checkpoint
     from bert_data.training.distribution import is_chief, make_strategy, num_hosts
     from bert_data.training.evaluation import evaluate, write_results
+    from bert_data.training.init_checkpoint import open_weights
     from bert_data.training.loop import train
     from bert_data.training.model import PretrainingModel, pretraining_model
     from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
@@ -42,6 +43,7 @@ _OF_TENSORFLOW = {
     "load_pretrained": "predict",
     "make_strategy": "distribution",
     "num_hosts": "distribution",
+    "open_weights": "init_checkpoint",
     "pretraining_model": "model",
     "train": "loop",
     "write_results": "evaluation",
@@ -63,6 +65,7 @@ __all__ = [
     "load_pretrained",
     "make_strategy",
     "num_hosts",
+    "open_weights",
     "pretraining_model",
     "train",
     "write_results",

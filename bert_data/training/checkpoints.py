@@ -39,8 +39,10 @@ class Checkpoint:
 
     Attributes:
       prefix: path without ".index".
-      shapes: of all tensors, by name.
+      may_lack_heads: False: a checkpoint of pretraining has the pretraining heads.
     """
+
+    may_lack_heads = False
 
     def __init__(self, prefix: str) -> None:
         """Open the index.
@@ -57,10 +59,19 @@ class Checkpoint:
             raise ValueError(f"there is no checkpoint {prefix!r} (no file {self.prefix}.index)")
         with _reading(self.prefix + ".index"):
             self._reader = tf.train.load_checkpoint(self.prefix)
-            self.shapes: dict[str, list[int]] = self._reader.get_variable_to_shape_map()
+            self._shapes: dict[str, list[int]] = self._reader.get_variable_to_shape_map()
 
     def __contains__(self, name: str) -> bool:
-        return name in self.shapes
+        return name in self._shapes
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all tensors."""
+        return list(self._shapes)
+
+    def shape(self, name: str) -> list[int]:
+        """Return the shape of a tensor that the checkpoint has."""
+        return self._shapes[name]
 
     def read(self, name: str) -> np.ndarray | bytes:
         """Return the tensor `name`.
@@ -69,7 +80,7 @@ class Checkpoint:
           ValueError: the checkpoint has no such tensor.
           CorruptDataError: its bytes are damaged.
         """
-        if name not in self.shapes:
+        if name not in self:
             raise ValueError(f"checkpoint {self.prefix} has no variable {name!r}")
         with _reading(self.prefix, f"{name}: "):
             return self._reader.get_tensor(name)
@@ -133,7 +144,7 @@ def _find_damage(prefix: str) -> CorruptDataError | None:
     """Read a whole checkpoint, whose tensors have checksums; return the first error."""
     try:
         checkpoint = Checkpoint(prefix)
-        for name in checkpoint.shapes:
+        for name in checkpoint.names:
             checkpoint.read(name)
     except CorruptDataError as error:
         return error

@@ -16,10 +16,9 @@ import tensorflow as tf
 from absl import logging
 
 from bert_data.schema import fields
-from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.config import BertConfig
 from bert_data.training.encoder import Encoder
-from bert_data.training.init_checkpoint import check_shapes
+from bert_data.training.init_checkpoint import check_shapes, open_weights
 from bert_data.training.layers import Dense, WeightSeeds, dropout
 from bert_data.training.model import Features, step_seed
 
@@ -118,14 +117,13 @@ def load_encoder(model: TextClassifier, path: str) -> None:
 
     Args:
       model: receives the weights.
-      path: prefix of a checkpoint of a pretrained BERT, released or this project's, or a folder,
-        which stands for its last one.
+      path: of the weights, as for `init_checkpoint.open_weights`.
 
     Raises:
       ValueError: there is no checkpoint, or it lacks a variable or has it in another shape.
       CorruptDataError: the checkpoint is damaged.
     """
-    checkpoint = Checkpoint(path)
+    checkpoint = open_weights(path)
     weights = {v.path.split("/", 1)[1]: v for v in model.encoder.trainable_variables}
     check_shapes(checkpoint, weights)
     for name, variable in weights.items():

@@ -15,9 +15,11 @@ from absl import logging
 
 from bert_data.bounds import check_integer
 from bert_data.storage import JsonObject
+from bert_data.training.hugging_face_config import is_of_hugging_face, read_hugging_face
 
 _MAX_SIZE = 2**31 - 1
 _MAX_LAYERS = 10_000
+_GOOGLES_EPSILON = 1e-12
 
 ACTIVATIONS = (
     "gelu",
@@ -47,6 +49,7 @@ class BertConfig:
       max_position_embeddings: length of the longest sequence the model can read, >= 1.
       type_vocab_size: number of segments, >= 1.
       initializer_range: standard deviation of the truncated normal initial weights, > 0.
+      layer_norm_eps: added to the variance that LayerNorm divides by, > 0; Google's is 1e-12.
     """
 
     vocab_size: int
@@ -60,6 +63,7 @@ class BertConfig:
     max_position_embeddings: int = 512
     type_vocab_size: int = 16
     initializer_range: float = 0.02
+    layer_norm_eps: float = _GOOGLES_EPSILON
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -70,9 +74,10 @@ class BertConfig:
             value = getattr(self, name)
             if not _is_number(value) or not 0 <= value < 1:
                 raise ValueError(f"{name} is {reprlib.repr(value)}; a number in [0, 1) is allowed")
-        value = self.initializer_range
-        if not _is_number(value) or not 0 < value <= sys.float_info.max:
-            raise ValueError(f"initializer_range is {reprlib.repr(value)}; a number > 0 is allowed")
+        for name in ("initializer_range", "layer_norm_eps"):
+            value = getattr(self, name)
+            if not _is_number(value) or not 0 < value <= sys.float_info.max:
+                raise ValueError(f"{name} is {reprlib.repr(value)}; a number > 0 is allowed")
         if self.hidden_act not in ACTIVATIONS:
             allowed = ", ".join(ACTIVATIONS)
             raise ValueError(
@@ -88,12 +93,15 @@ class BertConfig:
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Make a configuration from JSON's names and values.
 
-        Names that are unknown to this model (released files have a few, such as "directionality" or
+        A config.json of Hugging Face is recognized, see `hugging_face_config`. Names that are
+        unknown to this model (released files have a few, such as "directionality" or
         "pooler_type") are logged and ignored.
 
         Raises:
           ValueError: a value is not allowed, or "vocab_size" is missing.
         """
+        if is_of_hugging_face(values):
+            values = read_hugging_face(values)
         names = {field.name for field in dataclasses.fields(cls)}
         unknown = sorted(set(values) - names)
         if unknown:
@@ -124,8 +132,14 @@ class BertConfig:
             raise ValueError(f"{path}: {error}") from None
 
     def to_json(self) -> str:
-        """Return the configuration as the text of a bert_config.json."""
-        return json.dumps(dataclasses.asdict(self), indent=2, sort_keys=True) + "\n"
+        """Return the configuration as the text of a bert_config.json.
+
+        Google's files do not have `layer_norm_eps`, so it is written only where it is another.
+        """
+        values = dataclasses.asdict(self)
+        if self.layer_norm_eps == _GOOGLES_EPSILON:
+            del values["layer_norm_eps"]
+        return json.dumps(values, indent=2, sort_keys=True) + "\n"
 
 
 def _is_number(value: object) -> bool:

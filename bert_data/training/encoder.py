@@ -46,7 +46,7 @@ class Embeddings(Layer):
         super().__init__(name="embeddings", **kwargs)
         self._config = config
         self._initializers = [seeds.initializer() for _ in range(3)]
-        self.layer_norm = LayerNorm(name="LayerNorm", dtype=self.dtype_policy)
+        self.layer_norm = LayerNorm(config.layer_norm_eps, dtype=self.dtype_policy)
 
     def build(self, _: object = None) -> None:
         """Create the weights."""
@@ -92,7 +92,7 @@ class Residual(Layer):
         super().__init__(name="output", **kwargs)
         self._rate = config.hidden_dropout_prob
         self.dense = Dense(config.hidden_size, seeds, name="dense", dtype=self.dtype_policy)
-        self.layer_norm = LayerNorm(name="LayerNorm", dtype=self.dtype_policy)
+        self.layer_norm = LayerNorm(config.layer_norm_eps, dtype=self.dtype_policy)
 
     def build(self, width: int) -> None:
         """Create the weights."""

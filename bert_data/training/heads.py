@@ -36,7 +36,7 @@ class MaskedLM(Layer):
         policy = self.dtype_policy
         parts = {
             "dense": Dense(config.hidden_size, seeds, name="dense", dtype=policy),
-            "LayerNorm": LayerNorm(name="LayerNorm", dtype=policy),
+            "LayerNorm": LayerNorm(config.layer_norm_eps, dtype=policy),
         }
         self.transform = Group("transform", parts)
 

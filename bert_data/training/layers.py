@@ -12,8 +12,6 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-LAYER_NORM_EPSILON = 1e-12
-
 
 class WeightSeeds:
     """Creates initializers with distinct seeds, the same ones in every process."""
@@ -85,7 +83,14 @@ class Dense(Layer):
 
 
 class LayerNorm(Layer):
-    """Normalizes the last axis to mean 0 and variance 1, in float32, then scales and shifts."""
+    """Normalizes the last axis to mean 0 and variance 1, in float32, then scales and shifts.
+
+    `epsilon`, which is added to the variance, keeps constant rows finite.
+    """
+
+    def __init__(self, epsilon: float, **kwargs: Any) -> None:
+        super().__init__(name="LayerNorm", **kwargs)
+        self._epsilon = epsilon
 
     def build(self, width: int) -> None:
         """Create the weights."""
@@ -97,7 +102,7 @@ class LayerNorm(Layer):
         wide = tf.cast(x, tf.float32)
         centered = wide - tf.reduce_mean(wide, axis=-1, keepdims=True)
         variance = tf.reduce_mean(centered * centered, axis=-1, keepdims=True)
-        normal = centered * tf.math.rsqrt(variance + LAYER_NORM_EPSILON)
+        normal = centered * tf.math.rsqrt(variance + self._epsilon)
         return tf.cast(normal * self.gamma.value + self.beta.value, x.dtype)
 
 

@@ -152,7 +152,7 @@ def _first_state(
         state.restore(last)
         logging.info("continuing from %s", last)
     elif config.init_checkpoint:
-        load_weights(model, config.init_checkpoint)
+        load_weights(model, config.init_checkpoint, fresh_heads=True)
     return state
 
 

@@ -14,6 +14,9 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+LOSS_SCALE, NUM_GOOD_STEPS = "global_step/loss_scale", "global_step/num_good_steps"
+"""Names in checkpoints of the state of scaling the loss."""
+
 _NO_DECAY = re.compile("LayerNorm|layer_norm|bias")
 _GROWTH_STEPS = 2000
 _FIRST_SCALE = 2.0**15
@@ -111,8 +114,8 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             slots[f"{name}/adam_m"] = self.momentums[index]
             slots[f"{name}/adam_v"] = self.velocities[index]
         if self._loss_scaling:
-            slots["loss_scale"] = self.loss_scale
-            slots["loss_scale/num_good_steps"] = self.num_good_steps
+            slots[LOSS_SCALE] = self.loss_scale
+            slots[NUM_GOOD_STEPS] = self.num_good_steps
         return slots
 
     def scale_loss(self, loss: tf.Tensor) -> tf.Tensor:

@@ -24,7 +24,7 @@ from bert_data.storage import (
 from bert_data.training.checkpoints import latest_checkpoint, remove_left_overs
 from bert_data.training.config import BertConfig
 
-_CONFIG = "bert_config.json"
+_CONFIG, _OF_HUGGING_FACE = "bert_config.json", "config.json"
 _LOCKED = "model.ckpt"  # the lock is .model.ckpt.lock
 _MAY_CHANGE = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range")
 
@@ -78,11 +78,15 @@ def _lock(folder: str) -> RunLock:
 def folder_config(folder: str) -> BertConfig | None:
     """Return the configuration of the checkpoints in a folder, or None if there is none.
 
+    It is that of bert_config.json, or of a config.json of Hugging Face.
+
     Raises:
       ValueError: see `BertConfig.from_json_file`.
     """
-    path = os.path.join(folder, _CONFIG)
-    return BertConfig.from_json_file(path) if exists(path) else None
+    for name in (_CONFIG, _OF_HUGGING_FACE):
+        if exists(path := os.path.join(folder, name)):
+            return BertConfig.from_json_file(path)
+    return None
 
 
 def _compare(folder: str, config: BertConfig) -> None:

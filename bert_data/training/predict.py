@@ -26,8 +26,9 @@ def load_pretrained(
     """Makes the model of a checkpoint.
 
     Args:
-      path: the folder of a training run, for its last checkpoint, or the prefix of a checkpoint.
-      config: by default, the bert_config.json beside the checkpoint.
+      path: the folder of a training run, for its last checkpoint, the prefix of a checkpoint, or a
+        folder of Hugging Face.
+      config: by default, the bert_config.json or config.json beside the checkpoint.
       next_sentence: what the model is to judge, see `pretraining_model`.
 
     Raises:

@@ -3,9 +3,12 @@
     weights              bert/..., cls/...
     slots of Adam        bert/.../adam_m, bert/.../adam_v      (names as in Google's checkpoints)
     steps done           global_step
-    place in the data    data/description, data/num_batches
-    settings             settings, to report what has changed
-    scale of the loss    loss_scale, loss_scale/num_good_steps (float16 only)
+    place in the data    global_step/data_description, global_step/num_batches
+    settings             global_step/settings, to report what has changed
+    scale of the loss    global_step/loss_scale, global_step/num_good_steps (float16 only)
+
+Programs that convert Google's checkpoints skip the variables of Adam and all of `global_step`, so
+those that theirs do not have are named under it.
 
 Nothing else is needed: the data, the order of batches and the zeros of dropout follow from seeds
 and the number of the step.
@@ -23,12 +26,12 @@ from absl import logging
 from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.init_checkpoint import check_shapes
 from bert_data.training.model import PretrainingModel, named_weights
-from bert_data.training.optimizer import AdamWeightDecay
+from bert_data.training.optimizer import LOSS_SCALE, NUM_GOOD_STEPS, AdamWeightDecay
 
 _STEP = "global_step"
-_DESCRIPTION = "data/description"
-_NUM_BATCHES = "data/num_batches"
-_SETTINGS = "settings"
+_DESCRIPTION = f"{_STEP}/data_description"
+_NUM_BATCHES = f"{_STEP}/num_batches"
+_SETTINGS = f"{_STEP}/settings"
 _MOST_DIFFERENCES = 3  # that a message names
 
 
@@ -81,8 +84,9 @@ class TrainingState:
         """
         checkpoint = Checkpoint(path)
         variables = {**named_weights(self.model), **self._slots()}
-        if "loss_scale" not in checkpoint:  # it was not saved by a run in float16
-            variables = {n: v for n, v in variables.items() if not n.startswith("loss_scale")}
+        if LOSS_SCALE not in checkpoint:  # it was not saved by a run in float16
+            unscaled = (LOSS_SCALE, NUM_GOOD_STEPS)
+            variables = {n: v for n, v in variables.items() if n not in unscaled}
         check_shapes(checkpoint, variables)
         for name, variable in variables.items():
             variable.assign(checkpoint.read(name))

@@ -46,7 +46,7 @@ def _make_checkpoint(folder: Path, variant: int) -> None:
 def _read_checkpoint(folder: Path, way: int) -> Any:
     del way
     checkpoint = Checkpoint(str(folder))
-    return {name: checkpoint.read(name) for name in checkpoint.shapes}
+    return {name: checkpoint.read(name) for name in checkpoint.names}
 
 
 def _make_labelled(folder: Path, variant: int) -> None:

@@ -36,7 +36,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     np.testing.assert_array_equal(checkpoint.read("bert/kernel"), np.full((2, 3), 7))
     assert checkpoint.read("global_step") == 7
     assert checkpoint.read("data/description").decode() == "é"
-    assert checkpoint.shapes["bert/kernel"] == [2, 3]
+    assert checkpoint.shape("bert/kernel") == [2, 3]
     assert "bert/kernel" in checkpoint and "bert/bias" not in checkpoint
     with pytest.raises(ValueError, match=r"has no variable 'bert/bias'"):
         checkpoint.read("bert/bias")

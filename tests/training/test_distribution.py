@@ -100,7 +100,7 @@ def test_two_workers_print_equal_losses(checkout: Path, tmp_path: Path) -> None:
     first, second = map(step_lines, logs)
     assert first == second
     assert [line.split()[1] for line in first] == [f"{step}/6" for step in range(1, 7)]
-    description = json.loads(Checkpoint(str(tmp_path / "out")).read("data/description"))
+    description = json.loads(Checkpoint(str(tmp_path / "out")).read("global_step/data_description"))
     assert description["batching"] == "pools"
     assert "num_hosts" not in description  # one could go on: the batches are the same
     assert "saved" in logs[0] and "saved" not in logs[1]

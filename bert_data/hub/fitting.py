@@ -1,0 +1,50 @@
+"""Check that a model's configuration, its weights and a vocabulary belong together.
+
+fitting_config(None, open_weights("model"), vocabulary)  ->  BertConfig(vocab_size=4000, ...)
+"""
+
+import os
+
+from absl import logging
+
+from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.training import BertConfig
+from bert_data.training.init_checkpoint import Weights
+from bert_data.training.output_folder import folder_config
+
+
+def fitting_config(
+    bert_config_file: str | None, checkpoint: Weights, vocabulary: Vocabulary | None
+) -> BertConfig:
+    """Return the configuration of a model after comparing it with a vocabulary.
+
+    Args:
+      bert_config_file: the model's sizes; None: the file beside the weights.
+      checkpoint: the weights.
+      vocabulary: of the model's text; None: it is not compared.
+
+    Raises:
+      ValueError: the configuration is not known, or the vocabulary has more tokens than the model.
+      OSError: a file cannot be read.
+    """
+    if bert_config_file:
+        config: BertConfig | None = BertConfig.from_json_file(bert_config_file)
+    else:
+        config = folder_config(os.path.dirname(checkpoint.prefix))
+    if config is None:
+        raise ValueError(
+            f"there is no bert_config.json beside {checkpoint.prefix}: name bert_config_file"
+        )
+    if vocabulary and vocabulary.size > config.vocab_size:
+        raise ValueError(
+            f"vocabulary {vocabulary.path} has {vocabulary.size:,} tokens, more than the"
+            f" {config.vocab_size:,} of the model (vocab_size): it is not the one that the model"
+            " was trained with"
+        )
+    if vocabulary and vocabulary.size < config.vocab_size:
+        logging.warning(
+            "vocabulary %s has %d tokens, the model %d (vocab_size): is it the one that the model"
+            " was trained with?",
+            *(vocabulary.path, vocabulary.size, config.vocab_size),
+        )
+    return config

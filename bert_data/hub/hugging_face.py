@@ -1,0 +1,204 @@
+"""Write a trained model as a folder that Hugging Face's transformers loads.
+
+    HuggingFaceExportConfig(init_checkpoint="model", vocab_file="vocab.txt", output_dir="hf")
+        ->  hf/{model.safetensors, config.json, vocab.txt, tokenizer.json, tokenizer_config.json,
+                special_tokens_map.json}
+
+The folder holds the weights of `BertForPreTraining`, which the other classes load, too.
+"""
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bert_data.storage import OutputSet, file_size
+from bert_data.tokens.casing import validate_case_matches_checkpoint
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_file import load_tokenizer
+from bert_data.tokens.vocabulary_training import tokenizer_json
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bert_data.training import BertConfig
+
+_WEIGHTS, _CONFIG = "model.safetensors", "config.json"
+_VOCABULARY, _TOKENIZER = "vocab.txt", "tokenizer.json"
+_TOKENIZER_CONFIG, _SPECIAL_TOKENS = "tokenizer_config.json", "special_tokens_map.json"
+FILES = (_VOCABULARY, _TOKENIZER, _TOKENIZER_CONFIG, _SPECIAL_TOKENS, _WEIGHTS, _CONFIG)
+"""Of the folder, in the order in which they appear."""
+
+_PADDING = "[PAD]"
+_ROLES = {
+    "cls_token": "[CLS]",
+    "mask_token": "[MASK]",
+    "pad_token": _PADDING,
+    "sep_token": "[SEP]",
+    "unk_token": "[UNK]",
+}
+_MASKED_LM, _NEXT_SENTENCE, _POOLER = "cls/predictions/", "cls/seq_relationship/", "bert/pooler/"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HuggingFaceExportConfig:
+    """Configuration of `export_hugging_face`.
+
+    Attributes:
+      init_checkpoint: prefix of a checkpoint, or the folder of a training run, which stands for its
+        last one.
+      output_dir: folder that receives `FILES`.
+      vocab_file: the vocabulary.
+      tokenizer_file: instead, a tokenizer.json of WordPiece with BERT's rules.
+      bert_config_file: the model's sizes; None: the bert_config.json beside the checkpoint.
+      do_lower_case: whether the model's text is lower-cased and its accents are dropped; a
+        tokenizer_file specifies this itself.
+      overwrite: whether existing files are replaced.
+    """
+
+    init_checkpoint: str
+    output_dir: str
+    vocab_file: str | None = None
+    tokenizer_file: str | None = None
+    bert_config_file: str | None = None
+    do_lower_case: bool = True
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.init_checkpoint:
+            raise ValueError("init_checkpoint is not set; it names the weights")
+        if not self.output_dir:
+            raise ValueError("output_dir is not set; it names the folder to write")
+
+    @property
+    def inputs(self) -> list[str]:
+        """The files that are read; of a checkpoint its prefix or folder."""
+        named = (self.init_checkpoint, self.vocab_file, self.tokenizer_file, self.bert_config_file)
+        return [path for path in named if path]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HuggingFaceExportReport:
+    """What was exported.
+
+    Attributes:
+      file_bytes: size of each file, by its path.
+      checkpoint: prefix of the weights.
+      architecture: the class of transformers that has exactly these weights.
+      num_parameters: of the model.
+    """
+
+    file_bytes: dict[str, int]
+    checkpoint: str
+    architecture: str
+    num_parameters: int
+
+    def __str__(self) -> str:
+        lines = [
+            f"checkpoint     {self.checkpoint}",
+            f"model          {self.architecture}, {self.num_parameters:,} parameters",
+        ]
+        lines += [
+            f"wrote          {path}  {size:,} bytes" for path, size in self.file_bytes.items()
+        ]
+        return "\n".join(["exported to Hugging Face", *(f"  {line}" for line in lines)])
+
+
+def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportReport:
+    """Write the folder.
+
+    Raises:
+      ValueError: a required file is not named, or two files do not fit each other.
+      OSError: a file cannot be read, exists already or cannot be written.
+      CorruptDataError: the checkpoint is damaged.
+    """
+    paths = {name: os.path.join(config.output_dir, name) for name in FILES}
+    with OutputSet(
+        os.path.join(config.output_dir, "export"),
+        list(paths.values()),
+        reads=config.inputs,
+        overwrite=config.overwrite,
+    ) as outputs:
+        tokenizer = _load_tokenizer(config)
+        validate_case_matches_checkpoint(tokenizer.do_lower_case, config.init_checkpoint)
+        from bert_data.hub import pretrained  # imports TensorFlow, which takes seconds
+
+        checkpoint, model, weights = pretrained.read_weights(config, tokenizer.vocabulary)
+        architecture = _architecture(weights)
+        texts = _texts(tokenizer, model, architecture)
+        for name, path in paths.items():
+            is_text = name != _WEIGHTS
+            content = texts[name].encode() if is_text else pretrained.safetensors_of(weights)
+            with outputs.open(path) as file:
+                file.write(content)
+        outputs.commit(list(paths.values()))
+    return HuggingFaceExportReport(
+        file_bytes={path: file_size(path) for path in paths.values()},
+        checkpoint=checkpoint,
+        architecture=architecture,
+        num_parameters=sum(array.size for array in weights.values()),
+    )
+
+
+def _load_tokenizer(config: HuggingFaceExportConfig) -> FastTokenizer:
+    tokenizer = load_tokenizer(
+        config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
+    )
+    if not isinstance(tokenizer, FastTokenizer):
+        raise ValueError(
+            f"{config.tokenizer_file} is not WordPiece with BERT's rules; only models with these"
+            " are exported"
+        )
+    missing = [token for token in _ROLES.values() if token not in tokenizer.vocabulary.ids]
+    if missing:
+        raise ValueError(
+            f"{tokenizer.vocabulary.path} has no token {', '.join(missing)}, which Hugging Face's"
+            " tokenizer needs"
+        )
+    return tokenizer
+
+
+def _architecture(weights: Mapping[str, "np.ndarray"]) -> str:
+    """Return the class of transformers that has these weights and no others."""
+    if not any(name.startswith(_MASKED_LM) for name in weights):
+        return "BertModel"
+    has_both = any(name.startswith(_NEXT_SENTENCE) for name in weights)
+    return "BertForPreTraining" if has_both else "BertForMaskedLM"
+
+
+def _texts(tokenizer: FastTokenizer, model: "BertConfig", architecture: str) -> dict[str, str]:
+    """Return the contents of all files but the weights."""
+    from bert_data.training.hugging_face_config import write_hugging_face
+
+    vocabulary = tokenizer.vocabulary
+    values = write_hugging_face(
+        dataclasses.asdict(model),
+        architecture=architecture,
+        pad_token_id=vocabulary.ids[_PADDING],
+    )
+    tokenizer_values = {
+        **_ROLES,
+        "clean_up_tokenization_spaces": True,
+        "do_lower_case": tokenizer.do_lower_case,
+        "model_max_length": model.max_position_embeddings,
+        "strip_accents": None,
+        "tokenize_chinese_chars": True,
+        # BertTokenizer would build rules of its own: longer words than 100 letters are [UNK].
+        "tokenizer_class": "PreTrainedTokenizerFast",
+    }
+    return {
+        _VOCABULARY: "".join(f"{token}\n" for token in vocabulary.tokens),
+        _TOKENIZER: tokenizer_json(
+            vocabulary.tokens,
+            do_lower_case=tokenizer.do_lower_case,
+            max_word_letters=tokenizer.max_word_letters,
+        ),
+        _TOKENIZER_CONFIG: _json(tokenizer_values),
+        _SPECIAL_TOKENS: _json(_ROLES),
+        _CONFIG: _json(values),
+    }
+
+
+def _json(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, indent=2, sort_keys=True) + "\n"

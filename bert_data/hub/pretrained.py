@@ -1,0 +1,64 @@
+"""The weights of a pretrained model: from a checkpoint to safetensors.
+
+checkpoint  ->  {"bert/encoder/layer_0/output/dense/kernel": float32[3072, 768], ...}
+            ->  bytes of model.safetensors with bert.encoder.layer.0.output.dense.weight [768, 3072]
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import safetensors.numpy
+from absl import logging
+
+from bert_data.hub.fitting import fitting_config
+from bert_data.hub.hugging_face import HuggingFaceExportConfig
+from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.training import BertConfig, pretraining_model
+from bert_data.training.hugging_face import hugging_face_name, is_transposed
+from bert_data.training.init_checkpoint import check_shapes, open_weights
+from bert_data.training.model import named_weights
+
+_ENCODER, _POOLER = "bert/", "bert/pooler/"
+_HEADS = ("cls/predictions/", "cls/seq_relationship/")
+
+
+def read_weights(
+    config: HuggingFaceExportConfig, vocabulary: Vocabulary
+) -> tuple[str, BertConfig, dict[str, np.ndarray]]:
+    """Read all weights that an export writes.
+
+    A checkpoint without a head is exported without it; one without the next-sentence head also
+    without the pooler, as `BertForMaskedLM` has it.
+
+    Returns:
+      The checkpoint's prefix, the model's configuration, and the weights by released name.
+
+    Raises:
+      ValueError: the checkpoint does not fit the vocabulary or the configuration.
+      OSError: a file cannot be read.
+      CorruptDataError: the checkpoint is damaged.
+    """
+    checkpoint = open_weights(config.init_checkpoint)
+    model = fitting_config(config.bert_config_file, checkpoint, vocabulary)
+    variables = named_weights(pretraining_model(model))
+    for head in _HEADS:
+        if f"{head}output_bias" not in checkpoint:
+            logging.warning("%s has no %s*; it is not exported", checkpoint.prefix, head)
+            variables = {name: v for name, v in variables.items() if not name.startswith(head)}
+    has = [any(name.startswith(head) for name in variables) for head in _HEADS]
+    if has == [True, False]:
+        variables = {name: v for name, v in variables.items() if not name.startswith(_POOLER)}
+    elif has == [False, True]:
+        variables = {name: v for name, v in variables.items() if name.startswith(_ENCODER)}
+    check_shapes(checkpoint, variables)
+    weights = {name: np.asarray(checkpoint.read(name), np.float32) for name in variables}
+    return checkpoint.prefix, model, weights
+
+
+def safetensors_of(weights: Mapping[str, np.ndarray]) -> bytes:
+    """Return weights, by released name, as the content of a model.safetensors."""
+    tensors = {
+        hugging_face_name(key): np.ascontiguousarray(array.T if is_transposed(key) else array)
+        for key, array in weights.items()
+    }
+    return safetensors.numpy.save(tensors, metadata={"format": "pt"})

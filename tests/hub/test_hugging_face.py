@@ -1,0 +1,110 @@
+"""Folders for transformers: their tensors, settings and tokenizer, and what is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+import tokenizers
+
+from bert_data.hub.hugging_face import FILES, HuggingFaceExportConfig, export_hugging_face
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.vocabulary import load_vocabulary
+from bert_data.training.checkpoints import save_checkpoint
+from bert_data.training.config import BertConfig
+from bert_data.training.hugging_face import hugging_face_name, is_transposed
+from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.predict import load_pretrained
+from tests.goldens.hugging_face_model import SIZES, formula
+from tests.hub.exports import TOKENS
+from tests.training.test_hugging_face import GOLDENS, check_outputs
+
+COVERS = ("hub/fitting", "hub/pretrained")
+
+
+def write_checkpoint(folder: Path, without: str = "none/") -> None:
+    """Writes the model of the goldens as a checkpoint of Google's, and its vocabulary."""
+    config = BertConfig(**SIZES, hidden_act="gelu_erf")
+    values = {}
+    for name, variable in named_weights(pretraining_model(config)).items():
+        shape = tuple(variable.shape)
+        there = formula(hugging_face_name(name), shape[::-1] if is_transposed(name) else shape)
+        values[name] = there.T if is_transposed(name) else there
+    kept = {name: value for name, value in values.items() if not name.startswith(without)}
+    save_checkpoint(str(folder), 5, {**kept, "global_step": np.int64(5)}, num_kept=1)
+    (folder / "bert_config.json").write_text(config.to_json())
+    (folder / "vocab.txt").write_text("".join(f"{token}\n" for token in TOKENS))
+
+
+def export(folder: Path, **changes: object) -> dict[str, np.ndarray]:
+    settings = {
+        "init_checkpoint": str(folder),
+        "vocab_file": str(folder / "vocab.txt"),
+        "output_dir": str(folder / "hf"),
+    }
+    report = export_hugging_face(HuggingFaceExportConfig(**{**settings, **changes}))
+    assert "BertFor" in str(report) or "BertModel" in str(report)
+    return safetensors.numpy.load_file(folder / "hf/model.safetensors")
+
+
+def test_tensors_are_those_that_transformers_writes(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path)
+    tensors = export(tmp_path)
+    assert sorted(path.name for path in (tmp_path / "hf").iterdir()) == sorted(FILES)
+    golden = GOLDENS["gelu"]["shapes"]
+    assert {name: list(tensor.shape) for name, tensor in tensors.items()} == golden
+    for name, tensor in tensors.items():
+        np.testing.assert_array_equal(tensor, formula(name, tensor.shape))
+    values = json.loads((tmp_path / "hf/config.json").read_text())
+    for name in (*SIZES, "hidden_act", "layer_norm_eps", "model_type", "architectures"):
+        assert values[name] == GOLDENS["gelu"]["config"][name]
+    check_outputs(load_pretrained(str(tmp_path / "hf")), "gelu")  # and back
+
+
+def test_the_tokenizer_makes_the_same_ids(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path)
+    vocabulary = load_vocabulary(str(tmp_path / "vocab.txt"))
+    for do_lower_case in (True, False):
+        export(tmp_path, do_lower_case=do_lower_case, overwrite=True)
+        library = tokenizers.Tokenizer.from_file(str(tmp_path / "hf/tokenizer.json"))
+        ours = FastTokenizer(vocabulary, do_lower_case)
+        for text in ("Goodly film.", "good" + "ly" * 80, "ly" * 101, "Ｇood σ\tbad\x00film"):
+            assert library.encode(text, add_special_tokens=False).ids == ours.encode(text)
+        pair = library.encode("good", "bad film")
+        assert (pair.ids, pair.type_ids) == ([2, 5, 3, 6, 8, 3], [0, 0, 0, 1, 1, 1])
+        values = json.loads((tmp_path / "hf/tokenizer_config.json").read_text())
+        assert (values["do_lower_case"], values["model_max_length"]) == (do_lower_case, 10)
+
+
+@pytest.mark.parametrize(
+    ("without", "architecture", "missing"),
+    [
+        ("cls/seq_relationship/", "BertForMaskedLM", {"cls.seq_relationship.", "bert.pooler."}),
+        ("cls/", "BertModel", {"cls."}),
+    ],
+)
+def test_a_checkpoint_without_heads(
+    tmp_path: Path, without: str, architecture: str, missing: set[str]
+) -> None:
+    write_checkpoint(tmp_path, without)
+    tensors = export(tmp_path)
+    expected = {n for n in GOLDENS["gelu"]["shapes"] if not n.startswith(tuple(missing))}
+    assert set(tensors) == expected
+    assert json.loads((tmp_path / "hf/config.json").read_text())["architectures"] == [architecture]
+
+
+def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path)
+    (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in (*TOKENS, "more")))
+    with pytest.raises(ValueError, match="12 tokens, more than the 11 of the model"):
+        export(tmp_path)
+    (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in TOKENS[1:]))
+    with pytest.raises(ValueError, match=r"has no token \[PAD\], which Hugging Face's tokenizer"):
+        export(tmp_path)
+    assert not (tmp_path / "hf").exists()
+    (tmp_path / "hf").mkdir()
+    (tmp_path / "hf/config.json").write_text("{}")
+    with pytest.raises(FileExistsError, match=r"hf/config\.json"):
+        export(tmp_path)
+    assert [path.name for path in (tmp_path / "hf").iterdir()] == ["config.json"]
