@@ -74,6 +74,7 @@ class Rounds:
       parts: of the data.
       max_bytes: of memory for a task.
       counted: the sums of what the functions returned.
+      num_bytes: of all records that the rounds have written.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Rounds:
         """
         self.parts, self.max_bytes = parts, max(max_bytes, MIN_TASK_BYTES)
         self.counted: collections.Counter[str] = collections.Counter()
+        self.num_bytes = 0
         self.folder, self._executor = folder, executor
         self._num_rounds = 0
 
@@ -152,6 +154,7 @@ class Rounds:
                 records = Records(outputs[output], tuple(RecordFile(*each) for each in found))
                 files[output] += placed(records, place).files
         written = {key: Records(outputs[key], tuple(each)) for key, each in files.items()}
+        self.num_bytes += sum(records.num_bytes for records in written.values())
         for key, records in written.items():
             written[key] = self._merge(f"{name}-{key}", records)
         return written

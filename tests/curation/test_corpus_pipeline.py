@@ -10,6 +10,7 @@ from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
+from bert_data.work import rounds
 from tests.goldens.inputs import WORDS
 
 pytestmark = pytest.mark.process
@@ -54,13 +55,14 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(name: str, shard_bytes: int, num_workers: int):
+def run(name: str, shard_bytes: int, num_workers: int, max_memory_bytes: int = 10**9):
     return curate(
         Pipeline(
             data_sets=tuple(DataSet(name=n, files=f"{n}.jsonl") for n in ("wiki", "web")),
             steps=label_steps([make_step(n, parameters) for n, parameters in STEPS.items()]),
             output=Output(files=name),
             shard_bytes=shard_bytes,
+            max_memory_bytes=max_memory_bytes,
         ),
         num_workers=num_workers,
     )
@@ -90,3 +92,36 @@ def test_what_is_kept_depends_neither_on_shards_nor_on_workers(files):
     assert len(rows) == counts["mix"].num_documents > 0
     assert all(row["perplexity"] >= 1 for row in rows)
     assert not any(rule == "error" for each in done.counts for rule in each.rejected)
+
+
+def test_what_is_kept_depends_neither_on_memory_nor_on_kills(files, monkeypatch):
+    """Every other task of the rounds is killed, before it or when it is done; the same run goes on."""
+    run("one.jsonl", 80_000, 1)
+    run("small.jsonl", 80_000, 2, max_memory_bytes=1 << 20)
+    call, calls = rounds._RoundTask.__call__, [0]
+
+    def dying(self, item, folder):
+        calls[0] += 1
+        if calls[0] % 4 == 1:
+            raise KeyboardInterrupt
+        report = call(self, item, folder)
+        if calls[0] % 4 == 0:
+            raise KeyboardInterrupt
+        return report
+
+    monkeypatch.setattr(rounds._RoundTask, "__call__", dying)
+    monkeypatch.setattr(rounds, "MIN_TASK_BYTES", 1)
+    num_kills = 0
+    while True:
+        try:
+            run("killed.jsonl", 80_000, 1, max_memory_bytes=1 << 19)
+            break
+        except KeyboardInterrupt:
+            num_kills += 1
+    assert num_kills > 20
+    for name in ("small", "killed"):
+        assert (files / "one.jsonl").read_bytes() == (files / f"{name}.jsonl").read_bytes()
+        ledgers = (files / f"ledger.{each}.jsonl.parquet" for each in ("one", name))
+        one, other = map(pyarrow.parquet.read_table, ledgers)
+        assert one.equals(other)
+    assert not list(files.glob(".*"))

@@ -4,15 +4,23 @@ import itertools
 import random
 import re
 
+import numpy as np
 import pytest
+import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
+from bert_data.curation.duplicates import lsh_buckets
 from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES
+from bert_data.curation.duplicates.minhash import make_band_keys, permutations
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.near_duplicates import NearDuplicates
+from bert_data.curation.steps.near_duplicates import NearDuplicates, shingle_set
+from bert_data.curation.verdict import Measured
+from bert_data.work import rounds
 from tests.curation.corpora import kept_ids, make_documents, run_corpus_step, value_of
+from tests.curation.duplicates.test_components import plain_roots
+from tests.curation.duplicates.test_lsh_clusters import compare_plainly
 
 COVERS = ("curation/duplicates/lsh_buckets",)
 
@@ -80,6 +88,73 @@ def test_clusters_are_those_of_exact_similarity(tmp_path_factory, seed, threshol
             assert value > threshold
             assert value_of(by_id[each.id], "duplicate_of") == kept[0].id
             assert value in {similarity(each, other, size) for other in group if other is not each}
+
+
+def decide_plainly(documents, step: NearDuplicates, room: int):
+    """(Value, id of the document kept instead or None) of each document, best first."""
+    sets = [shingle_set(document, step.ngram_size).tolist() for document in documents]
+    twins = [sets.index(each) for each in sets]
+    buckets: dict[tuple[int, int], list[int]] = {}
+    factors = permutations(step.num_bands * step.rows_per_band)
+    for number, each in enumerate(sets):
+        keys, minima = np.empty(step.num_bands, np.uint64), np.empty(len(factors[0]), np.uint32)
+        make_band_keys(np.array(each, np.uint64), *factors, minima, keys)
+        for band, key in enumerate(keys.tolist() if each and twins[number] == number else ()):
+            buckets.setdefault((band, key), []).append(number)
+    pairs = [(twin, number) for number, twin in enumerate(twins) if sets[number] and twin < number]
+    found = [[0.0, 0.0] for _ in documents]
+    for best, twin in pairs:
+        found[best][0], found[twin] = 1.0, [1.0, 1.0]
+    for bucket in {tuple(bucket) for bucket in buckets.values()}:
+        more, values, _, _ = compare_plainly(
+            [frozenset(sets[number]) for number in bucket], step.max_similarity, room
+        )
+        pairs += [(bucket[one], bucket[other]) for one, other in more]
+        for number, each in zip(bucket, values, strict=True):
+            found[number] = [max(pair) for pair in zip(found[number], each, strict=True)]
+    roots = plain_roots(pairs)
+    return [
+        (found[number][0], documents[roots[number]].id)
+        if roots.get(number, number) < number
+        else (found[number][1], None)
+        for number in range(len(documents))
+    ]
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([0.3, 0.6, 0.8]),
+    st.sampled_from([{}, {"num_bands": 6, "rows_per_band": 1}, {"num_bands": 3}]),
+    st.sampled_from([2, 5, 64]),
+    st.sampled_from([3_000, 30_000, 10**7]),
+    st.integers(1, 5),
+)
+def test_clusters_and_values_are_those_of_the_definition(
+    tmp_path_factory, seed, threshold, bands, room, max_bytes, num_shards
+):
+    """However small the tasks are, and with buckets that have more members than room."""
+    texts = variations(seed)
+    documents = make_documents([*texts, *random.Random(seed).sample(texts, 5), "", "!", "!"])
+    step = NearDuplicates(max_similarity=threshold, ngram_size=2, **bands)
+    shards = [documents[number::num_shards] for number in range(num_shards)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds, "MIN_TASK_BYTES", 1)
+        patch.setattr(lsh_buckets, "NUM_REPRESENTATIVES", room)
+        folder = tmp_path_factory.mktemp("step")
+        verdicts = run_corpus_step(step, shards, folder, max_bytes=max_bytes)
+    by_id = {verdict.document.id: verdict.measured for shard in verdicts for verdict in shard}
+    ranked = sorted(documents, key=rank_of)
+    for document, (value, kept) in zip(ranked, decide_plainly(ranked, step, room), strict=True):
+        expected = [Measured("max_similarity", value, threshold, failed=kept is not None)]
+        if kept is not None:
+            expected.append(Measured("duplicate_of", kept, ""))
+        assert by_id[document.id] == tuple(expected)
+
+
+def rank_of(document: Document) -> tuple[int, int]:
+    seed = xxhash.xxh3_64_intdigest(document.source.encode())
+    return -document.num_bytes, xxhash.xxh3_64_intdigest(document.id.encode(), seed)
 
 
 @settings(max_examples=15)

@@ -1,0 +1,201 @@
+"""Growth of deciding over all documents, under a cap of memory: CPU, disk, bytes shuffled, memory.
+
+    python benchmarks/deciding_growth.py > benchmarks/results/deciding_growth.md
+    python benchmarks/deciding_growth.py --documents=200000,2000000,20000000 --folder=/large/disk
+
+The documents are made by formula, as what the steps observe of them: 24 shingles and 8 lines each.
+Three of ten are copies of an earlier document with up to three other shingles (none: equal to it),
+one of a thousand is a copy of the same page, so that a bucket and a line are hot, and one line of
+eight is shared by a hundred documents. Each step decides in one process with --max_memory_mb=256:
+its peak memory, the interpreter and its packages included, is that of its largest task. The time
+of making and observing the documents is not counted.
+"""
+
+import argparse
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(CHECKOUT))
+
+import numpy as np  # noqa: E402
+from machine import describe_machine  # noqa: E402
+
+from bert_data.curation.document import Document  # noqa: E402
+from bert_data.curation.duplicates.minhash import make_band_keys, permutations  # noqa: E402
+from bert_data.curation.duplicates.ragged_files import RaggedWriter  # noqa: E402
+from bert_data.curation.duplicates.rosters import RosterWriter  # noqa: E402
+from bert_data.curation.step import make_step  # noqa: E402
+from bert_data.storage import folder_size, save_array  # noqa: E402
+from bert_data.work import open_executor  # noqa: E402
+from bert_data.work.rounds import Part, Rounds  # noqa: E402
+
+STEPS = ("exact_duplicates", "line_duplicates", "near_duplicates", "perplexity")
+MAX_MEMORY_MB = 256
+SHARD_DOCUMENTS = 50_000
+NUM_SHINGLES, NUM_LINES, NUM_BANDS, NUM_ROWS = 24, 8, 14, 8
+TEXT = "x" * 400
+
+
+def mixed(*numbers):
+    """A hash of arrays of numbers, uint64."""
+    value = np.zeros(1, np.uint64)
+    for each in numbers:
+        value = (value ^ np.asarray(each, np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        value ^= value >> np.uint64(29)
+        value *= np.uint64(0xBF58476D1CE4E5B9)
+        value ^= value >> np.uint64(32)
+    return value
+
+
+def make_shingles(numbers):
+    """The sorted shingles, uint64 [documents, NUM_SHINGLES], of documents by their numbers."""
+    kind = numbers % np.uint64(10)
+    origin = numbers.copy()
+    earlier = mixed(numbers, 1) % np.maximum(numbers // np.uint64(10), np.uint64(1))
+    origin[kind >= 7] = (earlier * np.uint64(10))[kind >= 7]  # never a copy itself
+    is_hot = numbers % np.uint64(1000) == 5
+    origin[is_hot] = 5
+    places = np.arange(NUM_SHINGLES, dtype=np.uint64)
+    shingles = mixed(origin[:, None], places[None, :], 2)
+    num_other = np.where(is_hot, 1, np.where(kind >= 7, mixed(numbers, 3) % np.uint64(4), 0))
+    other = mixed(numbers[:, None], places[None, :], 4)
+    shingles = np.where(places[None, :] < num_other[:, None], other, shingles)
+    return np.sort(shingles, axis=1)
+
+
+def make_lines(numbers):
+    """The hashes of the lines, uint64 [documents, NUM_LINES]."""
+    lines = mixed(numbers[:, None], np.arange(NUM_LINES, dtype=np.uint64)[None, :], 5)
+    lines[:, 0] = mixed(numbers // np.uint64(100), 6)
+    lines[numbers % np.uint64(1000) == 5, 1] = 7
+    return lines
+
+
+def make_shard(path, first, end):
+    numbers = np.arange(first, end, dtype=np.uint64)
+    shingles, lines = make_shingles(numbers), make_lines(numbers)
+    factors = permutations(NUM_BANDS * NUM_ROWS)
+    minima = np.empty(NUM_BANDS * NUM_ROWS, np.uint32)
+    keys = np.empty((len(numbers), NUM_BANDS), np.uint64)
+    with (
+        RosterWriter(path) as roster,
+        RaggedWriter(path / "sets", np.uint64) as sets,
+        RaggedWriter(path / "lines", np.uint64) as line_rows,
+    ):
+        for row, number in enumerate(numbers.tolist()):
+            make_band_keys(shingles[row], *factors, minima, keys[row])
+            text = TEXT[: 200 + number % 199]
+            roster.add(Document(f"web/file-{number}", "web", text), shingles[row].data)
+            sets.append(shingles[row])
+            line_rows.append(lines[row])
+    save_array(path / "keys.npy", np.ascontiguousarray(keys.T))
+    save_array(path / "perplexities.npy", 1 + (mixed(numbers, 8) >> np.uint64(40)) / 1e4)
+
+
+def make_parts(folder, num_documents):
+    firsts = range(0, num_documents, SHARD_DOCUMENTS)
+    return [
+        Part(
+            str(folder / f"shard-{first:010d}"),
+            "web",
+            first,
+            min(first + SHARD_DOCUMENTS, num_documents),
+            300 * SHARD_DOCUMENTS,
+        )
+        for first in firsts
+    ]
+
+
+class DiskWatch(threading.Thread):
+    """Looks at the size of a folder, twice a second."""
+
+    def __init__(self, folder):
+        super().__init__(daemon=True)
+        self.folder, self.done, self.peak = folder, threading.Event(), 0
+
+    def run(self):
+        while not self.done.wait(0.5):
+            try:
+                self.peak = max(self.peak, folder_size(self.folder))
+            except OSError:
+                continue
+
+
+def decide(name, folder, num_documents):
+    """Run one step in this process, and print its figures as JSON."""
+    parameters = {"reference": "none"} if name == "perplexity" else {}
+    work = folder / "work"
+    work.mkdir()
+    watch = DiskWatch(work)
+    watch.start()
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    with open_executor(1) as executor:
+        parts = make_parts(folder, num_documents)
+        rounds = Rounds(str(work / name), parts, MAX_MEMORY_MB * 1_000_000, executor)
+        decisions = make_step(name, parameters).decide(rounds)
+    watch.done.set()
+    watch.join()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    figures = {
+        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "memory": after.ru_maxrss * 1024,
+        "shuffled": rounds.num_bytes,
+        "disk": watch.peak,
+        "tasks": sum(1 for _ in work.glob("*/*/report.json")),
+        "decided": sum(len(records) for records in decisions.tables.values()),
+    }
+    print(json.dumps(figures))
+
+
+def measure(name, folder, num_documents):
+    command = [sys.executable, __file__, f"--step={name}", f"--folder={folder}"]
+    command += [f"--documents={num_documents}"]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    shutil.rmtree(folder / "work")
+    if done.returncode:
+        raise SystemExit(done.stderr[-3000:])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", default="200000,2000000")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--step")
+    flags = parser.parse_args()
+    counts = [int(each) for each in flags.documents.split(",")]
+    if flags.step:
+        decide(flags.step, flags.folder, counts[0])
+        return
+    print("# Growth of deciding over all documents\n")
+    print(f"{describe_machine()}; --max_memory_mb={MAX_MEMORY_MB}; a column is per document where")
+    print("it says so. Disk is the peak of the work folder, besides what was observed.\n")
+    print(
+        "| step | documents | CPU s | µs each | shuffled, bytes each | disk, MB | tasks | peak MB |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for num_documents in counts:
+        with tempfile.TemporaryDirectory(dir=flags.folder) as name:
+            folder = Path(name)
+            for part in make_parts(folder, num_documents):
+                make_shard(Path(part.path), part.first, part.end)
+            for step in STEPS:
+                found = measure(step, folder, num_documents)
+                print(
+                    f"| {step} | {num_documents:,} | {found['cpu']:.1f} |"
+                    f" {1e6 * found['cpu'] / num_documents:.1f} |"
+                    f" {found['shuffled'] / num_documents:.0f} | {found['disk'] / 1e6:,.0f} |"
+                    f" {found['tasks']} | {found['memory'] / 1e6:.0f} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
