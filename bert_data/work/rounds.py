@@ -32,13 +32,16 @@ from bert_data.work.records import (
 )
 from bert_data.work.tasks import run_tasks
 
-_PORTION_SHARE, _TASK_SHARE = 16, 4
-"""Of a task's memory: the part that one portion of records takes, and the records of a task."""
+_PROCESS_BYTES = 170_000_000
+"""Memory of a process before it does anything: the interpreter and its packages."""
+
+_PORTION_SHARE, _TASK_SHARE = 10, 2
+"""Of the rest: the part that one portion of records takes, and the records of a task."""
 
 _MAX_FILES, _MERGED_FILES = 512, 128
 """Of more files, so many are merged to one: every range is read from all of them."""
 
-MIN_TASK_BYTES = 1 << 20
+_MIN_BYTES = 1 << 20
 
 Writers = Mapping[str, RecordWriter]
 RangeFunction = Callable[[RangeReader, Writers], Mapping[str, int] | None]
@@ -72,7 +75,7 @@ class Rounds:
     Attributes:
       folder: for their files.
       parts: of the data.
-      max_bytes: of memory for a task.
+      portion_bytes: of records that a task holds at a time; its memory is some ten times that.
       counted: the sums of what the functions returned.
       num_bytes: of all records that the rounds have written.
     """
@@ -85,11 +88,12 @@ class Rounds:
         Args:
           folder: for their files; its name identifies all that they depend on.
           parts: of the data, in the order of their numbers.
-          max_bytes: of memory that a task may use for records; at least `MIN_TASK_BYTES`.
+          max_bytes: of the memory of a process that runs a task, about.
           executor: runs the tasks; a later run finds them again. None: they are done here, as
             parts of a task, and a killed run does them again.
         """
-        self.parts, self.max_bytes = parts, max(max_bytes, MIN_TASK_BYTES)
+        self.parts, free = parts, max(max_bytes - _PROCESS_BYTES, _MIN_BYTES)
+        self.portion_bytes, self._task_bytes = free // _PORTION_SHARE, free // _TASK_SHARE
         self.counted: collections.Counter[str] = collections.Counter()
         self.num_bytes = 0
         self.folder, self._executor = folder, executor
@@ -117,7 +121,7 @@ class Rounds:
         groups: list[list[Part]] = []
         size = 0
         for part in self.parts:
-            if not groups or size + part.num_bytes > self.max_bytes // _TASK_SHARE:
+            if not groups or size + part.num_bytes > self._task_bytes:
                 groups.append([])
                 size = 0
             groups[-1].append(part)
@@ -132,7 +136,7 @@ class Rounds:
         Records that agree in their first field are in one range. For arguments and result see
         `over_parts`.
         """
-        ranges = split_keys(source, self.max_bytes // _TASK_SHARE)
+        ranges = split_keys(source, self._task_bytes)
         return self._run(name, _RangeWork(function, source), ranges, outputs)
 
     def remove(self, *used: Records) -> None:
@@ -146,7 +150,7 @@ class Rounds:
     ) -> dict[str, Records]:
         folder = f"{self.folder}-{self._num_rounds:02d}-{name}"
         self._num_rounds += 1
-        task = _RoundTask(work, dict(outputs), self.max_bytes // _PORTION_SHARE)
+        task = _RoundTask(work, dict(outputs), self.portion_bytes)
         files: dict[str, list[RecordFile]] = {output: [] for output in outputs}
         for place, report in self._reports(folder, task, items):
             self.counted.update(report["counted"])

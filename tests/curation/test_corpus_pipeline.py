@@ -95,7 +95,7 @@ def test_what_is_kept_depends_neither_on_shards_nor_on_workers(files):
 
 
 def test_what_is_kept_depends_neither_on_memory_nor_on_kills(files, monkeypatch):
-    """Every other task of the rounds is killed, before it or when it is done; the same run goes on."""
+    """Every other task of the rounds is killed, before it or when it is done."""
     run("one.jsonl", 80_000, 1)
     run("small.jsonl", 80_000, 2, max_memory_bytes=1 << 20)
     call, calls = rounds._RoundTask.__call__, [0]
@@ -110,7 +110,8 @@ def test_what_is_kept_depends_neither_on_memory_nor_on_kills(files, monkeypatch)
         return report
 
     monkeypatch.setattr(rounds._RoundTask, "__call__", dying)
-    monkeypatch.setattr(rounds, "MIN_TASK_BYTES", 1)
+    monkeypatch.setattr(rounds, "_MIN_BYTES", 1)
+    monkeypatch.setattr(rounds, "_PROCESS_BYTES", 0)
     num_kills = 0
     while True:
         try:

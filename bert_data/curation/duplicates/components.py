@@ -25,7 +25,6 @@ EDGES = Layout(("node", "other"), num_keys=2)
 ROOTS = Layout(("document", "root"), num_keys=1)
 """The root of each node that has an edge."""
 
-_IN_MEMORY_SHARE = 16
 _ONE = np.uint64(1)
 
 Numbers = NDArray[np.uint64]
@@ -50,7 +49,7 @@ def find_components(rounds: Rounds, edges: Records) -> Records:
       edges: as `add_edges` writes them; they may repeat.
     """
     found: list[Records] = []
-    while edges.num_bytes > rounds.max_bytes // _IN_MEMORY_SHARE:
+    while edges.num_bytes > rounds.portion_bytes:
         small = rounds.over_ranges("small-stars", make_small_stars, edges, {"edges": EDGES})
         rounds.remove(edges)
         written = rounds.over_ranges(

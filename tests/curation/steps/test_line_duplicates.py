@@ -59,7 +59,8 @@ def test_lines_of_several_documents_are_cut(
         shards += [part for part in (documents[:cut], documents[cut:]) if part]
     step = LineDuplicates(max_documents=max_documents, keep=keep, unit=unit)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "MIN_TASK_BYTES", 1)
+        patch.setattr(rounds, "_MIN_BYTES", 1)
+        patch.setattr(rounds, "_PROCESS_BYTES", 0)
         verdicts = run_corpus_step(
             step, shards or [[]], tmp_path_factory.mktemp("step"), max_bytes=100 * at_a_time
         )
