@@ -186,8 +186,8 @@ flags.DEFINE_integer(
 flags.DEFINE_string(
     "work_dir",
     None,
-    "Folder for unfinished work, up to about the size of the texts (LZ4); by default "
-    "a hidden one beside the output.",
+    "Local folder for unfinished work, up to about the size of the texts (LZ4); by default "
+    "a hidden one beside the output, or among the temporary files if the output is remote.",
 )
 
 

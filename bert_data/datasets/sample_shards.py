@@ -19,7 +19,7 @@ from bert_data.formats.registry import PARQUET, WriterSettings, find_format
 from bert_data.progress import progress
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import GPT_SAMPLES
-from bert_data.storage import OutputNames, open_scratch
+from bert_data.storage import OutputNames, absolute_path, open_scratch
 from bert_data.work import FolderTask, open_threads
 
 _CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
@@ -80,7 +80,7 @@ class SampleWriting:
             "stores": [store.identity for store in self.dataset.stores],
             "arrays": take_snapshot(self.dataset).arrays_sha256(),
         }
-        return [contents, [os.path.abspath(path) for path in self.names.paths]]
+        return [contents, [absolute_path(path) for path in self.names.paths]]
 
     def task(self, folder: str) -> FolderTask:
         """Return the task of a shard, whose folder will be in a folder of the split."""

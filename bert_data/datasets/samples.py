@@ -5,8 +5,8 @@
       -> train.parquet-00000-of-00002, train.parquet-00001-of-00002, manifest.train.parquet.json
 
 Sample i goes to shard i modulo their number. Each shard is a task, whose files stay in a hidden
-folder beside the set, `.train.parquet.samples`, until all files get their final names together: a
-run that was killed resumes with the missing shards.
+folder beside the set, `.train.parquet.samples` (of a remote set, among the temporary files), until
+all files get their final names together: a run that was killed resumes with the missing shards.
 """
 
 import dataclasses
@@ -29,12 +29,11 @@ from bert_data.progress import progress
 from bert_data.storage import (
     JsonObject,
     expand_outputs,
-    hidden_path,
     is_file,
     is_folder,
-    is_remote,
     list_folder,
     make_folder,
+    own_work_folder,
     read_bytes,
     remove,
     remove_abandoned,
@@ -120,9 +119,9 @@ def export_splits(
     """
     writings = [_plan(dataset, config, made_from or {}) for dataset in datasets]
     set_name = writings[0].names.name
-    parent = hidden_path(set_name, "samples")
+    parent = own_work_folder(set_name, "samples")
     work = fingerprint([writing.depends_on() for writing in writings])
-    if not is_remote(set_name) and (files := _find_finished(writings, parent, work)):
+    if files := _find_finished(writings, parent, work):
         return files
     num_tasks, num_threads = _share_workers(config, writings)
     with open_record_sets(
@@ -133,13 +132,9 @@ def export_splits(
         work_dir=None,
     ) as record_sets:
         work_dir = record_sets[0].outputs.work_dir
-        # Finished shards of a remote set are local, and do not outlast the run.
         with (
             open_work_folder(
-                work_dir if is_remote(set_name) else parent,
-                work,
-                is_own=True,
-                useless_after=(CorruptDataError,),
+                parent, work, is_own=True, useless_after=(CorruptDataError,)
             ) as folder,
             open_executor(
                 num_tasks, engine=config.engine, folder=folder, task_bytes=_TASK_BYTES

@@ -34,16 +34,17 @@ from bert_data.storage.changing import (
     write_bytes,
 )
 from bert_data.storage.failures import naming
-from bert_data.storage.hidden import hidden_path
+from bert_data.storage.hidden import hidden_path, own_work_folder
 from bert_data.storage.json_files import JsonObject, parse_json, read_json
 from bert_data.storage.names import MAX_SHARDS, OutputNames, expand_inputs, expand_outputs
 from bert_data.storage.outputs import OutputSet
-from bert_data.storage.paths import is_remote
+from bert_data.storage.paths import absolute_path, common_folder, is_remote
 from bert_data.storage.patterns import escape, glob, matches
-from bert_data.storage.reading import MappedFile, map_file, open_input, read_bytes, read_range
+from bert_data.storage.reading import MappedFile, map_file, open_input, read_bytes
 from bert_data.storage.refusals import real_path, refuse_existing, refuse_inputs
 from bert_data.storage.run_lock import RunLock, remove_left_overs
 from bert_data.storage.statuses import (
+    Status,
     exists,
     file_size,
     folder_size,

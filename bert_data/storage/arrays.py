@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 _LONGER = "longer than its array"
+_HEADER_BYTES = 1 << 16
 
 
 def save_array(target: Path | IO[bytes], array: "NDArray[Any]") -> None:
@@ -44,7 +45,7 @@ def save_array(target: Path | IO[bytes], array: "NDArray[Any]") -> None:
 
 
 def load_array(path: Path) -> "NDArray[Any]":
-    """Map the array of a local .npy file, read-only.
+    """Map the array of a .npy file, read-only; of a remote one a local copy.
 
     Raises:
       OSError: the file cannot be read.
@@ -52,10 +53,27 @@ def load_array(path: Path) -> "NDArray[Any]":
     """
     import numpy as np
 
+    if is_remote(path):
+        return _load_remote(path)
     array = _open_array(path)
     if array.offset + array.nbytes != file_size(path):
         raise CorruptDataError(path, 0, _LONGER)
     return np.asarray(array)
+
+
+def _load_remote(path: Path) -> "NDArray[Any]":
+    import numpy as np
+
+    data = map_file(path).data
+    head = io.BytesIO(data[:_HEADER_BYTES].tobytes())
+    try:
+        if np.lib.format.read_magic(head) != (1, 0):
+            raise ValueError("its version is not 1.0")
+        shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(head)
+        array = data[head.tell() :].view(dtype).reshape(shape, order="F" if is_fortran else "C")
+    except Exception as error:
+        raise _not_an_array(path, error) from error
+    return array
 
 
 def read_array(path: Path) -> "NDArray[Any]":

@@ -8,11 +8,12 @@
 A token, of host and random digits, makes a run's names unique, even if hosts share the folder.
 """
 
+import hashlib
 import os
 import re
 import secrets
 
-from bert_data.storage.paths import Path
+from bert_data.storage.paths import Path, is_remote
 
 _HOST = re.sub(r"[^A-Za-z0-9]", "-", os.uname().nodename)[:16] or "host"
 _TOKEN = re.compile(r"([A-Za-z0-9-]{1,16})-[0-9a-f]{16}")
@@ -50,6 +51,20 @@ def hidden_path(path: Path, ending: str) -> str:
     """Return the path `.NAME.ENDING` beside a file."""
     folder, name = os.path.split(path)
     return os.path.join(folder, f".{name}.{ending}")
+
+
+def own_work_folder(path: Path, ending: str) -> str:
+    """Return the local folder for the unfinished work of an output.
+
+    It is hidden beside a local output, and among the temporary files for a remote one.
+    """
+    if not is_remote(path):
+        return hidden_path(path, ending)
+    import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
+
+    digest = hashlib.sha256(os.fspath(path).encode(errors="replace")).hexdigest()[:8]
+    name = os.path.basename(os.fspath(path).partition("?")[0])
+    return hidden_path(os.path.join(tempfile.gettempdir(), f"{name}-{digest}"), ending)
 
 
 def partial_path(path: str, token: str) -> str:

@@ -40,7 +40,7 @@ from bert_data.storage.refusals import (
     refuse_missing_buckets,
 )
 from bert_data.storage.run_lock import Identity, RunLock, commits_held, identity, remove_mixture
-from bert_data.storage.uploading import upload_all
+from bert_data.storage.uploading import files_by_depth, remove_remote_folder, upload_all
 
 _NUM_SYNCS = 16  # at a time: a disk takes little longer for all of them than for one
 
@@ -76,7 +76,7 @@ class OutputSet:
             last.
           reads: all files that the run reads; none of them may be replaced or removed.
           overwrite: whether to replace existing files and folders.
-          folders: local folders that the run will write; they are renamed before the files.
+          folders: folders that the run will write; they are renamed before the files.
           work_dir: folder for temporary files; None: the folder of the first output or, if that is
             remote, the system's folder.
           obsolete: finds files of earlier runs, in the same folders, that would be mistaken for
@@ -114,6 +114,8 @@ class OutputSet:
 
     def _check_names(self) -> None:
         refuse_doubles(self._paths)
+        if self._work_parent is not None and is_remote(self._work_parent):
+            raise ValueError(f"work_dir is {self._work_parent!r}; it must be a local folder")
         for path in self._paths:
             if is_remote(path) != self._is_remote:
                 raise ValueError(f"output {path!r} is local, but other outputs are remote")
@@ -212,12 +214,18 @@ class OutputSet:
                 sync_folder(folder)
 
     def _upload(self, final: Sequence[str], vouchers: Sequence[str]) -> None:
-        refuse_existing(self._files, overwrite=self._overwrite)
+        refuse_existing(self._files, folders=self._folders, overwrite=self._overwrite)
         for path in (*reversed(vouchers), *self._obsolete()):
             remove(path)
+        for path in self._folders:
+            remove_remote_folder(path)
         begun: list[str] = []
         try:
-            upload_all({path: self.partial(path) for path in final if path not in vouchers}, begun)
+            for path in self._folders:
+                for sources in files_by_depth(self.partial(path), path):
+                    upload_all(sources, begun)
+            files = [path for path in final if path not in (*vouchers, *self._folders)]
+            upload_all({path: self.partial(path) for path in files}, begun)
             for path in vouchers:
                 upload_all({path: self.partial(path)}, begun)
         except BaseException:

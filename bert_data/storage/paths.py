@@ -6,9 +6,10 @@
 
 import dataclasses
 import io
+import itertools
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, Any, cast
 
 _URI = re.compile(
@@ -56,6 +57,19 @@ def local_path(path: Path) -> str | None:
         return os.fspath(path)
     uri = split_uri(path)
     return f"/{uri.key}" if uri is not None and uri.root == "file://" else None
+
+
+def absolute_path(path: Path) -> str:
+    """Return the absolute path of a local path; URIs stay as they are."""
+    return os.fspath(path) if is_remote(path) else os.path.abspath(path)
+
+
+def common_folder(paths: Sequence[Path]) -> str:
+    """Return the innermost folder that holds all files: "/data/web", "s3://bucket/web"."""
+    folders = [absolute_path(path).split("/")[:-1] for path in paths]
+    first, last = min(folders), max(folders)
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return "/".join(part for part, _ in same)
 
 
 def split_root(path: str) -> tuple[str, str]:

@@ -163,7 +163,14 @@ def modified_ns(path: Path) -> int:
 
 
 def folder_size(path: Path) -> int:
-    """Return the size in bytes of all files in a local folder and its subfolders."""
+    """Return the size in bytes of all files in a folder and its subfolders."""
+    if is_remote(path):
+        from pyarrow import fs
+
+        with naming(path):
+            system, key = resolve(path)
+            infos = system.get_file_info(fs.FileSelector(key, recursive=True))
+        return sum(info.size or 0 for info in infos)
     walk = os.walk(path)
     return sum(
         os.path.getsize(os.path.join(place, name)) for place, _, names in walk for name in names

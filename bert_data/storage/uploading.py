@@ -65,6 +65,29 @@ def upload_all(sources: Mapping[str, str], begun: list[str]) -> None:
             raise
 
 
+def files_by_depth(folder: str, uri: str) -> list[dict[str, str]]:
+    """Return the files of a local folder by their URIs; those of its subfolders come first."""
+    inner: dict[str, str] = {}
+    outer: dict[str, str] = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(place, name)
+            files = outer if place == folder else inner
+            files[os.path.join(uri, os.path.relpath(path, folder))] = path
+    return [inner, outer]
+
+
+def remove_remote_folder(uri: str) -> None:
+    """Remove a remote folder and all that is in it, if it exists.
+
+    Raises:
+      OSError: it cannot be removed.
+    """
+    with naming(uri), contextlib.suppress(FileNotFoundError):
+        system, key = resolve(uri)
+        system.delete_dir(key)
+
+
 def _upload(path: Path, uri: Path, ended: threading.Event) -> None:
     with naming(uri), open(path, "rb") as file:
         system, key = resolve(uri)
@@ -75,7 +98,7 @@ def _upload(path: Path, uri: Path, ended: threading.Event) -> None:
         system.create_dir(folder)
         partial = writing_path(key, new_token())
         try:
-            with system.open_output_stream(partial) as stream:
+            with system.open_output_stream(partial, compression=None) as stream:
                 _copy(file, stream, ended)
             with contextlib.suppress(FileNotFoundError):
                 if system.type_name == "hdfs":  # whose renaming replaces nothing
@@ -88,7 +111,7 @@ def _upload(path: Path, uri: Path, ended: threading.Event) -> None:
 
 
 def _put(system: Any, key: str, file: IO[bytes], ended: threading.Event) -> None:
-    stream = system.open_output_stream(key)
+    stream = system.open_output_stream(key, compression=None)  # not by the ending of the name
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(stream))  # so that nothing destroys it
     _copy(file, stream, ended)
     stream.close()

@@ -84,6 +84,20 @@ def test_every_flipped_bit_of_a_header(tmp_path: Path, kind) -> None:
     assert num_errors > 500
 
 
+def test_an_array_by_uri(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    for array in (np.arange(6).reshape(2, 3), np.asfortranarray(np.ones((2, 3)))):
+        save_array(str(path), array)
+        loaded = load_array(f"file://{path}")
+        np.testing.assert_array_equal(loaded, array)
+        assert loaded.dtype == array.dtype and not loaded.flags.writeable
+    whole = path.read_bytes()
+    for data in (whole[:-1], whole + b"x", whole[:5], b"", b"x" * 200):
+        path.write_bytes(data)
+        with pytest.raises(CorruptDataError, match="not a complete array"):
+            load_array(f"file://{path}")
+
+
 def test_bare_values(tmp_path: Path) -> None:
     path = tmp_path / "values"
     path.write_bytes(np.array([1, 2**32 - 1], "<u4").tobytes())

@@ -1,6 +1,7 @@
-"""Commands whose inputs and outputs are URIs give what they give of local files."""
+"""Commands whose inputs and outputs are objects write the bytes that they write to local files."""
 
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -10,93 +11,125 @@ import pytest
 
 from tests.storage.output_sets import contents
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
+RECORDS = "--max_seq_length=32 --max_predictions_per_seq=5"
+RUNS = {
+    "create_pretraining_data": "--input_file=@in/a.txt.gz,@in/[^av]*.txt --vocab_file=@in/vocab.txt"
+    f" {RECORDS} --output_file=@out/t@2",
+    "train_vocab": "--input_file=@in/*.gz --vocab_size=60 --output_file=@out/vocab.txt",
+    "tokenize": "--input_file=@in/b.txt --vocab_file=@in/vocab.txt --output_prefix=@out/s"
+    " --partitions=2 --num_workers=1",
+    "merge": "--merge=@stores/a,@stores/b --output_prefix=@out/s",
+    "build_samples": "--input=@stores/a --num_samples=9 --seq_length=16 --cache_dir=@out/cache"
+    " --output_file=@out/g@2",
+    "curate": "--input_file=web=@in/*.jsonl --steps=length --output_file=@out/c.jsonl.gz@2"
+    " --steps=exact_duplicates --rejected_file=@out/no.jsonl --report=@out/r.html --num_workers=1",
+}
+PROGRAMS = {"merge": "tokenize"}
 
 
 @pytest.fixture
-def folder(tmp_path, small_text, small_vocabulary):
+def folder(tmp_path, small_text, small_vocabulary, checkout):
+    text = small_text.read_bytes()
     (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "b.txt").write_bytes(small_text.read_bytes())
-    (tmp_path / "in" / "a.txt.gz").write_bytes(gzip.compress(small_text.read_bytes(), mtime=0))
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "in" / "b.txt").write_bytes(text)
+    (tmp_path / "in" / "a.txt.gz").write_bytes(gzip.compress(text, mtime=0))
     (tmp_path / "in" / "vocab.txt").write_bytes(small_vocabulary.read_bytes())
+    rows = [{"text": each} for each in [*text.decode().split("\n\n"), "short", "short"]]
+    (tmp_path / "in" / "c.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return tmp_path
 
 
-def run(checkout: Path, folder: Path, program: str, flags: str, *, place: str) -> str:
+@pytest.fixture
+def stores(folder, checkout):
+    """Two token stores."""
+    from bert_data.tokens.store_making import StoreConfig, make_stores
+
+    for name in "ab":
+        make_stores(
+            StoreConfig(
+                input_file=str(folder / "in" / "c.jsonl"),
+                vocab_file=str(folder / "in" / "vocab.txt"),
+                output_prefix=str(folder / "stores" / name),
+            )
+        )
+
+
+def run(checkout: Path, folder: Path, name: str, flags: str, *, place: str) -> str:
     """Runs a program with flags in which "@" is where its files are; returns its last line."""
+    program = PROGRAMS.get(name, name)
     is_script = program.startswith("create")
     command = [str(checkout / f"{program}.py")] if is_script else ["-m", f"bert_data.cli.{program}"]
+    # "path@2" is not a place.
+    flags = flags.replace("=@", f"={place}").replace(",@", f",{place}")
     done = subprocess.run(
-        [sys.executable, *command, *(flags.replace("@", f"{place}/") if place else flags).split()],
+        [sys.executable, *command, *flags.split()],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(checkout), "TMPDIR": str(folder / "tmp")},
         capture_output=True,
         text=True,
-        check=False,
+        timeout=300,
     )
-    assert done.returncode in (0, 1)
+    assert done.returncode in (0, 1), done.stderr
     return "" if done.returncode == 0 else done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize(
-    ("program", "flags"),
-    [
-        (
-            "create_pretraining_data",
-            "--input_file=@in/a.txt.gz,@in/[^av]*.txt --vocab_file=@in/vocab.txt"
-            " --max_seq_length=32 --max_predictions_per_seq=5 --output_file=@out/t",
-        ),
-        ("train_vocab", "--input_file=@in/*.gz --vocab_size=60 --output_file=@out/vocab.txt"),
-        ("tokenize", "--input_file=@in/b.txt --vocab_file=@in/vocab.txt --output_prefix=@out/s"),
-    ],
-    ids=["create_pretraining_data", "train_vocab", "tokenize"],
-)
-def test_files_by_uri(checkout, folder, program, flags):
-    (folder / "tmp").mkdir()
-    assert not run(checkout, folder, program, flags, place=str(folder))
-    local = contents(folder / "out")
-    assert not run(checkout, folder, program, f"{flags} --overwrite", place=f"file://{folder}")
-    assert contents(folder / "out") == local
-    (folder / "out").rename(folder / "local")
-    assert not run(checkout, folder, program, flags, place=f"file://{folder}")
-    assert contents(folder / "out") == local
-    if program != "tokenize":  # which finds that its store is there
-        error = run(checkout, folder, program, flags, place=f"file://{folder}")
-        assert f"file://{folder}/out/" in error and "exists already" in error
-    assert contents(folder / "out") == local
-    assert contents(folder / "tmp") == {}
+def put_all(store, folder: Path) -> None:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            store.put(path.relative_to(folder).as_posix(), path.read_bytes())
 
 
-def test_what_a_failed_run_leaves(checkout, folder):
+def of_files(outputs: dict[str, bytes | None], place: str) -> dict[str, bytes]:
+    """What the files hold, without the names that tell where their inputs are."""
+    place = place.rstrip("/")
+    return {
+        name: data.replace(place.encode(), b"@")
+        for name, data in outputs.items()
+        if data and not name.endswith(".html") and "cache" not in name
+    }
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_objects_are_what_files_are(checkout, folder, stores, object_store, name):
+    flags, place = RUNS[name], object_store.uri()
+    put_all(object_store, folder)
+    assert not run(checkout, folder, name, flags, place=f"{folder}/")
+    local = of_files(contents(folder / "out"), str(folder))
+    assert len(local) >= 2 or name == "train_vocab"
+    assert not run(checkout, folder, name, flags, place=place)
+    assert of_files(object_store.contents("out/"), place) == local
+    if name != "tokenize":  # which finds that its stores are there
+        error = run(checkout, folder, name, flags, place=place)
+        assert object_store.uri("out/") in error and "exists already" in error
+    assert not run(checkout, folder, name, f"{flags} --overwrite", place=place)
+    assert of_files(object_store.contents("out/"), place) == local
+    assert object_store.uploads() == [] and contents(folder / "tmp") == {}
+
+
+def test_what_a_failed_run_leaves(checkout, folder, object_store):
     """An input that is damaged at its end: nothing is published, and nothing stays behind."""
-    (folder / "tmp").mkdir()
     whole = (folder / "in" / "a.txt.gz").read_bytes()
     (folder / "in" / "a.txt.gz").write_bytes(whole[:-100])
-    before = contents(folder)
+    put_all(object_store, folder)
+    before = object_store.keys()
     flags = "--input_file=@in/a.txt.gz --vocab_file=@in/vocab.txt --output_file=@out/t"
-    error = run(checkout, folder, "create_pretraining_data", flags, place=f"file://{folder}")
-    assert f"file://{folder}/in/a.txt.gz: byte offset" in error
-    assert contents(folder) == before
+    error = run(checkout, folder, "create_pretraining_data", flags, place=object_store.uri())
+    assert f"{object_store.uri('in/a.txt.gz')}: byte offset" in error
+    flags = "--input_file=@in/b.txt --vocab_file=@in/vocab.txt --output_file=@in/b.txt --overwrite"
+    error = run(checkout, folder, "create_pretraining_data", flags, place=object_store.uri())
+    assert "is an input too" in error
+    assert object_store.keys() == before and contents(folder / "tmp") == {}
 
 
-def test_what_an_earlier_remote_set_has_more_goes(checkout, folder):
-    (folder / "tmp").mkdir()
-    flags = "--input_file=@in/b.txt --vocab_file=@in/vocab.txt --overwrite --output_file=@out/t@"
-    for count in ("3", "2"):
-        given = flags[:-1].replace("@", f"file://{folder}/") + f"@{count}"
-        assert not run(checkout, folder, "create_pretraining_data", given, place="")
-    names = [name for name in contents(folder / "out") if not name.endswith("json")]
+def test_what_an_earlier_set_has_more_goes(checkout, folder, object_store):
+    put_all(object_store, folder)
+    flags = f"--input_file=@in/b.txt --vocab_file=@in/vocab.txt {RECORDS} --overwrite"
+    for count in (3, 2):
+        more = f"{flags} --output_file=@out/t@{count}"
+        name = "create_pretraining_data"
+        assert not run(checkout, folder, name, more, place=object_store.uri())
+    names = object_store.keys("out/t-")
     assert names and all("of-00002" in name for name in names)
-
-
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        ("--input_file=@in/b.txt --output_file=out", "/in/b.txt' is a URI; curate reads and"),
-        ("--input_file=in/b.txt --output_file=@out", "/out' is a URI; curate reads and"),
-    ],
-)
-def test_curate_refuses_uris(checkout, folder, flags, message):
-    flags += " --steps=length"
-    assert message in run(checkout, folder, "curate", flags, place=f"file://{folder}")
-    assert not (folder / "out").exists()

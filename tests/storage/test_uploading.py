@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -83,6 +84,15 @@ def test_the_first_error_ends_all_uploads(object_store, tmp_path):
     assert object_store.contents() == {f"{number:02d}": b"content" for number in range(30)}
 
 
+def test_a_name_does_not_change_the_bytes(object_store, tmp_path):
+    (tmp_path / "a").write_bytes(b"content")
+    for ending in ("gz", "zst", "bz2", "lz4"):
+        upload(tmp_path / "a", object_store.uri(f"a.{ending}"))
+        upload(tmp_path / "a", f"file://{tmp_path}/b.{ending}")
+        assert (tmp_path / f"b.{ending}").read_bytes() == b"content"
+    assert set(object_store.contents().values()) == {b"content"}
+
+
 def test_an_empty_object(object_store, tmp_path):
     (tmp_path / "a").touch()
     upload(tmp_path / "a", object_store.uri("a"))
@@ -136,6 +146,38 @@ def test_the_manifest_of_a_set_is_put_last(object_store):
         write_set(object_store, b"two")
     write_set(object_store, b"two", overwrite=True)
     assert set(object_store.contents("out/").values()) - {b""} == {b"two"}
+
+
+def test_work_is_local():
+    path = "s3://bucket/a"
+    outputs = storage.OutputSet(path, [path], reads=[], overwrite=True, work_dir="s3://bucket/w")
+    with pytest.raises(ValueError, match="work_dir is 's3://bucket/w'; it must be a local folder"):
+        outputs.__enter__()
+
+
+def test_a_folder_is_put_with_what_is_directly_in_it_last(object_store):
+    def write(names, *, overwrite):
+        folder = object_store.uri("out/f")
+        with storage.OutputSet(
+            object_store.uri("out/e"), [], folders=[folder], reads=[], overwrite=overwrite
+        ) as outputs:
+            for name in names:
+                path = Path(outputs.partial(folder), name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(name)
+            outputs.commit([folder])
+
+    write(["a.pb", "in/b", "in/c/d"], overwrite=False)
+    objects = {f"out/f/{name}": name.encode() for name in ("a.pb", "in/b", "in/c/d")}
+    assert object_store.contents() == objects
+    puts = [request.key for request in object_store.requests if request.method == "PUT"]
+    assert puts[-1].endswith("a.pb")
+    assert storage.folder_size(object_store.uri("out/f")) == 14
+    with pytest.raises(FileExistsError, match="exists already"):
+        write(["a.pb"], overwrite=False)
+    write(["a.pb", "in/e"], overwrite=True)
+    files = [key for key in object_store.keys("out/f/") if not key.endswith("/")]
+    assert files == ["out/f/a.pb", "out/f/in/e"]
 
 
 @pytest.mark.parametrize("failing", ["b", "m"])

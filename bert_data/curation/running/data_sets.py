@@ -8,7 +8,6 @@ Shards depend on the files and a target size alone, and those of a data set are 
 
 import dataclasses
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from bert_data.curation.document import Document
 from bert_data.curation.running.step_log import ReadLog
 from bert_data.errors import CorruptDataError
-from bert_data.storage import expand_inputs, file_size, is_remote
+from bert_data.storage import absolute_path, common_folder, expand_inputs, read_statuses
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
 from bert_data.text.formats import find_format
 from bert_data.text.partitions import plan_shards
@@ -83,10 +82,8 @@ def check_name(role: str, path: str) -> None:
     """Refuse names that curation cannot use.
 
     Raises:
-      ValueError: the path is a URI, or not UTF-8, which the ledger and the summary must be.
+      ValueError: the path is not UTF-8, which the ledger and the summary must be.
     """
-    if is_remote(path):
-        raise ValueError(f"{role} {path!r} is a URI; curate reads and writes local paths only")
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -110,8 +107,9 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
         for path in paths:
             check_name("input", path)
         parts = plan_shards(paths, text_format, target_bytes)
-        size = sum(map(file_size, paths)) // max(1, len(parts))
-        folder = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
+        statuses = filter(None, read_statuses(paths))
+        size = sum(status.num_bytes for status in statuses) // max(1, len(parts))
+        folder = common_folder(paths)
         shards += [
             TextShard(len(shards) + i, number, tuple(part), size, folder)
             for i, part in enumerate(parts)
@@ -135,7 +133,7 @@ def read_shard(
         max_row_bytes=_ROW_BYTES_A_TEXT_BYTE * max_document_bytes,
     )
     for block in _read_blocks(shard.spans, config, log):
-        path = os.path.relpath(os.path.abspath(block.path), shard.folder)
+        path = absolute_path(block.path)[len(shard.folder) + 1 :]
         prefix = f"{data_set.name}/{path}:"
         log.counts.num_rows += block.num_rows
         log.counts.num_replaced += block.num_replaced

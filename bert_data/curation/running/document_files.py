@@ -100,7 +100,7 @@ def output_paths(specification: str) -> tuple[str, list[str]]:
     `a-00000-of-00002.jsonl.gz` and `a-00001-of-00002.jsonl.gz`.
 
     Raises:
-      ValueError: the outputs are not local, or their names are not UTF-8.
+      ValueError: their names are not UTF-8.
     """
     names = expand_outputs(specification)
     for path in names.paths:
@@ -245,5 +245,5 @@ def earlier_files(summary: str) -> list[str]:
         names = [file.take("name", str) for file in JsonObject.read(summary).objects("files")]
     except (OSError, CorruptDataError):
         return []
-    folder = Path(summary).parent
-    return [str(folder / name) for name in names if "/" not in name]
+    folder = os.path.dirname(summary)
+    return [os.path.join(folder, name) for name in names if "/" not in name]

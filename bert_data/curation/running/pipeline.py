@@ -24,7 +24,16 @@ from bert_data.curation.parameters import Share, Within, convert_fields
 from bert_data.curation.running.data_sets import DataSet, TextShard
 from bert_data.curation.running.ledger import LEDGER_MODES, REJECTED
 from bert_data.curation.step import CorpusStep, Step
-from bert_data.storage import escape, exists, glob, is_file, is_remote, read_bytes, read_status
+from bert_data.storage import (
+    Status,
+    absolute_path,
+    escape,
+    exists,
+    glob,
+    is_file,
+    read_bytes,
+    read_statuses,
+)
 from bert_data.text.documents import ON_ERROR, SKIP
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
 
@@ -203,7 +212,7 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
     return {
         "version": bert_data.__version__,
         "program": _digest_of_program(),
-        "output": os.path.abspath(name),
+        "output": absolute_path(name),
         "split_sentences": [pipeline.output.split_sentences, pipeline.output.language],
         "max_document_bytes": pipeline.max_document_bytes,
         "ledger": pipeline.ledger,
@@ -214,15 +223,14 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
         "steps": steps,
         "max_memory_bytes": pipeline.max_memory_bytes,
         "shards": [[[span.path, span.start, span.end] for span in shard.spans] for shard in shards],
-        "files": [_identity(path) for path in paths],
-        "lists": [_identity(path) for path in lists],
+        "files": list(map(_identity, paths, read_statuses(paths))),
+        "lists": list(map(_identity, lists, read_statuses(lists))),
     }
 
 
-def _identity(path: str) -> list[Any]:
-    status = read_status(path)
+def _identity(path: str, status: Status | None) -> list[Any]:
     numbers = [status.num_bytes, status.modified_ns, status.inode] if status else []
-    return [os.path.abspath(path), *numbers]
+    return [absolute_path(path), *numbers]
 
 
 def _files_named(value: Any) -> Iterator[str]:
@@ -235,9 +243,8 @@ def _files_named(value: Any) -> Iterator[str]:
             yield from _files_named(each)
     elif isinstance(value, str | os.PathLike) and value and "\0" not in str(value):
         for name in [str(value), *str(value).split(",")]:
-            with contextlib.suppress(OSError):
-                if not is_remote(name):
-                    yield from filter(is_file, [name] if exists(name) else glob(name))
+            with contextlib.suppress(OSError, ValueError):  # ValueError: https://..., not a file
+                yield from filter(is_file, [name] if exists(name) else glob(name))
 
 
 def _digest_of_program() -> str:

@@ -34,7 +34,6 @@ from bert_data.curation.running.step_log import DAMAGED, UNREADABLE
 from bert_data.storage import (
     OutputSet,
     exists,
-    hidden_path,
     is_file,
     is_folder,
     is_remote,
@@ -42,6 +41,7 @@ from bert_data.storage import (
     make_folder,
     naming,
     open_input,
+    own_work_folder,
     read_bytes,
     remove,
     remove_abandoned,
@@ -137,7 +137,7 @@ def curate(
     pipeline = put_extract_first(pipeline, shards)
     work = describe_work(pipeline, shards, paths.name)
     run_name = fingerprint(work)
-    parent = _check_work_dir(work_dir) or hidden_path(paths.name, "curation")
+    parent = _check_work_dir(work_dir) or own_work_folder(paths.name, "curation")
     committed = os.path.join(parent, run_name, *_COMMITTED)
     remove_abandoned(parent)
     if not work_dir and is_folder(parent) and not list_folder(parent):

@@ -83,5 +83,3 @@ def test_the_file_replaces_no_input(tmp_path):
     output = Output(files=str(tmp_path / "o.jsonl"), rejected_file=str(web))
     with pytest.raises(ValueError, match="is an input too"):
         run(tmp_path, [Few()], output=output, overwrite=True)
-    with pytest.raises(ValueError, match=r"rejected.jsonl' is a URI; curate"):
-        run(tmp_path, [Few()], output=Output(files="o", rejected_file="s3://a/rejected.jsonl"))

@@ -399,13 +399,6 @@ class TestNames:
         with pytest.raises(ValueError, match=r"output 'o\\udcff' has a name that is not UTF-8"):
             run(tmp_path, [], output=Output(files="o\udcff"))
 
-    def test_what_is_remote_is_called_a_uri(self, tmp_path):
-        with pytest.raises(ValueError, match="output 'file:///a/b' is a URI; curate reads and wri"):
-            run(tmp_path, [], output=Output(files="file:///a/b"))
-        web = web_of(tmp_path)
-        with pytest.raises(ValueError, match=r"input 'file://.*' is a URI"):
-            run(tmp_path, [], files=f"file://{web}")
-
     def test_a_work_folder_that_is_none_is_named(self, tmp_path):
         web = web_of(tmp_path)
         with pytest.raises(
