@@ -189,6 +189,8 @@ def _output_prefix() -> str:
 def _merge(entries: Sequence[str]) -> str:
     if entries[0].startswith("-"):
         raise ValueError(f"--merge needs stores, such as --merge=a,b; {entries[0]!r} is a flag")
+    if not all(entries):
+        raise ValueError(f"--merge={','.join(entries)} has an empty name; name stores")
     if not FLAGS.output_prefix:
         raise ValueError("--output_prefix is missing: name the store that --merge makes")
     from bert_data.cli.store_report import describe_store

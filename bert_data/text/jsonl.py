@@ -18,7 +18,6 @@ from bert_data.text.documents import (
 from bert_data.text.lines import LineBlock, count_lines_before, read_line_blocks
 from bert_data.text.spans import Span
 
-MAX_LINE_BYTES = 1 << 28
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUM_KEYS_NAMED = 10
 # What a decoder calls itself, between steps that lines of JSON do not need.
@@ -36,7 +35,7 @@ def read_jsonl(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBl
     file, row = -1, 0
     blocks = read_line_blocks(
         spans,
-        max_line_bytes=config.max_row_bytes or MAX_LINE_BYTES,
+        max_line_bytes=config.max_row_bytes,
         drop_longer=config.max_row_bytes is not None,
     )
     for block in blocks:

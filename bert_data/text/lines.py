@@ -16,6 +16,9 @@ from bert_data.text.compression import open_bytes
 from bert_data.text.spans import Span, as_spans
 
 DEFAULT_BLOCK_BYTES = 2 << 20
+MAX_LINE_BYTES = 1 << 28
+"""The longest line that is read where nothing else is set: it is in memory as a whole."""
+
 _SEARCH_BYTES = 64 << 10
 
 
@@ -43,7 +46,7 @@ def read_line_blocks(
     files: Sequence[str | Span],
     *,
     block_bytes: int | None = None,
-    max_line_bytes: int = sys.maxsize,
+    max_line_bytes: int | None = None,
     drop_longer: bool = False,
 ) -> Iterator[LineBlock]:
     """Read files in order, in blocks of about `block_bytes` (2 MB) that end with a line.
@@ -53,7 +56,7 @@ def read_line_blocks(
     Args:
       files: to read.
       block_bytes: about the size of a block.
-      max_line_bytes: of a line; a line within one block may exceed it.
+      max_line_bytes: of a line; a line within one block may exceed it. None: `MAX_LINE_BYTES`.
       drop_longer: whether to skip longer lines instead of raising an error.
 
     Raises:
@@ -62,6 +65,7 @@ def read_line_blocks(
       CorruptDataError: a compressed file is damaged.
     """
     block_bytes = block_bytes or DEFAULT_BLOCK_BYTES
+    max_line_bytes = max_line_bytes or MAX_LINE_BYTES
     for number, span in enumerate(as_spans(files)):
         with open_bytes(span.path) as (text, file):
             _skip(text, span.start)
@@ -96,10 +100,13 @@ def read_line_blocks(
 def read_bounded_lines(
     spans: Sequence[Span], max_line_bytes: int | None = None
 ) -> Iterator[LineBlock]:
-    """Read blocks of lines; lines longer than the bound, if there is one, are dropped."""
-    if max_line_bytes is None:
-        return read_line_blocks(spans)
-    return read_line_blocks(spans, max_line_bytes=max_line_bytes, drop_longer=True)
+    """Read blocks of lines; lines longer than the bound, if there is one, are dropped.
+
+    Raises:
+      ValueError: there is no bound, and a line is longer than `MAX_LINE_BYTES`.
+    """
+    is_bounded = max_line_bytes is not None
+    return read_line_blocks(spans, max_line_bytes=max_line_bytes, drop_longer=is_bounded)
 
 
 class _OpenLine:
@@ -138,7 +145,7 @@ def count_lines_before(span: Span) -> int:
         return span.rows_before
     if not span.start:
         return 0
-    blocks = read_line_blocks([Span(span.path, 0, span.start)])
+    blocks = read_line_blocks([Span(span.path, 0, span.start)], drop_longer=True)
     return sum(block.data.count(b"\n") for block in blocks)
 
 

@@ -152,12 +152,13 @@ def test_bytes_that_are_not_utf8_are_replaced_and_counted(tmp_path):
     assert (block.documents[0].text, block.num_replaced) == ("a\ufffd\ufffd \ufffd", 2)
 
 
-def test_a_line_too_long_for_json(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["a.jsonl", "a.txt"])
+def test_a_line_that_is_too_long(tmp_path, monkeypatch, name):
     monkeypatch.setattr(lines, "DEFAULT_BLOCK_BYTES", 64)
-    monkeypatch.setattr("bert_data.text.jsonl.MAX_LINE_BYTES", 1000)
-    (tmp_path / "a.jsonl").write_text(json.dumps({"text": "a" * 5000}))
-    with pytest.raises(ValueError, match=r"a\.jsonl: a line has more than 1,000 bytes"):
-        texts(tmp_path / "a.jsonl")
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 1000)
+    (tmp_path / name).write_text(json.dumps({"text": "a" * 5000}))
+    with pytest.raises(ValueError, match=rf"{name}: a line has more than 1,000 bytes"):
+        texts(tmp_path / name)
 
 
 @pytest.mark.parametrize("block_bytes", [64, 1 << 20])
