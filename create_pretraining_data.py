@@ -57,7 +57,8 @@ FLAGS = flags.FLAGS
 flags.DEFINE_string(
     "input_file", None,
     "Text: files or patterns, separated by commas; .gz and .zst are decompressed. Or "
-    "a token store, by its prefix (see python -m bert_data.cli.tokenize).",
+    "token stores of sentences (see python -m bert_data.cli.tokenize), by prefix; PREFIX@N or a "
+    "pattern stands for those of all partitions.",
 )  # fmt: skip
 flags.DEFINE_string(
     "output_file", None,

@@ -25,12 +25,13 @@ from bert_data.causal.documents import Documents
 from bert_data.causal.epochs import MAX_EPOCHS, MAX_SAMPLES, count_samples
 from bert_data.causal.gpt import GptDataset, plan_split
 from bert_data.causal.splits import SPLITS, parse_split
+from bert_data.tokens.store_names import expand_store
 
 BuiltDataset = GptDataset | BlendedDataset
 
 
 def build_datasets(
-    prefixes: Sequence[str],
+    names: Sequence[str],
     config: GptConfig,
     *,
     weights: Sequence[float] | None = None,
@@ -42,9 +43,10 @@ def build_datasets(
     One store without weights gives a `GptDataset`, anything else a `BlendedDataset`.
 
     Args:
-      prefixes: of the stores.
+      names: of the stores: the prefix of one, or PREFIX@N or a pattern for those of the parts of
+        one data set, which share its weight in proportion to their tokens.
       config: of the samples.
-      weights: of the stores, > 0; None: in proportion to their samples.
+      weights: of the names, > 0; None: in proportion to the stores' samples.
       num_samples: number of samples of train, valid and test; a split with 0 or without a number is
         not made. None: `num_epochs` of each split that has a share. With weights there may be a few
         more, as the part of each store is rounded up; without, there are at most those of one epoch
@@ -59,13 +61,14 @@ def build_datasets(
       OSError: a file cannot be read or written.
       CorruptDataError: a store or the cache is damaged.
     """
-    check_num_datasets(len(prefixes))
+    parts = [store_prefixes(name) for name in names]
+    check_num_datasets(sum(map(len, parts)))
     if weights is not None:
-        check_weights(weights, len(prefixes))
+        check_weights(weights, len(names))
         if num_samples is None:
             raise ValueError("weights need num_samples, the size of the blend")
     sizes = split_sizes(config, num_samples, num_epochs)
-    stores = [Documents(prefix, verify=config.verify) for prefix in prefixes]
+    stores = [Documents(prefix, verify=config.verify) for part in parts for prefix in part]
     repeats = weights is not None or len(stores) == 1
     for split, size in zip(SPLITS, sizes, strict=True):
         for store in stores:
@@ -77,12 +80,35 @@ def build_datasets(
             built.append(None)
         elif weights is not None:
             assert size is not None
-            built.append(_build_weighted(stores, config, split, normalize_weights(weights), size))
+            shared = _share_weights(weights, list(map(len, parts)), stores, config, split)
+            built.append(_build_weighted(stores, config, split, normalize_weights(shared), size))
         elif len(stores) == 1 and size is not None:
             built.append(GptDataset(stores[0], config, split=split, num_samples=size))
         else:
             built.append(_build_unweighted(stores, config, split, size, num_epochs or 1))
     return built[0], built[1], built[2]
+
+
+def store_prefixes(name: str) -> list[str]:
+    """Return the prefixes of the stores that a name stands for; a file's name is left as it is."""
+    return [name] if name.endswith((".bin", ".idx")) else expand_store(name)
+
+
+def _share_weights(
+    weights: Sequence[float],
+    num_parts: Sequence[int],
+    stores: Sequence[Documents],
+    config: GptConfig,
+    split: str,
+) -> list[float]:
+    """Return a weight of each store: its data set's, times its share of the data set's tokens."""
+    shared: list[float] = []
+    for weight, number in zip(weights, num_parts, strict=True):
+        own = stores[len(shared) : len(shared) + number]
+        num_tokens = [store.count_tokens(store.of_split(config.split, split)) for store in own]
+        total = sum(num_tokens)
+        shared += [weight * (each / total) for each in num_tokens]
+    return shared
 
 
 def split_sizes(

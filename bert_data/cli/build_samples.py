@@ -33,15 +33,16 @@ Number = TypeVar("Number", int, float)
 flags.DEFINE_string(
     "input",
     None,
-    "Token stores, separated by commas: their paths without .bin and .idx. Each "
-    "sequence must be a document.",
+    "Data sets, separated by commas: token stores by their paths without .bin and .idx; PREFIX@N or"
+    " a pattern stands for the stores of all partitions of one. Each sequence must be a document.",
     required=True,
 )
 flags.DEFINE_string(
     "weights",
     None,
-    "Weight of each store in the blend, separated by commas, with any sum. Without "
-    "weights, every sample of every store comes once (or --epochs times), well mixed.",
+    "Weight of each data set in the blend, separated by commas, with any sum; its partitions share"
+    " it in proportion to their tokens. Without weights, every sample of every store comes once (or"
+    " --epochs times), well mixed.",
 )
 flags.DEFINE_string(
     "num_samples",
@@ -181,6 +182,7 @@ def _config(names: Sequence[str]) -> "GptConfig":
 
 def _eod_id(names: Sequence[str]) -> int | None:
     """Return --eod_id or, if an option needs it, the id in the stores' notes."""
+    from bert_data.causal.building import store_prefixes
     from bert_data.causal.config import EOD_OPTIONS
     from bert_data.tokens.end_of_document import noted_eod
     from bert_data.tokens.store_notes import notes_path
@@ -188,10 +190,11 @@ def _eod_id(names: Sequence[str]) -> int | None:
     eod_id: int | None = FLAGS.eod_id
     if not any(FLAGS[name].value for name in EOD_OPTIONS):
         return eod_id
-    noted = noted_eod(names)
+    prefixes = [prefix for name in names for prefix in store_prefixes(name)]
+    noted = noted_eod(prefixes)
     if eod_id is not None and noted not in (None, eod_id):
         raise ValueError(
-            f"--eod_id is {eod_id}, but {noted} ends documents, as {notes_path(names[0])} says"
+            f"--eod_id is {eod_id}, but {noted} ends documents, as {notes_path(prefixes[0])} says"
         )
     return noted if eod_id is None else eod_id
 

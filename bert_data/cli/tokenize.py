@@ -110,8 +110,8 @@ flags.DEFINE_bool("overwrite", False, "Replace existing stores.")
 flags.DEFINE_list(
     "merge",
     None,
-    "Instead of reading text: join these stores, given by prefix (PREFIX@N for N "
-    "partitions), into one with --output_prefix.",
+    "Instead of reading text: join these stores, given by prefix (PREFIX@N for N partitions, or a"
+    " pattern), into one with --output_prefix.",
 )
 flags.DEFINE_string(
     "verify", None, "Instead of reading text: read and check the whole store with this prefix."
@@ -194,11 +194,11 @@ def _merge(entries: Sequence[str]) -> str:
     if not FLAGS.output_prefix:
         raise ValueError("--output_prefix is missing: name the store that --merge makes")
     from bert_data.cli.store_report import describe_store
-    from bert_data.storage import expand_outputs
     from bert_data.tokens.merging import merge_stores
+    from bert_data.tokens.store_names import expand_stores
     from bert_data.tokens.verifying import verify_store
 
-    prefixes = [path for each in entries for path in expand_outputs(_without_ending(each)).paths]
+    prefixes = expand_stores(entries)
     merge_stores(prefixes, FLAGS.output_prefix, overwrite=FLAGS.overwrite)
     merged = describe_store(FLAGS.output_prefix, verify_store(FLAGS.output_prefix))
     return f"{len(prefixes)} stores merged; {merged}"

@@ -214,3 +214,47 @@ class TestCache:
         )
         with pytest.raises(CorruptDataError, match="is not in the blend; the cache is damaged"):
             BlendedDataset(datasets, blend).batch([4])
+
+
+class TestPartitions:
+    @pytest.fixture
+    def web(self, tmp_path) -> str:
+        """A data set of three stores of different sizes, beside one of a single store."""
+        for number, size in enumerate((40, 10, 25)):
+            write_store(f"{tmp_path}/web-{number:05d}-of-00003", [range(1, 30)] * size)
+        write_store(tmp_path / "books", [range(30, 60)] * 20)
+        return f"{tmp_path}/web@3"
+
+    @pytest.mark.parametrize("name", ["web@3", "web-*", "web-0000?-of-00003"])
+    def test_share_one_weight_by_their_tokens(self, web, tmp_path, name):
+        config = GptConfig(seq_length=8, split="80,20")
+        names, sizes = [f"{tmp_path}/books", f"{tmp_path}/{name}"], (600, 60)
+        train, valid, _ = build_datasets(names, config, weights=[1, 3], num_samples=sizes)
+        for built in (train, valid):
+            shares = built.blend.shares
+            assert shares[0] == 0.25
+            assert sum(shares[1:]) == pytest.approx(0.75)
+            parts = [d.documents for d in built.datasets[1:]]
+            assert [part.prefix for part in parts] == [
+                f"{tmp_path}/web-{number:05d}-of-00003" for number in range(3)
+            ]
+            num_tokens = [p.count_tokens(p.of_split("80,20", built.split)) for p in parts]
+            expected = [0.75 * each / sum(num_tokens) for each in num_tokens]
+            assert list(shares[1:]) == pytest.approx(expected)
+
+    def test_without_weights_are_stores_as_others(self, web, tmp_path):
+        config = GptConfig(seq_length=8)
+        prefixes = [f"{tmp_path}/web-{number:05d}-of-00003" for number in range(3)]
+        built = [build_datasets(names, config)[0] for names in ([web], prefixes)]
+        assert np.array_equal(built[0].blend.dataset_index, built[1].blend.dataset_index)
+        assert len(built[0]) == len(built[1])
+
+    def test_a_weight_belongs_to_a_name(self, web, tmp_path):
+        names = [web, f"{tmp_path}/books"]
+        with pytest.raises(ValueError, match=r"4 weight\(s\) for 2 data set\(s\)"):
+            build_datasets(names, GptConfig(seq_length=8), weights=[1] * 4, num_samples=[9])
+
+    def test_that_are_missing_are_named(self, web, tmp_path):
+        (tmp_path / "web-00001-of-00003.idx").unlink()
+        with pytest.raises(FileNotFoundError, match=r"web-00001-of-00003\.idx"):
+            build_datasets([web], GptConfig(seq_length=8))

@@ -55,6 +55,10 @@ def test_partitions_merge_and_verify(tokenize, tmp_path):
     assert "3 token store(s) of documents, uint16, 3 of them there before" in told
     told = tokenize("--merge=out/p@3", "--output_prefix=out/m")
     assert "3 stores merged; out/m: 40 documents (0 empty), 40 sequences, " in told
+    assert "3 stores merged" in tokenize("--merge=out/p-*-of-*", "--output_prefix=out/by_pattern")
+    for ending in ("bin", "idx"):
+        merged = (tmp_path / f"out/m.{ending}").read_bytes()
+        assert (tmp_path / f"out/by_pattern.{ending}").read_bytes() == merged
     assert files(tmp_path / "out/m") == files(tmp_path / "out/whole")
     told = tokenize("--verify=out/m.idx")
     assert "checksums are right" in told
