@@ -14,7 +14,7 @@ reading.py      streams, memory maps; arrays.py: NumPy arrays;
                 json_files.py: JSON, checked value by value
                 ranges.py: ranges of remote files, and a local file for them
 changing.py     one file or folder that appears complete or not at all; removals
-uploading.py    local files that become objects
+uploading.py    local files that become objects; staging.py: folders for TensorFlow
 outputs.py      sets of files and folders that appear together or not at all
   refusals.py     what they must not replace, such as the run's own inputs
   run_lock.py     the lock of a run; the next run removes what a killed run left
@@ -43,6 +43,7 @@ from bert_data.storage.patterns import escape, glob, matches
 from bert_data.storage.reading import MappedFile, map_file, open_input, read_bytes
 from bert_data.storage.refusals import real_path, refuse_existing, refuse_inputs
 from bert_data.storage.run_lock import RunLock, remove_left_overs
+from bert_data.storage.staging import CopiedFolder, StagedFolder
 from bert_data.storage.statuses import (
     Status,
     exists,

@@ -5,6 +5,8 @@
 
 The index appears last, by rename: a bundle that has one is whole. What reads released checkpoints
 reads these too (`tf.train.load_checkpoint`), and the other way round.
+
+Bundles in a remote folder are written locally and uploaded, the index last, and copied to be read.
 """
 
 import contextlib
@@ -18,8 +20,11 @@ from absl import logging
 
 from bert_data.errors import CorruptDataError, first_sentence
 from bert_data.storage import (
+    CopiedFolder,
+    StagedFolder,
     exists,
     is_folder,
+    is_remote,
     list_folder,
     read_bytes,
     remove,
@@ -31,6 +36,7 @@ _NAME = "model.ckpt"
 _LIST = "checkpoint"
 _INDEX = re.compile(rf"({re.escape(_NAME)}-([0-9]+))\.index")
 _LAST = re.compile(rb'^model_checkpoint_path: *"([^"]+)"', re.MULTILINE)
+_DATA = re.compile(rf"({re.escape(_NAME)}-[0-9]+)\.data-.*")
 _LEFT_OVER = re.compile(rf"{re.escape(_NAME)}-\d+\..*tempstate.*")
 
 
@@ -52,13 +58,18 @@ class Checkpoint:
 
         Raises:
           ValueError: there is no checkpoint of this name.
+          OSError: it is remote and cannot be read.
           CorruptDataError: there is one, and it is damaged.
         """
         self.prefix = latest_checkpoint(prefix) or prefix
         if not exists(self.prefix + ".index"):
             raise ValueError(f"there is no checkpoint {prefix!r} (no file {self.prefix}.index)")
+        local = self.prefix
+        if is_remote(self.prefix):
+            self._copies = CopiedFolder(_files_of(self.prefix))
+            local = os.path.join(self._copies.path, os.path.basename(self.prefix))
         with _reading(self.prefix + ".index"):
-            self._reader = tf.train.load_checkpoint(self.prefix)
+            self._reader = tf.train.load_checkpoint(local)
             self._shapes: dict[str, list[int]] = self._reader.get_variable_to_shape_map()
 
     def __contains__(self, name: str) -> bool:
@@ -157,7 +168,7 @@ def save_checkpoint(
     """Write a checkpoint and remove the oldest ones.
 
     Args:
-      folder: to write to; it exists.
+      folder: to write to; a local one exists.
       step: number of the checkpoint.
       values: tensors by name.
       num_kept: how many to keep, >= 1.
@@ -170,15 +181,16 @@ def save_checkpoint(
     """
     prefix = os.path.join(folder, f"{_NAME}-{step}")
     _remove_bundle(prefix)  # of the same steps, done before; never half old and half new
-    names = sorted(values)
+    names, staged = sorted(values), StagedFolder(folder)
     try:
         with naming_write(prefix), tf.device("cpu:0"):
             tf.raw_ops.SaveV2(
-                prefix=prefix,
+                prefix=os.path.join(staged.path, f"{_NAME}-{step}"),
                 tensor_names=names,
                 shape_and_slices=[""] * len(names),
                 tensors=[tf.convert_to_tensor(values[name]) for name in names],
             )
+        staged.upload(last=".index")
     except OSError:
         with contextlib.suppress(OSError):
             _remove_bundle(prefix)
@@ -206,9 +218,13 @@ def naming_write(path: str) -> Iterator[None]:
 
 def remove_left_overs(folder: str) -> None:
     """Remove what a run that was killed while it wrote has left, whole bundles excepted."""
+    if is_remote(folder) and not is_folder(folder):
+        return
     remove_abandoned(folder)
-    for name in list_folder(folder):
-        if _LEFT_OVER.fullmatch(name):
+    names = list_folder(folder)
+    for name in names:
+        data = _DATA.fullmatch(name) if is_remote(folder) else None  # uploaded before the index
+        if _LEFT_OVER.fullmatch(name) or (data is not None and f"{data[1]}.index" not in names):
             logging.info("removing %s, which a killed run has left", name)
             remove(os.path.join(folder, name))
 
@@ -235,8 +251,15 @@ def _write_list(folder: str, prefixes: list[str]) -> None:
 
 def _remove_bundle(prefix: str) -> None:
     """Remove a bundle, its index first: without it the rest is no checkpoint."""
-    folder, name = os.path.split(prefix)
     remove(f"{prefix}.index")
-    for each in list_folder(folder):
-        if each.startswith((f"{name}.data-", f"{name}.index.")):
-            remove(os.path.join(folder, each))
+    for path in _files_of(prefix):
+        remove(path)
+
+
+def _files_of(prefix: str) -> list[str]:
+    """Return the paths of the files of a bundle, and of what a killed run has left of one."""
+    folder, name = os.path.split(prefix)
+    if is_remote(folder) and not is_folder(folder):
+        return []
+    ours = (f"{name}.data-", f"{name}.index")
+    return [os.path.join(folder, each) for each in list_folder(folder) if each.startswith(ours)]

@@ -101,4 +101,6 @@ def write_results(folder: str, step: int, results: dict[str, float]) -> None:
         logging.info("  %s", line)
     make_folder(folder)
     write_bytes(os.path.join(folder, _RESULTS), "".join(f"{line}\n" for line in lines).encode())
-    TensorBoard(os.path.join(folder, "eval")).write(step, results)
+    curves = TensorBoard(os.path.join(folder, "eval"))
+    curves.write(step, results)
+    curves.publish()

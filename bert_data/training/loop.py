@@ -112,17 +112,19 @@ def _train_on(
     )
     chief = is_chief(strategy)
     reporters = [log_report, *observers]
-    if chief:
-        reporters.append(TensorBoard(config.output_dir).write_report)
+    curves = TensorBoard(config.output_dir) if chief else None
+    if curves is not None:
+        reporters.append(curves.write_report)
     with heed_signals() as stop:
         saved_step = state.step
         for report in run_steps(config, strategy, state, iter(batches), stop):
             for reporter in reporters:
                 reporter(report)
-            if chief and is_due(report.step, config.save_checkpoints_steps, config):
-                saved_step = _save(config, state)
-        if chief and saved_step != state.step:
-            _save(config, state)
+            is_saved = is_due(report.step, config.save_checkpoints_steps, config)
+            if curves is not None and is_saved:
+                saved_step = _save(config, state, curves)
+        if curves is not None and saved_step != state.step:
+            _save(config, state, curves)
         agree_on(strategy, "last step", state.step)  # no host leaves before everything is saved
         stop.raise_if_asked()
 
@@ -156,9 +158,11 @@ def _first_state(
     return state
 
 
-def _save(config: TrainingConfig, state: TrainingState) -> int:
+def _save(config: TrainingConfig, state: TrainingState, curves: TensorBoard) -> int:
+    """Save a checkpoint, and the curves up to there; return its step."""
     prefix = save_checkpoint(
         config.output_dir, state.step, state.values(), num_kept=config.keep_checkpoints
     )
+    curves.publish()
     logging.info("saved %s", prefix)
     return state.step

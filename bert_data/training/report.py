@@ -13,6 +13,7 @@ import tensorflow as tf
 from absl import logging
 
 from bert_data.progress import duration
+from bert_data.storage import StagedFolder
 from bert_data.training.checkpoints import naming_write
 
 
@@ -85,9 +86,9 @@ class TensorBoard:
         Raises:
           OSError: it cannot be written.
         """
-        self._folder = folder
+        self._folder, self._staged = folder, StagedFolder(folder)
         with naming_write(folder):
-            self._writer = tf.summary.create_file_writer(folder)
+            self._writer = tf.summary.create_file_writer(self._staged.path)
 
     def write_report(self, report: TrainingReport) -> None:
         """Add one point to each curve of training."""
@@ -113,3 +114,11 @@ class TensorBoard:
                 for name, value in values.items():
                     tf.summary.scalar(name, value)
             self._writer.flush()
+
+    def publish(self) -> None:
+        """Upload the curves to a remote folder; in a local one they are there already.
+
+        Raises:
+          OSError: they cannot be uploaded.
+        """
+        self._staged.upload()

@@ -1,6 +1,9 @@
 """Bundles of named tensors: whole or not there, and readable by TensorFlow itself."""
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +21,10 @@ from bert_data.training.checkpoints import (
 )
 from bert_data.training.report import TensorBoard
 from tests.full_disk import full_disk
+from tests.object_store import ObjectStore
 
 
-def save(folder: Path, step: int, *, num_kept: int = 3) -> str:
+def save(folder: Path | str, step: int, *, num_kept: int = 3) -> str:
     values = {
         "bert/kernel": np.full((2, 3), step, np.float32),
         "global_step": np.int64(step),
@@ -159,3 +163,87 @@ def test_what_cannot_be_written_is_named_and_leaves_nothing(tmp_path: Path, num_
 def test_curves_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     with full_disk(5), pytest.raises(OSError, match=rf"{tmp_path}: cannot be written: File too"):
         TensorBoard(str(tmp_path))
+
+
+def test_a_remote_folder_holds_what_a_local_one_does(
+    object_store: ObjectStore, tmp_path: Path
+) -> None:
+    folder = object_store.uri("out")
+    assert latest_checkpoint(folder) is None
+    remove_left_overs(folder)
+    for step in (5, 10, 110):
+        save(tmp_path, step, num_kept=2)
+        prefix = save(folder, step, num_kept=2)
+    contents = object_store.contents("out/")
+    contents.pop("", None)  # pyarrow marks the folder of a removed object
+    assert contents == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert last_whole_checkpoint(folder) == prefix == f"{folder}/model.ckpt-110"
+    checkpoint = Checkpoint(folder)
+    assert checkpoint.read("global_step") == 110
+    np.testing.assert_array_equal(checkpoint.read("bert/kernel"), np.full((2, 3), 110))
+    puts = [each.key.rpartition("/")[2] for each in object_store.requests if each.method == "PUT"]
+    assert list(filter(None, puts))[-3:] == [
+        "model.ckpt-110.data-00000-of-00001",
+        "model.ckpt-110.index",
+        "checkpoint",
+    ]
+
+
+@pytest.mark.parametrize("key", ["model.ckpt-6.data", "model.ckpt-6.index", "/checkpoint$"])
+def test_a_failed_upload_leaves_the_checkpoint_before(object_store: ObjectStore, key: str) -> None:
+    folder = object_store.uri("out")
+    save(folder, 3)
+    object_store.fail("403", method="PUT", key=key, times=9)
+    with pytest.raises(PermissionError, match=folder):
+        save(folder, 6)
+    assert last_whole_checkpoint(folder) == f"{folder}/model.ckpt-3"
+    object_store.clear()
+    remove_left_overs(folder)
+    assert save(folder, 6) == last_whole_checkpoint(folder)
+
+
+def test_a_damaged_remote_checkpoint_names_a_whole_one(object_store: ObjectStore) -> None:
+    folder = object_store.uri("out")
+    for step in (3, 6):
+        save(folder, step)
+    object_store.put("out/model.ckpt-6.data-00000-of-00001", b"x")
+    with pytest.raises(CorruptDataError, match=rf"{folder}/model.ckpt-6.*model.ckpt-3 is whole"):
+        last_whole_checkpoint(folder)
+    assert last_whole_checkpoint(folder, use_older=True) == f"{folder}/model.ckpt-3"
+
+
+KILLED = """
+import sys
+import numpy as np
+from bert_data.training.checkpoints import save_checkpoint
+for step in (3, 6):
+    save_checkpoint(sys.argv[1], step, {"global_step": np.int64(step)}, num_kept=3)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_kill_in_an_upload_leaves_the_checkpoint_before(object_store: ObjectStore) -> None:
+    folder = object_store.uri("out")
+    object_store.fail("hang", method="PUT", key="model.ckpt-6.index", times=9)
+    program = subprocess.Popen([sys.executable, "-c", KILLED, folder])
+    object_store.wait_for("PUT", key="model.ckpt-6.index")
+    program.send_signal(signal.SIGKILL)
+    assert program.wait(60) == -signal.SIGKILL
+    assert "out/model.ckpt-6.data-00000-of-00001" in object_store.keys("out")
+    assert last_whole_checkpoint(folder) == f"{folder}/model.ckpt-3"
+    remove_left_overs(folder)
+    assert object_store.keys("out/model.ckpt-6") == []
+
+
+def test_curves_are_uploaded(object_store: ObjectStore) -> None:
+    curves = TensorBoard(object_store.uri("out"))
+    curves.write(3, {"loss": 2.0})
+    curves.publish()
+    (name,) = object_store.keys("out/events.")
+    before = object_store.get(name)
+    curves.write(6, {"loss": 1.0})
+    curves.publish()
+    assert object_store.keys("out/events.") == [name]
+    after = object_store.get(name)
+    assert before and after and after.startswith(before) and len(after) > len(before)

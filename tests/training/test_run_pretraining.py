@@ -11,6 +11,7 @@ import pytest
 
 from bert_data.datasets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.formats.crc32c import crc32c
+from tests.object_store import ObjectStore
 from tests.reader.parquet_making import write_rows
 from tests.training.tiny import VOCAB_SIZE, random_batch, tiny_config, write_records
 
@@ -244,3 +245,44 @@ def test_one_sentence_and_a_status(
     ), log
     assert "Traceback" not in log
     assert not list(output.glob("model.ckpt*"))
+
+
+@pytest.mark.slow
+def test_a_run_in_a_bucket_is_that_of_local_files(
+    checkout: Path, data: Path, tmp_path: Path, object_store: ObjectStore
+) -> None:
+    """Shards, configuration, checkpoints, curves and results by URI; it continues from there."""
+    for name in ("r.tfrecord", "bert.json"):
+        object_store.put(f"in/{name}", (data / name).read_bytes())
+    local = start(checkout, data, tmp_path / "out", "--do_train", "--do_eval")
+    log = local.communicate(timeout=250)[1]
+    assert local.returncode == 0, log
+    expected = losses_by_step(log)
+
+    uri, remote = object_store.uri("in"), object_store.uri("out")
+    flags = (
+        f"--input_file={uri}/r.tf*", f"--bert_config_file={uri}/bert.json",
+        f"--output_dir={remote}", "--do_train", "--do_eval",
+    )  # fmt: skip
+    first = start(checkout, data, tmp_path / "unused", *flags)
+    assert first.stderr is not None
+    for line in first.stderr:
+        if "] step 17/" in line:
+            first.send_signal(signal.SIGKILL)
+            break
+    first.communicate(timeout=250)
+    again = start(checkout, data, tmp_path / "unused", *flags)
+    log = again.communicate(timeout=250)[1]
+    assert again.returncode == 0, log
+    later = losses_by_step(log)
+    assert f"continuing from {remote}/model.ckpt-" in log and min(later) > 7
+    assert later == {step: expected[step] for step in later}
+
+    contents = object_store.contents("out/")
+    assert contents["eval_results.txt"] == (tmp_path / "out" / "eval_results.txt").read_bytes()
+    assert contents["checkpoint"] == (tmp_path / "out" / "checkpoint").read_bytes()
+    for name in ("model.ckpt-30.index", "model.ckpt-30.data-00000-of-00001"):
+        assert contents[name] == (tmp_path / "out" / name).read_bytes()
+    assert sum(name.startswith("events.") for name in contents) == 2
+    assert any(name.startswith("eval/events.") for name in contents)
+    assert not (tmp_path / "unused").exists()

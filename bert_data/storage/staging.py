@@ -1,0 +1,82 @@
+"""Local folders for programs that cannot read or write remote files, such as TensorFlow.
+
+    staged = StagedFolder("s3://bucket/out")     /tmp/bert_data-x7/, for files to write
+    staged.upload(last=".index")                 s3://bucket/out/model.data, then .../model.index
+
+    CopiedFolder(["s3://bucket/model.index", "s3://bucket/model.data"]).path      files to read
+
+Both vanish with their object, or with the process if it is not killed.
+"""
+
+import os
+import shutil
+import weakref
+from collections.abc import Sequence
+
+from bert_data.storage import local_copies
+from bert_data.storage.paths import is_remote
+from bert_data.storage.uploading import upload
+
+
+class StagedFolder:
+    """A folder to write files into; those of a remote one are uploaded.
+
+    Attributes:
+      path: of a local folder: the folder itself, or, of a remote one, a new folder among the
+        system's temporary files.
+    """
+
+    def __init__(self, folder: str) -> None:
+        """Make the local folder.
+
+        Raises:
+          OSError: it cannot be made.
+        """
+        self._folder, self.path = folder, folder
+        if is_remote(folder):
+            self.path = _make_folder_of(self)
+
+    def upload(self, *, last: str = "") -> None:
+        """Upload all files, if the folder is remote; each of them replaces one of its name.
+
+        Args:
+          last: files whose names end so are uploaded when the others are there.
+
+        Raises:
+          OSError: a file cannot be uploaded.
+        """
+        if not is_remote(self._folder):
+            return
+        names = sorted(os.listdir(self.path))
+        for name in sorted(names, key=lambda name: bool(last) and name.endswith(last)):
+            upload(os.path.join(self.path, name), os.path.join(self._folder, name))
+
+
+class CopiedFolder:
+    """Copies of remote files, side by side under their own names.
+
+    Attributes:
+      path: of the local folder.
+    """
+
+    def __init__(self, uris: Sequence[str]) -> None:
+        """Copy the files, see `local_copies`.
+
+        Raises:
+          OSError: a file cannot be read, or there is no room for its copy.
+          ValueError: a file is larger than the copies may be.
+        """
+        self.path = _make_folder_of(self)
+        for uri in uris:
+            copy = local_copies.hold(uri)
+            weakref.finalize(self, local_copies.release, copy)
+            os.symlink(copy, os.path.join(self.path, os.path.basename(uri)))
+
+
+def _make_folder_of(owner: object) -> str:
+    """Make a temporary folder, which is removed with an object."""
+    import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
+
+    path = tempfile.mkdtemp(prefix="bert_data-")
+    weakref.finalize(owner, shutil.rmtree, path, ignore_errors=True)
+    return path
