@@ -49,20 +49,8 @@ def define_dataset_flags() -> Callable[[], dict[str, Any]]:
         "compression": flags.DEFINE_enum(
             "compression", "none", registry.COMPRESSIONS, "Compression of TFRecord files."
         ),
-        "num_workers": flags.DEFINE_integer(
-            "num_workers", 0, "Threads; 0 uses all cores. The output does not depend on it."
-        ),
-        "max_memory_mb": flags.DEFINE_integer(
-            "max_memory_mb", 1000,
-            "Memory to use, in MB: at least 300, or 480 for Parquet. Instances that do not fit are"
-            " sorted on disk.",
-        ),
-        "work_dir": flags.DEFINE_string(
-            "work_dir", None,
-            "Folder for temporary files (default: the folder of the first output).",
-        ),
-        "overwrite": flags.DEFINE_bool("overwrite", False, "Replace existing outputs."),
         "num_examples": flags.DEFINE_integer("num_examples", 3, "Number of records to log."),
+        **_define_work_flags(),
     }  # fmt: skip
     text = text_flags.define_text_flags(more_formats=("store",))
 
@@ -70,3 +58,33 @@ def define_dataset_flags() -> Callable[[], dict[str, Any]]:
         return {"text": text(), **{name: flag.value for name, flag in options.items()}}
 
     return dataset_options
+
+
+def _define_work_flags() -> dict[str, flags.FlagHolder[Any]]:
+    """Define the flags that say how a set is made."""
+    return {
+        "num_partitions": flags.DEFINE_integer(
+            "num_partitions", 0,
+            "0: all random numbers come from one stream, as in Google's program. N: the text is cut"
+            " into N parts at documents, as by tokenize --partitions, and the instances of part k"
+            " are those of Google's program for its text with a seed of its own: the first eight"
+            " bytes, big-endian, of the SHA-256 of 'RANDOM_SEED/k'. All records are then dealt to"
+            " the files and shuffled. Parts and files are made by --num_workers processes; a run"
+            " that was stopped goes on with those that are missing.",
+        ),
+        "num_workers": flags.DEFINE_integer(
+            "num_workers", 0,
+            "Threads, or processes with --num_partitions; 0 uses all cores. The output does not"
+            " depend on it.",
+        ),
+        "max_memory_mb": flags.DEFINE_integer(
+            "max_memory_mb", 1000,
+            "Memory to use, in MB, by each process: at least 300, or 480 for Parquet. Instances"
+            " that do not fit are sorted on disk.",
+        ),
+        "work_dir": flags.DEFINE_string(
+            "work_dir", None,
+            "Folder for temporary files (default: the folder of the first output).",
+        ),
+        "overwrite": flags.DEFINE_bool("overwrite", False, "Replace existing outputs."),
+    }  # fmt: skip

@@ -1,9 +1,12 @@
 """Sets of records: shards, usually an index beside each, and a manifest that vouches for them.
 
-masked_lm.py        text or a token store to a set: the stages in their order
-corpus.py           the input: text, or a token store
+masked_lm.py        text or a token store to a set: the stages in their order; config.py
+corpus.py           the input: text, or token stores (stored_corpus.py)
 budget.py           how memory is divided
 spool.py            instances in the order of the records, in bounded memory
+partitioned.py      the same by tasks (partition_tasks.py), which share no random numbers
+  dealing.py        which record goes where
+  lanes.py          instances of a partition, by shard; gathering.py: those of a shard
 summary.py          what a run reports at its end
 labelled.py         labelled texts to a set; record_spool.py
 samples.py          GPT samples to a set; sample_shards.py

@@ -1,130 +1,44 @@
-"""From text to a set of shards: the stages in their order.
+"""From text to a set of shards, by one stream of random numbers: the stages in their order.
 
 text --load_corpus--> token store --make_instances--> spool --columns--> write_shards --> shards
 then the manifests, last
+
+`partitioned.py` has the stages of sets whose text is cut into partitions.
 """
 
 import contextlib
 import dataclasses
-import json
 import mmap
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from bert_data.bounds import check_bounds
 from bert_data.datasets.budget import MIN_MEMORY_MB, MemoryBudget, share_memory
+from bert_data.datasets.config import (
+    Dataset,
+    DatasetConfig,
+    Stage,
+    describe_set,
+    load_checked_tokenizer,
+    make_writer,
+)
 from bert_data.datasets.corpus import find_corpus, load_corpus
 from bert_data.datasets.manifest import Manifest
+from bert_data.datasets.partitioned import create_from_partitions
 from bert_data.datasets.record_set import RecordSet, open_record_set
 from bert_data.datasets.spool import RowChunk, read_chunks, read_rows
 from bert_data.datasets.writing import Chunk, write_shards
-from bert_data.formats.registry import (
-    GZIP,
-    NONE,
-    PARQUET,
-    TFRECORD,
-    ShardFormat,
-    WriterSettings,
-    find_format,
-)
+from bert_data.formats.registry import ShardFormat, find_format
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.objectives.columns import read_columns
-from bert_data.objectives.making import InstanceConfig, InstanceCounts, Instances, make_instances
-from bert_data.objectives.next_sentence import LABELS, NSP, TASKS
-from bert_data.objectives.rows import Instance, decode_row
-from bert_data.schema.fields import RAGGED, masked_lm_records
+from bert_data.objectives.making import Instances, make_instances
+from bert_data.objectives.next_sentence import TASKS
+from bert_data.objectives.rows import decode_row
 from bert_data.storage import expand_outputs, file_size, open_scratch
-from bert_data.text.documents import TextConfig
-from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.oddities import warn_of_counts
 from bert_data.tokens.store import TokenStore
-from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabulary_of
-from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import Executor, count_workers, open_threads
-
-_MAX_EXAMPLES = 10_000
-_CHUNK_BYTES = 1 << 20  # of records that are encoded at once
-CHUNKS_OF_GROUP = 16  # in a row group of Parquet
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class DatasetConfig:
-    """Configuration of `create_dataset`.
-
-    Attributes:
-      input_file, output_file: comma-separated, see `bert_data.storage`.
-      vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`.
-      text: how the input is read; its format may also be "store", see `find_corpus`.
-      instances: how instances are made.
-      output_format, record_layout, compression: of the shards, see `formats.registry.find_format`;
-        records of the layout "reference" are padded.
-      num_workers: threads; 0: all cores. The files do not depend on it.
-      max_memory_mb: of the process, in 10**6 bytes, >= 300, see `share_memory`.
-      work_dir: folder for what spills to disk; None: the first output's.
-      overwrite: whether to replace existing outputs.
-      num_examples: number of records to return, 0 to 10,000.
-    """
-
-    input_file: str
-    output_file: str
-    vocab_file: str | None = None
-    tokenizer_file: str | None = None
-    do_lower_case: bool = True
-    text: TextConfig = dataclasses.field(default_factory=TextConfig)
-    instances: InstanceConfig = dataclasses.field(default_factory=InstanceConfig)
-    output_format: str = TFRECORD
-    record_layout: str = RAGGED
-    compression: str = NONE
-    num_workers: int = 0
-    max_memory_mb: int = 1000
-    work_dir: str | None = None
-    overwrite: bool = False
-    num_examples: int = 3
-
-    def __post_init__(self) -> None:
-        share_memory(self.max_memory_mb, 1)
-        find_format(
-            self.output_format,
-            record_layout=self.record_layout,
-            compression=self.compression,
-            output_file=self.output_file,
-        )
-        check_bounds("num_examples", self.num_examples, 0, _MAX_EXAMPLES)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Stage:
-    """A finished stage: its wall-clock seconds, and the bytes by which its speed is measured."""
-
-    name: str
-    seconds: float
-    num_bytes: int
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Dataset:
-    """A finished set, and how it was made.
-
-    Attributes:
-      inputs: the files read.
-      tokens, instances: counts.
-      stages: in their order.
-      manifest: its files are in the order of `paths`.
-      paths: of the shards.
-      examples: the first records.
-      vocabulary: of the tokens.
-    """
-
-    inputs: Sequence[str]
-    tokens: TokenCounts
-    instances: InstanceCounts
-    stages: Sequence[Stage]
-    manifest: Manifest
-    paths: Sequence[str]
-    examples: Sequence[Instance]
-    vocabulary: Vocabulary
 
 
 class _Run:
@@ -138,10 +52,7 @@ class _Run:
         self.shard_format = find_format(config.output_format)
         self.budget, self.num_open = _share_memory(config, self.shard_format)
         self.corpus = find_corpus(config.input_file, config.text)
-        self.tokenizer = load_tokenizer(
-            config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
-        )
-        self.vocabulary = _checked_vocabulary(config, self.tokenizer)
+        self.tokenizer, self.vocabulary = load_checked_tokenizer(config)
         self.stages: list[Stage] = []
 
     def path(self, name: str) -> str:
@@ -165,6 +76,8 @@ def create_dataset(config: DatasetConfig) -> Dataset:
       OSError: a file cannot be read or written.
       CorruptDataError: an input is damaged.
     """
+    if config.num_partitions:
+        return create_from_partitions(config)
     run = _Run(config)
     with (
         open_record_set(
@@ -192,25 +105,10 @@ def _share_memory(config: DatasetConfig, shard_format: ShardFormat) -> tuple[Mem
     return share_memory(config.max_memory_mb, num_workers, reserved_bytes=reserved), num_open
 
 
-def _checked_vocabulary(config: DatasetConfig, tokenizer: Tokenizer) -> Vocabulary:
-    """Return the vocabulary, which must mark words' pieces if whole words are masked.
-
-    Raises:
-      ValueError: it does not, or lacks a token that is needed.
-    """
-    vocabulary = vocabulary_of(tokenizer)
-    if config.instances.do_whole_word_mask and not vocabulary.continuation.any():
-        raise ValueError(
-            "--do_whole_word_mask needs a vocabulary with pieces that begin with ##;"
-            f" {vocabulary.path} has none"
-        )
-    return vocabulary
-
-
 def _make(run: _Run) -> Dataset:
     """Run the stages; the shards then have hidden names."""
     config, vocabulary = run.config, run.vocabulary
-    with run.stage("read tokens" if run.corpus.prefix else "tokenize") as sizes:
+    with run.stage("read tokens" if run.corpus.stores else "tokenize") as sizes:
         store, tokens = load_corpus(
             run.corpus,
             run.tokenizer,
@@ -222,7 +120,7 @@ def _make(run: _Run) -> Dataset:
         sizes.append(tokens.num_bytes)
     warn_of_counts(
         dataclasses.asdict(tokens),
-        paths=run.corpus.paths if run.corpus.prefix is None else (),
+        paths=() if run.corpus.stores else run.corpus.paths,
         text=config.text,
         tokenizer=run.tokenizer,
         has_pairs=config.instances.next_sentence in TASKS,
@@ -239,7 +137,13 @@ def _make(run: _Run) -> Dataset:
             )
         rows = read_rows(spool_path, instances.num_words, instances.order[: config.num_examples])
         sizes.append(file_size(spool_path))
-    manifest = _manifest(run, tokens, instances.counts)
+    manifest = describe_set(
+        config,
+        vocabulary,
+        tokens,
+        instances.counts,
+        do_lower_case=run.tokenizer.do_lower_case,
+    )
     with run.stage("write records") as sizes:
         files = _write(run, manifest, store, instances, spool_path)
         sizes += [file.num_bytes for file in files]
@@ -259,19 +163,8 @@ def _write(
     run: _Run, manifest: Manifest, store: TokenStore, instances: Instances, spool_path: str
 ) -> tuple[ManifestFile, ...]:
     """Write the shards, and remove the spool."""
-    config, num_records = run.config, chunk_size(run.config)
-    kind = masked_lm_records(
-        config.record_layout,
-        max_seq_length=config.instances.max_seq_length,
-        max_predictions_per_seq=config.instances.max_predictions_per_seq,
-        sentence_field=LABELS[config.instances.next_sentence],
-    )
-    settings = WriterSettings(
-        compression=config.compression,
-        manifest=json.loads(manifest.to_json()),
-        group_records=num_records * CHUNKS_OF_GROUP,
-    )
-    writer = run.shard_format.make(kind, settings)
+    config = run.config
+    writer = make_writer(config, manifest)
 
     def encode(chunk: RowChunk) -> Any:
         batch = read_columns(chunk.rows, chunk.order, store.ids, run.vocabulary, writer.kind)
@@ -283,8 +176,8 @@ def _write(
         instances.order,
         num_shards=len(run.record_set.paths),
         num_open=run.num_open,
-        chunk_size=num_records,
-        turn_size=settings.group_records,
+        chunk_size=config.chunk_size,
+        turn_size=config.group_size,
         max_bytes=run.budget.max_rows_bytes,
     )
     return write_shards(
@@ -298,21 +191,6 @@ def _write(
     )
 
 
-def chunk_size(config: DatasetConfig) -> int:
-    """Return the number of records that are encoded at once, >= 1.
-
-    The bytes of the files depend on it (gzip streams are cut where chunks end, and row groups hold
-    whole chunks), so it depends only on the configuration.
-    """
-    max_tokens = config.instances.max_seq_length
-    max_predictions = config.instances.max_predictions_per_seq
-    if config.output_format == PARQUET:
-        row_bytes = 5 * max_tokens + 8 * min(max_tokens, max_predictions) + 9
-        return max(1, _CHUNK_BYTES // row_bytes)
-    num_records = _CHUNK_BYTES // (10 * max_tokens + 12 * max_predictions + 666)
-    return max(1, num_records * (1 if config.compression == GZIP else 2))
-
-
 def _release_memory(chunks: Iterator[Chunk], store: TokenStore, max_bytes: int) -> Iterator[Chunk]:
     """Release the store's pages from time to time: each record touches at least two of them."""
     num_records, max_records = 0, max_bytes // (2 * mmap.PAGESIZE)
@@ -322,34 +200,3 @@ def _release_memory(chunks: Iterator[Chunk], store: TokenStore, max_bytes: int) 
             store.release_memory(max_bytes)
             num_records = 0
         yield chunk
-
-
-def _manifest(run: _Run, tokens: TokenCounts, counts: InstanceCounts) -> Manifest:
-    """Return the manifest without its files."""
-    config, instances = run.config, run.config.instances
-    flags = {
-        "do_lower_case": run.tokenizer.do_lower_case,
-        "do_whole_word_mask": instances.do_whole_word_mask,
-        "dupe_factor": instances.dupe_factor,
-        "masked_lm_prob": instances.masked_lm_prob,
-        "short_seq_prob": instances.short_seq_prob,
-        **dataclasses.asdict(config.text),
-    }
-    if instances.next_sentence != NSP:  # omitted in sets of the reference's objective
-        flags["next_sentence"] = instances.next_sentence
-    return Manifest(
-        output_format=config.output_format,
-        record_layout=config.record_layout,
-        compression=run.shard_format.compression or config.compression,
-        max_seq_length=instances.max_seq_length,
-        max_predictions_per_seq=instances.max_predictions_per_seq,
-        random_seed=instances.random_seed,
-        vocab_size=run.vocabulary.size,
-        vocab_sha256=run.vocabulary.sha256,
-        flags=flags,
-        counts={
-            "text": dataclasses.asdict(tokens),
-            "instances": {k: n for k, n in dataclasses.asdict(counts).items() if n is not None},
-        },
-        files=(),
-    )

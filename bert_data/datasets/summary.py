@@ -7,8 +7,8 @@ from bert_data.formats.registry import PARQUET
 from bert_data.objectives.next_sentence import NONE, NSP, TASKS
 
 if TYPE_CHECKING:  # so that a command loads only what makes its own kind of set
+    from bert_data.datasets.config import Dataset
     from bert_data.datasets.labelled import LabelledDataset
-    from bert_data.datasets.masked_lm import Dataset
     from bert_data.objectives.making import InstanceCounts
     from bert_data.objectives.rows import Instance
 

@@ -259,7 +259,7 @@ def _look_at_corpus(config: CheckConfig, shards: Sequence[Shard]) -> _Corpus:
     if lower is None:
         lower = flags.get("do_lower_case", GOOGLES_CASE) is not False
     tokenizer = read_tokenizer(config.vocab_file, do_lower_case=lower)
-    words = [] if files.prefix else unknown_words(files.paths, text, tokenizer)
+    words = [] if files.stores else unknown_words(files.paths, text, tokenizer)
     if shards[0].next_sentence != NSP:
         return _Corpus(unknown_words=words)
     same_document = count_same_document(shards, files, text, tokenizer)

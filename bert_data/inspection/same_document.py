@@ -60,7 +60,7 @@ def count_same_document(
       OSError, CorruptDataError: a file of the corpus cannot be read.
     """
     windows = sample_windows(shards)
-    if files.prefix is None:
+    if not files.stores:
         runs = _runs_of_text(files.paths, text, tokenizer)
     else:
         vocabulary = vocabulary_of(tokenizer)

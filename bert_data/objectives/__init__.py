@@ -6,7 +6,7 @@ making.py          token store -> rows of instances, by kernels: making_rows.py,
                      sentences.py, pairing.py     segments
                      masking.py                   the masking rule, for any stream of random numbers
                      mersenne.py, shuffling.py    CPython's random numbers
-rows.py            an instance as a row of 32-bit words
+rows.py            an instance as a row of 32-bit words; moving_rows.py: together with its tokens
 columns.py         rows -> columns of records
 labelled_texts.py, labels.py   labelled texts -> columns of records
 """

@@ -9,6 +9,7 @@ All draws come from one stream, as in the reference: the shuffle of the document
 
 import dataclasses
 import mmap
+from collections.abc import Iterator
 from typing import IO
 
 import numpy as np
@@ -123,6 +124,81 @@ class Instances:
     order: NDArray[np.uint32]
 
 
+class RowMaker:
+    """Makes the rows of all instances of a token store, some at a time.
+
+    Attributes:
+      stream: the source of the random numbers, which `make_instances` uses further.
+      num_words: of a row.
+    """
+
+    def __init__(
+        self,
+        store: TokenStore,
+        vocabulary: Vocabulary,
+        config: InstanceConfig,
+        *,
+        max_store_bytes: int,
+    ) -> None:
+        """Seed the stream, and shuffle the documents; see `make_instances` for the arguments.
+
+        Raises:
+          ValueError: max_seq_length and the vocabulary together do not fit a row.
+        """
+        check_row_fits(config.max_seq_length, vocabulary.size)
+        reserve = reserve_for(config.max_seq_length)
+        self.stream = seeded_stream(config.random_seed, reserve=reserve)
+        self._config, self._store, self._max_store_bytes = config, store, max_store_bytes
+        self._sentences = Sentences(
+            ids=store.ids,
+            lengths=store.lengths,
+            offsets=store.offsets,
+            bounds=store.documents,
+            order=shuffled_indices(self.stream, store.num_documents),
+        )
+        self._segment_rule = SegmentRule(
+            objective=NEXT_SENTENCE.index(config.next_sentence),
+            short_seq_prob=float(config.short_seq_prob),
+            max_num_tokens=config.max_seq_length - (2 if config.next_sentence == NONE else 3),
+            reserve=reserve,
+        )
+        self._rule = masking_rule(
+            vocabulary,
+            max_seq_length=config.max_seq_length,
+            max_predictions_per_seq=config.max_predictions_per_seq,
+            masked_lm_prob=config.masked_lm_prob,
+            whole_words=config.do_whole_word_mask,
+        )
+        self._code_bits = code_bits(vocabulary.size)
+        self._scratch = masking_scratch(config.max_seq_length, np.uint16)
+        self._counts = np.zeros(NUM_COUNTS, np.int64)
+        self.num_words = HEADER_WORDS + int(self._rule.num_to_predict.max())
+
+    @property
+    def counts(self) -> InstanceCounts:
+        """What has been made so far."""
+        return _instance_counts(self._counts, self._config.next_sentence)
+
+    def __iter__(self) -> Iterator[NDArray[np.uint32]]:
+        """Yield uint32[any, words]: rows, which the next ones overwrite."""
+        store, max_bytes = self._store, self._max_store_bytes
+        most_rows = max_bytes // (_PAGES_OF_ROW * mmap.PAGESIZE)
+        most_rows = max(1, min(most_rows, _ROWS_BYTES // (4 * self.num_words)))
+        rows = np.empty((most_rows, self.num_words), np.uint32)
+        total = self._config.dupe_factor * store.num_documents
+        with progress("make instances", total=total, unit="document") as advance:
+            for _ in range(self._config.dupe_factor):
+                cursor = np.array([0, NO_SENTENCE, 0, 0], np.int64)
+                while (before := int(cursor[DOCUMENT])) < store.num_documents:
+                    num_rows = make_rows(
+                        self.stream, self._sentences, cursor, self._segment_rule, self._rule,
+                        self._code_bits, self._scratch, self._counts, rows,
+                    )  # fmt: skip
+                    yield rows[:num_rows]
+                    store.release_memory(max_bytes)
+                    advance(int(cursor[DOCUMENT]) - before)
+
+
 def make_instances(
     store: TokenStore,
     vocabulary: Vocabulary,
@@ -144,52 +220,14 @@ def make_instances(
       ValueError: max_seq_length and the vocabulary together do not fit a row.
       OSError: the spool cannot be written.
     """
-    check_row_fits(config.max_seq_length, vocabulary.size)
-    reserve = reserve_for(config.max_seq_length)
-    stream = seeded_stream(config.random_seed, reserve=reserve)
-    sentences = Sentences(
-        ids=store.ids,
-        lengths=store.lengths,
-        offsets=store.offsets,
-        bounds=store.documents,
-        order=shuffled_indices(stream, store.num_documents),
-    )
-    segment_rule = SegmentRule(
-        objective=NEXT_SENTENCE.index(config.next_sentence),
-        short_seq_prob=float(config.short_seq_prob),
-        max_num_tokens=config.max_seq_length - (2 if config.next_sentence == NONE else 3),
-        reserve=reserve,
-    )
-    rule = masking_rule(
-        vocabulary,
-        max_seq_length=config.max_seq_length,
-        max_predictions_per_seq=config.max_predictions_per_seq,
-        masked_lm_prob=config.masked_lm_prob,
-        whole_words=config.do_whole_word_mask,
-    )
-    bits = code_bits(vocabulary.size)
-    num_words = HEADER_WORDS + int(rule.num_to_predict.max())
-    most_rows = max_store_bytes // (_PAGES_OF_ROW * mmap.PAGESIZE)
-    most_rows = max(1, min(most_rows, _ROWS_BYTES // (4 * num_words)))
-    rows = np.empty((most_rows, num_words), np.uint32)
-    scratch = masking_scratch(config.max_seq_length, np.uint16)
-    counts = np.zeros(NUM_COUNTS, np.int64)
-    total = config.dupe_factor * store.num_documents
-    with progress("make instances", total=total, unit="document") as advance:
-        for _ in range(config.dupe_factor):
-            cursor = np.array([0, NO_SENTENCE, 0, 0], np.int64)
-            while (before := int(cursor[DOCUMENT])) < store.num_documents:
-                num_rows = make_rows(
-                    stream, sentences, cursor, segment_rule, rule, bits, scratch, counts, rows
-                )
-                with naming(spool.name):
-                    spool.write(rows[:num_rows].data)
-                store.release_memory(max_store_bytes)
-                advance(int(cursor[DOCUMENT]) - before)
+    maker = RowMaker(store, vocabulary, config, max_store_bytes=max_store_bytes)
+    for rows in maker:
+        with naming(spool.name):
+            spool.write(rows.data)
     return Instances(
-        counts=_instance_counts(counts, config.next_sentence),
-        num_words=num_words,
-        order=shuffled_indices(stream, int(counts[NUM_INSTANCES])),
+        counts=maker.counts,
+        num_words=maker.num_words,
+        order=shuffled_indices(maker.stream, maker.counts.num_instances),
     )
 
 

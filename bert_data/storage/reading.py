@@ -51,6 +51,25 @@ def read_bytes(path: Path) -> bytes:
         return file.read()
 
 
+def read_range(path: Path, start: int, out: "NDArray[Any]") -> None:
+    """Fill an array, contiguous and writeable, with a file's bytes from a place on.
+
+    Raises:
+      OSError: the file cannot be read.
+      CorruptDataError: it ends before the array is full.
+    """
+    view = out.reshape(-1).view("u1").data
+    with naming(path), open_input(path, buffering=0) as file:
+        file.seek(start)
+        done = 0
+        while done < len(view):
+            num_bytes = cast(Any, file).readinto(view[done:])
+            if not num_bytes:
+                reason = f"ends; {len(view) - done:,} more bytes were written"
+                raise CorruptDataError(path, start + done, reason)
+            done += num_bytes
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MappedFile:
     """A file as an array, mapped as long as `data` or a view of it exists.

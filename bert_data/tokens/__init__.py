@@ -8,4 +8,5 @@ tokenizer_file.py   either tokenizer, from a vocabulary or a tokenizer.json; lib
 vocabulary.py       a checked vocabulary; vocabulary_training.py makes one
 store.py            the token store: its format, and reading; store_writer.py, store_notes.py
 store_making.py     text to stores: filling.py; merging.py and verifying.py: stores that exist
+store_names.py      "web@7" and patterns to stores; store_spans.py: some of their documents
 """

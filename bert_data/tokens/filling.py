@@ -91,6 +91,7 @@ def fill_store(
     shape: StoreShape | None = None,
     dtype: np.dtype | None = None,
     executor: Executor | None = None,
+    may_be_empty: bool = False,
 ) -> FilledStore:
     """Tokenize files into a token store.
 
@@ -103,6 +104,7 @@ def fill_store(
       dtype: of the ids; None: `token_dtype` of the vocabulary's size.
       executor: tokenizes blocks of text; None: this thread. The store is the same with any
         executor.
+      may_be_empty: whether to make a store without a token, too.
 
     Raises:
       ValueError: a line is not UTF-8 or a row has no text (and the configuration is strict), an id
@@ -135,7 +137,7 @@ def fill_store(
                 num_skipped=len(block.skipped),
             )
             advance(block.num_file_bytes)
-    if not writer.num_tokens:
+    if not (writer.num_tokens or may_be_empty):
         num_skipped = totals["num_skipped"]
         skipped = f"; {num_skipped:,} rows were skipped" if num_skipped else ""
         raise ValueError(f"no sentence in {_describe_text(spans)}{skipped}")

@@ -9,12 +9,10 @@ of a text's partitions gives the store of the whole text, byte for byte.
 import dataclasses
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from absl import logging
-from numpy.typing import NDArray
 
 from bert_data.progress import progress
 from bert_data.storage import OutputSet, exists, real_path
@@ -27,13 +25,9 @@ from bert_data.tokens.store_notes import (
     read_notes,
     store_paths,
 )
+from bert_data.tokens.store_spans import read_pieces
 from bert_data.tokens.store_writer import StoreWriter
 from bert_data.tokens.verifying import check_sums, compare_sum
-
-_SEQUENCES = 1 << 18  # at a time
-_TOKENS = 1 << 24
-
-Piece = tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]
 
 
 def merge_stores(
@@ -85,7 +79,7 @@ def merge_stores(
         ):
             for store, noted, source in zip(stores, notes, prefixes, strict=True):
                 crc32 = 0
-                for ids, lengths, breaks in _pieces(store):
+                for ids, lengths, breaks in read_pieces(store):
                     crc32 = zlib.crc32(ids.data, crc32)
                     writer.add(ids, lengths, breaks)
                     advance(ids.nbytes)
@@ -122,22 +116,6 @@ def _check_kinds(
                     f"{prefixes[0]} and {prefix} are token stores of different kinds: {name}"
                     f" {kinds[0][name]} and {value}"
                 )
-
-
-def _pieces(store: TokenStore) -> Iterator[Piece]:
-    """Yield a store in parts of whole sequences, as arguments of `StoreWriter.add`."""
-    size, documents = store.ids.itemsize, store.documents[1:]
-    start, done = 0, 0
-    while start < store.lengths.size:
-        lengths = store.lengths[start : start + _SEQUENCES]
-        fitting = np.searchsorted(np.cumsum(lengths, dtype=np.int64), _TOKENS, side="right")
-        lengths = lengths[: max(1, int(fitting))]
-        stop = start + lengths.size
-        first = int(store.offsets[start]) // size
-        ended = int(np.searchsorted(documents, stop, side="right"))
-        breaks = documents[done:ended] - start
-        yield store.ids[first : first + int(lengths.sum(dtype=np.int64))], lengths, breaks
-        start, done = stop, ended
 
 
 def _merge_notes(notes: Sequence[StoreNotes]) -> StoreNotes:

@@ -17,6 +17,8 @@ from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.store_writer import StoreWriter
 from tests.tokens.json_files import byte_pairs, wordpiece
 
+COVERS = ("datasets/stored_corpus",)
+
 INSTANCES = InstanceConfig(max_seq_length=32, max_predictions_per_seq=5, dupe_factor=2)
 
 
@@ -125,8 +127,6 @@ def test_what_does_not_go_together(folder, tmp_path):
     make_store(folder, "text.txt", append_eod=True, eod_token="ba")
     with pytest.raises(ValueError, match="has an end-of-document token in each document"):
         records(folder, "s")
-    with pytest.raises(ValueError, match="the input is 2 token stores; it must be one: merge them"):
-        records(folder, f"s,{folder}/t.idx")
     with pytest.raises(FileNotFoundError):
         records(folder, "none", text=TextConfig(input_format="store"))
     assert not list((folder / "out").glob("*")) if (folder / "out").exists() else True

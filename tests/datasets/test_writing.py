@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_data.datasets import config as dataset_config
 from bert_data.datasets import masked_lm
 from bert_data.datasets.budget import MemoryBudget
 from bert_data.datasets.manifest import manifest_path, read_manifest
@@ -135,7 +136,7 @@ class TestShards:
 @pytest.mark.parametrize("compression", ["none", "gzip"])
 @pytest.mark.parametrize("chunk_bytes", [8000, 1 << 20])
 def test_workers_and_buckets_do_not_change_the_files(create, monkeypatch, compression, chunk_bytes):
-    monkeypatch.setattr(masked_lm, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(dataset_config, "_CHUNK_BYTES", chunk_bytes)
     plain = contents(create("plain", "t@3", compression=compression))
     for workers in (2, 5):
         folder = create(f"workers{workers}", "t@3", compression=compression, num_workers=workers)
@@ -152,7 +153,7 @@ def test_workers_and_buckets_do_not_change_the_files(create, monkeypatch, compre
 def test_chunks_of_any_size_give_the_same_records(create, monkeypatch):
     plain = contents(create("plain", "t@3"))
     for number, chunk_bytes in enumerate((1, 5000, 20_000)):
-        monkeypatch.setattr(masked_lm, "_CHUNK_BYTES", chunk_bytes)
+        monkeypatch.setattr(dataset_config, "_CHUNK_BYTES", chunk_bytes)
         assert contents(create(f"small{number}", "t@3", num_workers=2)) == plain
 
 
@@ -213,8 +214,8 @@ def test_workers_write_the_same_parquet_files_side_by_side(create, monkeypatch, 
     for folder, num_workers in (("b", 2), ("c", 3)):
         options = {"output_format": "parquet", "num_workers": num_workers}
         assert contents(create(folder, f"p@{num_shards}", **options)) == files
-    monkeypatch.setattr(masked_lm, "chunk_size", lambda config: 3)
-    monkeypatch.setattr(masked_lm, "CHUNKS_OF_GROUP", 2)
+    monkeypatch.setattr(DatasetConfig, "chunk_size", 3)
+    monkeypatch.setattr(dataset_config, "CHUNKS_OF_GROUP", 2)
     small = contents(create("d", f"p@{num_shards}", output_format="parquet"))
     share = masked_lm.share_memory
 

@@ -11,6 +11,7 @@ import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bert_data.datasets import config as dataset_config
 from bert_data.datasets import masked_lm
 from bert_data.datasets.budget import MemoryBudget
 from bert_data.datasets.manifest import parse_manifest, read_manifest
@@ -79,7 +80,7 @@ CONFIGS = st.builds(
 @given(CONFIGS, st.integers(1, 5), st.integers(1, 3), st.integers(1, 40))
 def test_rows_are_the_records_of_the_tfrecord_files(make, instances, num_shards, workers, chunk):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(masked_lm, "_CHUNK_BYTES", chunk * 5 * instances.max_seq_length)
+        patch.setattr(dataset_config, "_CHUNK_BYTES", chunk * 5 * instances.max_seq_length)
         output, options = f"t@{num_shards}", {"instances": instances, "num_workers": workers}
         expected = make(Path(folder, "a"), output, output_format="tfrecord", **options)
         found = make(Path(folder, "b"), output, **options)
@@ -91,7 +92,7 @@ def test_rows_are_the_records_of_the_tfrecord_files(make, instances, num_shards,
 @pytest.fixture
 def shards(make, tmp_path, monkeypatch) -> list[Path]:
     """Three shards of several row groups each."""
-    monkeypatch.setattr(masked_lm, "_CHUNK_BYTES", 600)
+    monkeypatch.setattr(dataset_config, "_CHUNK_BYTES", 600)
     return make(tmp_path / "p", "t@3")
 
 
@@ -122,8 +123,7 @@ class TestFiles:
             config = DatasetConfig(
                 input_file="a", output_file="b", instances=instances, output_format="parquet"
             )
-            group = masked_lm.chunk_size(config) * masked_lm.CHUNKS_OF_GROUP
-            assert 4e6 < group * (5 * length + 8 * predictions) < 17e6
+            assert 4e6 < config.group_size * (5 * length + 8 * predictions) < 17e6
 
     def test_the_manifest_is_in_them_and_beside_them(self, shards):
         beside = read_manifest(str(shards[0].parent / "manifest.t.json"))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.tokens import merging
+from bert_data.tokens import store_spans
 from bert_data.tokens.merging import merge_stores
 from bert_data.tokens.store import EMPTY_DOCUMENTS, StoreShape
 from bert_data.tokens.store_making import StoreConfig, make_stores
@@ -33,8 +33,8 @@ def test_merged_equals_whole(tmp_path_factory, parts, empty_documents, level, nu
         write(Path(prefixes[-1]), documents, shape, "<u2", [])
     write(folder / "whole", [d for documents in parts for d in documents], shape, "<u2", [])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "_SEQUENCES", num_sequences)
-        patch.setattr(merging, "_TOKENS", 2 * num_sequences)
+        patch.setattr(store_spans, "_SEQUENCES", num_sequences)
+        patch.setattr(store_spans, "_TOKENS", 2 * num_sequences)
         assert merge_stores(prefixes, str(folder / "merged")) is None
     assert files(folder / "merged") == files(folder / "whole")
     assert not (folder / "merged.store.json").exists()

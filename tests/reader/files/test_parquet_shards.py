@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data.datasets import masked_lm
+from bert_data.datasets import config as dataset_config
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.errors import CorruptDataError
 from bert_data.objectives.making import InstanceConfig
@@ -62,8 +62,8 @@ def pair(tmp_path_factory, small_text, small_vocabulary) -> dict[str, Path]:
     """Folders with the same instances in each format, four shards `t-*`."""
     folders = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(masked_lm, "_CHUNK_BYTES", 300)
-        patch.setattr(masked_lm, "CHUNKS_OF_GROUP", 3)
+        patch.setattr(dataset_config, "_CHUNK_BYTES", 300)
+        patch.setattr(dataset_config, "CHUNKS_OF_GROUP", 3)
         for name in ("tfrecord", "parquet"):
             folders[name] = tmp_path_factory.mktemp(name)
             create_dataset(

@@ -1,0 +1,215 @@
+"""What a set of masked language modelling is made from, and what all ways to make it share.
+
+DatasetConfig(...)  --load_checked_tokenizer-->  tokenizer, vocabulary
+                    --describe_set-->            Manifest, still without files
+                    --make_writer-->             what encodes the records
+"""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+
+from bert_data.bounds import check_bounds, check_integer
+from bert_data.datasets.budget import share_memory
+from bert_data.datasets.manifest import Manifest
+from bert_data.formats.registry import (
+    GZIP,
+    NONE,
+    PARQUET,
+    TFRECORD,
+    ShardWriter,
+    WriterSettings,
+    find_format,
+)
+from bert_data.objectives.making import InstanceConfig, InstanceCounts
+from bert_data.objectives.next_sentence import LABELS, NSP
+from bert_data.objectives.rows import Instance
+from bert_data.schema.fields import RAGGED, masked_lm_records
+from bert_data.storage import MAX_SHARDS
+from bert_data.text.documents import TextConfig
+from bert_data.tokens.filling import TokenCounts
+from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabulary_of
+from bert_data.tokens.vocabulary import Vocabulary
+
+_MAX_EXAMPLES = 10_000
+_CHUNK_BYTES = 1 << 20  # of records that are encoded at once
+CHUNKS_OF_GROUP = 16  # in a row group of Parquet
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DatasetConfig:
+    """Configuration of `create_dataset`.
+
+    Attributes:
+      input_file, output_file: comma-separated, see `bert_data.storage`.
+      vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`.
+      text: how the input is read; its format may also be "store", see `find_corpus`.
+      instances: how instances are made.
+      output_format, record_layout, compression: of the shards, see `formats.registry.find_format`;
+        records of the layout "reference" are padded.
+      num_workers: threads, or processes with partitions; 0: all cores. The files do not depend on
+        it.
+      max_memory_mb: of each process, in 10**6 bytes, >= 300, see `share_memory`.
+      work_dir: folder for what spills to disk; None: the first output's.
+      overwrite: whether to replace existing outputs.
+      num_examples: number of records to return, 0 to 10,000.
+      num_partitions: 0: all instances are drawn from one stream of random numbers, as by Google's
+        program; otherwise the parts into which the text is cut, see `partitioned`.
+    """
+
+    input_file: str
+    output_file: str
+    vocab_file: str | None = None
+    tokenizer_file: str | None = None
+    do_lower_case: bool = True
+    text: TextConfig = dataclasses.field(default_factory=TextConfig)
+    instances: InstanceConfig = dataclasses.field(default_factory=InstanceConfig)
+    output_format: str = TFRECORD
+    record_layout: str = RAGGED
+    compression: str = NONE
+    num_workers: int = 0
+    max_memory_mb: int = 1000
+    work_dir: str | None = None
+    overwrite: bool = False
+    num_examples: int = 3
+    num_partitions: int = 0
+
+    def __post_init__(self) -> None:
+        share_memory(self.max_memory_mb, 1)
+        find_format(
+            self.output_format,
+            record_layout=self.record_layout,
+            compression=self.compression,
+            output_file=self.output_file,
+        )
+        check_bounds("num_examples", self.num_examples, 0, _MAX_EXAMPLES)
+        check_integer("num_partitions", self.num_partitions, 0, MAX_SHARDS)
+
+    @property
+    def chunk_size(self) -> int:
+        """Number of records that are encoded at once, >= 1.
+
+        The bytes of the files depend on it (gzip streams are cut where chunks end, and row groups
+        hold whole chunks), so it depends on nothing else.
+        """
+        max_tokens = self.instances.max_seq_length
+        max_predictions = self.instances.max_predictions_per_seq
+        if self.output_format == PARQUET:
+            row_bytes = 5 * max_tokens + 8 * min(max_tokens, max_predictions) + 9
+            return max(1, _CHUNK_BYTES // row_bytes)
+        num_records = _CHUNK_BYTES // (10 * max_tokens + 12 * max_predictions + 666)
+        return max(1, num_records * (1 if self.compression == GZIP else 2))
+
+    @property
+    def group_size(self) -> int:
+        """Number of records in a row group of Parquet."""
+        return self.chunk_size * CHUNKS_OF_GROUP
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A finished stage: its wall-clock seconds, and the bytes by which its speed is measured."""
+
+    name: str
+    seconds: float
+    num_bytes: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """A finished set, and how it was made.
+
+    Attributes:
+      inputs: the files read.
+      tokens, instances: counts.
+      stages: in their order.
+      manifest: its files are in the order of `paths`.
+      paths: of the shards.
+      examples: the first records.
+      vocabulary: of the tokens.
+    """
+
+    inputs: Sequence[str]
+    tokens: TokenCounts
+    instances: InstanceCounts
+    stages: Sequence[Stage]
+    manifest: Manifest
+    paths: Sequence[str]
+    examples: Sequence[Instance]
+    vocabulary: Vocabulary
+
+
+def load_checked_tokenizer(config: DatasetConfig) -> tuple[Tokenizer, Vocabulary]:
+    """Return the tokenizer, and its vocabulary, which must mark pieces if whole words are masked.
+
+    Raises:
+      ValueError: it does not, or lacks a token that is needed.
+      OSError: its file cannot be read.
+    """
+    tokenizer = load_tokenizer(
+        config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
+    )
+    vocabulary = vocabulary_of(tokenizer)
+    if config.instances.do_whole_word_mask and not vocabulary.continuation.any():
+        raise ValueError(
+            "--do_whole_word_mask needs a vocabulary with pieces that begin with ##;"
+            f" {vocabulary.path} has none"
+        )
+    return tokenizer, vocabulary
+
+
+def make_writer(config: DatasetConfig, manifest: Manifest) -> ShardWriter:
+    """Return the writer of a set with this manifest, whose files are not known yet."""
+    kind = masked_lm_records(
+        config.record_layout,
+        max_seq_length=config.instances.max_seq_length,
+        max_predictions_per_seq=config.instances.max_predictions_per_seq,
+        sentence_field=LABELS[config.instances.next_sentence],
+    )
+    settings = WriterSettings(
+        compression=config.compression,
+        manifest=json.loads(manifest.to_json()),
+        group_records=config.group_size,
+    )
+    return find_format(config.output_format).make(kind, settings)
+
+
+def describe_set(
+    config: DatasetConfig,
+    vocabulary: Vocabulary,
+    tokens: TokenCounts,
+    counts: InstanceCounts,
+    *,
+    do_lower_case: bool | None,
+) -> Manifest:
+    """Return the manifest without its files; `do_lower_case` is the tokenizer's."""
+    instances = config.instances
+    flags = {
+        "do_lower_case": do_lower_case,
+        "do_whole_word_mask": instances.do_whole_word_mask,
+        "dupe_factor": instances.dupe_factor,
+        "masked_lm_prob": instances.masked_lm_prob,
+        "short_seq_prob": instances.short_seq_prob,
+        **dataclasses.asdict(config.text),
+    }
+    # Flags that the reference does not have are omitted where they change nothing.
+    if instances.next_sentence != NSP:
+        flags["next_sentence"] = instances.next_sentence
+    if config.num_partitions:
+        flags["num_partitions"] = config.num_partitions
+    return Manifest(
+        output_format=config.output_format,
+        record_layout=config.record_layout,
+        compression=find_format(config.output_format).compression or config.compression,
+        max_seq_length=instances.max_seq_length,
+        max_predictions_per_seq=instances.max_predictions_per_seq,
+        random_seed=instances.random_seed,
+        vocab_size=vocabulary.size,
+        vocab_sha256=vocabulary.sha256,
+        flags=flags,
+        counts={
+            "text": dataclasses.asdict(tokens),
+            "instances": {k: n for k, n in dataclasses.asdict(counts).items() if n is not None},
+        },
+        files=(),
+    )

@@ -1,0 +1,170 @@
+"""The records of a shard, gathered from all partitions and shuffled, in bounded memory.
+
+    partition 0: lane 0 | lane 1 ...   --ranges of bytes-->  lane 0: its rows of 0 and 1, shuffled
+    partition 1: lane 0 | lane 1 ...                         lane 1: ...
+
+As many consecutive lanes are in memory as fit; the records do not depend on how many.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.datasets.dealing import LaneShuffler
+from bert_data.datasets.lanes import INDEX, ROWS, TOKENS
+from bert_data.objectives.moving_rows import count_tokens, place_rows, take_rows
+from bert_data.storage import file_size, read_range
+
+_BYTES_BESIDE_ROW = 32  # while lanes are sorted
+
+
+class Hand(NamedTuple):
+    """The instances that a shard gets of a partition: its folder, and which hand it dealt."""
+
+    folder: str
+    number: int
+
+
+class InstanceChunk(NamedTuple):
+    """Instances of a shard.
+
+    Attributes:
+      rows: uint32[any, words], see `objectives.rows`.
+      ids: uint16 or int32[tokens] that the rows point into.
+      order: uint32[records], the row of each record.
+    """
+
+    rows: NDArray[np.uint32]
+    ids: NDArray[np.integer]
+    order: NDArray[np.uint32]
+
+
+class _Piece(NamedTuple):
+    """The lanes of a shard in one segment: int64[lanes + 1, 2], first rows and tokens."""
+
+    folder: str
+    starts: NDArray[np.int64]
+
+
+class ShardLanes:
+    """The lanes of a shard in the files of all partitions."""
+
+    def __init__(
+        self, hands: Sequence[Hand], *, num_shards: int, num_lanes: int, num_words: int, dtype: str
+    ) -> None:
+        """Read where the lanes are.
+
+        Args:
+          hands: of all partitions, in order.
+          num_shards: >= 1.
+          num_lanes: of each shard.
+          num_words: of a row.
+          dtype: of the tokens.
+
+        Raises:
+          OSError, CorruptDataError: a file cannot be read.
+        """
+        self._num_words, self._dtype = num_words, np.dtype(dtype)
+        self._pieces: list[_Piece] = []
+        self._sizes = np.zeros((num_lanes, 2), np.int64)
+        segment_bytes = 16 * (num_shards * num_lanes + 1)
+        for folder, number in hands:
+            path = os.path.join(folder, INDEX)
+            for start in range(0, file_size(path), segment_bytes):
+                index = np.empty((num_lanes + 1, 2), "<i8")
+                read_range(path, start + 16 * num_lanes * number, index)
+                self._pieces.append(_Piece(folder, index))
+                self._sizes += np.diff(index, axis=0)
+
+    def read_chunks(
+        self, shuffler: LaneShuffler, chunk_size: int, *, max_bytes: int
+    ) -> Iterator[InstanceChunk]:
+        """Read the records in their order.
+
+        Args:
+          shuffler: of the shard's lanes.
+          chunk_size: records of all chunks but the last, >= 1.
+          max_bytes: of instances in memory; the lanes that are read next may take as much again.
+
+        Raises:
+          ValueError: one lane does not fit.
+          OSError, CorruptDataError: a file cannot be read.
+        """
+        left: InstanceChunk | None = None
+        groups = list(self._groups(max_bytes))
+        for first, stop in groups:
+            rows, ids, order = self._read(first, stop, left, shuffler)
+            is_last = stop == groups[-1][1]
+            start = 0
+            while order.size - start >= chunk_size or (is_last and start < order.size):
+                yield InstanceChunk(rows, ids, order[start : start + chunk_size])
+                start += chunk_size
+            left = None if is_last else _copy(rows, ids, order[start:])
+
+    def _groups(self, max_bytes: int) -> Iterator[tuple[int, int]]:
+        """Yield (first, stop) of consecutive lanes that fit in memory together."""
+        row_bytes = 4 * self._num_words + _BYTES_BESIDE_ROW
+        lane_bytes = self._sizes @ [row_bytes, self._dtype.itemsize]
+        first, num_bytes = 0, 0
+        for lane, more in enumerate(lane_bytes.tolist()):
+            if more > max_bytes:
+                raise ValueError(
+                    f"the set needs more shards, or --max_memory_mb: {more / 1e6:,.0f} MB of a"
+                    f" shard's instances are shuffled at once, {max_bytes / 1e6:,.0f} MB fit"
+                )
+            if num_bytes + more > max_bytes:
+                yield first, lane
+                first, num_bytes = lane, 0
+            num_bytes += more
+        yield first, len(lane_bytes)
+
+    def _read(
+        self, first: int, stop: int, left: InstanceChunk | None, shuffler: LaneShuffler
+    ) -> InstanceChunk:
+        """Read and shuffle lanes; what is left of earlier lanes stays before them."""
+        num_rows, num_tokens = self._sizes[first:stop].sum(axis=0).tolist()
+        earlier = 0 if left is None else left.order.size
+        earlier_tokens = 0 if left is None else left.ids.size
+        rows = np.empty((earlier + num_rows, self._num_words), np.uint32)
+        ids = np.empty(earlier_tokens + num_tokens, self._dtype)
+        if left is not None:
+            rows[:earlier], ids[:earlier_tokens] = left.rows, left.ids
+        at, token = earlier, earlier_tokens
+        for folder, starts in self._pieces:
+            (row, row_token), (end, end_token) = starts[[first, stop]].tolist()
+            if row < end:
+                own, own_ids = rows[at : at + end - row], ids[token : token + end_token - row_token]
+                read_range(os.path.join(folder, ROWS), 4 * self._num_words * row, own)
+                read_range(os.path.join(folder, TOKENS), ids.itemsize * row_token, own_ids)
+                at, token = at + len(own), token + own_ids.size
+        place_rows(rows[earlier:], earlier_tokens)
+        ids.flags.writeable = False  # as those of a store, so that kernels are compiled once
+        order = np.arange(earlier + num_rows, dtype=np.uint32)
+        order[earlier:] = earlier + self._shuffle(first, stop, shuffler)
+        return InstanceChunk(rows, ids, order)
+
+    def _shuffle(self, first: int, stop: int, shuffler: LaneShuffler) -> NDArray[np.uint32]:
+        """Return uint32[rows]: the rows of some lanes, lane by lane, each of them shuffled."""
+        counts = [np.diff(piece.starts[first : stop + 1, 0]) for piece in self._pieces]
+        lanes = np.tile(np.arange(stop - first, dtype=np.uint16), len(counts))
+        by_lane = np.argsort(np.repeat(lanes, np.concatenate(counts)), kind="stable")
+        order = np.empty(by_lane.size, np.uint32)
+        start = 0
+        for size in self._sizes[first:stop, 0].tolist():
+            order[start : start + size] = by_lane[start : start + size][shuffler.shuffled(size)]
+            start += size
+        return order
+
+
+def _copy(
+    rows: NDArray[np.uint32], ids: NDArray[np.integer], order: NDArray[np.uint32]
+) -> InstanceChunk:
+    """Copy some rows and their tokens, so that the others need not be kept."""
+    out = np.empty((order.size, rows.shape[1]), np.uint32)
+    num_tokens = int(count_tokens(rows[order]).sum())
+    out_ids = np.empty(num_tokens, ids.dtype)
+    take_rows(rows, order, ids, out, out_ids)
+    return InstanceChunk(out, out_ids, np.arange(order.size, dtype=np.uint32))

@@ -1,0 +1,126 @@
+"""The files in which a partition keeps its instances until the shards are written.
+
+    rows     lane 0 | lane 1 | ... | lane 0 | lane 1 | ...      rows of instances, by lane
+    tokens   lane 0 | lane 1 | ... | lane 0 | lane 1 | ...      their tokens, end to end
+    index    for each segment: the first row and token of each lane, and the ends of the last
+
+A segment holds what fitted in memory. A shard reads its lanes, which are consecutive, from all
+partitions: three ranges of bytes from each segment.
+"""
+
+import contextlib
+import mmap
+import os
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.datasets.dealing import Dealer, deck_size
+from bert_data.objectives.moving_rows import count_tokens, take_rows
+from bert_data.storage import open_scratch
+from bert_data.tokens.store import TokenStore
+
+ROWS, TOKENS, INDEX = "rows", "tokens", "index"
+_PAGES_OF_ROW = 2  # of the store, that copying a row reads
+_BYTES_BESIDE_ROW = 64  # while lanes are sorted
+_COPIED_ROWS = 1 << 14  # at a time
+_FEW_LANES = 1 << 16  # that NumPy sorts faster
+
+
+class LaneWriter:
+    """Writes the rows of a partition by lane, in segments of bounded size."""
+
+    def __init__(
+        self,
+        folder: str,
+        store: TokenStore,
+        dealer: Dealer,
+        *,
+        num_lanes: int,
+        num_words: int,
+        max_rows_bytes: int,
+        max_store_bytes: int,
+    ) -> None:
+        """Begin the files.
+
+        Args:
+          folder: of the files.
+          store: that the rows point into.
+          dealer: deals decks of rows to lanes.
+          num_lanes: of all shards.
+          num_words: of a row.
+          max_rows_bytes: of rows in memory.
+          max_store_bytes: of the store in memory.
+        """
+        self._store, self._dealer, self._num_lanes = store, dealer, num_lanes
+        self._max_store_bytes = max_store_bytes
+        self._deck = deck_size(num_words)
+        row_bytes = 4 * num_words + _BYTES_BESIDE_ROW
+        num_decks = max(1, max_rows_bytes // (self._deck * row_bytes))
+        self._rows = np.empty((num_decks * self._deck, num_words), np.uint32)
+        self._num_rows = self._deck_start = 0
+        self._dealt: list[tuple[NDArray[np.uint32], NDArray[np.int64]]] = []
+        self._written = np.zeros(2, np.int64)  # rows and tokens
+        self._folder, self._stack = folder, contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        self._files = {
+            name: self._stack.enter_context(open_scratch(os.path.join(self._folder, name)))
+            for name in (ROWS, TOKENS, INDEX)
+        }
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._stack:
+            if kind is None and self._num_rows:
+                self._deal()
+                self._write_segment()
+
+    def add(self, rows: NDArray[np.uint32]) -> None:
+        """Add rows, uint32[any, words], in the order in which they were made."""
+        while len(rows):
+            num_rows = min(len(rows), self._deck_start + self._deck - self._num_rows)
+            self._rows[self._num_rows : self._num_rows + num_rows] = rows[:num_rows]
+            self._num_rows += num_rows
+            rows = rows[num_rows:]
+            if self._num_rows == self._deck_start + self._deck:
+                self._deal()
+                if self._num_rows == len(self._rows):
+                    self._write_segment()
+
+    def _deal(self) -> None:
+        """Deal the deck, which is complete or the last one."""
+        order, lanes = self._dealer.deal(self._num_rows - self._deck_start)
+        self._dealt.append((order + np.uint32(self._deck_start), lanes))
+        self._deck_start = self._num_rows
+
+    def _write_segment(self) -> None:
+        """Write what was dealt since the last segment, sorted by lane."""
+        order, lanes = (np.concatenate(arrays) for arrays in zip(*self._dealt, strict=True))
+        self._dealt.clear()
+        short = np.uint16 if self._num_lanes <= _FEW_LANES else np.int32
+        order = order[np.argsort(lanes.astype(short), kind="stable")]
+        index = np.zeros((self._num_lanes + 1, 2), np.int64)
+        index[1:, 0] = np.cumsum(np.bincount(lanes, minlength=self._num_lanes))
+        num_tokens = np.zeros(order.size + 1, np.int64)
+        np.cumsum(count_tokens(self._rows[: self._num_rows])[order], out=num_tokens[1:])
+        index[:, 1] = num_tokens[index[:, 0]]
+        index += self._written
+        self._written = index[-1]
+        self._files[INDEX].write(index.astype("<i8").data)
+        self._copy(order, num_tokens)
+        self._num_rows = self._deck_start = 0
+
+    def _copy(self, order: NDArray[np.uint32], num_tokens: NDArray[np.int64]) -> None:
+        """Write rows in an order, and their tokens, whose sums begin with `num_tokens`."""
+        most = max(1, min(_COPIED_ROWS, self._max_store_bytes // (_PAGES_OF_ROW * mmap.PAGESIZE)))
+        for start in range(0, order.size, most):
+            part = order[start : start + most]
+            rows = np.empty((part.size, self._rows.shape[1]), np.uint32)
+            size = int(num_tokens[start + part.size] - num_tokens[start])
+            ids = np.empty(size, self._store.ids.dtype)
+            take_rows(self._rows, part, self._store.ids, rows, ids)
+            self._files[ROWS].write(rows.data)
+            self._files[TOKENS].write(ids.data)
+            self._store.release_memory(self._max_store_bytes)

@@ -1,0 +1,295 @@
+"""From text to a set of shards, by partitions that share no stream of random numbers.
+
+    text --cut_corpus--> partition 0 --deal_partition--> its instances, by shard ┐
+                         partition 1 --deal_partition--> its instances, by shard ┤
+                                                     write_shard, for each shard ┴─> shards
+    then the manifests, last
+
+The instances of partition k are those that Google's program makes of its text with the seed
+`derived_seed(random_seed, k)`; `dealing.py` says which record goes where. All tasks write folders
+in a work folder beside the set, `.train.partitions`, so that a run that was killed resumes with the
+missing ones. Each needs --max_memory_mb and four bytes for each document of a partition.
+"""
+
+import dataclasses
+import functools
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from absl import logging
+
+import bert_data
+from bert_data.datasets.config import (
+    Dataset,
+    DatasetConfig,
+    Stage,
+    describe_set,
+    load_checked_tokenizer,
+)
+from bert_data.datasets.corpus import check_corpus, cut_corpus, find_corpus
+from bert_data.datasets.manifest import manifest_path, parse_file
+from bert_data.datasets.partition_tasks import (
+    DealtPartitions,
+    OutputShard,
+    Partition,
+    SetWork,
+    deal_partition,
+    write_shard,
+)
+from bert_data.datasets.record_set import RecordSet, open_record_set
+from bert_data.formats.registry import find_format
+from bert_data.formats.summed_file import ManifestFile
+from bert_data.objectives.making import InstanceCounts
+from bert_data.objectives.next_sentence import TASKS
+from bert_data.objectives.rows import Instance
+from bert_data.progress import progress
+from bert_data.storage import (
+    JsonObject,
+    expand_outputs,
+    hidden_path,
+    is_file,
+    is_folder,
+    is_remote,
+    list_folder,
+    make_folder,
+    read_bytes,
+    read_status,
+    remove,
+    remove_abandoned,
+    write_bytes,
+)
+from bert_data.tokens.filling import TokenCounts
+from bert_data.tokens.oddities import warn_of_counts
+from bert_data.work import (
+    Executor,
+    FolderTask,
+    count_workers,
+    fingerprint,
+    open_executor,
+    open_work_folder,
+    read_report,
+    run_tasks,
+)
+
+Counts = TypeVar("Counts", TokenCounts, InstanceCounts)
+
+_COMMITTED = ("committed", "manifest.json")
+_WORK_VERSION = 1  # of what the tasks write
+_WITHOUT_EFFECT = (
+    "input_file", "output_file", "vocab_file", "tokenizer_file", "num_workers", "max_memory_mb",
+    "work_dir", "overwrite",
+)  # fmt: skip
+
+
+class NoSentenceError(ValueError):
+    """The text has no sentence."""
+
+
+def create_from_partitions(config: DatasetConfig) -> Dataset:
+    """Make a set of shards; see `masked_lm.create_dataset`."""
+    run = _Run(config)
+    with (
+        open_record_set(
+            config.output_file,
+            inputs=[*run.corpus.paths, *filter(None, (config.vocab_file, config.tokenizer_file))],
+            has_indexes=find_format(config.output_format).has_index,
+            overwrite=config.overwrite or run.has_committed(),
+            work_dir=config.work_dir,
+        ) as record_set,
+        open_work_folder(
+            run.parent or record_set.outputs.work_dir,
+            run.fingerprint,
+            is_own=not config.work_dir,
+            useless_after=(NoSentenceError,),
+        ) as folder,
+        open_executor(run.num_processes) as executor,
+    ):
+        dataset = run.make(record_set, folder, executor)
+        *_, (_, text) = record_set.manifest_texts(dataset.manifest)
+        make_folder(os.path.join(folder, _COMMITTED[0]))
+        write_bytes(os.path.join(folder, *_COMMITTED), text)
+        record_set.commit(dataset.manifest)
+    return dataset
+
+
+class _Run:
+    """A set to make: its partitions, and how.
+
+    Attributes:
+      corpus: the input.
+      fingerprint: of all that the set depends on.
+      parent: of the work folder; None: a local one, as the set is remote.
+      num_processes: that work at a time.
+    """
+
+    def __init__(self, config: DatasetConfig) -> None:
+        self.config = config
+        self._names = expand_outputs(config.output_file)
+        self.corpus = find_corpus(config.input_file, config.text)
+        tokenizer, vocabulary = load_checked_tokenizer(config)
+        check_corpus(self.corpus, tokenizer, vocabulary, text=config.text)
+        self._work = SetWork(
+            config=config,
+            tokenizer=tokenizer,
+            vocabulary=vocabulary,
+            num_shards=len(self._names.paths),
+        )
+        self._work.share_memory(find_format(config.output_format).reserved_bytes)  # or refuse
+        parts = cut_corpus(self.corpus, config.text, config.num_partitions)
+        self._partitions = [Partition(number=n, part=part) for n, part in enumerate(parts)]
+        self._num_workers = count_workers(config.num_workers)
+        most = max(len(self._partitions), self._work.num_shards)
+        self.num_processes = min(self._num_workers, most)
+        self.fingerprint = fingerprint(self._describe())
+        beside = hidden_path(self._names.name, "partitions")
+        self.parent = config.work_dir or (None if is_remote(beside) else beside)
+        self.stages: list[Stage] = []
+
+    def _describe(self) -> dict[str, Any]:
+        """Return all that the set depends on."""
+        settings = dataclasses.asdict(self.config)
+        return {
+            "version": [bert_data.__version__, _WORK_VERSION],
+            "settings": {k: v for k, v in settings.items() if k not in _WITHOUT_EFFECT},
+            "vocabulary": [self._work.vocabulary.sha256, self._work.tokenizer.do_lower_case],
+            "outputs": [os.path.abspath(path) for path in self._names.paths],
+            "inputs": [_identity(path) for path in self.corpus.paths],
+            "partitions": [repr(partition) for partition in self._partitions],
+        }
+
+    def has_committed(self) -> bool:
+        """Whether the set is there, made by this run, which was killed before its end."""
+        if self.parent is None:
+            return False
+        remove_abandoned(self.parent)
+        if not self.config.work_dir and is_folder(self.parent) and not list_folder(self.parent):
+            remove(self.parent)  # which a run was killed in removing
+        committed = os.path.join(self.parent, self.fingerprint, *_COMMITTED)
+        folder = os.path.dirname(self._names.paths[0])
+        manifest = manifest_path(os.path.join(folder, os.path.basename(self._names.name)))
+        are_files = is_file(committed) and is_file(manifest)
+        return are_files and read_bytes(committed) == read_bytes(manifest)
+
+    def make(self, record_set: RecordSet, folder: str, executor: Executor) -> Dataset:
+        """Run the tasks that are missing; the shards then have hidden names."""
+        config, start = self.config, time.monotonic()
+        folders = self._run_tasks(
+            "partition", deal_partition, self._partitions, os.path.join(folder, "deal"), executor
+        )
+        reports = [read_report(each) for each in folders]
+        tokens = _sum_up(TokenCounts, [each["tokens"] for each in reports])
+        counts = _sum_up(InstanceCounts, [each["instances"] for each in reports])
+        self._add_stage("make instances", start, tokens.num_bytes)
+        self._check(tokens, reports)
+        work, start = self._work, time.monotonic()
+        manifest = describe_set(
+            config,
+            work.vocabulary,
+            tokens,
+            counts,
+            do_lower_case=work.tokenizer.do_lower_case,
+        )
+        dealt = DealtPartitions(
+            folders=folders,
+            num_instances=[each["instances"]["num_instances"] for each in reports],
+            num_words=reports[0]["num_words"],
+            dtype=reports[0]["dtype"],
+            manifest=manifest,
+        )
+        files, examples = self._write(record_set, dealt, os.path.join(folder, "write"), executor)
+        self._add_stage("write records", start, sum(file.num_bytes for file in files))
+        return Dataset(
+            inputs=self.corpus.paths,
+            tokens=tokens,
+            instances=counts,
+            stages=self.stages,
+            manifest=dataclasses.replace(manifest, files=files),
+            paths=record_set.paths,
+            examples=examples,
+            vocabulary=work.vocabulary,
+        )
+
+    def _run_tasks(
+        self,
+        unit: str,
+        function: Callable[..., Any],
+        items: Sequence[Any],
+        parent: str,
+        executor: Executor,
+    ) -> list[str]:
+        """Run tasks of one kind; return their folders."""
+        num_threads = self._num_workers // min(self._num_workers, len(items))
+        work = dataclasses.replace(self._work, num_threads=num_threads)
+        task = FolderTask(parent=parent, function=functools.partial(function, work))
+        folders = []
+        with progress(f"{unit}s", total=len(items), unit=unit) as advance:
+            for folder, _ in run_tasks(f"{unit}s", task, items, executor):
+                folders.append(folder)
+                advance(1)
+        return folders
+
+    def _write(
+        self, record_set: RecordSet, dealt: DealtPartitions, parent: str, executor: Executor
+    ) -> tuple[tuple[ManifestFile, ...], list[Instance]]:
+        """Write the shards, and add them to the set; return also the first records."""
+        shards = [OutputShard(number=n, path=path) for n, path in enumerate(record_set.paths)]
+        write = functools.partial(write_shard, dealt)
+        files, examples = [], []
+        folders = self._run_tasks("shard", write, shards, parent, executor)
+        for number, folder in enumerate(folders):
+            report = read_report(folder)
+            files.append(parse_file(JsonObject(report["file"], folder)))
+            examples += [Instance(**_with_tuples(each)) for each in report["examples"]]
+            own_index = record_set.index_paths[number : number + 1]
+            for path in (record_set.paths[number], *own_index):
+                record_set.outputs.link_in(path, os.path.join(folder, os.path.basename(path)))
+        return tuple(files), examples
+
+    def _check(self, tokens: TokenCounts, reports: Sequence[Mapping[str, Any]]) -> None:
+        """Refuse text without a sentence, and warn of text that was probably not meant."""
+        if not tokens.num_tokens:
+            first = self.corpus.paths[0]
+            raise NoSentenceError(
+                f"no sentence in the text of {len(self.corpus.paths)} file(s), {first!r} the first"
+            )
+        has_pairs = self.config.instances.next_sentence in TASKS
+        warn_of_counts(
+            dataclasses.asdict(tokens),
+            paths=() if self.corpus.stores else self.corpus.paths,
+            text=self.config.text,
+            tokenizer=self._work.tokenizer,
+            has_pairs=has_pairs,
+        )
+        num_alone = sum(each["tokens"]["num_documents"] == 1 for each in reports)
+        if has_pairs and num_alone and tokens.num_documents > 1:
+            logging.warning(
+                "%d of the %d partitions have a single document, so the random next sentences"
+                " there come from that document, too; use fewer partitions",
+                num_alone,
+                len(reports),
+            )
+
+    def _add_stage(self, name: str, start: float, num_bytes: int) -> None:
+        seconds = time.monotonic() - start
+        self.stages.append(Stage(name=name, seconds=seconds, num_bytes=num_bytes))
+
+
+def _identity(path: str) -> list[Any]:
+    status = read_status(path)
+    numbers = [status.num_bytes, status.modified_ns, status.inode] if status else []
+    return [os.path.abspath(path), *numbers]
+
+
+def _sum_up(kind: type[Counts], counts: Sequence[Mapping[str, Any]]) -> Counts:
+    """Add counts of partitions; those that are None stay None."""
+    sums: dict[str, Any] = {
+        name: None if number is None else sum(each[name] for each in counts)
+        for name, number in counts[0].items()
+    }
+    return kind(**sums)
+
+
+def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}

@@ -1,0 +1,47 @@
+"""Names of token stores, as commands take them.
+
+"web", "web.bin", "web.idx"  ->  web
+"web@3"                      ->  web-00000-of-00003, web-00001-of-00003, web-00002-of-00003
+"parts/*", "parts/*.bin"     ->  parts/a, parts/b
+"""
+
+import re
+from collections.abc import Iterable
+
+from bert_data.storage import exists, expand_outputs, glob
+
+_INDEX = ".idx"
+_FILES = (".bin", _INDEX)
+_ALL_FILES = (*_FILES, ".store.json")
+_PARTITIONED = re.compile(r".+@\d+")
+
+
+def expand_store(name: str) -> list[str]:
+    """Return the prefixes of the stores that a name stands for; they need not exist.
+
+    Raises:
+      ValueError: PREFIX@N with an N that is not allowed.
+    """
+    prefix = name[:-4] if name.endswith(_FILES) else name
+    if exists(prefix + _INDEX):
+        return [prefix]
+    matches = glob(prefix + _INDEX)
+    if not matches and _PARTITIONED.fullmatch(prefix):
+        return list(expand_outputs(prefix).paths)
+    return [match.removesuffix(_INDEX) for match in matches] or [prefix]
+
+
+def expand_stores(names: Iterable[str]) -> list[str]:
+    """Return the prefixes of the stores that some names stand for, see `expand_store`."""
+    return [prefix for name in names for prefix in expand_store(name)]
+
+
+def is_store_name(name: str) -> bool:
+    """Whether a name stands for token stores, and not for files of text."""
+    if name.endswith(_FILES):
+        return True
+    if not name or exists(name):
+        return False
+    return all(path.endswith(_ALL_FILES) for path in glob(name)) and any(
+        exists(prefix + _INDEX) for prefix in expand_store(name)
+    )

@@ -1,0 +1,73 @@
+"""Names of token stores: a prefix, a file, PREFIX@N, a pattern."""
+
+import pytest
+
+from bert_data.tokens.store_names import expand_store, expand_stores, is_store_name
+
+
+@pytest.fixture
+def folder(tmp_path):
+    names = ("web-00000-of-00002", "web-00001-of-00002", "one", "odd@2")
+    for name in names:
+        for ending in (".bin", ".idx", ".store.json"):
+            (tmp_path / f"{name}{ending}").touch()
+    (tmp_path / "text").mkdir()
+    for name in ("a.txt", "b.bin", "b.idx"):
+        (tmp_path / "text" / name).touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("one", ["one"]),
+        ("one.bin", ["one"]),
+        ("one.idx", ["one"]),
+        ("web@2", ["web-00000-of-00002", "web-00001-of-00002"]),
+        ("web*", ["web-00000-of-00002", "web-00001-of-00002"]),
+        ("web-?????-of-*.bin", ["web-00000-of-00002", "web-00001-of-00002"]),
+        ("odd@2", ["odd@2"]),
+        ("new", ["new"]),
+        ("new@2", ["new-00000-of-00002", "new-00001-of-00002"]),
+    ],
+)
+def test_expand_store(folder, name, expected):
+    assert expand_store(f"{folder}/{name}") == [f"{folder}/{each}" for each in expected]
+
+
+def test_names_keep_their_order(folder):
+    names = [f"{folder}/{name}" for name in ("web@2", "one")]
+    assert [prefix.rpartition("/")[2] for prefix in expand_stores(names)] == [
+        "web-00000-of-00002",
+        "web-00001-of-00002",
+        "one",
+    ]
+
+
+def test_numbers_of_partitions_that_cannot_be():
+    with pytest.raises(ValueError, match="asks for 0 shards"):
+        expand_store("web@0")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_store"),
+    [
+        ("one", True),
+        ("one.bin", True),
+        ("none.idx", True),
+        ("web@2", True),
+        ("web*", True),
+        ("new", False),
+        ("new@2", False),
+        ("text/*", False),
+        ("text/a*", False),
+        ("text/a.txt", False),
+        ("text/b*", True),
+    ],
+)
+def test_is_store_name(folder, name, is_store):
+    assert is_store_name(f"{folder}/{name}") == is_store
+
+
+def test_nothing_is_no_store():
+    assert not is_store_name("")
