@@ -5,7 +5,8 @@ checks.py          compares the configuration with the shards
 blocks.py          the records of a shard, block by block
 indexes.py         where each record is
 records.py         records by number, of any shards; record_source.py: what all of them offer
-gathering.py       of TFRecord shards; remote_records.py: of remote ones, fetched ahead
+gathering.py       of TFRecord shards; remote_records.py: of remote ones, fetched ahead of the plan;
+                   kept_records.py: into local files
 parquet_rows.py    rows of Parquet as records; parquet_shards.py: in order, or by number
 many_files.py      threads that wait for remote files
 corruption.py      what happens when a record is damaged

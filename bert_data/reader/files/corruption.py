@@ -16,6 +16,7 @@ _CORRUPT = re.compile(
     r"byte offset (?P<offset>\d+): (?P<reason>.+)"
 )
 _REFUSED = re.compile(r"\bValueError: (?P<sentence>[^\n]+)")
+_FAILED = re.compile(r"\b\w+Error: \[Errno (?P<number>\d+)\] (?P<reason>.+): '(?P<path>[^'\n]+)'")
 
 
 class Damage:
@@ -52,6 +53,8 @@ class Damage:
 def explain(error: Exception) -> Exception:
     """Return the reader's own error that an error of tf.data carries, or else that error itself."""
     match = _CORRUPT.search(str(error))
+    if match is None and (failed := _FAILED.search(str(error))) is not None:
+        return OSError(int(failed["number"]), failed["reason"], failed["path"])
     if match is None:
         refused = _REFUSED.search(str(error))
         return ValueError(refused["sentence"].strip()) if refused else error

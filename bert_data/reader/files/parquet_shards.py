@@ -11,10 +11,13 @@ needed; those unused for longest are dropped first. All sets of a process share 
 """
 
 import collections
+import contextlib
+import copy
+import itertools
 import os
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from absl import logging
@@ -25,6 +28,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.reader.examples.block import Gathered, RecordBlock, join_blocks, no_records
 from bert_data.reader.examples.example import FEATURES, OK
 from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.many_files import map_files
 from bert_data.reader.files.parquet_rows import (
     REASONS,
     check_columns,
@@ -37,9 +41,10 @@ from bert_data.reader.files.parquet_rows import (
     tokens_of_rows,
     what_is_wrong,
 )
-from bert_data.reader.files.record_source import RecordSource
+from bert_data.reader.files.record_source import RecordsOf, RecordSource, Step
 from bert_data.reader.files.shards import Shard
 from bert_data.schema.fields import SEGMENT_IDS
+from bert_data.work.threads import Threads
 
 if TYPE_CHECKING:
     import pyarrow
@@ -51,6 +56,7 @@ LOST = 4  # in addition to `REASONS`
 _LEAST_ROWS, _MOST_ROWS = 64, 8192
 MAX_KEPT_BYTES = 1 << 30
 _WORD_BYTES = 4
+_NUM_THREADS = 4
 
 
 class GroupRows(NamedTuple):
@@ -175,20 +181,24 @@ class _Kept:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._groups: collections.OrderedDict[_RowGroup, GroupRows] = collections.OrderedDict()
+        self._reading: dict[_RowGroup, threading.Lock] = {}
         self._num_bytes = 0
 
     def read(self, group: _RowGroup) -> GroupRows:
         with self._lock:
-            if group in self._groups:
+            reading = self._reading.setdefault(group, threading.Lock())
+        with reading:  # once, if several threads need it
+            with self._lock:
+                rows = self._groups.get(group)
+            rows = rows or _read_group(group)
+            with self._lock:
+                self._reading.pop(group, None)
+                if group not in self._groups:
+                    self._groups[group] = rows
+                    self._num_bytes += _num_bytes(rows)
                 self._groups.move_to_end(group)
-                return self._groups[group]
-        rows = _read_group(group)
-        with self._lock:
-            if group not in self._groups:
-                self._groups[group] = rows
-                self._num_bytes += _num_bytes(rows)
-            while self._num_bytes > MAX_KEPT_BYTES and len(self._groups) > 1:
-                self._num_bytes -= _num_bytes(self._groups.popitem(last=False)[1])
+                while self._num_bytes > MAX_KEPT_BYTES and len(self._groups) > 1:
+                    self._num_bytes -= _num_bytes(self._groups.popitem(last=False)[1])
         return rows
 
     def forget(self) -> None:
@@ -248,12 +258,18 @@ class ParquetRecords(RecordSource):
         damage = Damage(skip=skip_corrupt)
         self._groups: list[_RowGroup] = []
         parts: list[NDArray[np.uint32]] = []
-        for shard in shards:
-            parts += self._look_at(shard, damage)
+        paths = [shard.path for shard in shards]
+        for groups, num_tokens, errors in map_files(_look_at, shards, paths):
+            for error in errors:
+                damage.found(error, 1)
+            self._groups += groups
+            parts += num_tokens
         damage.tell()
+        self._coming: Iterator[GroupRows] | None = None
         self._firsts = np.cumsum([0, *(part.size for part in parts)])
         self.num_tokens = np.concatenate([np.zeros(0, np.uint32), *parts])
         num_bytes = 2 * _WORD_BYTES * int(self.num_tokens.sum())
+        self._goes_ahead = num_bytes <= MAX_KEPT_BYTES and any(map(storage.is_remote, paths))
         if num_bytes > MAX_KEPT_BYTES:
             logging.warning(
                 "records of %s take %.0f MB, more than the %.0f MB that are kept in memory: row"
@@ -261,34 +277,32 @@ class ParquetRecords(RecordSource):
                 shards[0].path, num_bytes / 1e6, MAX_KEPT_BYTES / 1e6,
             )  # fmt: skip
 
-    def _look_at(self, shard: Shard, damage: Damage) -> list[NDArray[np.uint32]]:
-        """List the row groups of a shard; return the tokens of the rows of each."""
-        parts: list[NDArray[np.uint32]] = []
-        try:
-            status = storage.read_status(shard.path)
-            changed = 0 if status is None else status.modified_ns
-            with open_parquet(shard.path) as file:
-                schema = schema_of_records(shard.next_sentence)
-                check_columns(file.schema_arrow, schema, shard.path)
-                for number in range(file.num_row_groups):
-                    offset = offset_of_group(file, number)
-                    num_rows = rows_of_group(file, number)
-                    place = shard.path, changed, number, offset, num_rows, shard.next_sentence
-                    self._groups.append(_RowGroup(*place))
-                    parts.append(_tokens_of_group(file, number, num_rows))
-        except Exception as error:
-            if not is_damage(error):
-                raise
-            damage.found(CorruptDataError(shard.path, 0, what_is_wrong(error)), 1)
-        num_rows = sum(part.size for part in parts)
-        if shard.num_records not in (None, num_rows):
-            reason = f"holds {num_rows} rows; its manifest says {shard.num_records}"
-            damage.found(CorruptDataError(shard.path, 0, reason), 1)
-        return parts
+    @contextlib.contextmanager
+    def ahead(self, steps: Iterator[Step], of: RecordsOf) -> Iterator[tuple[Self, Iterator[Step]]]:
+        """Read row groups of remote files ahead, if all can be kept, see `RecordSource`."""
+        if not self._goes_ahead:
+            yield self, steps
+            return
+        announced, steps = itertools.tee(steps)
+        needed = (
+            self._groups[group]
+            for step in announced
+            for group in np.unique(self._groups_of(of(step))).tolist()
+            if group >= 0
+        )
+        with Threads(_NUM_THREADS) as executor:
+            here = copy.copy(self)
+            here._coming = executor.ordered_map(_kept.read, needed)
+            del announced
+            yield here, steps
+
+    def _groups_of(self, records: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the row group of each record, or -1."""
+        return np.where(records < 0, -1, np.searchsorted(self._firsts, records, "right") - 1)
 
     def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
         """Read records, see `RecordSource`."""
-        groups = np.where(records < 0, -1, np.searchsorted(self._firsts, records, "right") - 1)
+        groups = self._groups_of(records)
         is_there = records >= 0
         places: list[NDArray[np.int64]] = []
         blocks = [no_records(0, len(FEATURES))]
@@ -298,7 +312,8 @@ class ParquetRecords(RecordSource):
             if group < 0:
                 blocks.append(no_records(which.size, len(FEATURES)))
                 continue
-            rows, number = _kept.read(self._groups[group]), records[which] - self._firsts[group]
+            rows = _kept.read(self._groups[group]) if self._coming is None else next(self._coming)
+            number = records[which] - self._firsts[group]
             chosen = GroupRows(rows.block.take(number), rows.statuses[number], rows.reason)
             self._check(chosen, group, number, damage)
             is_there[which] = chosen.statuses == OK
@@ -318,6 +333,36 @@ class ParquetRecords(RecordSource):
             one = GroupRows(rows.block.take(slice(row, row + 1)), rows.statuses[row : row + 1],
                             rows.reason)  # fmt: skip
             one.tell(damage, place.path, place.offset, before + int(in_group[row]))
+
+
+def _look_at(
+    shard: Shard,
+) -> tuple[list[_RowGroup], list[NDArray[np.uint32]], list[CorruptDataError]]:
+    """Return the row groups of a shard, the tokens of the rows of each, and what is damaged."""
+    groups: list[_RowGroup] = []
+    parts: list[NDArray[np.uint32]] = []
+    errors: list[CorruptDataError] = []
+    try:
+        status = storage.read_status(shard.path)
+        changed = 0 if status is None else status.modified_ns
+        with open_parquet(shard.path) as file:
+            schema = schema_of_records(shard.next_sentence)
+            check_columns(file.schema_arrow, schema, shard.path)
+            for number in range(file.num_row_groups):
+                offset = offset_of_group(file, number)
+                num_rows = rows_of_group(file, number)
+                place = shard.path, changed, number, offset, num_rows, shard.next_sentence
+                groups.append(_RowGroup(*place))
+                parts.append(_tokens_of_group(file, number, num_rows))
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        errors.append(CorruptDataError(shard.path, 0, what_is_wrong(error)))
+    num_rows = sum(part.size for part in parts)
+    if shard.num_records not in (None, num_rows):
+        reason = f"holds {num_rows} rows; its manifest says {shard.num_records}"
+        errors.append(CorruptDataError(shard.path, 0, reason))
+    return groups, parts, errors
 
 
 def _tokens_of_group(file: object, number: int, num_rows: int) -> NDArray[np.uint32]:

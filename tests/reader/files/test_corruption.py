@@ -225,6 +225,13 @@ def test_what_the_reader_refuses_on_the_way_is_its_own_error(shard: Path) -> Non
         list(iterate_batches(config))
 
 
+def test_files_that_cannot_be_read_are_named() -> None:
+    text = "PermissionError: [Errno 13] access is forbidden; check: 's3://b/a'\nTraceback (most ..."
+    error = explain(tf.errors.UnknownError(None, None, text))
+    assert isinstance(error, PermissionError)
+    assert (error.filename, error.strerror) == ("s3://b/a", "access is forbidden; check")
+
+
 def test_other_errors_are_not_explained() -> None:
     error = tf.errors.UnknownError(None, None, "something else")
     assert explain(error) is error
