@@ -8,7 +8,7 @@ import dataclasses
 import os
 from typing import IO, Any
 
-from bert_data.formats.crc32c import crc32c
+from bert_data.kernels.crc32c import crc32c
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ feature's kind. A list of bytes is not packed: each value has its own tag and si
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.formats.crc32c import masked_crc32c_of_range
 from bert_data.formats.intrinsics import put_bytes
 from bert_data.kernels import Scalar, inner
+from bert_data.kernels.crc32c import masked_crc32c_of_range
 
 BYTES_LIST, FLOAT_LIST, INT64_LIST = 0x0A, 0x12, 0x1A  # tags of the kinds of Feature
 FIELD_1, FIELD_2 = 0x0A, 0x12  # tags of fields 1 and 2 that hold bytes

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.formats.crc32c import crc32c
 from bert_data.formats.index import FRAME_BYTES, index_path, read_index_file
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.inspection.measuring import COUNTS, FAULTS, Rule, measure_records
 from bert_data.inspection.repeats import SeenRecords
+from bert_data.kernels.crc32c import crc32c
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import NUM_NAMES, OK
 from bert_data.reader.files.blocks import Frames, walk_frames

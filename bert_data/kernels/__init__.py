@@ -20,6 +20,8 @@ arguments.py    the numbers by which arguments are passed
 compiling.py    numba: from Python to machine code
 machine_code.py LLVM: from machine code to a function
 keeping.py      machine code on disk
+
+crc32c.py       a kernel that all parts share: checksums of records and files
 """
 
 from bert_data.kernels.arguments import Constants

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 
 from bert_data import storage
-from bert_data.formats.crc32c import crc32c
+from bert_data.kernels.crc32c import crc32c
 from bert_data.reader.config import WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.files.checks import Limits
 from bert_data.reader.files.shards import Shard, find_shards

@@ -5,7 +5,7 @@
             spool.arrow ... report.json sums.json
 
 A run that is killed leaves its work folder. The same run, started again, finds the folder and its
-finished tasks by their names. sums.json has the size and CRC-32 of each file: if one was damaged
+finished tasks by their names. sums.json has the size and CRC-32C of each file: if one was damaged
 meanwhile, the run starts from the beginning.
 """
 
@@ -13,13 +13,13 @@ import contextlib
 import dataclasses
 import json
 import os
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from absl import logging
 
 from bert_data.errors import CorruptDataError
+from bert_data.kernels.crc32c import crc32c
 from bert_data.storage import (
     is_folder,
     list_folder,
@@ -91,7 +91,7 @@ def _list_files(folder: str, inside: str = "") -> Iterator[str]:
 
 def _sum_up(path: str) -> list[int]:
     data = map_file(path).data
-    return [data.size, zlib.crc32(data.data)]
+    return [data.size, crc32c(data)]
 
 
 def _find_damage(folder: str) -> CorruptDataError | None:

@@ -13,8 +13,8 @@ from bert_data.datasets import masked_lm
 from bert_data.datasets.budget import MemoryBudget
 from bert_data.datasets.manifest import manifest_path, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.formats.crc32c import crc32c
 from bert_data.formats.index import index_path
+from bert_data.kernels.crc32c import crc32c
 from bert_data.objectives.making import InstanceConfig
 from bert_data.tokens.vocabulary import load_vocabulary
 from tests.formats.tfrecords import features_of, split_records

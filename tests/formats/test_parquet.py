@@ -16,9 +16,9 @@ from bert_data.datasets import masked_lm
 from bert_data.datasets.budget import MemoryBudget
 from bert_data.datasets.manifest import parse_manifest, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.formats.crc32c import crc32c
 from bert_data.formats.parquet import METADATA_KEY
 from bert_data.formats.registry import find_format
+from bert_data.kernels.crc32c import crc32c
 from bert_data.objectives.making import InstanceConfig
 from bert_data.schema import fields
 from tests.formats.tfrecords import split_records

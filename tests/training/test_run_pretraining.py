@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.datasets.manifest import Manifest, ManifestFile, manifest_path
-from bert_data.formats.crc32c import crc32c
+from bert_data.kernels.crc32c import crc32c
 from tests.object_store import ObjectStore
 from tests.reader.parquet_making import write_rows
 from tests.training.tiny import VOCAB_SIZE, random_batch, tiny_config, write_records

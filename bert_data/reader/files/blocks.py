@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.formats.crc32c import masked_crc32c_of_range
 from bert_data.formats.index import FRAME_BYTES
 from bert_data.kernels import Scalar, kernel
+from bert_data.kernels.crc32c import masked_crc32c_of_range
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import (
     BAD_DATA,

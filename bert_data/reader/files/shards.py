@@ -26,8 +26,8 @@ from bert_data.datasets.manifest import (
 )
 from bert_data.errors import CorruptDataError
 from bert_data.formats import registry
-from bert_data.formats.crc32c import masked_crc32c
 from bert_data.formats.index import index_path, read_index_file
+from bert_data.kernels.crc32c import masked_crc32c
 from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.corruption import Damage

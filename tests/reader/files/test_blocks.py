@@ -137,7 +137,7 @@ def test_whatever_the_format_allows_is_read_as_tensorflow_reads_it(number: int) 
 
 
 def frame_one(example: bytes) -> bytes:
-    from bert_data.formats.crc32c import masked_crc32c
+    from bert_data.kernels.crc32c import masked_crc32c
 
     def checked(content: bytes) -> bytes:
         return content + masked_crc32c(content).to_bytes(4, "little")

@@ -1,4 +1,4 @@
-"""CRC-32C (Castagnoli), the checksum of TFRecord files.
+"""CRC-32C (Castagnoli), the checksum of TFRecord files, and of files that a task has finished.
 
     crc32c(b"123456789") == 0xE3069283
 

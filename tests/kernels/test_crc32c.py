@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.formats.crc32c import (
+from bert_data.kernels import kernel
+from bert_data.kernels.crc32c import (
     HAS_INSTRUCTION,
     _extend_by_instruction,
     _extend_by_tables,
     crc32c,
     masked_crc32c,
 )
-from bert_data.kernels import kernel
 from tests.formats import tfrecords
 
 ALL_ONES = np.uint32(0xFFFFFFFF)
@@ -72,7 +72,7 @@ def test_kinds_of_buffers():
 
 
 def test_the_tables_are_used_where_there_is_no_instruction(monkeypatch):
-    from bert_data.formats import crc32c as module
+    from bert_data.kernels import crc32c as module
 
     monkeypatch.setattr(module.platform, "machine", lambda: "riscv64")
     assert not module._has_instruction()
