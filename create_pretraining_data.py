@@ -28,7 +28,7 @@ if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its mat
 
 from absl import flags, logging
 
-from bert_data.cli import dataset_flags, entry, text_flags
+from bert_data.cli import dataset_flags, engine_flags, entry, text_flags
 from bert_data.datasets.defined_examples import (
     create_float_feature,
     create_int_feature,
@@ -177,6 +177,6 @@ def main(_: Sequence[str]) -> None:
 if __name__ == "__main__":
     flags.mark_flags_as_required(["input_file", "output_file"])
     dataset_flags.define_dataset_flags()
-    for module in (dataset_flags, text_flags):
+    for module in (dataset_flags, engine_flags, text_flags):
         flags.adopt_module_key_flags(module)  # --help shows them
     entry.run(main)

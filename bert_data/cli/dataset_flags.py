@@ -6,7 +6,7 @@ from typing import Any
 
 from absl import flags
 
-from bert_data.cli import text_flags
+from bert_data.cli import engine_flags, text_flags
 from bert_data.formats import registry
 from bert_data.objectives.next_sentence import NEXT_SENTENCE, NSP
 from bert_data.schema import fields
@@ -53,9 +53,14 @@ def define_dataset_flags() -> Callable[[], dict[str, Any]]:
         **_define_work_flags(),
     }  # fmt: skip
     text = text_flags.define_text_flags(more_formats=("store",))
+    engine = engine_flags.define_engine_flags()
 
     def dataset_options() -> dict[str, Any]:
-        return {"text": text(), **{name: flag.value for name, flag in options.items()}}
+        return {
+            "text": text(),
+            "engine": engine(),
+            **{name: flag.value for name, flag in options.items()},
+        }
 
     return dataset_options
 

@@ -30,6 +30,7 @@ from bert_data.text.documents import TextConfig
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabulary_of
 from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.work import THIS_MACHINE, Engine
 
 _MAX_EXAMPLES = 10_000
 _CHUNK_BYTES = 1 << 20  # of records that are encoded at once
@@ -47,14 +48,15 @@ class DatasetConfig:
       instances: how instances are made.
       output_format, record_layout, compression: of the shards, see `formats.registry.find_format`;
         records of the layout "reference" are padded.
-      num_workers: threads, or processes with partitions; 0: all cores. The files do not depend on
-        it.
+      num_workers: threads, or processes with partitions; 0: all cores. With a cluster, tasks at a
+        time. The files do not depend on it, nor on the engine.
       max_memory_mb: of each process, in 10**6 bytes, >= 300, see `share_memory`.
       work_dir: folder for what spills to disk; None: the first output's.
       overwrite: whether to replace existing outputs.
       num_examples: number of records to return, 0 to 10,000.
       num_partitions: 0: all instances are drawn from one stream of random numbers, as by Google's
         program; otherwise the parts into which the text is cut, see `partitioned`.
+      engine: what works on partitions; without them, what tokenizes text.
     """
 
     input_file: str
@@ -73,6 +75,7 @@ class DatasetConfig:
     overwrite: bool = False
     num_examples: int = 3
     num_partitions: int = 0
+    engine: Engine = THIS_MACHINE
 
     def __post_init__(self) -> None:
         share_memory(self.max_memory_mb, 1)
@@ -83,6 +86,7 @@ class DatasetConfig:
             output_file=self.output_file,
         )
         check_bounds("num_examples", self.num_examples, 0, _MAX_EXAMPLES)
+        self.engine.count_workers(self.num_workers)
         check_integer("num_partitions", self.num_partitions, 0, MAX_SHARDS)
 
     @property

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bert_data.datasets.budget import MIN_MEMORY_MB, MemoryBudget, share_memory
+from bert_data.datasets.cluster_corpus import join_parts, tokenized_by_cluster
 from bert_data.datasets.config import (
     Dataset,
     DatasetConfig,
@@ -23,7 +24,7 @@ from bert_data.datasets.config import (
     load_checked_tokenizer,
     make_writer,
 )
-from bert_data.datasets.corpus import find_corpus, load_corpus
+from bert_data.datasets.corpus import check_corpus, find_corpus, load_corpus
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.partitioned import create_from_partitions
 from bert_data.datasets.record_set import RecordSet, open_record_set
@@ -36,6 +37,7 @@ from bert_data.objectives.making import Instances, make_instances
 from bert_data.objectives.next_sentence import TASKS
 from bert_data.objectives.rows import decode_row
 from bert_data.storage import expand_outputs, file_size, open_scratch
+from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.oddities import warn_of_counts
 from bert_data.tokens.store import TokenStore
 from bert_data.work import Executor, count_workers, open_threads
@@ -46,6 +48,7 @@ class _Run:
 
     record_set: RecordSet
     executor: Executor
+    stack: contextlib.ExitStack  # ends when the set is complete
 
     def __init__(self, config: DatasetConfig) -> None:
         self.config = config
@@ -88,6 +91,7 @@ def create_dataset(config: DatasetConfig) -> Dataset:
             work_dir=config.work_dir,
         ) as run.record_set,
         open_threads(run.budget.num_workers) as run.executor,
+        contextlib.ExitStack() as run.stack,
     ):
         dataset = _make(run)
         run.record_set.commit(dataset.manifest)
@@ -96,7 +100,7 @@ def create_dataset(config: DatasetConfig) -> Dataset:
 
 def _share_memory(config: DatasetConfig, shard_format: ShardFormat) -> tuple[MemoryBudget, int]:
     """Return the shares of memory, and the number of shards to write at a time."""
-    num_workers = count_workers(config.num_workers)
+    num_workers = count_workers(0 if config.engine.is_cluster else config.num_workers)
     reserved = shard_format.reserved_bytes
     free = (config.max_memory_mb - MIN_MEMORY_MB) * 1_000_000 - reserved
     num_shards = len(expand_outputs(config.output_file).paths)
@@ -109,14 +113,7 @@ def _make(run: _Run) -> Dataset:
     """Run the stages; the shards then have hidden names."""
     config, vocabulary = run.config, run.vocabulary
     with run.stage("read tokens" if run.corpus.stores else "tokenize") as sizes:
-        store, tokens = load_corpus(
-            run.corpus,
-            run.tokenizer,
-            vocabulary,
-            run.path("tokens"),
-            text=config.text,
-            executor=run.executor,
-        )
+        store, tokens = _load_tokens(run)
         sizes.append(tokens.num_bytes)
     warn_of_counts(
         dataclasses.asdict(tokens),
@@ -156,6 +153,26 @@ def _make(run: _Run) -> Dataset:
         paths=run.record_set.paths,
         examples=[decode_row(row, store.ids, vocabulary) for row in rows],
         vocabulary=vocabulary,
+    )
+
+
+def _load_tokens(run: _Run) -> tuple[TokenStore, TokenCounts]:
+    config, corpus, prefix = run.config, run.corpus, run.path("tokens")
+    if config.engine.is_cluster and not corpus.stores:
+        check_corpus(corpus, run.tokenizer, run.vocabulary, text=config.text)
+        folders = run.stack.enter_context(
+            tokenized_by_cluster(
+                config, corpus.paths, run.tokenizer, work_dir=run.record_set.outputs.work_dir
+            )
+        )
+        return join_parts(folders, prefix)
+    return load_corpus(
+        corpus,
+        run.tokenizer,
+        run.vocabulary,
+        prefix,
+        text=config.text,
+        executor=run.executor,
     )
 
 

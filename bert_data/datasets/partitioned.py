@@ -65,7 +65,6 @@ from bert_data.tokens.oddities import warn_of_counts
 from bert_data.work import (
     Executor,
     FolderTask,
-    count_workers,
     fingerprint,
     open_executor,
     open_work_folder,
@@ -79,7 +78,7 @@ _COMMITTED = ("committed", "manifest.json")
 _WORK_VERSION = 1  # of what the tasks write
 _WITHOUT_EFFECT = (
     "input_file", "output_file", "vocab_file", "tokenizer_file", "num_workers", "max_memory_mb",
-    "work_dir", "overwrite",
+    "work_dir", "overwrite", "engine",
 )  # fmt: skip
 
 
@@ -104,7 +103,12 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
             is_own=not config.work_dir,
             useless_after=(NoSentenceError,),
         ) as folder,
-        open_executor(run.num_processes) as executor,
+        open_executor(
+            run.num_tasks,
+            engine=config.engine,
+            folder=folder,
+            task_bytes=config.max_memory_mb * 1_000_000,
+        ) as executor,
     ):
         dataset = run.make(record_set, folder, executor)
         *_, (_, text) = record_set.manifest_texts(dataset.manifest)
@@ -121,7 +125,7 @@ class _Run:
       corpus: the input.
       fingerprint: of all that the set depends on.
       parent: of the work folder; None: a local one, as the set is remote.
-      num_processes: that work at a time.
+      num_tasks: at a time, see `open_executor`.
     """
 
     def __init__(self, config: DatasetConfig) -> None:
@@ -139,9 +143,9 @@ class _Run:
         self._work.share_memory(find_format(config.output_format).reserved_bytes)  # or refuse
         parts = cut_corpus(self.corpus, config.text, config.num_partitions)
         self._partitions = [Partition(number=n, part=part) for n, part in enumerate(parts)]
-        self._num_workers = count_workers(config.num_workers)
+        self._num_workers = config.engine.count_workers(config.num_workers)
         most = max(len(self._partitions), self._work.num_shards)
-        self.num_processes = min(self._num_workers, most)
+        self.num_tasks = min(self._num_workers, most)
         self.fingerprint = fingerprint(self._describe())
         beside = hidden_path(self._names.name, "partitions")
         self.parent = config.work_dir or (None if is_remote(beside) else beside)
@@ -220,7 +224,9 @@ class _Run:
         executor: Executor,
     ) -> list[str]:
         """Run tasks of one kind; return their folders."""
-        num_threads = self._num_workers // min(self._num_workers, len(items))
+        num_threads = 1
+        if not self.config.engine.is_cluster:
+            num_threads = self._num_workers // min(self._num_workers, len(items))
         work = dataclasses.replace(self._work, num_threads=num_threads)
         task = FolderTask(parent=parent, function=functools.partial(function, work))
         folders = []

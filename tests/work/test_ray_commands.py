@@ -1,5 +1,6 @@
 """Commands with --engine=ray: the same bytes as on this machine, whatever dies; what is resumed."""
 
+import gzip
 import json
 import os
 import re
@@ -17,13 +18,16 @@ from bert_data.causal import GptConfig, GptDataset
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import parse_inputs, parse_steps
 from bert_data.curation.running.run import curate
+from bert_data.datasets import cluster_corpus
+from bert_data.datasets.config import DatasetConfig
+from bert_data.datasets.masked_lm import create_dataset
 from bert_data.datasets.samples import SampleExportConfig, export_samples
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.work import THIS_MACHINE, Engine
 from tests.conftest import RAY_NODE
 
-COVERS = ("cli/engine_flags",)
+COVERS = ("cli/engine_flags", "datasets/cluster_corpus")
 SECONDS = 60.0
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
@@ -74,6 +78,29 @@ def test_stores_and_samples_are_the_same(in_turn, small_text, small_vocabulary):
 
     local, ray = in_turn(make)
     assert len(local) == 3 * 3 + 2 * 2 + 1
+    assert ray == local
+
+
+@pytest.mark.parametrize("num_partitions", [0, 3])
+def test_sets_are_the_same(in_turn, monkeypatch, small_text, small_vocabulary, num_partitions):
+    monkeypatch.setattr(cluster_corpus, "_PART_BYTES", 3000)
+    compressed = gzip.compress(small_text.read_bytes(), mtime=0)
+
+    def make(engine: Engine) -> None:
+        Path("more.txt.gz").write_bytes(compressed)  # whose first document began in the other file
+        create_dataset(
+            DatasetConfig(
+                input_file=f"{small_text},more.txt.gz",
+                output_file="out/set@2",
+                vocab_file=str(small_vocabulary),
+                num_partitions=num_partitions,
+                num_workers=engine.count_workers(1),
+                engine=engine,
+            )
+        )
+
+    local, ray = in_turn(make)
+    assert len(local) == 2 * 2 + 1
     assert ray == local
 
 

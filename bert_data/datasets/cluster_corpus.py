@@ -1,0 +1,140 @@
+"""The tokens of a text, made by the nodes of a cluster for a run with one stream of random numbers.
+
+    a.txt --plan_shards--> [a 0:64M] [a 64M:]
+    each  --task on a node--> a store in a folder of the work folder
+    all   --join_spans--> the store that fill_store makes of the whole text
+
+The work folder is `.train.tokens` beside the set. It stays until the set is complete, so that a run
+that was killed resumes with the missing stores.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import bert_data
+from bert_data.datasets.config import DatasetConfig
+from bert_data.progress import progress
+from bert_data.storage import expand_outputs, hidden_path, is_remote, read_status
+from bert_data.text.documents import TextConfig
+from bert_data.text.formats import find_plain_format
+from bert_data.text.partitions import plan_shards
+from bert_data.text.spans import Span
+from bert_data.tokens.filling import TokenCounts, fill_store
+from bert_data.tokens.store import TokenStore, open_store
+from bert_data.tokens.store_making import PARTITION_MB
+from bert_data.tokens.store_spans import StoreSpan, join_spans
+from bert_data.tokens.tokenizer_file import Tokenizer
+from bert_data.work import (
+    FolderTask,
+    fingerprint,
+    open_executor,
+    open_work_folder,
+    read_report,
+    run_tasks,
+)
+
+_PART_BYTES = 64_000_000  # of text on disk
+_STORE = "tokens"
+
+
+@dataclasses.dataclass(frozen=True)
+class _TextPart:
+    """A part of the text, by its number."""
+
+    number: int
+    spans: Sequence[Span]
+
+    @property
+    def task_name(self) -> str:
+        """The name of its folder."""
+        return f"{self.number:06d}"
+
+
+def _fill_part(
+    tokenizer: Tokenizer, text: TextConfig, part: _TextPart, folder: str
+) -> dict[str, Any]:
+    """Tokenize a part into a folder; return its counts."""
+    prefix = os.path.join(folder, _STORE)
+    filled = fill_store(part.spans, tokenizer, prefix, text=text, may_be_empty=True)
+    return dataclasses.asdict(filled.counts)
+
+
+@contextlib.contextmanager
+def tokenized_by_cluster(
+    config: DatasetConfig, paths: Sequence[str], tokenizer: Tokenizer, *, work_dir: str
+) -> Iterator[Sequence[str]]:
+    """Tokenize text on a cluster; the block uses the stores, and ends with the set complete.
+
+    Args:
+      config: of the set.
+      paths: of the text.
+      tokenizer: of the text.
+      work_dir: where the parts go if the set is remote and the configuration names no folder.
+
+    Yields:
+      The folders of the parts, in their order.
+
+    Raises:
+      ValueError, CorruptDataError: the text cannot be used.
+      OSError: a file cannot be read or written, or the cluster fails.
+    """
+    text_format = find_plain_format(paths, config.text.input_format)
+    shards = plan_shards(paths, text_format, _PART_BYTES)
+    parts = [_TextPart(number, spans) for number, spans in enumerate(shards)]
+    work = fingerprint(
+        {
+            "version": bert_data.__version__,
+            "vocabulary": [tokenizer.sha256, tokenizer.do_lower_case],
+            "text": dataclasses.asdict(config.text),
+            "inputs": [[os.path.abspath(path), repr(read_status(path))] for path in paths],
+            "parts": [repr(part) for part in parts],
+        }
+    )
+    beside = hidden_path(expand_outputs(config.output_file).name, "tokens")
+    parent = config.work_dir or (work_dir if is_remote(beside) else beside)
+    with open_work_folder(parent, work, is_own=not config.work_dir) as folder:
+        task = FolderTask(
+            parent=os.path.join(folder, "parts"),
+            function=functools.partial(_fill_part, tokenizer, config.text),
+        )
+        folders = []
+        with (
+            open_executor(
+                config.engine.count_workers(config.num_workers),
+                engine=config.engine,
+                folder=folder,
+                task_bytes=PARTITION_MB * 1_000_000,
+            ) as executor,
+            progress("tokenize", total=len(parts), unit="part") as advance,
+        ):
+            for path, _ in run_tasks("tokenize", task, parts, executor):
+                folders.append(path)
+                advance(1)
+        yield folders
+
+
+def join_parts(folders: Sequence[str], prefix: str) -> tuple[TokenStore, TokenCounts]:
+    """Join the stores of all parts into one.
+
+    Args:
+      folders: of the parts, in their order.
+      prefix: of the store to write.
+
+    Raises:
+      ValueError: there is no sentence in the text.
+      OSError, CorruptDataError: a file cannot be read or written.
+    """
+    counts = [read_report(folder) for folder in folders]
+    total = TokenCounts(**{name: sum(each[name] for each in counts) for name in counts[0]})
+    if not total.num_tokens:
+        raise ValueError("no sentence in the text")
+    filled = zip(folders, counts, strict=True)
+    spans = [
+        StoreSpan(prefix=os.path.join(folder, _STORE)) for folder, n in filled if n["num_tokens"]
+    ]
+    join_spans(spans, prefix)
+    return open_store(prefix), total
