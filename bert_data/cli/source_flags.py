@@ -53,7 +53,7 @@ def define_source_flags() -> Callable[..., "tuple[Source, Words]"]:
         if its_own["vocab_file"] and its_own["tokenizer_file"]:
             raise ValueError("--vocab_file and --tokenizer_file are both set; choose one")
         config = opening.SourceConfig(
-            input_file=path or its_own["input_file"],
+            input_file=its_own["input_file"] if path is None else path,
             text=dataclasses.replace(text(), keep_fields=True),
             next_sentence=its_own["next_sentence"],
             samples=sample_config(),

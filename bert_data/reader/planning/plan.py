@@ -55,4 +55,4 @@ def _check_tokens(lengths: Lengths, config: PlanConfig) -> None:
         unit = config.rows_unit
         rows = f"{unit} rows (by rows_multiple and num_hosts)" if unit > 1 else "one row"
         least = f"it must be at least {unit * widest:,}, which is {rows} of {widest:,} tokens"
-        raise ValueError(f"max_tokens is {config.max_tokens:,}; {least}")
+        raise ValueError(f"max_tokens_per_batch is {config.max_tokens:,}; {least}")

@@ -183,7 +183,7 @@ def test_without_a_shuffle_plain_batches_are_in_order():
         (
             [3, 9],
             {"batch_size": None, "max_tokens": 17, "num_hosts": 2},
-            "max_tokens is 17; it must be at least 18, which is 2 rows ",
+            "max_tokens_per_batch is 17; it must be at least 18, which is 2 rows ",
         ),
     ],
 )
