@@ -16,6 +16,7 @@ from bert_data.datasets.manifest import (
     SAMPLES_FORMAT,
     Manifest,
     SampleManifest,
+    is_sidecar,
     list_manifests,
     listed_shards,
     manifest_path,
@@ -106,6 +107,8 @@ def open_record_sets(
       OSError: a file exists, or cannot be written.
     """
     shards = [path for each in names for path in each.paths]
+    for path in filter(is_sidecar, shards):  # no pattern of a reader would match it
+        raise ValueError(f"output {path!r} has the name of a set's index or manifest")
     manifests = [_manifest_paths(each) for each in names]
     indexes = [tuple(map(index_path, each.paths)) if has_indexes else () for each in names]
     all_indexes = [path for paths in indexes for path in paths]

@@ -13,7 +13,7 @@ from bert_data.storage.patterns import glob
 from bert_data.storage.refusals import refuse_doubles, refuse_missing_buckets
 from bert_data.storage.statuses import exists, read_statuses
 
-_SHARDED = re.compile(r"(?P<path>.+)@(?P<count>\d+)")
+_SHARDED = re.compile(r"(?P<path>.+)@(?P<count>-?\d+)")
 MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
 
 

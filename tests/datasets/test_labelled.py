@@ -213,6 +213,9 @@ def test_an_input_is_not_replaced(make, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is an input too"):
         make("", "in.csv", overwrite=True)
     assert (tmp_path / "in.csv").exists()
+    for name in ("manifest.t.json", "index.t.npy"):  # which readers take for what is beside a set
+        with pytest.raises(ValueError, match=rf"{name}' has the name of a set's index or manife"):
+            make("", name)
 
 
 def test_settings_are_checked() -> None:

@@ -77,7 +77,7 @@ class TestOutputNames:
     def test_an_at_sign_in_a_name(self, name):
         assert expand_outputs(name).paths == (name,)
 
-    @pytest.mark.parametrize("count", ["0", "00", "100000"])
+    @pytest.mark.parametrize("count", ["0", "00", "100000", "-1"])
     def test_numbers_of_shards_out_of_range(self, count):
         with pytest.raises(
             ValueError, match=f"'t@{count}' asks for .* shards; the number must be 1 to 99999"
