@@ -10,11 +10,10 @@ import pytest
 
 from bert_data.datasets.manifest import SampleManifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.formats.index import index_path
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.inspection.batchings import BatchingConfig
 from bert_data.inspection.check import CheckConfig, Report, check_set
-from bert_data.inspection.findings import DAMAGED, DOUBTFUL, HARMFUL
+from bert_data.inspection.findings import DOUBTFUL, HARMFUL
 from bert_data.inspection.plan import PlanSetConfig, plan_set
 from bert_data.objectives.making import InstanceConfig
 from tests.inspection.making import (
@@ -34,8 +33,6 @@ COVERS = (
     "inspection/findings",
     "inspection/judging",
     "inspection/rules",
-    "inspection/set_files",
-    "inspection/surveying",
 )
 
 NUM_RECORDS = 900
@@ -196,137 +193,6 @@ def test_too_low_a_limit_of_predictions(tmp_path: Path) -> None:
     report = check(write_set(tmp_path, records, max_predictions_per_seq=2))
     assert [(f.name, f.severity) for f in report.findings] == [("prediction_limit", DOUBTFUL)]
     assert "are at the limit, 2; masked_lm_prob 0.15 allows 6" in report.findings[0].sentence
-
-
-@pytest.mark.parametrize("sizes", [(20, 20, 60), (30, 30, 0)])
-def test_shards_of_different_sizes(sizes: tuple[int, ...], tmp_path: Path) -> None:
-    records = make_records(100, 0)
-    pattern = write_set(tmp_path, records[: sum(sizes[:2])], num_shards=2)
-    write_shard(tmp_path / "train-2", records[100 - sizes[2] :])
-    report = check(f"{pattern},{tmp_path / 'train-2'}")
-    (finding,) = [each for each in report.findings if each.name == "balance"]
-    assert f"{tmp_path / 'train-2'} " in finding.sentence
-
-
-def test_googles_records_need_no_manifest(tmp_path: Path) -> None:
-    pattern = write_set(tmp_path, make_records(NUM_RECORDS, 0), layout="reference")
-    (tmp_path / "manifest.train.json").unlink()
-    for path in tmp_path.glob("index.*"):
-        path.unlink()
-    report = check(pattern, tmp_path / "vocab.txt")
-    assert report.findings == []
-    assert report.max_seq_length == 40
-    other = tmp_path / "other"
-    other.mkdir()
-    pattern = write_set(other, make_records(90, 0), layout="reference", change=every(9, forget))
-    (other / "manifest.train.json").unlink()
-    report = check(pattern)
-    assert [(f.name, f.severity) for f in report.findings] == [("too_few", DOUBTFUL)]
-    assert (
-        "if masked_lm_prob is 0.15 and not of whole words (no manifest says so)"
-        in report.findings[0].sentence
-    )
-
-
-def test_our_records_without_a_manifest_are_doubtful(tmp_path: Path) -> None:
-    pattern = write_set(tmp_path, make_records(90, 0))
-    (tmp_path / "manifest.train.json").unlink()
-    report = check(pattern)
-    assert [(f.name, f.severity) for f in report.findings] == [("no_manifest", DOUBTFUL)]
-
-
-def test_all_damage_is_found_in_one_run(tmp_path: Path) -> None:
-    records = make_records(80, 0)
-    pattern = write_set(tmp_path, records, num_shards=5)
-    shards = [tmp_path / f"train-{i:05d}-of-00005" for i in range(5)]
-    offsets = np.load(index_path(str(shards[0])))["offset"]
-    data = bytearray(shards[0].read_bytes())
-    for record in (3, 7):  # two records' data
-        data[int(offsets[record]) + 20] ^= 1
-    shards[0].write_bytes(data)
-    data = bytearray(shards[1].read_bytes())
-    data[int(np.load(index_path(str(shards[1])))["offset"][4])] ^= 1  # a length
-    shards[1].write_bytes(data)
-    shards[2].unlink()
-    shards[3].write_bytes(shards[3].read_bytes()[:-10])
-    index = np.load(index_path(str(shards[4])))
-    index["num_tokens"][2] += 1
-    np.save(index_path(str(shards[4])), index)
-    report = check(pattern)
-    sentences = [f.sentence for f in report.findings if f.severity == DAMAGED]
-    for expected in (
-        f"{shards[0]}: byte offset 0: differs from the file",
-        f"{shards[0]}: record 3, byte offset {offsets[3]}: the checksum of a record's data",
-        f"{shards[0]}: record 7, byte offset {offsets[7]}: the checksum of a record's data",
-        f"{shards[1]}: record 4, byte offset",
-        f"{shards[3]}: record 15, byte offset",
-        f"{index_path(str(shards[4]))}: record 2, byte offset 24: lists a record of",
-        f"{shards[2]} is not there; the manifest lists it with 16 records",
-        "4 or more records are lost, in 4 place(s)",
-    ):
-        assert any(sentence.startswith(expected) for sentence in sentences), expected
-    assert report.num_records == 14 + 15 + 15 + 16
-
-
-@pytest.mark.parametrize("what", ["manifest", "index"])
-def test_files_beside_the_shards_may_be_damaged(what: str, tmp_path: Path) -> None:
-    pattern = write_set(tmp_path, make_records(40, 0))
-    path = tmp_path / "manifest.train.json"
-    if what == "index":
-        path = Path(index_path(str(tmp_path / "train-00001-of-00002")))
-    path.write_bytes(path.read_bytes()[:-40])
-    report = check(pattern)
-    assert report.findings[0].name == "damage"
-    assert report.findings[0].sentence.startswith(str(path))
-    assert report.num_records == 40
-
-
-@pytest.mark.parametrize("layout", ["ragged", "reference"])
-def test_a_manifest_that_is_another_file(layout: str, tmp_path: Path) -> None:
-    pattern = write_set(tmp_path, make_records(40, 0), layout=layout)
-    path = tmp_path / "manifest.train.json"
-    path.write_bytes((tmp_path / "train-00000-of-00002").read_bytes())
-    report = check(pattern)
-    assert report.findings[0].sentence.startswith(f"{path} is named like the manifest of the set")
-    path.rename(tmp_path / "manifest.other.json")
-    assert names(check(pattern)) == (["no_manifest"] if layout == "ragged" else [])
-
-
-def test_parquet_without_its_manifest(
-    tmp_path: Path, small_text: Path, small_vocabulary: Path
-) -> None:
-    create_dataset(
-        DatasetConfig(
-            input_file=str(small_text),
-            output_file=str(tmp_path / "set@2"),
-            vocab_file=str(small_vocabulary),
-            output_format="parquet",
-        )
-    )
-    assert names(check(str(tmp_path / "set-*"))) == []
-    (tmp_path / "manifest.set.json").unlink()
-    assert names(check(str(tmp_path / "set-*"))) == ["no_manifest"]
-
-
-def test_a_manifest_of_other_counts(tmp_path: Path) -> None:
-    counts = {"text": {"num_documents": 4}, "instances": {"num_instances": 41}}
-    report = check(write_set(tmp_path, make_records(40, 0), counts=counts))
-    assert names(report) == ["counts"]
-
-
-def test_absurd_settings_in_a_manifest(tmp_path: Path) -> None:
-    flags = {"dupe_factor": "x", "masked_lm_prob": 1e300, "do_whole_word_mask": [1]}
-    sizes = {"max_seq_length": 2**61, "max_predictions_per_seq": 2**61, "vocab_size": 2**61}
-    pattern = write_set(tmp_path, make_records(40, 0), flags=flags, **sizes)
-    report = check(pattern)
-    assert {"too_few", "prediction_limit"} & set(names(report))
-    assert report.batchings
-
-
-def test_only_a_part_of_a_set(tmp_path: Path) -> None:
-    write_set(tmp_path, make_records(40, 0))
-    report = check(str(tmp_path / "train-00000*"))
-    assert [(f.name, f.severity) for f in report.findings] == [("unread", DOUBTFUL)]
 
 
 @pytest.mark.parametrize(
