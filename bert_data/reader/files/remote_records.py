@@ -162,7 +162,7 @@ class RemoteRecords(TFRecords):
         elif not in_order:
             logging.warning(
                 "remote shards of %.0f MB are read in random order through a local file of %.0f MB:"
-                " an epoch fetches them up to %d times; a larger remote_cache_bytes is faster, and"
+                " an epoch fetches them some %d times; a larger remote_cache_bytes is faster, and"
                 " batching=stream fetches them once",
                 num_bytes / 1e6, cache_bytes / 1e6, -(-num_bytes // self._stage_bytes),
             )  # fmt: skip
