@@ -128,6 +128,13 @@ class DiskWatch(threading.Thread):
                 continue
 
 
+def peak_memory():
+    """Bytes; what `getrusage` says includes the process that started this one."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    status = dict(line.split(":", 1) for line in lines)
+    return int(status["VmHWM"].split()[0]) * 1024
+
+
 def decide(name, folder, num_documents):
     """Run one step in this process, and print its figures as JSON."""
     parameters = {"reference": "none"} if name == "perplexity" else {}
@@ -145,7 +152,7 @@ def decide(name, folder, num_documents):
     after = resource.getrusage(resource.RUSAGE_SELF)
     figures = {
         "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "memory": after.ru_maxrss * 1024,
+        "memory": peak_memory(),
         "shuffled": rounds.num_bytes,
         "disk": watch.peak,
         "tasks": sum(1 for _ in work.glob("*/*/report.json")),

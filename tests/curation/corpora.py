@@ -8,6 +8,7 @@ from pathlib import Path
 from bert_data.curation.document import Document
 from bert_data.curation.step import CorpusStep, read_decisions
 from bert_data.curation.verdict import Verdict
+from bert_data.storage import remove
 from bert_data.work import Executor
 from bert_data.work.rounds import Part, Rounds
 
@@ -24,11 +25,13 @@ def run_corpus_step(
     *,
     max_bytes: int = 10**9,
     executor: Executor | None = None,
+    first: int = 0,
 ) -> list[list[Verdict]]:
     """Runs a step over shards; the documents of a shard are all of one data set.
 
     Each call is made on a fresh copy of the step, as in workers; the shards are observed and
-    judged from the last to the first.
+    judged from the last to the first. What was observed of a shard is removed once it is judged:
+    the other ones are judged without it.
     """
     folder = Path(tempfile.mkdtemp(dir=folder))
     own = folder / "own"
@@ -37,7 +40,7 @@ def run_corpus_step(
     paths = [folder / f"observed-{number}" for number in range(len(shards))]
     for shard, path in reversed(list(zip(shards, paths, strict=True))):
         pickle.loads(pickle.dumps(step)).observe(own, iter(shard), path)
-    parts = list(make_parts(shards, paths))
+    parts = list(make_parts(shards, paths, first))
     fresh = pickle.loads(pickle.dumps(step))
     decisions = fresh.decide(Rounds(str(folder / "round"), parts, max_bytes, executor))
     verdicts: list[list[Verdict]] = [[] for _ in shards]
@@ -46,12 +49,14 @@ def run_corpus_step(
         judged = fresh.judge_shard(read_decisions(decisions, parts[number]), iter(shards[number]))
         verdicts[number] = list(judged)
         assert len(verdicts[number]) == len(shards[number])
+        remove(paths[number])
     return verdicts
 
 
-def make_parts(shards: Sequence[Sequence[Document]], paths: Sequence[Path]) -> Iterator[Part]:
-    """The shards as parts of rounds."""
-    first = 0
+def make_parts(
+    shards: Sequence[Sequence[Document]], paths: Sequence[Path], first: int = 0
+) -> Iterator[Part]:
+    """The shards as parts of rounds; `first` is the number of the first document."""
     for shard, path in zip(shards, paths, strict=True):
         source = shard[0].source if shard else "crawl"
         num_bytes = sum(len(document.text) for document in shard)

@@ -1,0 +1,34 @@
+"""Numbers of documents have 64 bits."""
+
+import pytest
+
+from bert_data.curation.step import make_step
+from bert_data.work import rounds
+from tests.curation.corpora import make_documents, run_corpus_step
+from tests.curation.steps.test_near_duplicates import variations
+
+STEPS = [
+    ("exact_duplicates", {"max_copies": 2}),
+    ("line_duplicates", {"max_documents": 2}),
+    ("near_duplicates", {"max_similarity": 0.5, "rows_per_band": 3}),
+    ("near_duplicates", {"max_similarity": 0.3, "rows_per_band": 1}),
+]
+
+
+def make_shards():
+    texts = [text.replace("w1", "\nw1") for text in variations(3)]
+    return [make_documents(texts[:20], "web"), make_documents(texts[10:], "wiki")]
+
+
+@pytest.mark.parametrize(("name", "parameters"), STEPS)
+@pytest.mark.parametrize("max_bytes", [4_000, 10**9])
+def test_there_may_be_more_than_32_bits_count(tmp_path, monkeypatch, name, parameters, max_bytes):
+    """As if the shards came after 2^40 documents, and straddled a power of two."""
+    monkeypatch.setattr(rounds, "_MIN_BYTES", 1)
+    monkeypatch.setattr(rounds, "_PROCESS_BYTES", 0)
+    step, shards = make_step(name, parameters), make_shards()
+    plain = run_corpus_step(step, shards, tmp_path)
+    for first in (2**32 - 25, 2**40):
+        verdicts = run_corpus_step(step, shards, tmp_path, max_bytes=max_bytes, first=first)
+        assert verdicts == plain
+    assert any(not v.kept or v.edits for shard in plain for v in shard)
