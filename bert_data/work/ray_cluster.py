@@ -86,7 +86,10 @@ def connected(address: str | None, num_workers: int) -> Iterator["Cluster"]:
         ray.init(address=address, log_to_driver=False, configure_logging=False, **options)
     except Exception as error:
         reason = " ".join(str(error).split())
-        raise ConnectionError(f"the Ray cluster {address!r} cannot be used: {reason}") from error
+        raise ConnectionError(
+            f"the Ray cluster {address!r} cannot be used: {reason}; if it wants a token,"
+            " RAY_AUTH_MODE=token and RAY_AUTH_TOKEN or ~/.ray/auth_token must hold it"
+        ) from error
     finally:
         slow.cancel()
         if threading.current_thread() is threading.main_thread():

@@ -183,7 +183,8 @@ def curate(
 
 def _task_bytes(pipeline: Pipeline) -> int:
     """Return the memory that a task may need."""
-    return _PROCESS_BYTES + _BYTES_OF_BYTE * pipeline.max_document_bytes
+    passing = _PROCESS_BYTES + _BYTES_OF_BYTE * pipeline.max_document_bytes
+    return max(passing, pipeline.max_memory_bytes)
 
 
 class _OutputPaths:
