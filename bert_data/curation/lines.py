@@ -6,6 +6,7 @@ r"""Measures of the lines of a text, taken by kernels over its code points.
 All of them take time linear in the text and create no Python object per line.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -79,8 +80,7 @@ def line_marks(words: Words, bullets: str) -> LineMarks:
       words: of the text.
       bullets: the characters that are bullets.
     """
-    codes = np.array([ord(char) for char in bullets], np.uint32)
-    return LineMarks(*_count_marks(words.characters, codes))
+    return LineMarks(*_count_marks(words.characters, _code_points(bullets)))
 
 
 def line_ends(words: Words, terminals: NDArray[np.uint32], max_short: int) -> LineEnds:
@@ -92,6 +92,11 @@ def line_ends(words: Words, terminals: NDArray[np.uint32], max_short: int) -> Li
       max_short: length of the longest short line, in characters.
     """
     return LineEnds(*_count_ends(words.characters, terminals, max_short))
+
+
+@functools.cache
+def _code_points(text: str) -> NDArray[np.uint32]:
+    return np.array([ord(char) for char in text], np.uint32)
 
 
 @inner

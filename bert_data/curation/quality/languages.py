@@ -94,12 +94,14 @@ hin:hi ben:bn kor:ko zho:zh cmn:zh yue:zh jpn:ja tha:th lao:lo khm:km mya:my
 _OTHER_CODES = dict(pair.split(":") for pair in _PAIRS_OF_CODES.split())
 
 
+@functools.lru_cache(maxsize=1024)
 def language_code(language: str) -> str:
     """Return the code used in these tables: "zh" for "zh-Hant", "en" for "eng_Latn"."""
     code = language.strip().lower().replace("_", "-").split("-")[0]
     return _OTHER_CODES.get(code, code)
 
 
+@functools.cache
 def stop_words(language: str) -> tuple[str, ...]:
     """Return some of the most common words of a language; none if it is not listed."""
     return tuple(dict.fromkeys(STOP_WORDS.get(language, "").split()))

@@ -1,8 +1,10 @@
 """Gopher's repetition rules: reject texts that repeat lines, paragraphs or n-grams."""
 
 import dataclasses
+import functools
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
 from bert_data.curation.quality.languages import letters_per_word
@@ -76,8 +78,7 @@ class GopherRepetition(DocumentStep):
         top, repeated = ngram_characters(
             words.hashes,
             words.lengths,
-            np.array([round(order * letters) for order in _TOP_ORDERS]),
-            np.array([round(order * letters) for order in _REPEATED_ORDERS]),
+            *_scaled_orders(letters),
             spaces=int(letters == 1),
         )
         values = {
@@ -93,3 +94,13 @@ class GopherRepetition(DocumentStep):
         for order, characters in zip(_REPEATED_ORDERS, repeated, strict=True):
             values[f"max_duplicate_{order}_gram_fraction"] = characters / num_characters
         return Verdict(document, self.measure_rules(values))
+
+
+@functools.cache
+def _scaled_orders(letters: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the words of top and of repeated n-grams, by the letters that count as a word."""
+    top, repeated = (
+        np.array([round(order * letters) for order in orders])
+        for orders in (_TOP_ORDERS, _REPEATED_ORDERS)
+    )
+    return top, repeated
