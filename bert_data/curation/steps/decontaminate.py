@@ -19,7 +19,7 @@ from bert_data.curation.duplicates.ngram_index import (
     write_index,
 )
 from bert_data.curation.duplicates.normal_text import folded_words
-from bert_data.curation.duplicates.suffix_arrays import mark_runs, runs_of_marked
+from bert_data.curation.duplicates.word_runs import mark_runs, runs_of_marked
 from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure

@@ -1,32 +1,51 @@
-"""Remove long runs of words that occur again within a shard."""
+"""Remove long runs of words that occur again, in any document of any data set."""
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from absl import logging
+from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
-from bert_data.curation.duplicates.suffix_arrays import cut_words, mark_copied_words, runs_of_marked
+from bert_data.curation.duplicates.winnowing import hash_runs, winnow
+from bert_data.curation.duplicates.word_runs import cut_words
 from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict, measure
-from bert_data.work.rounds import Rounds
+from bert_data.work.ranges import RangeReader
+from bert_data.work.records import Layout
+from bert_data.work.rounds import Own, Part, Rounds, Writers
+
+NGRAMS = Layout(("ngram", "document", "word"), num_keys=3)
+"""The hash of an n-gram that stands for runs, and where it begins."""
+
+PLACES = Layout(("document", "word"), num_keys=2)
+"""A word of a document: where an n-gram or a run begins that occurs more than once."""
+
+RUNS = Layout(("hash", "check", "document", "word"), num_keys=4)
+"""128 bits of hashes of a run, and where it begins."""
+
+CUTS = Layout(("document", "begin", "end"), num_keys=2)
+"""A document, and words that it loses; the end is exclusive."""
+
+_WORDS_AT_A_TIME = 1 << 20
 
 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SubstringDuplicates(CorpusStep):
-    """Removes runs of 50 words or more that occurred before in the same shard; the first one stays.
+    """Removes runs of 50 words or more that occurred before, anywhere; the first one stays.
 
     This is ExactSubstr of Lee et al. 2022, "Deduplicating training data makes language models
-    better" (arXiv:2107.06499), with a suffix array per shard. Tokens are words as written,
-    punctuation included; a Chinese or Japanese character is a word. Copies in different shards are
-    not found, so the result depends on the size of shards and the order of their documents, but not
-    on the number of workers. Memory is about 10 times the text of a shard.
+    better" (arXiv:2107.06499). Tokens are words as written, punctuation included; a Chinese or
+    Japanese character is a word. A run of `length` words is a copy if an equal one, within one
+    document too, ends before it begins, in the order of the data sets and their files; all words of
+    copies are removed. So the result depends on the documents and their order alone.
 
     The measured value is the share of the document's words that is left.
 
@@ -40,34 +59,133 @@ class SubstringDuplicates(CorpusStep):
     min_kept: Share = 0.0
 
     def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
-        """Find the copies, and write which words of each document they cover."""
-        hashes = [document.words.hashes for document in documents]
-        bounds = np.concatenate([[0], np.cumsum([len(each) for each in hashes])]).astype(np.int64)
-        words = np.concatenate(hashes) if hashes else np.empty(0, np.uint64)
-        is_copied = mark_copied_words(words, bounds, self.length)
-        with RaggedWriter(path, np.int64) as writer:
-            for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-                writer.append(runs_of_marked(is_copied[begin:end]).reshape(-1))
+        """Write the hashes of all words."""
+        with RaggedWriter(path, np.uint64) as writer:
+            for document in documents:
+                writer.append(document.words.hashes)
 
     def decide(self, rounds: Rounds) -> Decisions:
-        """Report how many runs are removed, as observed in each shard."""
-        observed = (open_ragged(Path(part.path), np.int64) for part in rounds.parts)
-        number = sum(int(runs.offsets[-1]) // 2 for runs in observed)
-        logging.info("%s: %d runs of words are copies", self.name, number)
-        return Decisions()
+        """Find the copies: first n-grams that recur, and then runs that contain one of these."""
+        write_ngrams = functools.partial(_write_ngrams, self.length)
+        ngrams = rounds.over_parts("ngrams", write_ngrams, {"ngrams": NGRAMS})["ngrams"]
+        recurring = rounds.over_ranges("recurring", _find_recurring, ngrams, {"places": PLACES})
+        rounds.remove(ngrams)
+        write_runs = functools.partial(_write_runs, self.length)
+        runs = rounds.over_parts("runs", write_runs, {"runs": RUNS}, recurring)["runs"]
+        rounds.remove(recurring["places"])
+        find_copies = functools.partial(_find_copies, self.length)
+        copies = rounds.over_ranges("copies", find_copies, runs, {"places": PLACES})
+        rounds.remove(runs)
+        write_cuts = functools.partial(_write_cuts, self.length)
+        cuts = rounds.over_parts("cuts", write_cuts, {"cuts": CUTS}, copies)["cuts"]
+        rounds.remove(copies["places"])
+        logging.info("%s: %d runs of words are copies", self.name, len(cuts))
+        return Decisions(tables={"cuts": cuts})
 
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Remove the copies."""
-        cuts = open_ragged(decided.observed, np.int64)
+        cuts: dict[int, list[tuple[int, int]]] = {}
+        for row, begin, end in decided.tables["cuts"].tolist():
+            cuts.setdefault(row, []).append((begin, end))
         for row, document in enumerate(documents):
-            runs = cuts.row(row).reshape(-1, 2)
-            num_words = len(document.words)
-            num_kept = num_words - int((runs[:, 1] - runs[:, 0]).sum())
+            runs = cuts.get(row, [])
+            num_words = document.num_words
+            num_kept = num_words - sum(end - begin for begin, end in runs)
             kept = measure("min_kept", num_kept / max(num_words, 1), self.min_kept)
-            if kept.failed or len(runs) == 0:
+            if kept.failed or not runs:
                 yield Verdict(document, (kept,))
             else:
-                cut = document.with_text(cut_words(document.words, runs.tolist()))
+                cut = document.with_text(cut_words(document.words, runs))
                 yield Verdict(cut, (kept,), {"runs of words": len(runs)})
+
+
+class _Portion(NamedTuple):
+    """Some documents of a part, one after the other.
+
+    Attributes:
+      words: uint64 [words], their hashes.
+      bounds: int64 [documents + 1], where each document begins, and the end of the last one.
+      first: number of the first document.
+    """
+
+    words: NDArray[np.uint64]
+    bounds: NDArray[np.int64]
+    first: int
+
+    def places(self, words: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+        """Return the columns `document` and `word` of words of the portion."""
+        rows = np.searchsorted(self.bounds, words, "right") - 1
+        return {"document": self.first + rows, "word": words - self.bounds[rows]}
+
+    def words_at(self, places: np.ndarray) -> NDArray[np.int64]:
+        """Return the words of the portion that are among places, sorted records of `PLACES`."""
+        last = self.first + len(self.bounds) - 1
+        begin, end = np.searchsorted(places["document"], np.array([self.first, last], np.uint64))
+        rows = (places["document"][begin:end] - np.uint64(self.first)).astype(np.int64)
+        return self.bounds[rows] + places["word"][begin:end].astype(np.int64)
+
+
+def _portions(part: Part) -> Iterator[_Portion]:
+    """Yield the documents of a part, of bounded size except for a single document."""
+    ragged = open_ragged(Path(part.path), np.uint64)
+    row = 0
+    while row < len(ragged):
+        start = ragged.offsets[row]
+        end = int(np.searchsorted(ragged.offsets, start + _WORDS_AT_A_TIME, "right")) - 1
+        end = max(end, row + 1)
+        bounds = ragged.offsets[row : end + 1] - start
+        words = np.array(ragged.values[start : start + bounds[-1]])
+        yield _Portion(words, bounds, part.first + row)
+        row = end
+
+
+def _write_ngrams(length: int, part: Part, own: Own, writers: Writers) -> None:
+    """Write the n-grams that stand for the runs of a part."""
+    for portion in _portions(part):
+        winnowed = winnow(portion.words, portion.bounds, length)
+        chosen = winnowed.chosen()
+        writers["ngrams"].add(ngram=winnowed.hashes[chosen], **portion.places(chosen))
+
+
+def _find_recurring(reader: RangeReader, writers: Writers) -> None:
+    """Write where n-grams begin that occur more than once."""
+    for batch in reader.batches(1):
+        found = batch.records[batch.sizes > 1]
+        writers["places"].add(document=found["document"], word=found["word"])
+
+
+def _write_runs(length: int, part: Part, own: Own, writers: Writers) -> None:
+    """Write the runs of a part whose n-gram occurs more than once."""
+    places = own["places"].records()
+    for portion in _portions(part):
+        is_recurring = np.zeros(len(portion.words) + 1, bool)  # and False for no place, -1
+        is_recurring[portion.words_at(places)] = True
+        least = winnow(portion.words, portion.bounds, length).least
+        starts = np.flatnonzero(is_recurring[least])
+        hashes, checks = hash_runs(portion.words, starts, length)
+        writers["runs"].add(hash=hashes, check=checks, **portion.places(starts))
+
+
+def _find_copies(length: int, reader: RangeReader, writers: Writers) -> None:
+    """Write where runs begin that are copies of the first of their equals."""
+    for batch in reader.batches(2):
+        documents, words = batch.records["document"], batch.records["word"]
+        is_near = words < batch.firsts("word") + np.uint64(length)
+        is_copy = (documents != batch.firsts("document")) | ~is_near
+        writers["places"].add(document=documents[is_copy], word=words[is_copy])
+
+
+def _write_cuts(length: int, part: Part, own: Own, writers: Writers) -> None:
+    """Write the words that copies cover, as few runs."""
+    places = own["places"].records()
+    documents, words = places["document"], places["word"]
+    is_first = np.ones(len(places), bool)
+    is_first[1:] = (documents[1:] != documents[:-1]) | (words[1:] > words[:-1] + np.uint64(length))
+    is_last = np.append(is_first[1:], np.ones(min(1, len(places)), bool))
+    writers["cuts"].add(
+        document=documents[is_first],
+        begin=words[is_first],
+        end=words[is_last] + np.uint64(length),
+    )
