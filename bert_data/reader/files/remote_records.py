@@ -75,7 +75,8 @@ class _Ahead:
         self._stages: dict[int, _Stage] = {}
         self._num_stages = self._stage = self._step = self._num_fetched = 0
         self._prepares_next_stage = prepares_next_stage
-        self._fetched = executor.ordered_map(_fetch, self._units())
+        self._has_failed = False
+        self._fetched = executor.ordered_map(self._fetch, self._units())
 
     def kept(self) -> KeptRecords:
         """Wait for the records of the next step, and return where they are.
@@ -109,6 +110,18 @@ class _Ahead:
             self._num_stages += 1
         return self._stages.get(number)
 
+    def _fetch(self, kept_and_unit: tuple[KeptRecords, int] | None) -> int:
+        """Fetch a unit; return how many were fetched."""
+        if kept_and_unit is None or self._has_failed:  # an earlier unit's error is raised anyway
+            return 0
+        kept, unit = kept_and_unit
+        try:
+            kept.fetch(unit)
+        except BaseException:
+            self._has_failed = True
+            raise
+        return 1
+
     def _units(self) -> Iterator[tuple[KeptRecords, int] | None]:
         """Yield the units of all stages; None where a stage must wait for an earlier one's end."""
         number = 0
@@ -123,15 +136,6 @@ class _Ahead:
             for unit in stage.order.tolist():
                 yield stage.kept, unit
             number += 1
-
-
-def _fetch(kept_and_unit: tuple[KeptRecords, int] | None) -> int:
-    """Fetch a unit; return how many were fetched."""
-    if kept_and_unit is None:
-        return 0
-    kept, unit = kept_and_unit
-    kept.fetch(unit)
-    return 1
 
 
 class RemoteRecords(TFRecords):

@@ -11,6 +11,7 @@ from bert_data.reader.files.gathering import ShardRecords
 from bert_data.reader.labelled.batches import LabelledReaderConfig, LabelledSource
 from bert_data.reader.planning import PlanConfig
 from tests.formats.tfrecords import split_records
+from tests.object_store import ObjectStore
 from tests.reader.labelled_making import NUM_RECORDS, write_labelled
 
 
@@ -75,3 +76,19 @@ def test_shards_must_be_plain(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(gzip.compress(b"x" * 100))
     with pytest.raises(ValueError, match="a is compressed; it must not be compressed"):
         records_of(str(tmp_path / "a"))
+
+
+def test_remote_records_are_those_of_local_files(pattern: str, object_store: ObjectStore) -> None:
+    folder = Path(pattern).parent
+    for path in folder.iterdir():
+        object_store.put(f"set/{path.name}", path.read_bytes())
+    plan = PlanConfig(batch_size=4, batching="pools", shuffle=True)
+
+    def batches_of(pattern: str) -> list[tuple[list[bytes], int]]:
+        config = LabelledReaderConfig(input_patterns=pattern, plan=plan, num_epochs=2)
+        return [(rows.tolist(), width) for rows, width in LabelledSource(config).batches()]
+
+    uri = object_store.uri("set/t-*")
+    assert batches_of(uri) == batches_of(pattern)
+    order = np.random.default_rng(0).permutation(NUM_RECORDS)
+    assert records_of(uri).read(order) == records_of(pattern).read(order)
