@@ -24,7 +24,7 @@ SCHEMES = ("file", "s3", "gs", "abfs", "abfss", "hdfs")
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _S3_OPTIONS = ("endpoint_override", "scheme", "region", "anonymous", "tls_ca_file_path")
 _CONNECT_SECONDS = 5.0
-_STALL_SECONDS = 30.0  # without a byte
+_STALL_SECONDS = 15.0  # without a byte
 _GS_RETRY_SECONDS = "60"
 
 
