@@ -42,8 +42,8 @@ class ExportConfig:
     overwrite: bool = False
 
     def __post_init__(self) -> None:
-        if not self.output_dir or "://" in self.output_dir:
-            raise ValueError(f"output_dir is {self.output_dir!r}; it must be a local folder")
+        if not self.output_dir:
+            raise ValueError("output_dir is ''; it must be a folder")
         if not self.has_text and not self.init_checkpoint:
             raise ValueError(
                 "nothing to export: give vocab_file for preprocessing, init_checkpoint for an"

@@ -17,7 +17,7 @@ from bert_data.hub.config import ExportConfig
 from bert_data.hub.encoding import EncoderObject, load_encoder
 from bert_data.hub.fitting import fitting_config
 from bert_data.hub.preprocessing import Preprocessing
-from bert_data.storage import write_bytes
+from bert_data.storage import is_remote, read_bytes, write_bytes
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.training.checkpoints import naming_write
@@ -55,9 +55,13 @@ class VocabularyAssets:
 
 
 def vocabulary_assets(config: ExportConfig, text: FastTokenizer, scratch: str) -> VocabularyAssets:
-    """Return the assets of a tokenizer; write a vocabulary file for a tokenizer.json."""
+    """Return the assets of a tokenizer; write a file that TensorFlow can read if there is none."""
     path = config.vocab_file
-    if path is None:
+    if path is not None and is_remote(path):
+        copy = os.path.join(scratch, os.path.basename(path))
+        write_bytes(copy, read_bytes(path))
+        path = copy
+    elif path is None:
         path = os.path.join(scratch, "vocab.txt")
         write_bytes(path, "".join(f"{token}\n" for token in text.vocabulary.tokens).encode())
     return VocabularyAssets(path=path, do_lower_case=text.do_lower_case)

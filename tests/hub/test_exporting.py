@@ -109,8 +109,7 @@ def test_it_is_fine_tuned_through_keras_layers_of_tf_hub(seen: dict[str, Any]) -
     ("changes", "sentence"),
     [
         ({"vocab_file": None}, "nothing to export: give vocab_file for preprocessing"),
-        ({"output_dir": ""}, "output_dir is ''; it must be a local folder"),
-        ({"output_dir": "gs://b/c"}, "output_dir is 'gs://b/c'; it must be a local folder"),
+        ({"output_dir": ""}, "output_dir is ''; it must be a folder"),
         ({"seq_length": 2}, "seq_length is 2; it must be an integer in [3, 2147483647]"),
         ({"seq_length": 2**31}, "seq_length is 2147483648; it must be an integer in [3, "),
         ({"tokenizer": "quick"}, "tokenizer is 'quick'; allowed are exact, fast"),
@@ -150,6 +149,25 @@ def test_files_that_do_not_fit_are_told_before_anything_is_written(
 
 
 @pytest.mark.slow
+def test_objects_are_what_files_are(tmp_path: Path, object_store: Any) -> None:
+    vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n"
+    (tmp_path / "vocab.txt").write_text(vocabulary)
+    object_store.put("vocab.txt", vocabulary.encode())
+    export(ExportConfig(vocab_file=str(tmp_path / "vocab.txt"), output_dir=str(tmp_path / "hub")))
+    uri = object_store.uri("hub")
+    config = ExportConfig(vocab_file=object_store.uri("vocab.txt"), output_dir=uri)
+    report = export(config)
+    files = [path for path in (tmp_path / "hub").rglob("*") if path.is_file()]
+    names = sorted(str(path.relative_to(tmp_path)) for path in files)
+    assert object_store.keys("hub/") == names
+    assert object_store.get("hub/preprocess/assets/vocab.txt") == vocabulary.encode()
+    assert list(report.folder_bytes) == [f"{uri}/preprocess"] and report.folder_bytes[
+        f"{uri}/preprocess"
+    ] == sum(len(object_store.get(name)) for name in names)
+    with pytest.raises(FileExistsError, match="exists already"):
+        export(config)
+
+
 def test_a_tokenizer_file_stands_for_vocabulary_and_case(tmp_path: Path) -> None:
     definition = tmp_path / "tokenizer.json"
     definition.write_text(tokenizer_json(TOKENS, do_lower_case=False), encoding="utf-8")
