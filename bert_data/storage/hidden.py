@@ -54,7 +54,7 @@ def hidden_path(path: Path, ending: str) -> str:
 
 
 def own_work_folder(path: Path, ending: str) -> str:
-    """Return the local folder for the unfinished work of an output.
+    """Return the local path for the lock, or the unfinished work, of an output.
 
     It is hidden beside a local output, and among the temporary files for a remote one.
     """
@@ -62,7 +62,8 @@ def own_work_folder(path: Path, ending: str) -> str:
         return hidden_path(path, ending)
     import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
 
-    digest = hashlib.sha256(os.fspath(path).encode(errors="replace")).hexdigest()[:8]
+    user_and_path = f"{os.geteuid()} {os.fspath(path)}"
+    digest = hashlib.sha256(user_and_path.encode(errors="replace")).hexdigest()[:8]
     name = os.path.basename(os.fspath(path).partition("?")[0])
     return hidden_path(os.path.join(tempfile.gettempdir(), f"{name}-{digest}"), ending)
 

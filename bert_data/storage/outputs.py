@@ -10,9 +10,9 @@ A run that dies leaves hidden files and a lock that names them; the next run for
 removes them, and also files of an unfinished commit. Runs for other sets may share a file with this
 one: each run has its own hidden names, and only one run at a time renames its files.
 
-Remote files are written in the work folder and uploaded at the end. Object stores have neither
-renaming nor locks: there, a set is complete once its last file, the manifest, exists, and nothing
-keeps two runs from writing the same set.
+Remote files are written in the work folder and uploaded at the end; the lock is local, too. Object
+stores have neither renaming nor locks: there, a set is complete once its last file, the manifest,
+exists, and nothing keeps runs of two machines from writing the same set.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ from typing import IO, Self
 from bert_data.storage.changing import follow_link, remove, sync, sync_folder
 from bert_data.storage.failures import naming
 from bert_data.storage.hidden import (
-    hidden_path,
     is_unfinished,
     new_token,
+    own_work_folder,
     partial_path,
     replaced_path,
     work_folder,
@@ -71,7 +71,7 @@ class OutputSet:
         """Describe a set; nothing is written yet.
 
         Args:
-          name: of the set; its lock lies beside it.
+          name: of the set; its lock lies beside it, or, if it is remote, among the temporary files.
           paths: the final names of all files that the run will write; the one renamed last comes
             last.
           reads: all files that the run reads; none of them may be replaced or removed.
@@ -83,7 +83,7 @@ class OutputSet:
             part of this set or would be wrong; they are removed at the end, while no other run can
             commit.
         """
-        self._lock_path = hidden_path(name, "lock")
+        self._lock_path = own_work_folder(name, "lock")
         self._files, self._folders = tuple(paths), tuple(folders)
         self._paths = (*self._folders, *self._files)
         self._places = {path: follow_link(path) for path in self._paths}
@@ -103,8 +103,9 @@ class OutputSet:
         try:
             parent = self._make_places()
             refuse_existing(self._files, folders=self._folders, overwrite=self._overwrite)
-            if self._lock is not None:
-                self._lock.note_start(self._token, self._places.values(), parent)
+            assert self._lock is not None
+            places = [self._lock_path] if self._is_remote else self._places.values()
+            self._lock.note_start(self._token, places, parent)
             self.work_dir = work_folder(parent, self._token)
             os.mkdir(self.work_dir, 0o700)
         except BaseException:
@@ -128,18 +129,18 @@ class OutputSet:
         refuse_inputs(files, self._reads, folders=self._folders)
 
     def _make_places(self) -> str:
-        """Make folders, and take the lock of a local set; return the parent of the work folder."""
+        """Make folders, and take the lock; return the parent of the work folder."""
         refuse_missing_buckets(self._paths)
-        folders = {os.path.dirname(path) for path in (*self._places.values(), self._lock_path)}
-        beside = _temporary_folder() if self._is_remote else os.path.dirname(self._lock_path)
+        beside = os.path.dirname(self._lock_path)
         parent = os.path.abspath(self._work_parent or beside)
-        local = () if self._is_remote else map(os.path.abspath, folders)
-        for folder in sorted({*local, parent}):
+        places = () if self._is_remote else self._places.values()
+        for folder in sorted(
+            {parent, *map(os.path.abspath, (beside, *map(os.path.dirname, places)))}
+        ):
             _make_folders(folder, self._made_folders)
-        if not self._is_remote:
-            for path in self._paths:
-                identity(self.partial(path))  # a name that is too long raises before the work
-            self._lock = RunLock(self._lock_path)
+        for path in () if self._is_remote else self._paths:
+            identity(self.partial(path))  # a name that is too long raises before the work
+        self._lock = RunLock(self._lock_path)
         return parent
 
     def __exit__(self, *_: object) -> None:
@@ -241,20 +242,14 @@ class OutputSet:
         if self._lock is not None:
             if self._committing:
                 remove_mixture(self._committing, self._token)
-            for path in self._paths:
+            for path in () if self._is_remote else self._paths:
                 remove(self.partial(path))
-            for path in self._folders:
+            for path in () if self._is_remote else self._folders:
                 remove(replaced_path(path, self._token))
             self._lock.release()
         for folder in reversed(self._made_folders):
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
-
-
-def _temporary_folder() -> str:
-    import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
-
-    return tempfile.gettempdir()
 
 
 def _sync_all(paths: Sequence[str]) -> None:

@@ -25,9 +25,9 @@ from absl import logging
 from bert_data.storage.changing import remove
 from bert_data.storage.failures import naming
 from bert_data.storage.hidden import (
-    hidden_path,
     is_of_this_host,
     is_token,
+    own_work_folder,
     partial_path,
     replaced_path,
     work_folder,
@@ -208,7 +208,7 @@ def _open_no_link(path: str, flags: int) -> int:
 
 def remove_left_overs(name: str) -> None:
     """Remove what a killed run left of a set of files, unless another run is making the set."""
-    path = hidden_path(name, "lock")
+    path = own_work_folder(name, "lock")
     if os.path.lexists(path):
         with contextlib.suppress(OSError):  # held by another process, or not ours to remove
             RunLock(path).release()

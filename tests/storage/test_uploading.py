@@ -1,8 +1,10 @@
 """An object appears whole or not at all: after errors, interruption and kills."""
 
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -178,6 +180,36 @@ def test_a_folder_is_put_with_what_is_directly_in_it_last(object_store):
     write(["a.pb", "in/e"], overwrite=True)
     files = [key for key in object_store.keys("out/f/") if not key.endswith("/")]
     assert files == ["out/f/a.pb", "out/f/in/e"]
+
+
+KILLED = """
+import os, signal, sys
+from bert_data import storage
+outputs = storage.OutputSet(sys.argv[1], [sys.argv[1]], reads=[], overwrite=False)
+with outputs, outputs.open(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.process
+def test_the_next_run_removes_what_a_killed_one_left(object_store, checkout, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    uri = object_store.uri("out/a")
+    command = [sys.executable, "-c", KILLED, uri]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, cwd=checkout, env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.rglob("output-0"))) == 1 and object_store.keys() == []
+    with storage.OutputSet(uri, [uri], reads=[], overwrite=False) as outputs:
+        assert list(tmp_path.rglob("output-0")) == []
+        with pytest.raises(BlockingIOError, match="another run is writing this output"):
+            storage.OutputSet(uri, [uri], reads=[], overwrite=False).__enter__()
+        with outputs.open(uri) as file:
+            file.write(b"whole")
+        outputs.commit([uri])
+    assert object_store.contents() == {"out/a": b"whole"} and list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("failing", ["b", "m"])
