@@ -12,7 +12,6 @@ request that fails is sent.
 import functools
 import os
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, unquote
 
 from bert_data.storage.attempts import max_attempts
 from bert_data.storage.paths import Path, Uri, split_uri
@@ -74,6 +73,8 @@ def _file_system(
 
 def _open_s3(root: str, options: str, endpoint: str) -> tuple["fs.FileSystem", str]:
     """Return the file system of a bucket, and the bucket."""
+    from urllib.parse import parse_qsl, unquote  # not at the top: local files need neither
+
     from pyarrow import fs
 
     user, _, bucket = root.removeprefix("s3://").rpartition("@")

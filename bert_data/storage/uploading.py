@@ -9,7 +9,6 @@ process ends. What it sent is an unfinished upload, which the store's lifecycle 
 """
 
 import contextlib
-import ctypes
 import os
 import threading
 from collections.abc import Mapping
@@ -111,6 +110,8 @@ def _upload(path: Path, uri: Path, ended: threading.Event) -> None:
 
 
 def _put(system: Any, key: str, file: IO[bytes], ended: threading.Event) -> None:
+    import ctypes  # not at the top, as most runs do not need it
+
     stream = system.open_output_stream(key, compression=None)  # not by the ending of the name
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(stream))  # so that nothing destroys it
     _copy(file, stream, ended)
