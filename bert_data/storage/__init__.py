@@ -4,14 +4,13 @@
     bytes --open_whole, open_folder, OutputSet--> hidden names --all complete--> final names
 
 A path is local, or a URI (`paths.py`) of pyarrow.fs (`file_systems.py`), whose errors `failures.py`
-turns into sentences; no other module opens, maps, stats, lists,
-renames or removes a data file.
+turns into sentences; no other module opens, maps, stats, lists, renames or removes a data file.
 
 names.py        patterns to input files, "path@N" to output files; patterns.py: TensorFlow's Glob
 statuses.py     sizes, kinds and times of files, listings
 reading.py      streams, memory maps; arrays.py: NumPy arrays;
-                local_copies.py: of remote files, for memory maps;
                 json_files.py: JSON, checked value by value
+                local_copies.py: copies of remote files, to map;
                 ranges.py: ranges of remote files, and a local file for them
 changing.py     one file or folder that appears complete or not at all; removals
 uploading.py    local files that become objects; staging.py: folders for TensorFlow

@@ -216,6 +216,9 @@ class OutputSet:
 
     def _upload(self, final: Sequence[str], vouchers: Sequence[str]) -> None:
         refuse_existing(self._files, folders=self._folders, overwrite=self._overwrite)
+        if vouchers:
+            assert self._lock is not None
+            self._lock.note_uploads(final)
         for path in (*reversed(vouchers), *self._obsolete()):
             remove(path)
         for path in self._folders:

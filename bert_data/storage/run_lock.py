@@ -8,8 +8,9 @@ Every hidden name of the run has the token. A file under its final name is remov
 inode, size and modification time are the noted ones, so a file that another run has put there since
 is never removed. Nothing of another host's run is removed: locks may not reach across hosts, so
 that run may be alive. Paths inside the lock's folder are relative to it, so that the notes stay
-true if the folder is moved. The notes are ignored if the lock was copied (its inode differs from
-the noted one), belongs to another user, or holds something else.
+true if the folder is moved. Of a remote set, whose lock is local, the objects are noted before they
+are uploaded. The notes are ignored if the lock was copied (its inode differs from the noted one),
+belongs to another user, or holds something else.
 """
 
 import contextlib
@@ -32,6 +33,7 @@ from bert_data.storage.hidden import (
     replaced_path,
     work_folder,
 )
+from bert_data.storage.statuses import exists
 
 Identity = list[int]  # inode, size in bytes, time of last change in ns: renaming keeps them
 
@@ -65,6 +67,10 @@ class RunLock:
     def note_commit(self, states: Mapping[str, Sequence[Identity]]) -> None:
         """Note what `remove_mixture` needs."""
         self._write({"commit": {self._relative(path): which for path, which in states.items()}})
+
+    def note_uploads(self, uris: Sequence[str]) -> None:
+        """Note the objects that a remote set will consist of, its manifest last."""
+        self._write({"uploads": list(uris)})
 
     def release(self) -> None:
         """Remove the lock, and with it the notes."""
@@ -103,6 +109,10 @@ class RunLock:
             return
         logging.info("removing what an earlier run, which was killed, left of %s", paths[0])
         remove(work_folder(parent, token))
+        uploads: Any = notes.get("uploads")
+        if _are_names(uploads) and not exists(uploads[-1]):  # else the set is complete
+            for uri in uploads[:-1]:
+                remove(uri)
         states = notes.get("commit")
         if states is not None and _is_commit(states):
             remove_mixture(

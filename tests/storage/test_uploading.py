@@ -182,6 +182,40 @@ def test_a_folder_is_put_with_what_is_directly_in_it_last(object_store):
     assert files == ["out/f/a.pb", "out/f/in/e"]
 
 
+@pytest.mark.process
+def test_the_next_run_goes_on_after_a_kill_in_the_upload(
+    object_store, tmp_path, monkeypatch, checkout
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    object_store.put("out/other", b"stays")
+    object_store.fail("hang", method="PUT", key="out/b$", times=100)
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", SET, object_store.uri("out")]
+    with subprocess.Popen(command, cwd=checkout, env=environment) as process:
+        object_store.wait_for("PUT", key="out/b$")
+        object_store.wait_for("PUT", key="out/a$")
+        process.kill()
+    assert set(object_store.keys()) <= {"out/a", "out/other"}
+    object_store.clear()
+    write_set(object_store, b"whole")
+    objects = {"a": b"whole", "b": b"whole", "m": b"whole", "other": b"stays"}
+    assert {k: v for k, v in object_store.contents("out/").items() if k} == objects
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(FileExistsError, match="exists already"):
+        write_set(object_store, b"again")
+
+
+SET = """
+import sys
+from bert_data import storage
+paths = [f"{sys.argv[1]}/{name}" for name in ("a", "b", "m")]
+with storage.OutputSet(paths[0], paths, reads=[], overwrite=False) as outputs:
+    for path in paths:
+        with outputs.open(path) as file:
+            file.write(b"half")
+    outputs.commit(paths[:-1], paths[-1:])
+"""
+
 KILLED = """
 import os, signal, sys
 from bert_data import storage
