@@ -33,11 +33,12 @@ _RUN_REFERENCE = (
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One process: seconds of processor and of wall clock, megabytes at its peak."""
+    """One process: seconds of processor, wall clock, and processor without the system's share."""
 
     cpu: float
     wall: float
     peak_mb: float
+    user: float
 
 
 def run(command: list[str], **environment: str) -> Run:
@@ -59,7 +60,8 @@ def run(command: list[str], **environment: str) -> Run:
         if status:
             log.seek(0)
             sys.exit(log.read().decode(errors="replace"))
-    return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024 / 1e6)
+    cpu = usage.ru_utime + usage.ru_stime
+    return Run(cpu, wall, usage.ru_maxrss * 1024 / 1e6, usage.ru_utime)
 
 
 def median(runs: list[Run]) -> Run:

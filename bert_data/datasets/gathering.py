@@ -19,6 +19,10 @@ from bert_data.objectives.moving_rows import count_tokens, place_rows, take_rows
 from bert_data.storage import file_size, read_range
 
 _BYTES_BESIDE_ROW = 32  # while lanes are sorted
+# What is read at a time: enough for ranges of this size on average, but not much more than caches
+# hold, and memory that the allocator uses again.
+_RANGE_BYTES = 1 << 18
+_LEAST_BYTES = 16 << 20
 
 
 class Hand(NamedTuple):
@@ -94,7 +98,8 @@ class ShardLanes:
           OSError, CorruptDataError: a file cannot be read.
         """
         left: InstanceChunk | None = None
-        groups = list(self._groups(max_bytes))
+        wanted = max(_LEAST_BYTES, _RANGE_BYTES * len(self._pieces))
+        groups = list(self._groups(max_bytes, min(max_bytes, wanted)))
         for first, stop in groups:
             rows, ids, order = self._read(first, stop, left, shuffler)
             is_last = stop == groups[-1][1]
@@ -104,8 +109,8 @@ class ShardLanes:
                 start += chunk_size
             left = None if is_last else _copy(rows, ids, order[start:])
 
-    def _groups(self, max_bytes: int) -> Iterator[tuple[int, int]]:
-        """Yield (first, stop) of consecutive lanes that fit in memory together."""
+    def _groups(self, max_bytes: int, wanted_bytes: int) -> Iterator[tuple[int, int]]:
+        """Yield (first, stop) of consecutive lanes to read together: one, or as many as wanted."""
         row_bytes = 4 * self._num_words + _BYTES_BESIDE_ROW
         lane_bytes = self._sizes @ [row_bytes, self._dtype.itemsize]
         first, num_bytes = 0, 0
@@ -115,7 +120,7 @@ class ShardLanes:
                     f"the set needs more shards, or --max_memory_mb: {more / 1e6:,.0f} MB of a"
                     f" shard's instances are shuffled at once, {max_bytes / 1e6:,.0f} MB fit"
                 )
-            if num_bytes + more > max_bytes:
+            if num_bytes and num_bytes + more > wanted_bytes:
                 yield first, lane
                 first, num_bytes = lane, 0
             num_bytes += more

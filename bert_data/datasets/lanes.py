@@ -9,6 +9,7 @@ partitions: three ranges of bytes from each segment.
 """
 
 import contextlib
+import itertools
 import mmap
 import os
 from typing import Self
@@ -24,7 +25,7 @@ from bert_data.tokens.store import TokenStore
 ROWS, TOKENS, INDEX = "rows", "tokens", "index"
 _PAGES_OF_ROW = 2  # of the store, that copying a row reads
 _BYTES_BESIDE_ROW = 64  # while lanes are sorted
-_COPIED_ROWS = 1 << 14  # at a time
+_COPIED_ROWS = 1 << 12  # at a time, so that caches hold them
 _FEW_LANES = 1 << 16  # that NumPy sorts faster
 
 
@@ -115,12 +116,12 @@ class LaneWriter:
     def _copy(self, order: NDArray[np.uint32], num_tokens: NDArray[np.int64]) -> None:
         """Write rows in an order, and their tokens, whose sums begin with `num_tokens`."""
         most = max(1, min(_COPIED_ROWS, self._max_store_bytes // (_PAGES_OF_ROW * mmap.PAGESIZE)))
-        for start in range(0, order.size, most):
-            part = order[start : start + most]
-            rows = np.empty((part.size, self._rows.shape[1]), np.uint32)
-            size = int(num_tokens[start + part.size] - num_tokens[start])
-            ids = np.empty(size, self._store.ids.dtype)
-            take_rows(self._rows, part, self._store.ids, rows, ids)
+        starts = np.append(np.arange(0, order.size, most), order.size)
+        all_rows = np.empty((most, self._rows.shape[1]), np.uint32)
+        all_ids = np.empty(np.diff(num_tokens[starts]).max(), self._store.ids.dtype)
+        for start, stop in itertools.pairwise(starts.tolist()):
+            rows, ids = all_rows[: stop - start], all_ids[: num_tokens[stop] - num_tokens[start]]
+            take_rows(self._rows, order[start:stop], self._store.ids, rows, ids)
             self._files[ROWS].write(rows.data)
             self._files[TOKENS].write(ids.data)
             self._store.release_memory(self._max_store_bytes)
