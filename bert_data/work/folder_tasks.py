@@ -24,9 +24,9 @@ from bert_data.storage import (
     is_folder,
     list_folder,
     make_folder,
-    map_file,
     naming,
     open_folder,
+    open_input,
     read_json,
     remove,
     remove_abandoned,
@@ -35,6 +35,7 @@ from bert_data.storage import (
 )
 
 _REPORT, _SUMS = "report.json", "sums.json"
+_BLOCK_BYTES = 1 << 20
 
 
 class Named(Protocol):
@@ -90,8 +91,12 @@ def _list_files(folder: str, inside: str = "") -> Iterator[str]:
 
 
 def _sum_up(path: str) -> list[int]:
-    data = map_file(path).data
-    return [data.size, crc32c(data)]
+    """Return the size and the checksum of a file of any size."""
+    size = crc = 0
+    with open_input(path, buffering=0) as file:
+        while data := file.read(_BLOCK_BYTES):
+            size, crc = size + len(data), crc32c(data, crc)
+    return [size, crc]
 
 
 def _find_damage(folder: str) -> CorruptDataError | None:

@@ -38,7 +38,10 @@ _PROCESS_BYTES = 170_000_000
 _PORTION_SHARE, _TASK_SHARE = 10, 2
 """Of the rest: the part that one portion of records takes, and the records of a task."""
 
-_MAX_FILES, _MERGED_FILES = 512, 128
+_MAX_TASK_BYTES = 128_000_000
+"""More records than that are not one task, so that there are tasks for many workers."""
+
+_MAX_FILES, _MERGED_FILES = 2048, 128
 """Of more files, so many are merged to one: every range is read from all of them."""
 
 _MIN_BYTES = 1 << 20
@@ -93,7 +96,8 @@ class Rounds:
             parts of a task, and a killed run does them again.
         """
         self.parts, free = parts, max(max_bytes - _PROCESS_BYTES, _MIN_BYTES)
-        self.portion_bytes, self._task_bytes = free // _PORTION_SHARE, free // _TASK_SHARE
+        self.portion_bytes = free // _PORTION_SHARE
+        self._task_bytes = min(free // _TASK_SHARE, _MAX_TASK_BYTES)
         self.counted: collections.Counter[str] = collections.Counter()
         self.num_bytes = 0
         self.folder, self._executor = folder, executor
