@@ -19,8 +19,8 @@ def define_engine_flags() -> Callable[[], Engine]:
         ENGINES,
         "What runs the tasks: local, processes of this machine; or ray, a Ray cluster, whose nodes"
         " all must see the input and the output under the same paths. The output does not depend on"
-        " it. With ray, --num_workers is the number of tasks at a time, each on one core; 0 is all"
-        " cores of the cluster.",
+        " it. With ray, --num_workers is the number of tasks at a time, each on one core; 0, and"
+        " commands without that flag, use all cores of the cluster.",
     )
     ray_address = flags.DEFINE_string(
         "ray_address",

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from absl import flags, logging
 
-from bert_data.cli import entry, text_flags
+from bert_data.cli import engine_flags, entry, text_flags
 
 FLAGS = flags.FLAGS
 
@@ -51,6 +51,8 @@ flags.DEFINE_integer(
 )
 TEXT = text_flags.define_text_flags()
 flags.adopt_module_key_flags(text_flags)  # --help tells of them
+ENGINE = engine_flags.define_engine_flags()
+flags.adopt_module_key_flags(engine_flags)
 flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
 
 
@@ -77,6 +79,8 @@ def main(argv: Sequence[str]) -> None:
                 min_frequency=FLAGS.min_frequency,
                 max_characters=FLAGS.max_characters,
                 text=TEXT(),
+                engine=ENGINE(),
+                work_dir=storage.own_work_folder(path, "words"),
             )
         )
         definition = vocabulary_training.tokenizer_json(

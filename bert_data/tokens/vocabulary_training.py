@@ -14,7 +14,7 @@ the characters are found first and numbered in order, so that the same text give
 import collections
 import dataclasses
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from absl import logging
@@ -23,11 +23,12 @@ from bert_data.bounds import check_bounds
 from bert_data.progress import progress
 from bert_data.storage import exists, is_file
 from bert_data.text.documents import TextConfig
-from bert_data.text.formats import find_plain_format, read_documents
-from bert_data.text.runs_of_lines import read_texts
 from bert_data.text.spans import as_spans
+from bert_data.tokens.piece_merging import merge_pieces
 from bert_data.tokens.vocabulary_file import CONTINUATION, MAX_VOCAB_SIZE
+from bert_data.tokens.word_counts import TextCounts, count_on_cluster, read_lines
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
+from bert_data.work import THIS_MACHINE, Engine
 
 if TYPE_CHECKING:
     import tokenizers
@@ -50,6 +51,9 @@ class VocabularyTrainingConfig:
       min_frequency: how often a merged piece must occur; >= 1.
       max_characters: how many different characters are kept, the most frequent ones; >= 1. A word
         with any other character will be [UNK].
+      engine: what counts words; a cluster reads the text once, in parts, and this process then
+        needs some 200 bytes of memory for each different word.
+      work_dir: folder of a cluster's unfinished work, which all nodes see.
     """
 
     input_files: tuple[str, ...]
@@ -58,6 +62,8 @@ class VocabularyTrainingConfig:
     min_frequency: int = 2
     max_characters: int = 1000
     text: TextConfig = dataclasses.field(default_factory=TextConfig)
+    engine: Engine = THIS_MACHINE
+    work_dir: str = ""
 
     def __post_init__(self) -> None:
         if not self.input_files:
@@ -105,8 +111,8 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
         if exists(path) and not is_file(path):
             raise ValueError(f"{path} is not a regular file; the text is read three times")
     normalizer = normalizers.BertNormalizer(lowercase=config.do_lower_case)
-    skipped: list[str] = []
-    counts, num_lines = _count_characters(config, normalizer, skipped)
+    text = _count(config, normalizer)
+    counts = text.characters
     if not counts:
         raise ValueError(
             f"no words in {', '.join(config.input_files[:3])}: there is nothing to train on"
@@ -114,11 +120,8 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
     kept = sorted(counts, key=lambda character: (-counts[character], character))
     kept = kept[: config.max_characters]
 
-    # The first training, of characters only, shows which of them continue a word.
-    initial = _train(config, normalizer, fixed=list(SPECIAL_TOKENS), characters=kept, size=0)
-    characters = sorted(
-        set(initial) - set(SPECIAL_TOKENS), key=lambda token: (len(token) > 1, token)
-    )
+    continuing = _continuing(config, normalizer, text, kept)
+    characters = [*sorted(kept), *sorted(CONTINUATION + character for character in continuing)]
     fixed = [*SPECIAL_TOKENS, *characters]
     if len(fixed) > config.vocab_size:
         raise ValueError(
@@ -126,11 +129,20 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
             f" characters (with and without ##) take {len(fixed)}; use a larger vocab_size or a"
             " smaller max_characters"
         )
-    tokens = _train(config, normalizer, fixed=fixed, characters=kept, size=config.vocab_size)
+    if config.engine.is_cluster:
+        tokens = merge_pieces(
+            text.words,
+            fixed=fixed,
+            characters=kept,
+            vocab_size=config.vocab_size,
+            min_frequency=config.min_frequency,
+        )
+    else:
+        tokens = [*_train(config, normalizer, fixed=fixed, characters=kept, size=config.vocab_size)]
     return TrainedVocabulary(
         tokens=tuple(tokens),
-        num_lines=num_lines,
-        num_skipped=len(skipped),
+        num_lines=text.num_lines,
+        num_skipped=text.num_skipped,
         num_characters=len(counts),
         num_characters_kept=len(kept),
     )
@@ -166,42 +178,44 @@ def tokenizer_json(
     return tokenizer.to_str(pretty=True) + "\n"
 
 
-def _count_characters(
-    config: VocabularyTrainingConfig,
-    normalizer: "tokenizers.normalizers.Normalizer",
-    skipped: list[str],
-) -> tuple[collections.Counter[str], int]:
-    """Return how often each character occurs, without spaces, and the number of lines."""
+def _count(
+    config: VocabularyTrainingConfig, normalizer: "tokenizers.normalizers.Normalizer"
+) -> TextCounts:
+    """Count the text: a cluster counts words, too, which this process leaves to the library."""
+    if config.engine.is_cluster:
+        return count_on_cluster(
+            config.input_files,
+            config.text,
+            do_lower_case=config.do_lower_case,
+            engine=config.engine,
+            work_dir=config.work_dir,
+        )
     counts: collections.Counter[str] = collections.Counter()
+    skipped: list[str] = []
     num_lines = 0
     with progress("characters", total=0, unit="line") as advance:
-        for line in _lines(config, skipped):
+        for line in read_lines(as_spans(config.input_files), config.text, skipped):
             counts.update(normalizer.normalize_str(line))
             num_lines += 1
             advance(1)
     for character in [c for c in counts if c.isspace()]:
         del counts[character]
-    return counts, num_lines
+    return TextCounts(words={}, characters=counts, num_lines=num_lines, num_skipped=len(skipped))
 
 
-def _lines(config: VocabularyTrainingConfig, skipped: list[str] | None = None) -> Iterator[str]:
-    """Yield the lines of all files, or their texts in formats that have rows.
-
-    Args:
-      config: names the files.
-      skipped: extended by the reasons why rows were skipped.
-    """
-    text, spans = config.text, as_spans(config.input_files)
-    read_lines = find_plain_format(config.input_files, text.input_format).read_lines
-    if read_lines is not None:
-        for lines in read_texts(read_lines(spans), spans, text):
-            yield from lines.texts
-        return
-    for documents in read_documents(spans, text):
-        if skipped is not None:
-            skipped += documents.skipped
-        for document in documents.documents:
-            yield from [document.text] if isinstance(document.text, str) else document.text
+def _continuing(
+    config: VocabularyTrainingConfig,
+    normalizer: "tokenizers.normalizers.Normalizer",
+    text: TextCounts,
+    kept: list[str],
+) -> set[str]:
+    """Return the characters that continue a word."""
+    if config.engine.is_cluster:
+        return set().union(*(word[1:] for word in text.words)).intersection(kept)
+    # The first training, of characters only, shows which of them do.
+    initial = _train(config, normalizer, fixed=list(SPECIAL_TOKENS), characters=kept, size=0)
+    marked = set(initial) - set(SPECIAL_TOKENS) - set(kept)
+    return {token.removeprefix(CONTINUATION) for token in marked}
 
 
 def _train(
@@ -238,6 +252,7 @@ def _train(
     )
     if size:
         logging.info("merging pieces until there are %s", f"{size:,}")
-    tokenizer.train_from_iterator(_lines(config), trainer)
+    lines = read_lines(as_spans(config.input_files), config.text)
+    tokenizer.train_from_iterator(lines, trainer)
     ids = tokenizer.get_vocab()
     return dict(sorted(ids.items(), key=lambda item: item[1]))

@@ -24,6 +24,7 @@ from bert_data.datasets.masked_lm import create_dataset
 from bert_data.datasets.samples import SampleExportConfig, export_samples
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
+from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, train_vocabulary
 from bert_data.work import THIS_MACHINE, Engine
 from tests.conftest import RAY_NODE
 
@@ -78,6 +79,18 @@ def test_stores_and_samples_are_the_same(in_turn, small_text, small_vocabulary):
 
     local, ray = in_turn(make)
     assert len(local) == 3 * 3 + 2 * 2 + 1
+    assert ray == local
+
+
+def test_vocabularies_are_the_same(in_turn, small_text):
+    def make(engine: Engine) -> None:
+        config = VocabularyTrainingConfig(
+            input_files=(str(small_text),), vocab_size=90, engine=engine, work_dir="out/.work"
+        )
+        Path("out/vocab.txt").write_text("\n".join(train_vocabulary(config).tokens))
+
+    local, ray = in_turn(make)
+    assert len(local["vocab.txt"].split()) == 90
     assert ray == local
 
 
