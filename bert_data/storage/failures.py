@@ -27,7 +27,11 @@ _KINDS: tuple[tuple[str, int, str], ...] = (
         _FORBIDDEN,
     ),
 )
-_CURL = re.compile(r"curlCode: \d+, (?P<reason>[^;]*)(?:; Details: (?P<details>.*))?")
+_CURL = re.compile(
+    r"curlCode: \d+, (?P<reason>[^;]*)(?:; Details: (?P<details>.*))?"
+    r"|CURL error \[\d+\]=(?P<google>.*?)(?: error_info|$)"
+)
+_MAX_CHARACTERS = 300  # of a reason: some libraries tell their whole history
 _AWS = re.compile(r"AWS Error (?P<name>\w+)(?: \((?P<status>HTTP status 5\d\d)\))?")
 _NO_BODY = "HTTP status 400"  # the answer to a HEAD has a status, but not the reason
 
@@ -52,6 +56,10 @@ def naming(path: Path) -> Iterator[None]:
         if error.filename is None:
             error.filename = path
         raise
+    except Exception as error:
+        if is_remote(path) and type(error).__name__ == "ArrowException":  # of unknown kind: Azure's
+            raise _explain(OSError(str(error)), path) from error
+        raise
 
 
 def _explain(error: OSError, path: str) -> OSError:
@@ -67,13 +75,14 @@ def _explain(error: OSError, path: str) -> OSError:
             return OSError(number, reason, path)
     tried = f"in {max_attempts()} attempt(s)"
     if match := _CURL.search(text):
-        reason = (match["details"] or match["reason"]).strip().rstrip(".")
+        reason = (match["details"] or match["reason"] or match["google"]).strip().rstrip(".")
+        tried = "again and again" if match["google"] else tried
         reason = f"the object store cannot be reached, or broke off, {tried} ({reason})"
         return ConnectionError(errno.EIO, reason, path)
     if match := _AWS.search(text):
         reason = f"the object store failed {tried} ({match['status'] or match['name']})"
         return OSError(errno.EIO, reason, path)
-    return OSError(error.errno or errno.EIO, text, path)
+    return OSError(error.errno or errno.EIO, text[:_MAX_CHARACTERS], path)
 
 
 def is_bucket_missing(path: Path) -> bool:

@@ -1,9 +1,11 @@
 """Every failure of an object store is one sentence that names the URI, and ends in bounded time."""
 
 import pytest
+from pyarrow import ArrowException
 
 from bert_data import storage
 from bert_data.storage import file_systems
+from bert_data.storage.failures import naming
 from bert_data.storage.uploading import upload
 
 
@@ -132,3 +134,30 @@ def test_a_server_that_is_not_there(monkeypatch):
     with pytest.raises(ConnectionError, match=r"in 1 attempt\(s\) .*:1 ") as caught:
         storage.read_bytes(uri)
     assert caught.value.filename == uri
+
+
+@pytest.mark.parametrize(
+    ("uri", "error", "kind", "sentence"),
+    [
+        (
+            "gs://b/a",
+            OSError(
+                "google::cloud::Status(UNAVAILABLE: Retry policy exhausted - CURL error [6]=Could"
+                " not resolve hostname error_info={reason=, domain=})"
+            ),
+            ConnectionError,
+            r"cannot be reached, .* again and again \(Could not resolve hostname\)",
+        ),
+        (
+            "abfs://c@a.dfs.core.windows.net/b",
+            ArrowException("Unknown error: AuthenticationException: Failed to get token.\nSee"),
+            PermissionError,
+            "access is forbidden; check the credentials",
+        ),
+        ("hdfs://h:1/a", OSError("no libjvm " * 100), OSError, "no libjvm"),
+    ],
+)
+def test_errors_of_other_stores(uri, error, kind, sentence):
+    with pytest.raises(kind, match=sentence) as caught, naming(uri):
+        raise error
+    assert caught.value.filename == uri and len(caught.value.strerror) <= 300
