@@ -37,18 +37,23 @@ class Command:
       name: for the command line.
       module: has its main function.
       flags: separated by spaces; {room} is the folder of the inputs. It runs in a folder beside.
-      older: flags that make another output of the same name.
+      older: flags that make another output of the same name; None if a run only adds to its own.
       vouchers: files that appear last, and mean that all are there.
       define_flags, patch: called before the flags are read, in the process that runs it.
+      needs_model: whether it needs the model that `prepare_model` writes. Each run imports
+        TensorFlow, so such a command is killed only by hand.
+      volatile: pattern of files whose bytes differ from run to run, and are not compared.
     """
 
     name: str
     module: str
     flags: str
-    older: str
+    older: str | None
     vouchers: tuple[str, ...] = ()
     define_flags: Callable[[], None] = _nothing
     patch: Callable[[], None] = _nothing
+    needs_model: bool = False
+    volatile: str = "(?!)"
 
     @property
     def program(self) -> str:
@@ -63,6 +68,17 @@ def prepare(room: Path) -> None:
     (room / "web.jsonl").write_bytes(json_lines(0))
     for name in ("a", "b"):
         write_store(room / name, [range(number, number + 9) for number in range(40)])
+
+
+def prepare_model(room: Path) -> str:
+    """Writes a model and records for it; in a process of its own, as it loads TensorFlow."""
+    from tests.hub.exports import write_model
+    from tests.training.tiny import random_batch, write_records
+
+    (room / "model").mkdir()
+    write_model(room / "model")
+    write_records(str(room / "model" / "r.tfrecord"), random_batch(num_examples=12))
+    return ""
 
 
 _WORDS = "--input_file={room}/text-0.txt --vocab_file={room}/vocab.txt"
@@ -155,5 +171,25 @@ COMMANDS = (
         flags=f"{_SAMPLES} --output_format=parquet --split=8,1,1"
         " --output_file=out/{split}.parquet",
         older="--seed=7",
+    ),
+    Command(
+        name="run_pretraining",
+        module="run_pretraining",
+        flags="--bert_config_file={room}/model/bert_config.json --output_dir=out --do_train"
+        " --input_file={room}/model/r.tfrecord --train_batch_size=4 --max_seq_length=9"
+        " --max_predictions_per_seq=3 --num_train_steps=6 --save_checkpoints_steps=2",
+        older=None,
+        vouchers=("out/model.ckpt-6.index",),
+        needs_model=True,
+        volatile=r".*tfevents.*|out/checkpoint",
+    ),
+    Command(
+        name="export_hub",
+        module="bert_data.cli.export_hub",
+        flags="--init_checkpoint={room}/model --vocab_file={room}/model/vocab.txt --output_dir=out"
+        " --seq_length=9",
+        older="--seq_length=8",
+        needs_model=True,
+        volatile=r".*\.pb|.*data-00000-of-00001",
     ),
 )
