@@ -52,7 +52,7 @@ class VocabularyTrainingConfig:
       max_characters: how many different characters are kept, the most frequent ones; >= 1. A word
         with any other character will be [UNK].
       engine: what counts words; a cluster reads the text once, in parts, and this process then
-        needs some 200 bytes of memory for each different word.
+        needs some 2 kB of memory for each different word.
       work_dir: folder of a cluster's unfinished work, which all nodes see.
     """
 
