@@ -30,6 +30,7 @@ COMMANDS = (
      "--next_sentence=sop"),
     (CREATE, *_INSTANCES, "--output_file=single.parquet", "--output_format=parquet",
      "--next_sentence=none"),
+    (CREATE, *_INSTANCES, "--output_file=parts@3", "--num_partitions=2", "--num_workers=1"),
     ("-m", "bert_data.cli.tokenize", *_READ, "--output_prefix=sentences", "--level=sentence"),
     ("-m", "bert_data.cli.tokenize", *_READ, "--output_prefix=store", "--level=document",
      "--append_eod", "--eod_token=[SEP]", "--dtype_rule=megatron"),
