@@ -178,7 +178,7 @@ flags.DEFINE_float(
 flags.DEFINE_integer(
     "max_memory_mb",
     1000,
-    lower_bound=200,
+    lower_bound=250,
     upper_bound=1_000_000,
     help="About the memory, in MB, of a task that decides over all documents: about duplicates and"
     " percentiles. With less, there are more tasks. The output does not depend on it.",

@@ -116,12 +116,13 @@ class RangeReader:
         """Yield all records in order, at least one a portion; or only those of a group."""
         runs, num_keys = self._open_runs(prefix), self.layout.num_keys
         max_records = max(self._max_bytes // self.layout.num_bytes, 1)
-        if sum(run.end - run.begin for run in runs) <= max_records:
-            max_records *= len(runs)
         buffers = [np.empty((0, self.layout.num_words), np.uint64) for _ in runs]
         while runs:
-            size = max(max_records // len(runs), 1)
+            # Each run gets its share, so that all come to their ends at about the same time.
+            left = [len(b) + run.end - run.begin for b, run in zip(buffers, runs, strict=True)]
+            num_left = sum(left)
             for k, run in enumerate(runs):
+                size = max(max_records * left[k] // num_left, 1)
                 if len(buffers[k]) < size and run.begin < run.end:
                     more = run.read(size - len(buffers[k]))
                     buffers[k] = np.concatenate([buffers[k], more]) if len(buffers[k]) else more
@@ -130,8 +131,8 @@ class RangeReader:
             cuts = [_count_up_to(b, bound) for b in buffers]
             parts = [b[:cut] for b, cut in zip(buffers, cuts, strict=True)]
             rest = [b[cut:] for b, cut in zip(buffers, cuts, strict=True)]
-            left = [k for k, run in enumerate(runs) if len(rest[k]) or run.begin < run.end]
-            runs, buffers = [runs[k] for k in left], [rest[k] for k in left]
+            open_runs = [k for k, run in enumerate(runs) if len(rest[k]) or run.begin < run.end]
+            runs, buffers = [runs[k] for k in open_runs], [rest[k] for k in open_runs]
             yield sort_words(np.concatenate(parts), num_keys)
 
     def records(self) -> np.ndarray:

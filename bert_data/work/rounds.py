@@ -32,10 +32,10 @@ from bert_data.work.records import (
 )
 from bert_data.work.tasks import run_tasks
 
-_PROCESS_BYTES = 170_000_000
-"""Memory of a process before it does anything: the interpreter and its packages."""
+_PROCESS_BYTES = 200_000_000
+"""Memory of a process before it does anything: the interpreter, packages, machine code."""
 
-_PORTION_SHARE, _TASK_SHARE = 10, 2
+_PORTION_SHARE, _TASK_SHARE = 12, 2
 """Of the rest: the part that one portion of records takes, and the records of a task."""
 
 _MAX_TASK_BYTES = 128_000_000
@@ -78,7 +78,7 @@ class Rounds:
     Attributes:
       folder: for their files.
       parts: of the data.
-      portion_bytes: of records that a task holds at a time; its memory is some ten times that.
+      portion_bytes: of records that a task holds at a time; its memory is some twelve times that.
       counted: the sums of what the functions returned.
       num_bytes: of all records that the rounds have written.
     """
