@@ -1,6 +1,6 @@
 """GPT samples as files: TFRecord shards with an index each, or Parquet, and a manifest.
 
-    export_samples(dataset, SampleExportConfig(output_file="train.parquet@2",
+    export_splits([dataset], SampleExportConfig(output_file="train.parquet@2",
                                                output_format="parquet"))
       -> train.parquet-00000-of-00002, train.parquet-00001-of-00002, manifest.train.parquet.json
 
@@ -57,7 +57,7 @@ _TASK_BYTES = 500_000_000  # of memory, besides the pages of stores and indices 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SampleExportConfig:
-    """Configuration of `export_samples`.
+    """Configuration of `export_splits`.
 
     Attributes:
       output_file: comma-separated names, or path@N; see `bert_data.storage.expand_outputs`.
@@ -83,17 +83,6 @@ class SampleExportConfig:
         expand_outputs(self.output_file)
         self.engine.count_workers(self.num_workers)
         check_integer("num_processes", self.num_processes, 1, MAX_WORKERS)
-
-
-def export_samples(
-    dataset: SampleSet, config: SampleExportConfig, *, made_from: Mapping[str, Any] | None = None
-) -> tuple[ManifestFile, ...]:
-    """Write all samples of a data set; see `export_splits`.
-
-    Returns:
-      What the manifest says about each shard.
-    """
-    return export_splits([dataset], config, made_from=made_from)[0]
 
 
 def export_splits(

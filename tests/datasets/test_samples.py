@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bert_data.causal import GptConfig, GptDataset, SampleBatch, build_datasets
 from bert_data.datasets import sample_shards, samples
 from bert_data.datasets.sample_shards import columns_of
-from bert_data.datasets.samples import SampleExportConfig, export_samples, export_splits
+from bert_data.datasets.samples import SampleExportConfig, export_splits
 from bert_data.formats import registry
 from bert_data.formats.examples import ExampleEncoder
 from bert_data.schema.fields import GPT_SAMPLES
@@ -56,7 +56,8 @@ def rows_of(batch: SampleBatch) -> list[dict[str, list]]:
 
 
 def export(dataset, path: Path, **settings):
-    return export_samples(dataset, SampleExportConfig(output_file=str(path), **settings))
+    config = SampleExportConfig(output_file=str(path), **settings)
+    return export_splits([dataset], config)[0]
 
 
 @given(
@@ -136,7 +137,7 @@ def test_the_bytes_do_not_depend_on_workers(dataset, tmp_path, output_format):
 
 def test_the_manifest_lists_the_files(dataset, tmp_path):
     config = SampleExportConfig(output_file=str(tmp_path / "t@2"))
-    files = export_samples(dataset, config, made_from={"weights": [1, 2]})
+    (files,) = export_splits([dataset], config, made_from={"weights": [1, 2]})
     manifest = json.loads((tmp_path / "manifest.t.json").read_text())
     assert manifest["format"] == "bert_data samples"
     assert manifest["files"][1]["name"] == "t-00001-of-00002"
@@ -244,7 +245,7 @@ def test_what_has_changed_is_not_taken_over(tmp_path, monkeypatch, change):
     def run():
         settings = {**options, "output_file": f"{tmp_path}/out/{options['output_file']}"}
         made_from = settings.pop("made_from", None)
-        export_samples(made["set"], SampleExportConfig(**settings), made_from=made_from)
+        export_splits([made["set"]], SampleExportConfig(**settings), made_from=made_from)
 
     options = {"output_file": "x@3"}
     build(tokens=0)

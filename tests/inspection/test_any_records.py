@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.causal import GptConfig, build_datasets
-from bert_data.datasets.samples import SampleExportConfig, export_samples
+from bert_data.datasets.samples import SampleExportConfig, export_splits
 from bert_data.inspection.check import CheckConfig, Report, check_set
 from bert_data.inspection.findings import DAMAGED, DOUBTFUL
 from tests.causal.stores import write_store
@@ -31,7 +31,7 @@ def pattern(request: pytest.FixtureRequest, tmp_path: Path, small_vocabulary: Pa
     dataset, *_ = build_datasets([prefix], GptConfig(seq_length=8))
     config = SampleExportConfig(output_file=f"{tmp_path}/t@3", output_format=request.param)
     assert dataset is not None
-    export_samples(dataset, config)
+    export_splits([dataset], config)
     return f"{tmp_path}/t-*"
 
 

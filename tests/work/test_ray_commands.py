@@ -21,7 +21,7 @@ from bert_data.curation.running.run import curate
 from bert_data.datasets import cluster_corpus
 from bert_data.datasets.config import DatasetConfig
 from bert_data.datasets.masked_lm import create_dataset
-from bert_data.datasets.samples import SampleExportConfig, export_samples
+from bert_data.datasets.samples import SampleExportConfig, export_splits
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, train_vocabulary
@@ -75,7 +75,7 @@ def test_stores_and_samples_are_the_same(in_turn, small_text, small_vocabulary):
         )
         dataset = GptDataset(stores[0].prefix, GptConfig(seq_length=16))
         config = SampleExportConfig(output_file="out/gpt@2", num_workers=1, engine=engine)
-        export_samples(dataset, config)
+        export_splits([dataset], config)
 
     local, ray = in_turn(make)
     assert len(local) == 3 * 3 + 2 * 2 + 1

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bert_data.causal import GptConfig, build_datasets
-from bert_data.datasets.samples import SampleExportConfig, export_samples
+from bert_data.datasets.samples import SampleExportConfig, export_splits
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.sources.opening import SampleConfig
 from tests.causal.stores import write_store
@@ -28,7 +28,7 @@ def export(store: Path, output_format: str, **options) -> Path:
     config = GptConfig(seq_length=4, **options)
     dataset, _, _ = build_datasets([str(store)], config)
     path = store.parent / f"samples.{output_format}"
-    export_samples(dataset, SampleExportConfig(output_file=str(path), output_format=output_format))
+    export_splits([dataset], SampleExportConfig(output_file=str(path), output_format=output_format))
     return path
 
 
