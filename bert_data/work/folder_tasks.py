@@ -19,7 +19,6 @@ from typing import Any, Protocol
 from absl import logging
 
 from bert_data.errors import CorruptDataError
-from bert_data.kernels.crc32c import crc32c
 from bert_data.storage import (
     is_folder,
     list_folder,
@@ -92,6 +91,8 @@ def _list_files(folder: str, inside: str = "") -> Iterator[str]:
 
 def _sum_up(path: str) -> list[int]:
     """Return the size and the checksum of a file of any size."""
+    from bert_data.kernels.crc32c import crc32c  # loads LLVM: not for every command
+
     size = crc = 0
     with open_input(path, buffering=0) as file:
         while data := file.read(_BLOCK_BYTES):
