@@ -184,12 +184,13 @@ def _eod_id(names: Sequence[str]) -> int | None:
     """Return --eod_id or, if an option needs it, the id in the stores' notes."""
     from bert_data.causal.building import store_prefixes
     from bert_data.causal.config import EOD_OPTIONS
-    from bert_data.tokens.end_of_document import noted_eod
-    from bert_data.tokens.store_notes import notes_path
 
     eod_id: int | None = FLAGS.eod_id
     if not any(FLAGS[name].value for name in EOD_OPTIONS):
         return eod_id
+    from bert_data.tokens.end_of_document import noted_eod
+    from bert_data.tokens.store_notes import notes_path
+
     prefixes = [prefix for name in names for prefix in store_prefixes(name)]
     noted = noted_eod(prefixes)
     if eod_id is not None and noted not in (None, eod_id):
