@@ -48,12 +48,11 @@ from bert_data.progress import progress
 from bert_data.storage import (
     JsonObject,
     expand_outputs,
-    hidden_path,
     is_file,
     is_folder,
-    is_remote,
     list_folder,
     make_folder,
+    own_work_folder,
     read_bytes,
     read_status,
     remove,
@@ -98,7 +97,7 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
             work_dir=config.work_dir,
         ) as record_set,
         open_work_folder(
-            run.parent or record_set.outputs.work_dir,
+            run.parent,
             run.fingerprint,
             is_own=not config.work_dir,
             useless_after=(NoSentenceError,),
@@ -124,7 +123,7 @@ class _Run:
     Attributes:
       corpus: the input.
       fingerprint: of all that the set depends on.
-      parent: of the work folder; None: a local one, as the set is remote.
+      parent: of the work folder.
       num_tasks: at a time, see `open_executor`.
     """
 
@@ -147,8 +146,7 @@ class _Run:
         most = max(len(self._partitions), self._work.num_shards)
         self.num_tasks = min(self._num_workers, most)
         self.fingerprint = fingerprint(self._describe())
-        beside = hidden_path(self._names.name, "partitions")
-        self.parent = config.work_dir or (None if is_remote(beside) else beside)
+        self.parent = config.work_dir or own_work_folder(self._names.name, "partitions")
         self.stages: list[Stage] = []
 
     def _describe(self) -> dict[str, Any]:
@@ -165,8 +163,6 @@ class _Run:
 
     def has_committed(self) -> bool:
         """Whether the set is there, made by this run, which was killed before its end."""
-        if self.parent is None:
-            return False
         remove_abandoned(self.parent)
         if not self.config.work_dir and is_folder(self.parent) and not list_folder(self.parent):
             remove(self.parent)  # which a run was killed in removing

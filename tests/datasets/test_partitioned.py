@@ -317,3 +317,19 @@ class TestStores:
         Path(f"{stores}-00001-of-00003.bin").unlink()
         with pytest.raises(FileNotFoundError, match=r"a token store is a \.bin and an"):
             create("a", input_file=f"{stores}@3")
+
+
+def test_a_remote_set_goes_on_with_what_is_missing(create, monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "temporary").mkdir()
+    expected = contents(create("plain", "t@2"))
+    output = {"output_file": f"file://{tmp_path}/remote/t@2"}
+    with monkeypatch.context() as patch, pytest.raises(KeyError):
+        patch.setattr(partitioned, "write_shard", _fail)
+        create("remote", **output)
+    with monkeypatch.context() as patch:
+        patch.setattr(partitioned, "deal_partition", _fail)
+        create("remote", **output)
+    assert contents(tmp_path / "remote") == expected
+    assert not contents(tmp_path / "temporary")
