@@ -41,7 +41,7 @@ _PORTION_SHARE, _TASK_SHARE = 12, 2
 _MAX_TASK_BYTES = 128_000_000
 """More records than that are not one task, so that there are tasks for many workers."""
 
-_MAX_FILES, _MERGED_FILES = 2048, 128
+_MAX_FILES, _MERGED_FILES = 256, 128
 """Of more files, so many are merged to one: every range is read from all of them."""
 
 _MIN_BYTES = 1 << 20
