@@ -19,35 +19,13 @@ from collections.abc import Sequence
 
 from absl import flags, logging
 
-from bert_data.cli import entry
+from bert_data.cli import entry, model_flags
 
 FLAGS = flags.FLAGS
 
-flags.DEFINE_string(
-    "init_checkpoint",
-    None,
-    "The weights: the folder of a training run, which stands for its last checkpoint,"
-    " or the prefix of a checkpoint (.../bert_model.ckpt).",
-    required=True,
-)
-flags.DEFINE_string(
-    "vocab_file", None, "Vocabulary, one token per line: the one that the model was trained with."
-)
-flags.DEFINE_string(
-    "tokenizer_file",
-    None,
-    "Instead of --vocab_file: a tokenizer.json of WordPiece with BERT's rules, which "
-    "itself says whether text is lower-cased.",
-)
-flags.DEFINE_string(
-    "bert_config_file",
-    None,
-    "JSON file with the sizes of the model; by default, bert_config.json beside the checkpoint.",
-)
+flags.adopt_module_key_flags(model_flags)  # for --help
+flags.mark_flag_as_required("init_checkpoint")
 flags.DEFINE_string("output_dir", None, "Folder for the files.", required=True)
-flags.DEFINE_bool(
-    "do_lower_case", True, "Lower-case the text and drop accents, as for the model's training data."
-)
 flags.DEFINE_bool("overwrite", False, "Replace existing files.")
 
 
@@ -59,13 +37,7 @@ def main(argv: Sequence[str]) -> None:
 
     report = hub.export_hugging_face(
         hub.HuggingFaceExportConfig(
-            init_checkpoint=FLAGS.init_checkpoint,
-            output_dir=FLAGS.output_dir,
-            vocab_file=FLAGS.vocab_file,
-            tokenizer_file=FLAGS.tokenizer_file,
-            bert_config_file=FLAGS.bert_config_file,
-            do_lower_case=FLAGS.do_lower_case,
-            overwrite=FLAGS.overwrite,
+            output_dir=FLAGS.output_dir, overwrite=FLAGS.overwrite, **model_flags.model_values()
         )
     )
     logging.info("%s", report)

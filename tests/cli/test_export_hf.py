@@ -8,6 +8,8 @@ import pytest
 
 from tests.hub.exports import write_model
 
+COVERS = ("cli/model_flags",)
+
 
 def run(module: str, *flags: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", f"bert_data.cli.{module}", *flags]
