@@ -8,7 +8,8 @@
 
 Names that begin with a dot are not special. It differs from TensorFlow's in that matches are
 sorted, that they begin as the pattern does ("*.txt" gives "a.txt", not "./a.txt"), that "//" is the
-same as "/", and that no pattern matches unfinished files (`hidden.py`).
+same as "/", that a character is one of Unicode ("??" does not match "é", which has two bytes), and
+that no pattern matches unfinished files (`hidden.py`).
 """
 
 import re

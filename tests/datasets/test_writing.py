@@ -190,7 +190,7 @@ def test_no_manifest_vouches_for_a_file_that_another_set_replaced(create):
 
 @pytest.mark.parametrize("sidecar", ["t,index.t.npy", "t,manifest.t.json"])
 def test_a_shard_with_the_name_of_a_sidecar(create, tmp_path, sidecar):
-    with pytest.raises(ValueError, match="two outputs have the same name"):
+    with pytest.raises(ValueError, match="has the name of a set's index or manifest"):
         create("a", sidecar)
     assert not (tmp_path / "a").exists()
 

@@ -71,7 +71,10 @@ def test_matches_are_those_of_tensorflow(tree, tensorflow_glob, parts, is_relati
     expected = [re.sub(r"^\./(?!$)", "", path) for path in tensorflow_glob(pattern)]
     found = [re.sub(r"^\./(?!$)", "", path) for path in glob(pattern)]
     assert found == sorted(found)
-    assert sorted(found) == sorted(expected)
+    # TensorFlow also compares byte by byte, so that "??" matches "é".
+    by_bytes = [path for path in set(expected) - set(found) if "é" in path]
+    assert sorted([*found, *by_bytes]) == sorted(expected)
+    assert not by_bytes or set(pattern) & set("?[")
 
 
 @pytest.mark.parametrize(
