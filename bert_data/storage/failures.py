@@ -53,7 +53,7 @@ def naming(path: Path) -> Iterator[None]:
             raise _explain(error, path) from error
         if type(error) is OSError and error.errno is None:  # from NumPy, when a disk is full
             raise OSError(errno.EIO, " ".join(str(error).split()), path) from error
-        if error.filename is None:
+        if error.filename is None and error.errno is not None:  # without, it is a cluster's error
             error.filename = path
         raise
     except Exception as error:

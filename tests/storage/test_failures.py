@@ -161,3 +161,13 @@ def test_errors_of_other_stores(uri, error, kind, sentence):
     with pytest.raises(kind, match=sentence) as caught, naming(uri):
         raise error
     assert caught.value.filename == uri and len(caught.value.strerror) <= 300
+
+
+def test_an_error_without_a_file_keeps_its_sentence(tmp_path):
+    lost = ConnectionError("the head of the cluster is lost")
+    with pytest.raises(ConnectionError, match="head of the cluster is lost"), naming(tmp_path):
+        raise lost
+    full = OSError(28, "No space left on device")
+    with pytest.raises(OSError, match="No space left") as caught, naming(tmp_path):
+        raise full
+    assert caught.value.filename == str(tmp_path)
