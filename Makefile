@@ -20,7 +20,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 help:
 	@echo 'make demo    train a small BERT on text that Python brings along, and show what it learned'
 	@echo 'make check   lint, types and the fast tests: some two minutes'
-	@echo 'make test    lint, types and all tests: some eleven'
+	@echo 'make test    lint, types and all tests: some twelve'
 	@echo 'make setup   only the environment in $(VENV) (the others call it)'
 	@echo 'make clean   remove caches and demo_output/, keep $(VENV)'
 
