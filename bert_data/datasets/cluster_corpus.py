@@ -22,7 +22,7 @@ from bert_data.storage import expand_outputs, hidden_path, is_remote, read_statu
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_plain_format
 from bert_data.text.partitions import plan_shards
-from bert_data.text.spans import Span
+from bert_data.text.spans import TextPart
 from bert_data.tokens.filling import TokenCounts, fill_store
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_making import PARTITION_MB
@@ -41,21 +41,8 @@ _PART_BYTES = 64_000_000  # of text on disk
 _STORE = "tokens"
 
 
-@dataclasses.dataclass(frozen=True)
-class _TextPart:
-    """A part of the text, by its number."""
-
-    number: int
-    spans: Sequence[Span]
-
-    @property
-    def task_name(self) -> str:
-        """The name of its folder."""
-        return f"{self.number:06d}"
-
-
 def _fill_part(
-    tokenizer: Tokenizer, text: TextConfig, part: _TextPart, folder: str
+    tokenizer: Tokenizer, text: TextConfig, part: TextPart, folder: str
 ) -> dict[str, Any]:
     """Tokenize a part into a folder; return its counts."""
     prefix = os.path.join(folder, _STORE)
@@ -84,7 +71,7 @@ def tokenized_by_cluster(
     """
     text_format = find_plain_format(paths, config.text.input_format)
     shards = plan_shards(paths, text_format, _PART_BYTES)
-    parts = [_TextPart(number, spans) for number, spans in enumerate(shards)]
+    parts = [TextPart(number, spans) for number, spans in enumerate(shards)]
     work = fingerprint(
         {
             "version": bert_data.__version__,

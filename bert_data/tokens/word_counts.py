@@ -19,7 +19,7 @@ from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_plain_format, read_documents
 from bert_data.text.partitions import plan_shards
 from bert_data.text.runs_of_lines import read_texts
-from bert_data.text.spans import Span
+from bert_data.text.spans import Span, TextPart
 from bert_data.work import (
     Engine,
     FolderTask,
@@ -50,19 +50,6 @@ class TextCounts:
     characters: Mapping[str, int]
     num_lines: int
     num_skipped: int
-
-
-@dataclasses.dataclass(frozen=True)
-class _TextPart:
-    """A part of the text, by its number."""
-
-    number: int
-    spans: Sequence[Span]
-
-    @property
-    def task_name(self) -> str:
-        """The name of its folder."""
-        return f"{self.number:06d}"
 
 
 def read_lines(
@@ -104,7 +91,7 @@ def count_on_cluster(
       OSError: a file cannot be read or written, or the cluster fails.
     """
     shards = plan_shards(paths, find_plain_format(paths, text.input_format), _PART_BYTES)
-    parts = [_TextPart(number, spans) for number, spans in enumerate(shards)]
+    parts = [TextPart(number, spans) for number, spans in enumerate(shards)]
     inputs = [[os.path.abspath(path), repr(read_status(path))] for path in paths]
     settings = [bert_data.__version__, dataclasses.asdict(text), do_lower_case]
     words, characters = collections.Counter[str](), collections.Counter[str]()
@@ -131,7 +118,7 @@ def count_on_cluster(
 
 
 def _count_part(
-    text: TextConfig, do_lower_case: bool, part: _TextPart, folder: str
+    text: TextConfig, do_lower_case: bool, part: TextPart, folder: str
 ) -> dict[str, Any]:
     """Count a part of a text, and write the counts into a folder."""
     from tokenizers import normalizers, pre_tokenizers

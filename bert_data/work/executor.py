@@ -18,6 +18,7 @@ One map runs at a time, and for every executor:
 
 import abc
 import collections
+import dataclasses
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, Self, TypeVar
@@ -29,6 +30,18 @@ MAX_WORKERS = 1024
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Function = Callable[[Any], Any]
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class Job:
+    """An item that was begun in another process, and its result."""
+
+    function: Function
+    item: Any
+    is_done: bool = False
+    result: Any = None
+    error: BaseException | None = None
 
 
 class Executor(abc.ABC):

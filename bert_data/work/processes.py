@@ -10,39 +10,25 @@ ends. Their log messages appear in this process's log.
 
 import collections
 import contextlib
-import dataclasses
 import logging
 import multiprocessing
 import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from multiprocessing import connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from bert_data import progress
 from bert_data.work.answers import answer, open_answer, picklable, pickle_error
-from bert_data.work.executor import Executor
+from bert_data.work.executor import Executor, Function, Job
 
 _IN_FLIGHT_A_WORKER = 16  # results are small, and no worker should wait for an earlier, long task
 _GRACE_SECONDS = 5.0  # for an interrupted worker to remove what it has begun to write
 _LOGGER = "absl"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-Function = Callable[[Any], Any]
-
-
-@dataclasses.dataclass(eq=False, slots=True)
-class _Job:
-    """An item that was begun, and its result."""
-
-    function: Function
-    item: Any
-    is_done: bool = False
-    result: Any = None
-    error: BaseException | None = None
 
 
 class Processes(Executor):
@@ -56,15 +42,15 @@ class Processes(Executor):
         """
         super().__init__(num_workers, _IN_FLIGHT_A_WORKER * num_workers)
         self._workers: list[_Worker] = []
-        self._queue: collections.deque[_Job] = collections.deque()
+        self._queue: collections.deque[Job] = collections.deque()
         self._has_failed = False
 
     def __exit__(self, *_: object) -> None:
         workers, self._workers = self._workers, []
         _end(workers)
 
-    def _begin(self, function: Function, item: Any) -> _Job:
-        job = _Job(function, item)
+    def _begin(self, function: Function, item: Any) -> Job:
+        job = Job(function, item)
         self._queue.append(job)
         if self._workers or len(self._queue) > 1:
             while len(self._workers) < min(self.num_workers, len(self._queue) + self._num_busy()):
@@ -72,7 +58,7 @@ class Processes(Executor):
             self._give_out()
         return job
 
-    def _finish(self, pending: _Job) -> Any:
+    def _finish(self, pending: Job) -> Any:
         if not (self._workers or pending.is_done):  # a single item is not worth a process
             self._queue.clear()
             return pending.function(pending.item)
@@ -118,17 +104,17 @@ class _Worker:
     def __init__(self, process: BaseProcess, pipe: connection.Connection) -> None:
         self.process, self.pipe = process, pipe
         self.is_dead = False
-        self.job: _Job | None = None
+        self.job: Job | None = None
         self._function: Function | None = None  # that it has
 
-    def give(self, job: _Job) -> None:
+    def give(self, job: Job) -> None:
         new_function = None if job.function is self._function else job.function
         message = pickle.dumps((new_function, job.item))
         self.job, self._function = job, job.function
         with contextlib.suppress(BrokenPipeError):  # it has died: `take` raises
             self.pipe.send_bytes(message)
 
-    def take(self) -> _Job | None:
+    def take(self) -> Job | None:
         """Return its finished job; None if it has sent a log message."""
         result: Any = None
         error: BaseException | None = None

@@ -10,7 +10,6 @@ workers' log messages appear in the driver's log when their task is done.
 
 import collections
 import contextlib
-import dataclasses
 import functools
 import logging
 import os
@@ -28,7 +27,7 @@ from bert_data.bounds import check_bounds
 from bert_data.errors import first_sentence
 from bert_data.storage import open_marker, remove_abandoned
 from bert_data.work.answers import open_answer
-from bert_data.work.executor import MAX_WORKERS, Executor
+from bert_data.work.executor import MAX_WORKERS, Executor, Function, Job
 from bert_data.work.ray_calls import Session, call, digest_of_code
 from bert_data.work.ray_cluster import Cluster, connected
 
@@ -41,19 +40,6 @@ _NO_ROOM_SECONDS = 600.0  # for a node with room for a task to join the cluster
 _LOOK_SECONDS = 10.0
 _TOKEN_BYTES = 16
 _NODE_OF_ERROR = re.compile(r"IP: ([^,)\s]+)")
-
-Function = Callable[[Any], Any]
-
-
-@dataclasses.dataclass(eq=False, slots=True)
-class _Job:
-    """An item that was begun, and its result."""
-
-    function: Function
-    item: Any
-    is_done: bool = False
-    result: Any = None
-    error: BaseException | None = None
 
 
 class RayTasks(Executor):
@@ -81,8 +67,8 @@ class RayTasks(Executor):
         self._max_workers = num_workers
         super().__init__(max(1, num_workers), _IN_FLIGHT_A_WORKER * max(1, num_workers))
         self._address, self._folder, self._task_bytes = address, folder, task_bytes
-        self._queue: collections.deque[_Job] = collections.deque()
-        self._running: dict[Any, _Job] = {}
+        self._queue: collections.deque[Job] = collections.deque()
+        self._running: dict[Any, Job] = {}
         self._has_failed = False
         self._begun: tuple[Function | None, Any] = (None, None)  # a function, what begins its tasks
         self._marker, self._connection = contextlib.ExitStack(), contextlib.ExitStack()
@@ -127,15 +113,15 @@ class RayTasks(Executor):
             token=token,
         )
 
-    def _begin(self, function: Function, item: Any) -> _Job:
+    def _begin(self, function: Function, item: Any) -> Job:
         if not self._cluster.ray.is_initialized():
             self._connect()
-        job = _Job(function, item)
+        job = Job(function, item)
         self._queue.append(job)
         self._give_out()
         return job
 
-    def _finish(self, pending: _Job) -> Any:
+    def _finish(self, pending: Job) -> Any:
         while not pending.is_done:
             self._collect()
             self._give_out()
