@@ -20,7 +20,7 @@ from bert_data.training.config import BertConfig
 from bert_data.training.encoder import Encoder
 from bert_data.training.init_checkpoint import check_shapes, open_weights
 from bert_data.training.layers import Dense, WeightSeeds, dropout
-from bert_data.training.model import Features, step_seed
+from bert_data.training.model import Features, fit_seed
 
 
 class TextClassifier(keras.Model):
@@ -59,9 +59,7 @@ class TextClassifier(keras.Model):
           seed: int32[2] for dropout; by default that of the compiled optimizer's step.
         """
         if training and seed is None:
-            if getattr(self, "optimizer", None) is None:
-                raise ValueError("training without compile() needs seed=step_seed(seed, step)")
-            seed = step_seed(self.random_seed, self.optimizer.iterations.value)
+            seed = fit_seed(self, self.random_seed)
         if not training:
             seed = None
         # Under several replicas, Keras builds a model with the means of a batch, which are floats.

@@ -29,6 +29,7 @@ from bert_data.training.encoder import Encoder
 from bert_data.training.heads import MaskedLM, NextSentence
 from bert_data.training.layers import Group, WeightSeeds
 from bert_data.training.losses import pretraining_losses
+from bert_data.training.optimizer import AdamWeightDecay
 
 MASKED_LM = "masked_lm"
 POLICIES = {"none": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
@@ -44,6 +45,25 @@ def step_seed(random_seed: int, step: tf.Tensor) -> tf.Tensor:
         return seed
     replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
     return tf.random.experimental.stateless_fold_in(seed, replica)
+
+
+def fit_seed(model: keras.Model, random_seed: int) -> tf.Tensor:
+    """int32[2], the seed of dropout of a batch in Keras's own loop.
+
+    It follows from the number of batches that the compiled optimizer has seen, so that each has its
+    own where several make one update.
+
+    Raises:
+      ValueError: the model is not compiled.
+    """
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None:
+        raise ValueError("training without compile() needs seed=step_seed(seed, step)")
+    if isinstance(optimizer, AdamWeightDecay):
+        return step_seed(random_seed, optimizer.num_batches)
+    # Keras's `iterations` counts updates; its variable of this name counts batches.
+    counts = (each for each in optimizer.variables if each.name == "iteration")
+    return step_seed(random_seed, next(counts).value)
 
 
 class PretrainingModel(keras.Model):
@@ -95,9 +115,7 @@ class PretrainingModel(keras.Model):
           seed: int32[2] for dropout; by default that of the compiled optimizer's step.
         """
         if training and seed is None:
-            if getattr(self, "optimizer", None) is None:
-                raise ValueError("training without compile() needs seed=step_seed(seed, step)")
-            seed = step_seed(self.random_seed, self.optimizer.iterations.value)
+            seed = fit_seed(self, self.random_seed)
         ids, mask, segments, positions = (
             _integers(features, name)
             for name in (

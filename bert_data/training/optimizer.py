@@ -5,7 +5,11 @@ update     m, v as Adam, no bias correction;  w -= lr * (m / (sqrt(v) + epsilon)
 
 Gradients are summed over the replicas, then clipped by their global norm. Biases and LayerNorm do
 not decay. With `loss_scaling` (float16), a step whose gradients are not finite changes no weight
-and halves the scale.
+and halves the scale. With `gradient_accumulation_steps`, an update takes several batches:
+
+batch             1     2     3     4     5     6         gradient_accumulation_steps = 3
+update by the     sum of 1, 2, 3 / 3      sum of 4, ...
+iterations        0     0     1     1     1     2         and the schedule's step
 """
 
 import re
@@ -13,6 +17,8 @@ from typing import Any
 
 import keras
 import tensorflow as tf
+
+from bert_data.bounds import check_integer
 
 LOSS_SCALE, NUM_GOOD_STEPS = "global_step/loss_scale", "global_step/num_good_steps"
 """Names in checkpoints of the state of scaling the loss."""
@@ -64,6 +70,9 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
       epsilon: added to the root of the latter.
       clip_norm: largest allowed norm of all gradients together.
       loss_scaling: whether to scale losses so that float16 gradients do not vanish.
+      gradient_accumulation_steps: number of batches whose mean gradient makes one update, >= 2;
+        None: each batch makes one. Unlike in Keras's optimizers, `iterations` and the schedule
+        count updates, so that both mean the same with and without it.
     """
 
     def __init__(
@@ -76,9 +85,16 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         epsilon: float = 1e-6,
         clip_norm: float = 1.0,
         loss_scaling: bool = False,
+        gradient_accumulation_steps: int | None = None,
         name: str = "adam_weight_decay",
     ) -> None:
-        super().__init__(learning_rate=learning_rate, name=name)
+        if gradient_accumulation_steps is not None:
+            check_integer("gradient_accumulation_steps", gradient_accumulation_steps, 2, 2**31 - 1)
+        super().__init__(
+            learning_rate=learning_rate,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+        )
         self._decay, self._epsilon, self._clip_norm = weight_decay, epsilon, clip_norm
         self._betas = (beta_1, beta_2)
         self._loss_scaling = loss_scaling
@@ -88,8 +104,20 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         """Whether losses are scaled before gradients are taken."""
         return self._loss_scaling
 
+    @property
+    def iterations(self) -> keras.Variable:
+        """Number of updates; Keras's own is a tensor where gradients are accumulated."""
+        return self._iterations
+
+    @property
+    def num_batches(self) -> tf.Tensor:
+        """int64 scalar, number of batches whose gradients `apply` has taken."""
+        if not self.gradient_accumulation_steps or not self.built:
+            return self.iterations.value
+        return self.iterations.value * self.gradient_accumulation_steps + self.num_pending.value
+
     def build(self, variables: list[keras.Variable]) -> None:
-        """Create the slots, zero, one pair per variable."""
+        """Create the slots, zero, one pair per variable, and what is accumulated."""
         if self.built:
             return
         super().build(variables)
@@ -97,6 +125,10 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             variables, ["adam_m", "adam_v"]
         )
         self._decays = [_NO_DECAY.search(variable.path) is None for variable in variables]
+        if self.gradient_accumulation_steps:
+            self.num_pending = self.add_variable(
+                (), "zeros", "int64", "only_first_replica", name="num_pending"
+            )
         if self._loss_scaling:
             self.loss_scale, self.num_good_steps = (
                 self.add_variable((), initial, "float32", "only_first_replica", name=name)
@@ -124,9 +156,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             return loss
         return loss * (self.loss_scale.value if self.built else _FIRST_SCALE)
 
-    def _backend_update_step(
-        self, grads: list[Any], trainable_variables: list[Any], learning_rate: tf.Tensor
-    ) -> None:
+    def _backend_apply_gradients(self, grads: list[Any], trainable_variables: list[Any]) -> None:
         """Updates this replica's copy of each variable; called by `apply`, in each replica.
 
         All replicas hold the same sum of gradients, so their copies stay equal.
@@ -137,10 +167,52 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         context = tf.distribute.get_replica_context()
         if context.num_replicas_in_sync > 1:
             dense = context.all_reduce(tf.distribute.ReduceOp.SUM, dense)
+        if not self.gradient_accumulation_steps:
+            norm = self._update_all(dense, trainable_variables)
+            self._adjust_loss_scale(norm, tf.constant(True))
+            return
+        num_pending = self.num_pending.value + 1
+        is_update = num_pending == self.gradient_accumulation_steps
+        norm = tf.cond(
+            is_update,
+            lambda: self._update_by_sums(dense, trainable_variables),
+            lambda: self._accumulate(dense, trainable_variables),
+        )
+        # What follows is of all replicas, so it cannot be within the condition.
+        self._adjust_loss_scale(norm, is_update)
+        self.num_pending.assign(tf.where(is_update, tf.zeros_like(num_pending), num_pending))
+        # `apply` adds 1 after each batch.
+        self.iterations.assign_sub(tf.cast(~is_update, self.iterations.dtype))
+
+    def _sums(self, variables: list[Any]) -> list[tf.Variable]:
+        """Return this replica's accumulated gradients."""
+        indices = map(self._get_variable_index, variables)
+        return [self._accumulated_gradients[index].value for index in indices]
+
+    def _accumulate(self, dense: list[tf.Tensor], variables: list[Any]) -> tf.Tensor:
+        """Add the gradients of a batch; return 0 in place of their norm."""
+        for total, gradient in zip(self._sums(variables), dense, strict=True):
+            tf.raw_ops.AssignAddVariableOp(resource=total.handle, value=gradient)
+        return tf.constant(0.0)
+
+    def _update_by_sums(self, dense: list[tf.Tensor], variables: list[Any]) -> tf.Tensor:
+        """Update by the mean of the accumulated gradients and these, and start again at zero."""
+        share = 1.0 / self.gradient_accumulation_steps
+        sums = self._sums(variables)
+        pairs = zip(sums, dense, strict=True)
+        norm = self._update_all([(s.read_value() + g) * share for s, g in pairs], variables)
+        for total in sums:
+            tf.raw_ops.AssignVariableOp(
+                resource=total.handle, value=tf.zeros(total.shape, total.dtype)
+            )
+        return norm
+
+    def _update_all(self, dense: list[tf.Tensor], variables: list[Any]) -> tf.Tensor:
+        """Update all variables; return the norm of their gradients before clipping."""
         scale = self.loss_scale.value if self._loss_scaling else tf.constant(1.0)
         norm = tf.linalg.global_norm(dense) / scale
         factor = 1.0 / (scale * tf.maximum(norm / self._clip_norm, 1.0))
-        rate = tf.cast(learning_rate, tf.float32)
+        rate = tf.cast(self.learning_rate, tf.float32)
         beta_1, beta_2 = (tf.constant(beta, tf.float32) for beta in self._betas)
         if self._loss_scaling:
             # With these values the update leaves weights and slots unchanged.
@@ -148,9 +220,9 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             dense = [tf.where(good, gradient, 0.0) for gradient in dense]
             factor, rate = tf.where(good, factor, 0.0), tf.where(good, rate, 0.0)
             beta_1, beta_2 = tf.where(good, beta_1, 1.0), tf.where(good, beta_2, 1.0)
-            self._adjust_loss_scale(good)
-        for gradient, variable in zip(dense, trainable_variables, strict=True):
+        for gradient, variable in zip(dense, variables, strict=True):
             self._update(variable, gradient * factor, rate, beta_1, beta_2)
+        return norm
 
     def _update(
         self, variable: Any, gradient: tf.Tensor, rate: tf.Tensor, *betas: tf.Tensor
@@ -177,13 +249,18 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             grad=gradient,
         )
 
-    def _adjust_loss_scale(self, good: tf.Tensor) -> None:
-        """Halves the scale after a step that overflowed, doubles it after many that did not."""
+    def _adjust_loss_scale(self, norm: tf.Tensor, is_update: tf.Tensor) -> None:
+        """Halves the scale after an update that overflowed, doubles it after many that did not."""
+        if not self._loss_scaling:
+            return
+        good = tf.math.is_finite(norm)
         count = tf.where(good, self.num_good_steps.value + 1.0, 0.0)
         grow = count >= _GROWTH_STEPS
         change = tf.where(good, tf.where(grow, 2.0, 1.0), 0.5)
-        self.loss_scale.assign(tf.clip_by_value(self.loss_scale.value * change, 1.0, _MAX_SCALE))
-        self.num_good_steps.assign(tf.where(grow, 0.0, count))
+        scale = tf.clip_by_value(self.loss_scale.value * change, 1.0, _MAX_SCALE)
+        count = tf.where(grow, 0.0, count)
+        self.loss_scale.assign(tf.where(is_update, scale, self.loss_scale.value))
+        self.num_good_steps.assign(tf.where(is_update, count, self.num_good_steps.value))
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an equal one."""
@@ -197,4 +274,5 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             "epsilon": self._epsilon,
             "clip_norm": self._clip_norm,
             "loss_scaling": self._loss_scaling,
+            "gradient_accumulation_steps": self.gradient_accumulation_steps,
         }

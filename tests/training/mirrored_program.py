@@ -52,11 +52,13 @@ def loop(
     return losses
 
 
-def fit(data: ReaderConfig, strategy: tf.distribute.Strategy) -> list[float]:
+def fit(
+    data: ReaderConfig, strategy: tf.distribute.Strategy, accumulated: int | None = None
+) -> list[float]:
     """Keras tells the mean over an epoch's steps; with one step an epoch, the step's loss."""
     with strategy.scope():
         model = pretraining_model(CONFIG)
-        model.compile(AdamWeightDecay(RATE))
+        model.compile(AdamWeightDecay(RATE, gradient_accumulation_steps=accumulated))
     batches = read_batches(data)
     history = model.fit(batches, steps_per_epoch=1, epochs=NUM_STEPS, verbose=0)
     return [float(np.asarray(loss)) for loss in history.history["loss"]]
@@ -80,6 +82,8 @@ def main(folder: str) -> None:
         "loop, mirrored": loop(f"{folder}/mirrored", read, BATCH_SIZE, strategy),
         "fit, one": fit(constant_rate, one),
         "fit, mirrored": fit(constant_rate, strategy),
+        "accumulating, one": fit(constant_rate, one, 2),
+        "accumulating, mirrored": fit(constant_rate, strategy, 2),
         "packed, one": loop(f"{folder}/packed", packed, len(PACKED_ROWS), None),
         "packed, mirrored": loop(f"{folder}/both", packed, len(PACKED_ROWS), strategy),
     }

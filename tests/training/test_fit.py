@@ -1,7 +1,9 @@
 """Keras' own loop on the reader's batches gives the same weights as this project's loop."""
 
+from itertools import pairwise
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 
@@ -55,6 +57,24 @@ def test_fit_in_float16_scales_the_loss_once(tmp_path: Path) -> None:
         history = model.fit(data, steps_per_epoch=1, epochs=4, verbose=0).history
         losses.append(history["loss"])
     assert losses[0] == pytest.approx(losses[1], rel=1e-2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [AdamWeightDecay, keras.optimizers.AdamW])
+def test_fit_accumulates_gradients(tmp_path: Path, make: type[keras.optimizers.Optimizer]) -> None:
+    model = pretraining_model(tiny_config(hidden_dropout_prob=0.5))
+    model.compile(make(1e-2, gradient_accumulation_steps=3))
+    data = read_batches(reader(tmp_path, form="fit", shuffle=False, num_epochs=1)).take(1).repeat()
+    weights, losses = [model.get_weights()], []
+    for _ in range(6):
+        losses += model.fit(data, steps_per_epoch=1, verbose=0).history["loss"]
+        weights.append(model.get_weights())
+    changes = [
+        any((a != b).any() for a, b in zip(*each, strict=True)) for each in pairwise(weights)
+    ]
+    assert changes == [False, False, True, False, False, True]
+    assert int(model.optimizer.iterations) == 2
+    assert len(set(losses)) == 6  # each batch has zeros of dropout of its own
 
 
 def test_evaluate_of_keras_gives_loss_and_accuracies(tmp_path: Path) -> None:

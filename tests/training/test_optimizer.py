@@ -87,6 +87,44 @@ def test_equals_the_rule_step_by_step() -> None:
     assert int(optimizer.iterations.numpy()) == 6
 
 
+def test_accumulated_batches_update_as_their_mean() -> None:
+    first, second = (named_weights(pretraining_model(tiny_config())) for _ in range(2))
+    schedule = WarmupLinearDecay(0.1, 4, 2)
+    accumulating = AdamWeightDecay(schedule, gradient_accumulation_steps=3)
+    plain = AdamWeightDecay(schedule)
+    table = "bert/embeddings/word_embeddings"
+    for update in range(4):
+        before = first[table].numpy()
+        batches = [random_gradients(first, 10 * update + part) for part in range(3)]
+        for part, gradients in enumerate(batches):
+            np.testing.assert_array_equal(first[table].numpy(), before)
+            assert int(accumulating.num_batches) == 3 * update + part
+            accumulating.apply([tf.constant(g) for g in gradients.values()], list(first.values()))
+        means = [np.mean([batch[name] for batch in batches], 0) for name in second]
+        plain.apply([tf.constant(mean) for mean in means], list(second.values()))
+        assert int(accumulating.iterations) == int(plain.iterations) == update + 1
+        assert float(accumulating.learning_rate) == float(plain.learning_rate)
+        for name, variable in first.items():
+            np.testing.assert_allclose(variable, second[name], rtol=0, atol=1e-5)
+
+
+def test_a_batch_that_overflows_spoils_only_its_own_update() -> None:
+    variable = keras.Variable(np.ones(2, np.float32))
+    optimizer = AdamWeightDecay(0.1, loss_scaling=True, gradient_accumulation_steps=2)
+    states = []
+    for gradient in (np.inf, 1.0, 1.0, 1.0):
+        optimizer.apply([tf.fill([2], gradient)], [variable])
+        states.append((float(optimizer.loss_scale) / 2**15, variable.numpy()[0] == 1.0))
+    assert states == [(1, True), (0.5, True), (0.5, True), (0.5, False)]
+    assert int(optimizer.num_good_steps) == 1
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2.5])
+def test_refuses_steps_that_accumulate_nothing(steps: object) -> None:
+    with pytest.raises(ValueError, match=r"gradient_accumulation_steps is .* allowed"):
+        AdamWeightDecay(0.1, gradient_accumulation_steps=steps)
+
+
 def test_what_decays_without_gradient() -> None:
     weights = named_weights(pretraining_model(tiny_config()))
     before = {name: variable.assign(variable + 1.0).numpy() for name, variable in weights.items()}
@@ -132,7 +170,8 @@ def test_the_scale_grows_after_many_good_steps(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_can_be_made_again_from_its_configuration() -> None:
-    optimizer = AdamWeightDecay(WarmupLinearDecay(0.1, 10, 2), weight_decay=0.2, loss_scaling=True)
+    optimizer = AdamWeightDecay(WarmupLinearDecay(0.1, 10, 2), weight_decay=0.2, loss_scaling=True,
+                                gradient_accumulation_steps=4)  # fmt: skip
     again = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
     assert again.get_config() == optimizer.get_config()
     assert float(again.learning_rate) == 0.0
