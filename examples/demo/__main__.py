@@ -7,7 +7,7 @@ Everything is written to demo_output/; a second run starts again. The printed co
 pasted, and work on your own text too.
 """
 
-import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -24,18 +24,8 @@ NUM_STEPS = 2000
 NUM_CHECKPOINTS = 10
 
 # Small enough for two cores, and for three minutes. No dropout: there is more text than time.
-BERT_CONFIG = {
-    "vocab_size": 3000,
-    "hidden_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 512,
-    "hidden_dropout_prob": 0.0,
-    "attention_probs_dropout_prob": 0.0,
-    "max_position_embeddings": MAX_SEQ_LENGTH,
-    "type_vocab_size": 2,
-    "initializer_range": 0.06,
-}
+BERT_CONFIG = Path(__file__).parent / "bert_config.json"
+VOCAB_SIZE = 3000
 
 
 def main() -> None:
@@ -85,7 +75,7 @@ def make_vocabulary() -> None:
         [
             "-m", "bert_data.cli.train_vocab",
             f"--input_file={OUTPUT}/train.txt",
-            f"--vocab_size={BERT_CONFIG['vocab_size']}",
+            f"--vocab_size={VOCAB_SIZE}",
             f"--output_file={OUTPUT}/vocab.txt",
         ]
     )  # fmt: skip
@@ -112,12 +102,10 @@ def make_records() -> None:
 def train(num_steps: int) -> None:
     """Train, and evaluate the last checkpoint on the held-out records."""
     title("4. Training: a BERT of two layers, about a minute and a half on two cores")
-    config = OUTPUT / "bert_config.json"
-    config.write_text(json.dumps(BERT_CONFIG, indent=2) + "\n", encoding="utf-8")
     run(
         [
             "run_pretraining.py",
-            f"--bert_config_file={config}",
+            f"--bert_config_file={os.path.relpath(BERT_CONFIG)}",
             f"--vocab_file={OUTPUT}/vocab.txt",
             f"--input_file={OUTPUT}/train.tfrecord",
             f"--eval_input_file={OUTPUT}/held_out.tfrecord",

@@ -7,10 +7,13 @@
         --sentences-->  ["Assert statements are a convenient way to ...", ...], each one once
 
 No module is imported for its docstrings: the source is parsed, so nothing of it runs.
+
+    python -m examples.demo.python_prose corpus.txt     writes all documents, a sentence a line
 """
 
 import ast
 import re
+import sys
 import sysconfig
 import warnings
 from collections.abc import Iterable, Iterator
@@ -115,3 +118,16 @@ def _is_prose(sentence: str) -> bool:
         and sentence.rstrip("\"')")[-1:] in (".", "!", "?", ":")
         and plain >= 0.75 * len(words)
     )
+
+
+def main(arguments: list[str]) -> None:
+    """Write the documents to the file that the command line names."""
+    if len(arguments) != 1:
+        sys.exit("usage: python -m examples.demo.python_prose FILE")
+    documents = read_documents()
+    write_documents(Path(arguments[0]), documents)
+    print(f"{arguments[0]}: {len(documents)} documents, {sum(map(len, documents)):,} sentences")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

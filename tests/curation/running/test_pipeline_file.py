@@ -55,9 +55,9 @@ def test_a_whole_file(tmp_path):
     assert (found.output.output_format, found.output.split_sentences) == ("jsonl", True)
 
 
-def test_the_pipeline_of_the_readme_is_one(tmp_path):
-    readme = Path(__file__).resolve().parents[3] / "README.md"
-    shown = re.search(r"```yaml\n(.*?)```", readme.read_text("utf-8"), re.DOTALL)
+def test_the_pipeline_of_the_guide_is_one(tmp_path):
+    guide = Path(__file__).resolve().parents[3] / "docs" / "guides" / "curate.md"
+    shown = re.search(r"```yaml\n(.*?)```", guide.read_text("utf-8"), re.DOTALL)
     assert shown is not None
     (tmp_path / "blocked.txt").write_text("bad.example.com\n")
     found = read(tmp_path, shown[1])
