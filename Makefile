@@ -8,41 +8,54 @@ TEST_PROCESSES ?= auto
 PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses=4 $(PYTEST_ARGS)
 
-# A stamp in the environment, so that setting up happens again only when what it reads has changed.
+# Stamps in the environment, so that setting up happens again only when what it reads has changed:
+# one for what the library needs, and one for what its development needs besides.
 STAMP := $(VENV)/.set-up-for-bert_data
+DEV_STAMP := $(VENV)/.set-up-for-development
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
 # Silences TensorFlow's C++ log (0 says everything, 3 only what is fatal).
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test lint clean
+.PHONY: help setup demo check test lint docs clean
 
 help:
 	@echo 'make demo    train a small BERT on text that Python brings along, and show what it learned'
 	@echo 'make check   lint, types and the fast tests: some two minutes'
 	@echo 'make test    lint, types and all tests: some twelve'
+	@echo 'make docs    the documentation as a site: site/index.html'
 	@echo 'make setup   only the environment in $(VENV) (the others call it)'
 	@echo 'make clean   remove caches and demo_output/, keep $(VENV)'
 
-setup: $(STAMP)
+setup: $(DEV_STAMP)
 
 $(STAMP): setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null \
 	  || { echo "bert_data needs Python 3.11, 3.12 or 3.13, and '$(PYTHON)' is not one:" \
 	            "name one with 'make PYTHON=/path/to/python3.11 ...'." >&2; exit 1; }
-	@echo "setting up $(VENV) (once, some minutes: TensorFlow is large)"
+	@echo "setting up $(VENV) (once, a minute or more: TensorFlow is large)"
 	@# Made anew where it was left half-made, or its interpreter is gone.
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(INSTALL) .
+	@touch $@
+
+$(DEV_STAMP): $(STAMP)
+	@echo "adding what development needs to $(VENV) (once, a minute or more)"
+	@$(INSTALL) '.[dev]'
 	@touch $@
 
 demo: $(STAMP)
 	@$(BIN)/python -m examples.demo
 
-lint: $(STAMP)
+lint: $(DEV_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(DEV_STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo 'site/index.html'
 
 check: lint
 	$(PYTEST) -m 'not slow and not process' --durations=5
@@ -51,5 +64,5 @@ test: lint
 	$(PYTEST)
 
 clean:
-	rm -rf demo_output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf demo_output site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +

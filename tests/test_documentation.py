@@ -1,7 +1,9 @@
 """What the documentation says exists: its links, its Python, and the size of its first page."""
 
+import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -67,3 +69,59 @@ def test_the_first_page_is_short() -> None:
     first_screen = "\n".join(lines[:24])
     assert "--record_layout=reference" in first_screen
     assert "make demo" in "\n".join(lines) and "make test" in "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def pages() -> ModuleType:
+    """The hook that adds pages from outside docs/ to the site."""
+    spec = importlib.util.spec_from_file_location("pages", CHECKOUT / "docs" / "pages.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "expected"),
+    [
+        ("index.md", "docs/guides/text.md", "guides/text.md"),
+        ("index.md", "CONTRIBUTING.md#style", "contributing.md#style"),
+        ("guides/text.md", "../../benchmarks/results/reading.md", "../results/reading.md"),
+        ("guides/text.md", "../pictures/plan.svg", "../pictures/plan.svg"),
+        ("tutorial.md", "../README.md#install", "index.md#install"),
+        ("results/padding.md", "padding.png", "padding.png"),
+        ("contributing.md", "docs/design.md", "design.md"),
+        ("faq.md", "#a-heading", "#a-heading"),
+        ("faq.md", "https://example.com/a.md", "https://example.com/a.md"),
+    ],
+)
+def test_links_work_on_the_site(pages: ModuleType, page: str, link: str, expected: str) -> None:
+    assert pages.change_links(f"see [it]({link}).", page) == f"see [it]({expected})."
+
+
+def test_the_site_has_every_page() -> None:
+    """MkDocs tells of pages without a place; this is known without it."""
+    navigation = (CHECKOUT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
+    named = set(re.findall(r": ([\w/]+\.md)$", navigation, re.MULTILINE))
+    docs = CHECKOUT / "docs"
+    assert {page.relative_to(docs).as_posix() for page in docs.glob("**/*.md")} == named - {
+        "index.md",
+        "changelog.md",
+        "contributing.md",
+    }
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_the_site_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strictly: a link, an anchor, a page or an API name that is missing is an error."""
+    monkeypatch.setenv("NO_MKDOCS_2_WARNING", "1")
+    monkeypatch.chdir(CHECKOUT)
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    build(load_config("mkdocs.yml", site_dir=str(tmp_path)))
+    front = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert 'href="guides/records.html"' in front
+    assert "read_batches" in (tmp_path / "reference.html").read_text(encoding="utf-8")
+    assert (tmp_path / "results" / "padding.png").stat().st_size > 1000
