@@ -14,10 +14,15 @@ import zstandard
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import file_size, naming, open_input
+from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 
-_COMPRESSED = (".gz", ".zst")
+COMPRESSIONS = (".gz", ".zst")
+"""The endings of compressed files."""
+
 DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError)
 """What the stream of a damaged file raises where its intact part ends."""
+
+_MAGIC = {".gz": (b"\x1f\x8b",), ".zst": (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")}
 
 # Compressed bytes decompressed at a time: few, because they can expand enormously.
 _ZSTD_INPUT_BYTES = 8 << 10
@@ -33,10 +38,10 @@ def open_bytes(path: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     Raises:
       CorruptDataError: the compressed file is damaged or ends too early.
     """
-    buffering = -1 if path.endswith(_COMPRESSED) else 0
+    buffering = -1 if path.endswith(COMPRESSIONS) else 0
     with naming(path), open_input(path, buffering=buffering) as file:
         try:
-            if path.endswith(_COMPRESSED) and file_size(path) == 0:
+            if path.endswith(COMPRESSIONS) and file_size(path) == 0:
                 raise EOFError("the file is empty, without even a header")
             if path.endswith(".gz"):
                 yield cast(IO[bytes], _GzipFile(file)), file
@@ -45,9 +50,22 @@ def open_bytes(path: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
             else:
                 yield file, file
         except DAMAGE as error:
-            raise CorruptDataError(
-                path, file.tell(), f"the compressed data is damaged ({error})"
-            ) from error
+            offset = file.tell()
+            reason = _other_kind(path, file) or f"the compressed data is damaged ({error})"
+            raise CorruptDataError(path, offset, reason) from error
+
+
+def _other_kind(path: str, file: IO[bytes]) -> str:
+    """Return what a file with the ending of a compressed one is, if it is not compressed so."""
+    if not file.seekable():
+        return ""
+    file.seek(0)
+    head = file.read(HEAD_BYTES)
+    ending = next(ending for ending in COMPRESSIONS if path.endswith(ending))
+    if not head or head.startswith(_MAGIC[ending]):
+        return ""
+    kind = binary_kind(head).partition(";")[0] or "text that is not compressed"
+    return f"its name ends with {ending}, but it is {kind}"
 
 
 class _GzipFile:

@@ -12,6 +12,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
 
+from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import AUTO, DocumentBlock, TextConfig
 from bert_data.text.html import read_html
 from bert_data.text.jsonl import read_jsonl
@@ -21,8 +22,6 @@ from bert_data.text.runs_of_lines import group_lines
 from bert_data.text.spans import Span, as_spans
 from bert_data.text.warc import read_warc
 from bert_data.text.wikitext import read_wikitext_lines
-
-COMPRESSIONS = (".gz", ".zst")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from bert_data.packages import load_package
 from bert_data.text.compression import open_bytes
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
+from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 from bert_data.text.spans import Span
 
 MAX_PAGE_BYTES = 1 << 28
@@ -37,8 +38,8 @@ def read_html(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
     """Yield pages.
 
     Raises:
-      ValueError: a page cannot be decoded, or has more than `MAX_PAGE_BYTES`, and `on_error` is
-        "strict"; with the file. Or the package that detects encodings is missing.
+      ValueError: a file is no page, a page cannot be decoded or has more than `MAX_PAGE_BYTES`, and
+        `on_error` is "strict"; with the file. Or the package that detects encodings is missing.
       OSError, CorruptDataError: a file cannot be read.
     """
     most = max_page_bytes(config)
@@ -55,6 +56,8 @@ def read_html(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
                 add_too_long(block, 1, num_bytes, config)
             else:
                 data = b"".join(parts)
+                if kind := binary_kind(data[:HEAD_BYTES]):
+                    raise RowError(f"not HTML: it is {kind}")
                 page, block.num_replaced = decode_page(data, None, config.encoding_errors)
                 fields = {"content_type": CONTENT_TYPES[0]} if config.keep_fields else None
                 block.documents.append(TextDocument(1, page, fields))

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from bert_data.storage import file_size, naming, open_input
-from bert_data.text.compression import open_bytes
+from bert_data.text.compression import COMPRESSIONS, open_bytes
+from bert_data.text.file_kinds import HEAD_BYTES, refuse_binary
 from bert_data.text.spans import Span, as_spans
 
 DEFAULT_BLOCK_BYTES = 2 << 20
@@ -62,7 +63,7 @@ def read_line_blocks(
     Raises:
       ValueError: a line is longer than `max_line_bytes`.
       OSError: a file cannot be read.
-      CorruptDataError: a compressed file is damaged.
+      CorruptDataError: a file is not text, or a compressed file is damaged.
     """
     block_bytes = block_bytes or DEFAULT_BLOCK_BYTES
     max_line_bytes = max_line_bytes or MAX_LINE_BYTES
@@ -73,7 +74,12 @@ def read_line_blocks(
             position = _position(file)
             open_line = _OpenLine(span.path, max_line_bytes, drop_longer)
             new_block = functools.partial(LineBlock, path=span.path, file=number)
+            is_head = not span.start
             while data := text.read(min(block_bytes, left)):
+                if is_head:
+                    is_packed = span.path.endswith(COMPRESSIONS)
+                    refuse_binary(span.path, data[:HEAD_BYTES], is_decompressed=is_packed)
+                    is_head = False
                 left -= len(data)
                 end = data.rfind(b"\n") + 1
                 if end == 0:

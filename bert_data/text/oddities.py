@@ -2,8 +2,9 @@
 
 most lines end without punctuation    wrapped prose: a line is not a sentence
 most lines are {...}                  JSON Lines
-the file begins with PAR1             Parquet
+a file begins with <!doctype html>    a web page
 
+Files that are not text at all are refused when they are read (`file_kinds.py`).
 A little is read of some files, always the same parts, so this takes milliseconds.
 """
 
@@ -14,15 +15,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import is_file, is_remote, open_input
+from bert_data.storage import is_file, is_remote
 from bert_data.text.compression import open_bytes
+from bert_data.text.file_kinds import HEAD_BYTES, binary_kind, markup_kind
 
 SAMPLE_FILES, SAMPLE_BYTES = 8, 1 << 16
 """Files that are looked into, and bytes of text of each."""
 
 _LEAST_LINES = 40  # from which on a share says something
 _MOST_LINES = 1000  # of a file
-_PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
 _JSON = re.compile(rb'\s*(\{\s*"|\[\s*[{"\[]).*[}\]],?\s*', re.DOTALL)
 _CLOSING = "\"'`)]}»”’*_"  # what may follow the end of a sentence
 
@@ -43,13 +44,13 @@ def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
     json_path = ""
     num_lines = num_json = num_open = 0
     for path in sample_files(paths):
-        head, lines = _read_sample(path)
-        if head.startswith(_PARQUET):
-            yield f"{path} looks like Parquet; --input_format=parquet reads it"
+        data = _read_sample(path)
+        if binary_kind(data[:HEAD_BYTES]):
+            return  # whoever reads the file says what it is
+        if markup := markup_kind(data):
+            yield f"{path} looks like {markup}: its tags are read as text; extract the text first"
             return
-        if head.startswith(_GZIP) and not path.endswith(".gz"):
-            yield f"{path} looks compressed by gzip; name it {path}.gz"
-            return
+        lines = _lines_of(data)
         num_lines += len(lines)
         of_json = sum(_JSON.fullmatch(line) is not None for line in lines)
         json_path = json_path or (path if of_json else "")
@@ -67,21 +68,22 @@ def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
         )
 
 
-def _read_sample(path: str) -> tuple[bytes, list[bytes]]:
-    """Return the first bytes of a file, and its first lines that are complete and not blank.
+def _read_sample(path: str) -> bytes:
+    """Return the first bytes of a file's text.
 
     Damage and failures to read are left to whoever reads all of the file.
     """
-    data = head = b""
-    with contextlib.suppress(CorruptDataError, OSError):
-        with open_input(path) as file:
-            head = file.read(len(_PARQUET))
-        with open_bytes(path) as (text, _):
-            data = _read(text)
+    with contextlib.suppress(CorruptDataError, OSError), open_bytes(path) as (text, _):
+        return _read(text)
+    return b""
+
+
+def _lines_of(data: bytes) -> list[bytes]:
+    """Return the lines of a sample that are complete and not blank."""
     lines = data.splitlines()
     if len(data) == SAMPLE_BYTES:
         lines = lines[:-1]
-    return head, [line for line in lines if not line.isspace() and line][:_MOST_LINES]
+    return [line for line in lines if not line.isspace() and line][:_MOST_LINES]
 
 
 def _read(file: Any) -> bytes:

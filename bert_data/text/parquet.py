@@ -20,6 +20,7 @@ from bert_data.text.documents import (
     checked_text,
     decode_text,
 )
+from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 from bert_data.text.spans import Span
 
 if TYPE_CHECKING:
@@ -59,10 +60,11 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
     from pyarrow import parquet
 
     with naming(path), open_input(path, buffering=0) as stream:
-        if stream.read(len(_MAGIC)) != _MAGIC:
-            raise CorruptDataError(
-                path, 0, "not a Parquet file; --input_format names the format of other files"
-            )
+        head = stream.read(HEAD_BYTES)
+        if not head.startswith(_MAGIC):
+            kind = binary_kind(head)
+            hint = f": it is {kind}" if kind else "; --input_format names the format of other files"
+            raise CorruptDataError(path, 0, f"not a Parquet file{hint}")
         stream.seek(0)
         try:
             with parquet.ParquetFile(stream, page_checksum_verification=True) as file:

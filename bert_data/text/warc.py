@@ -23,6 +23,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.text.compression import DAMAGE, open_bytes
 from bert_data.text.documents import DocumentBlock, RowError, TextConfig, TextDocument, decode_text
+from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 from bert_data.text.html import (
     CONTENT_TYPES,
     MAX_PAGE_BYTES,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _BLOCK_CHARACTERS = 2 << 20
 _STATUS_OK = 200
 _PLAIN = "text/plain"
+_MAGIC = b"WARC/"
 
 
 def read_warc(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
@@ -75,9 +77,11 @@ class _Counted:
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self._position = 0
+        self.head = b""  # what was read first
 
     def read(self, size: int = -1) -> bytes:
         data = self._stream.read(size)
+        self.head = self.head or data[:HEAD_BYTES]
         self._position += len(data)
         return data
 
@@ -98,8 +102,9 @@ class _Record:
 def _records(path: str, stream: IO[bytes]) -> Iterator[_Record]:
     warc = load_package("fastwarc.warc", f"{path}: WARC")
     offset = 0
+    counted = _Counted(stream)
     records = warc.ArchiveIterator(
-        _Counted(stream), parse_http=False, stream_detect=False, fsspec_args=False
+        counted, parse_http=False, stream_detect=False, fsspec_args=False
     )
     while True:
         try:
@@ -112,6 +117,9 @@ def _records(path: str, stream: IO[bytes]) -> Iterator[_Record]:
             # Errors of the stream itself have a number, or are the decompressor's.
             if type(error) is not OSError or error.errno is not None:
                 raise
+            kind = "" if counted.head.startswith(_MAGIC) else binary_kind(counted.head)
+            if kind:
+                raise CorruptDataError(path, 0, f"not WARC: it is {kind}") from error
             raise CorruptDataError(path, offset, f"not WARC from here on ({error})") from error
 
 

@@ -23,6 +23,8 @@ def test_good_text_is_not_noticed(tmp_path: Path, small_text: Path) -> None:
     assert look(path) == []
     path.write_text("")
     assert look(path) == []
+    path.write_bytes(b"PAR1" + bytes(range(256)) * 100)  # refused when it is read
+    assert look(path) == []
     chinese = "今天天气很好。\n他说：“我们走吧。”\n真的吗？\n"
     path.write_text(chinese * 100)
     assert look(path) == []
@@ -47,12 +49,11 @@ def test_json(line: str, tmp_path: Path) -> None:
     assert sentence == expected
 
 
-def test_binary_files_by_their_first_bytes(tmp_path: Path) -> None:
+def test_pages_with_tags(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_bytes(b"PAR1\x15\x04\x15" + bytes(100))
-    assert look(path) == [f"{path} looks like Parquet; --input_format=parquet reads it"]
-    path.write_bytes(gzip.compress(b"a sentence .\n"))
-    assert look(path) == [f"{path} looks compressed by gzip; name it {path}.gz"]
+    path.write_text("<!doctype html>\n<title>A page</title>\n" + "<p>One.\n" * 100)
+    (sentence,) = look(path)
+    assert sentence.startswith(f"{path} looks like HTML: its tags are read as text")
 
 
 def test_damage_is_left_to_the_reading_of_all(tmp_path: Path) -> None:

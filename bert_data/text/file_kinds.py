@@ -1,0 +1,181 @@
+r"""What a file is, by its first bytes.
+
+b"PAR1..."         -> "a Parquet file; --input_format=parquet reads it"
+b"\x89PNG\r\n..."  -> "a PNG image"
+b"One sentence."   -> ""
+
+Readers of text ask before they decode anything, so that no advice about encodings, and no tokens,
+come of bytes that are not text.
+"""
+
+import codecs
+import dataclasses
+import re
+
+from bert_data.errors import CorruptDataError
+
+HEAD_BYTES = 4096
+"""Bytes of a file that are enough to say what it is."""
+
+_DECOMPRESS = "decompress it first"
+_EXTRACT = "extract its text first"
+_CONVERT = "write its texts as Parquet or JSON Lines first"
+_FRAME_BYTES, _LENGTH_BYTES = 12, 8  # what precedes a TFRecord
+_LEAST_BYTES = 256  # from which on shares say something
+_MOST_NULS, _MOST_CONTROLS = 0.2, 0.05
+_CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kind:
+    """A kind of file: bytes at an offset, what it is, and what to do with it."""
+
+    name: str
+    magic: bytes
+    advice: str = ""
+    offset: int = 0
+
+    def describe(self) -> str:
+        return f"{self.name}; {self.advice}" if self.advice else self.name
+
+
+# The first one that fits counts. Magic that a text could begin with needs binary bytes behind it.
+_KINDS = (
+    _Kind("a Parquet file", b"PAR1", "--input_format=parquet reads it"),
+    _Kind("an encrypted Parquet file", b"PARE", "decrypt it first"),
+    _Kind("an Arrow file", b"ARROW1\0\0", _CONVERT),
+    _Kind("an Arrow stream", b"\xff\xff\xff\xff", _CONVERT),
+    _Kind("a Feather file", b"FEA1", _CONVERT),
+    _Kind("an ORC file", b"ORC", _CONVERT),
+    _Kind("an Avro file", b"Obj\x01", _CONVERT),
+    _Kind("the index of a token store", b"MMIDIDX\0\0", "name the store's text instead"),
+    _Kind("gzip data", b"\x1f\x8b", "add .gz to its name, and it is decompressed"),
+    _Kind("zstd data", b"\x28\xb5\x2f\xfd", "add .zst to its name, and it is decompressed"),
+    _Kind("bzip2 data", b"BZh", _DECOMPRESS),
+    _Kind("xz data", b"\xfd7zXZ\0", _DECOMPRESS),
+    _Kind("LZ4 data", b"\x04\x22\x4d\x18", _DECOMPRESS),
+    _Kind("a 7-Zip archive", b"7z\xbc\xaf\x27\x1c", _DECOMPRESS),
+    _Kind("a RAR archive", b"Rar!\x1a\x07", _DECOMPRESS),
+    _Kind("a tar archive", b"ustar", "unpack it first", 257),
+    _Kind("an EPUB book", b"mimetypeapplication/epub", _EXTRACT, 30),
+    _Kind("an OpenDocument file", b"mimetypeapplication/vnd.oasis", _EXTRACT, 30),
+    _Kind("an Office document", b"[Content_Types].xml", _EXTRACT, 30),
+    _Kind("a zip archive", b"PK\x03\x04", "unpack it first"),
+    _Kind("an empty zip archive", b"PK\x05\x06"),
+    _Kind("a PDF file", b"%PDF-", _EXTRACT),
+    _Kind("a PostScript file", b"%!PS", _EXTRACT),
+    _Kind("an RTF document", b"{\\rtf", _EXTRACT),
+    _Kind("an old Office document", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _EXTRACT),
+    _Kind("a WARC archive", b"WARC/1.", "curate reads it with --input_format=warc"),
+    _Kind("a NumPy array", b"\x93NUMPY"),
+    _Kind("an HDF5 file", b"\x89HDF\r\n\x1a\n"),
+    _Kind("an SQLite database", b"SQLite format 3\0", _CONVERT),
+    _Kind("a GGUF model", b"GGUF"),
+    _Kind("a safetensors file", b'{"', offset=8),
+    _Kind("a fastText model", b"\xba\x16\x4f\x2f\x0c\0\0\0"),
+    _Kind("a pickle of Python", b"\x80\x02"),
+    _Kind("a pickle of Python", b"\x80\x03"),
+    _Kind("a pickle of Python", b"\x80\x04\x95"),
+    _Kind("a pickle of Python", b"\x80\x05\x95"),
+    _Kind("a PNG image", b"\x89PNG\r\n\x1a\n"),
+    _Kind("a JPEG image", b"\xff\xd8\xff"),
+    _Kind("a GIF image", b"GIF8"),
+    _Kind("a TIFF image", b"II*\0"),
+    _Kind("a TIFF image", b"MM\0*"),
+    _Kind("a BMP image", b"BM"),
+    _Kind("a WebP image", b"WEBP", offset=8),
+    _Kind("a WAVE sound", b"WAVE", offset=8),
+    _Kind("an AVI film", b"AVI ", offset=8),
+    _Kind("an MP4 film", b"ftyp", offset=4),
+    _Kind("an MP3 sound", b"ID3"),
+    _Kind("an Ogg sound", b"OggS\0"),
+    _Kind("a FLAC sound", b"fLaC"),
+    _Kind("a Matroska film", b"\x1a\x45\xdf\xa3"),
+    _Kind("a program", b"\x7fELF"),
+    _Kind("a program", b"MZ"),
+    _Kind("WebAssembly", b"\0asm"),
+)  # fmt: skip
+_NEVER_TEXT = (b"%PDF-", b"%!PS", b"{\\rtf", b"WARC/1.")  # although their first bytes are text
+_ENCODINGS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+_PAGE = re.compile(
+    rb"\s*(<!--.*?-->\s*)?<(!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
+_XML = re.compile(rb"\s*<(\?xml|mediawiki|posts)\b")
+
+
+def binary_kind(head: bytes) -> str:
+    """Return what a file that is not text is, and what to do with it; "" if it may be text.
+
+    Args:
+      head: its first `HEAD_BYTES`, or all of a shorter one.
+    """
+    is_binary = _has_binary_bytes(head)
+    for kind in _KINDS:
+        if head.startswith(kind.magic, kind.offset) and (is_binary or kind.magic in _NEVER_TEXT):
+            return kind.describe()
+    if _is_tfrecord(head):
+        return "a TFRecord file; name the text that its records were made of"
+    if len(head) < _LEAST_BYTES or head.startswith(tuple(mark for mark, _ in _ENCODINGS)):
+        return ""
+    num_controls = len(head) - len(head.translate(None, _CONTROLS))
+    if head.count(b"\0") > _MOST_NULS * len(head) or (
+        num_controls > _MOST_CONTROLS * len(head) and not _is_utf8(head)
+    ):
+        return "a binary file of unknown kind (the .bin of a token store begins so)"
+    return ""
+
+
+def refuse_binary(path: str, head: bytes, *, is_decompressed: bool = False) -> None:
+    """Refuse a file that is not text in UTF-8.
+
+    Args:
+      path: of the file.
+      head: see `binary_kind`.
+      is_decompressed: whether they are what a compressed file holds.
+
+    Raises:
+      CorruptDataError: it is another kind of file, which the message names.
+    """
+    verb = "holds" if is_decompressed else "is"
+    if kind := binary_kind(head):
+        name, mark, advice = kind.partition("; ")
+        raise CorruptDataError(path, 0, f"it {verb} {name}, not text{mark}{advice}")
+    if encoding := next((name for mark, name in _ENCODINGS if head.startswith(mark)), ""):
+        advice = f"convert it to UTF-8 first (iconv -f {encoding} -t UTF-8)"
+        raise CorruptDataError(path, 0, f"it {verb} text in {encoding}; {advice}")
+
+
+def markup_kind(head: bytes) -> str:
+    """Return what kind of markup a file of text begins with: "HTML", "XML" or ""."""
+    if _PAGE.match(head):
+        return "HTML"
+    return "XML" if _XML.match(head) else ""
+
+
+def _has_binary_bytes(head: bytes) -> bool:
+    """Whether text cannot have the bytes: controls, or what is not UTF-8."""
+    return len(head.translate(None, _CONTROLS)) < len(head) or not _is_utf8(head)
+
+
+def _is_utf8(head: bytes) -> bool:
+    """Whether bytes are UTF-8, apart from a character that is cut at their end."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_tfrecord(head: bytes) -> bool:
+    """Whether bytes begin with the length of a record and the checksum of that."""
+    if len(head) < _FRAME_BYTES or int.from_bytes(head[:_LENGTH_BYTES], "little") >> 32:
+        return False
+    from bert_data.kernels.crc32c import masked_crc32c  # loads llvmlite, which text does not need
+
+    checksum = int.from_bytes(head[_LENGTH_BYTES:_FRAME_BYTES], "little")
+    return masked_crc32c(head[:_LENGTH_BYTES]) == checksum
