@@ -3,7 +3,7 @@
     token stores --documents, shuffled and joined--> samples --weights--> blend --> batches
 
 The indices equal Megatron-LM's, array for array. `bert_data.reader.samples` makes tf.data batches
-of them; `python -m bert_data.cli.build_samples` is the command.
+of them; `bert-data build-samples` is the command.
 """
 
 from bert_data.causal.blended import BlendedDataset, exhaustive_blend, weighted_blend

@@ -1,6 +1,6 @@
 r"""Build GPT samples, or a blend of them, from document-level token stores.
 
-    python -m bert_data.cli.build_samples --input=web,books --weights=0.7,0.3 \
+    bert-data build-samples --input=web,books --weights=0.7,0.3 \
         --num_samples=100000,1000 --split=99,1 --seq_length=1024 --cache_dir=index
 
 Documents are shuffled, joined and cut into samples of seq_length tokens; a blend draws samples from
@@ -10,7 +10,7 @@ for other programs. The summary says how often each store is read.
 
 A blend can be tried by sizes alone, before anything is tokenized:
 
-    python -m bert_data.cli.build_samples --input=A,B,C --samples_per_epoch=100,50,400 \
+    bert-data build-samples --input=A,B,C --samples_per_epoch=100,50,400 \
         --weights=0.3,0.2,0.5 --num_samples=1000
 """
 
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from bert_data.causal.summary import DatasetPart
 
 FLAGS = flags.FLAGS
+
+_COMMON = (
+    "input weights num_samples seq_length seed split cache_dir output_file overwrite"  # for --help
+)
 Number = TypeVar("Number", int, float)
 
 flags.DEFINE_string(
@@ -72,7 +76,6 @@ flags.DEFINE_enum(
 flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
 flags.DEFINE_integer("num_workers", 0, "Workers that write samples; 0 is all cores.")
 ENGINE = engine_flags.define_engine_flags()
-flags.adopt_module_key_flags(engine_flags)
 flags.DEFINE_integer(
     "eod_id",
     None,
@@ -258,4 +261,4 @@ def _export(
 
 
 if __name__ == "__main__":
-    entry.run(main)
+    entry.run(main, groups={"common": _COMMON})

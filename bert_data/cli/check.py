@@ -1,6 +1,6 @@
 r"""Check a set of records: whether it is whole, and whether a model can learn from it.
 
-    python -m bert_data.cli.check --input_file='data/train-*' --vocab_file=vocab.txt
+    bert-data check --input_file='data/train-*' --vocab_file=vocab.txt
 
 reads all of the set: frames, checksums, indexes and manifest first, then what only BERT's data can
 have wrong, each figure with what is expected of it: tokens to predict, 80/10/10, special tokens
@@ -8,13 +8,13 @@ that are predicted, row splits against the vocabulary, next sentences, copies, [
 findings come in order of harm. TFRecord (ours and Google's) and Parquet are read; what a manifest
 says need not be given.
 
-    python -m bert_data.cli.check --input_file='data/train-*' --vocab_file=vocab.txt \
+    bert-data check --input_file='data/train-*' --vocab_file=vocab.txt \
         --text_file='text/*.txt'
 
 shows, too, whether random next sentences are of the same document, and which words are [UNK].
 
-    python -m bert_data.cli.check --input_file='data/train-*' --json > report.json
-    python -m bert_data.cli.check --input_file='data/train-*' --html=report.html
+    bert-data check --input_file='data/train-*' --json > report.json
+    bert-data check --input_file='data/train-*' --html=report.html
 
 The exit status is 0 for a good set, 1 for one with findings that are more than doubtful, and 2 if
 the set cannot be checked.
@@ -28,6 +28,8 @@ from bert_data.cli import entry, output_flags
 from bert_data.objectives.next_sentence import NEXT_SENTENCE
 
 FLAGS = flags.FLAGS
+
+_COMMON = "input_file vocab_file text_file"  # for --help
 
 flags.DEFINE_string(
     "input_file",
@@ -86,4 +88,4 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    entry.run(main, is_filter=True, error_status=2)
+    entry.run(main, groups={"common": _COMMON}, is_filter=True, error_status=2)

@@ -1,28 +1,28 @@
 r"""Curate text: write the documents worth training on, and a ledger of the others.
 
-    python -m bert_data.cli.curate --input_file='crawl/*.jsonl.gz' --preset=gopher \
+    bert-data curate --input_file='crawl/*.jsonl.gz' --preset=gopher \
         --output_file=clean.jsonl.gz@8 --report=clean.html
 
-    python -m bert_data.cli.curate --input_file=wiki=wiki.jsonl,web='crawl/*.warc.gz' \
+    bert-data curate --input_file=wiki=wiki.jsonl,web='crawl/*.warc.gz' \
         --steps=extract --steps=language:languages=[en] --steps=gopher_quality:min_words=30 \
         --steps=near_duplicates --output_file=corpus.txt@4 --split_sentences
 
-    python -m bert_data.cli.curate --pipeline=pipeline.yaml
+    bert-data curate --pipeline=pipeline.yaml
 
 The rejected documents, with the rules that rejected them, and a report with examples:
 
-    python -m bert_data.cli.curate --input_file='crawl/*.jsonl.gz' --preset=gopher \
+    bert-data curate --input_file='crawl/*.jsonl.gz' --preset=gopher \
         --output_file=clean.jsonl.gz@8 --rejected_file=rejected.jsonl.gz --report=clean.html
 
 How many documents other thresholds would keep (no text is read for that):
 
-    python -m bert_data.cli.curate --output_file=clean.jsonl.gz@8 \
+    bert-data curate --output_file=clean.jsonl.gz@8 \
         --what_if=gopher_quality.min_words=30 --what_if=gopher_quality.max_words=50000
 
 The available steps:
 
-    python -m bert_data.cli.curate --list_steps
-    python -m bert_data.cli.curate --explain=gopher_quality
+    bert-data curate --list_steps
+    bert-data curate --explain=gopher_quality
 
 A pipeline in a file has the keys inputs, preset, steps and output:
 
@@ -56,6 +56,11 @@ if TYPE_CHECKING:
 
 FLAGS = flags.FLAGS
 
+_COMMON = (  # for --help
+    "input_file preset steps pipeline output_file split_sentences report rejected_file"
+    " list_steps explain num_workers overwrite"
+)
+
 _PACKAGES = ("yaml", "xxhash", "zlib_ng")  # needed by any pipeline; others by some steps
 
 flags.DEFINE_multi_string(
@@ -71,7 +76,6 @@ TEXT = text_flags.define_text_flags(
     more_on_error=" The same goes for the rest of a damaged file, and for documents at which a step"
     " fails: the ledger has all of them.",
 )
-flags.adopt_module_key_flags(text_flags)  # for --help
 flags.DEFINE_string(
     "id_field", None, "Field of the rows that identifies documents; by default, file and row do."
 )
@@ -166,7 +170,6 @@ flags.DEFINE_integer(
     " with the texts; --max_memory_mb bounds that of deciding over all of them.",
 )
 ENGINE = engine_flags.define_engine_flags()
-flags.adopt_module_key_flags(engine_flags)
 flags.DEFINE_float(
     "shard_mb",
     16.0,
@@ -303,4 +306,4 @@ def _what_if() -> str:
 
 
 if __name__ == "__main__":
-    entry.run(main)
+    entry.run(main, groups={"common": _COMMON})

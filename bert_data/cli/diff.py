@@ -1,6 +1,6 @@
 r"""Compare two sets of records, token stores or texts: what made them, and what they hold.
 
-    python -m bert_data.cli.diff --input_file=train@2 --other_file=train.parquet \
+    bert-data diff --input_file=train@2 --other_file=train.parquet \
         --vocab_file=vocab.txt
 
     input  masked LM records of train-00000-of-00002 and 1 more
@@ -14,9 +14,9 @@ r"""Compare two sets of records, token stores or texts: what made them, and what
 Records are compared by their content, so that TFRecord and Parquet, padded and unpadded records can
 be compared. With two vocabularies (--other_vocab_file) it says which of their tokens differ.
 
-    python -m bert_data.cli.diff --input_file=web --other_file=megatron/web          # token stores
-    python -m bert_data.cli.diff --input_file=a.jsonl.gz --other_file=b.jsonl.gz     # texts
-    python -m bert_data.cli.diff --input_file=A --other_file=B --html=diff.html      # with plots
+    bert-data diff --input_file=web --other_file=megatron/web          # token stores
+    bert-data diff --input_file=a.jsonl.gz --other_file=b.jsonl.gz     # texts
+    bert-data diff --input_file=A --other_file=B --html=diff.html      # with plots
 
 The exit status is 0 if all records are equal, in order, and the vocabularies are not known to
 differ; 1 if they differ; and 2 for an error. Differences of other settings are only shown.
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from bert_data.cli import entry, output_flags, source_flags, text_flags
+from bert_data.cli import entry, output_flags, source_flags
 
 if TYPE_CHECKING:
     from bert_data.inspection.comparing import Comparison
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 FLAGS = flags.FLAGS
 
+_COMMON = "input_file other_file vocab_file"  # for --help
+
 SOURCE = source_flags.define_source_flags()
-flags.adopt_module_key_flags(source_flags)  # for --help
-flags.adopt_module_key_flags(text_flags)
 flags.DEFINE_string(
     "other_file", None, "What --input_file is compared with, in the same form.", required=True
 )
@@ -86,4 +86,4 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    entry.run(main, is_filter=True, error_status=_ERROR)
+    entry.run(main, groups={"common": _COMMON}, is_filter=True, error_status=_ERROR)

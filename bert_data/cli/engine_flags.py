@@ -6,6 +6,8 @@ from absl import flags
 
 from bert_data.work import ENGINES, THIS_MACHINE, Engine
 
+GROUP = "where it runs"  # the title of these flags in --help
+
 
 def define_engine_flags() -> Callable[[], Engine]:
     """Define the flags.

@@ -6,12 +6,14 @@ import io
 import re
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from textwrap import shorten
 from types import FrameType
 
 from absl import app, flags, logging
 
+from bert_data import __version__
+from bert_data.cli.help_page import help_page
 from bert_data.errors import CorruptDataError, first_sentence
 
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -24,9 +26,15 @@ _SIGNAL_STATUS = (
 
 
 def run(
-    main: Callable[[Sequence[str]], object], *, is_filter: bool = False, error_status: int = 1
+    main: Callable[[Sequence[str]], object],
+    *,
+    groups: Mapping[str, str] | None = None,
+    is_filter: bool = False,
+    error_status: int = 1,
 ) -> None:
     """Parse the flags, run `main` and exit; never returns.
+
+    --help shows the docstring of the module that defines `main`, and the flags.
 
     Args:
       main: takes the positional arguments, argv[0] first. A ValueError, OSError, MemoryError or
@@ -34,6 +42,8 @@ def run(
         error of TensorFlow's operations. The first Ctrl-C, SIGTERM or SIGHUP raises
         KeyboardInterrupt in it; further ones are ignored, so that it can clean up. An integer that
         it returns is the exit status.
+      groups: titles and flags, separated by spaces, that the page of --help shows first:
+        {"common": "input_file output_file"}.
       is_filter: whether it writes its result to standard output, which a reader such as `head` may
         close; then it ends without a word, with the status of a program that SIGPIPE ended.
       error_status: the exit status of errors.
@@ -66,7 +76,37 @@ def run(
             return _say(argv[0], f"TensorFlow: {first_sentence(error)}", error_status)
         return status if isinstance(status, int) else 0
 
-    app.run(guarded, flags_parser=_parse_flags)
+    def parse_flags(argv: Sequence[str]) -> list[str]:
+        def page(*, is_full: bool) -> str:
+            description = main.__globals__["__doc__"] or ""
+            return help_page(_program(argv[0]), description, groups or {}, is_full=is_full)
+
+        for name in ("help", "h", "helpshort"):
+            flags.DEFINE_flag(_PageFlag(name, lambda: page(is_full=False)))
+        flags.DEFINE_flag(_PageFlag("helpfull", lambda: page(is_full=True)))
+        flags.DEFINE_flag(_PageFlag("version", lambda: f"bert_data {__version__}\n"))
+        return _parse_flags(argv)
+
+    app.run(guarded, flags_parser=parse_flags)
+
+
+class _PageFlag(flags.BooleanFlag):
+    """A flag that writes a page and ends the program, with status 0; absl's own end it with 1."""
+
+    def __init__(self, name: str, page: Callable[[], str]) -> None:
+        super().__init__(name, False, "show a page and exit")
+        self.allow_override = True  # --help and --helpfull are absl's
+        self._page = page
+
+    def parse(self, argument: str | bool) -> None:
+        super().parse(argument)
+        if self.value:
+            try:
+                sys.stdout.write(self._page())
+                sys.stdout.flush()
+            except BrokenPipeError:  # of a pager that was closed
+                _drop_output()
+            sys.exit(0)
 
 
 def _parse_flags(argv: Sequence[str]) -> list[str]:
@@ -119,6 +159,10 @@ def _drop_output() -> None:
 
 
 def _say(program: str, sentence: str, status: int = 1) -> int:
-    name = program.rsplit("/", 1)[-1].removesuffix(".py")
-    sys.stderr.write(f"{name}: error: {sentence}\n")
+    sys.stderr.write(f"{_program(program)}: error: {sentence}\n")
     return status
+
+
+def _program(path: str) -> str:
+    """Return the name of a program for its user."""
+    return path.rsplit("/", 1)[-1].removesuffix(".py")

@@ -1,6 +1,6 @@
 r"""Write a trained model as a folder that Hugging Face's transformers loads.
 
-    python -m bert_data.cli.export_hf --init_checkpoint=model --vocab_file=vocab.txt \
+    bert-data export-hf --init_checkpoint=model --vocab_file=vocab.txt \
         --output_dir=hf
 
 writes model.safetensors, config.json, vocab.txt, tokenizer.json, tokenizer_config.json and
@@ -23,7 +23,10 @@ from bert_data.cli import entry, model_flags
 
 FLAGS = flags.FLAGS
 
-flags.adopt_module_key_flags(model_flags)  # for --help
+_COMMON = (
+    "init_checkpoint vocab_file tokenizer_file do_lower_case output_dir overwrite"  # for --help
+)
+
 flags.mark_flag_as_required("init_checkpoint")
 flags.DEFINE_string("output_dir", None, "Folder for the files.", required=True)
 flags.DEFINE_bool("overwrite", False, "Replace existing files.")
@@ -44,4 +47,4 @@ def main(argv: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    entry.run(main)
+    entry.run(main, groups={"common": _COMMON})

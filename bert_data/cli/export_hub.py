@@ -1,6 +1,6 @@
 r"""Write SavedModels with the interfaces of TF Hub: text preprocessing, and a BERT encoder.
 
-    python -m bert_data.cli.export_hub --vocab_file=vocab.txt --init_checkpoint=model \
+    bert-data export-hub --vocab_file=vocab.txt --init_checkpoint=model \
         --output_dir=hub
 
 writes hub/preprocess (like bert_en_uncased_preprocess: strings to input_word_ids, input_mask,
@@ -20,7 +20,10 @@ from bert_data.cli import entry, model_flags
 
 FLAGS = flags.FLAGS
 
-flags.adopt_module_key_flags(model_flags)  # for --help
+_COMMON = (
+    "init_checkpoint vocab_file tokenizer_file do_lower_case output_dir overwrite"  # for --help
+)
+
 flags.DEFINE_string("output_dir", None, "Folder for preprocess/ and encoder/.", required=True)
 flags.DEFINE_integer(
     "seq_length", 128, "Default width of rows; bert_pack_inputs can choose another."
@@ -55,4 +58,4 @@ def main(argv: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    entry.run(main)
+    entry.run(main, groups={"common": _COMMON})

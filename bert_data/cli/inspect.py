@@ -2,7 +2,7 @@ r"""Show what is in a set of records, a token store or a curated text, as words.
 
 The first records of a set (what its manifest tells need not be named):
 
-    python -m bert_data.cli.inspect --input_file=train@2 --vocab_file=vocab.txt
+    bert-data inspect --input_file=train@2 --vocab_file=vocab.txt
 
     record 0  train-00000-of-00002:0
       A              [CLS] the [MASK](cat) sat on the mat [SEP]
@@ -11,25 +11,25 @@ The first records of a set (what its manifest tells need not be named):
 
 A token to predict is followed by what it was, in parentheses. By number, at random, or by a word:
 
-    python -m bert_data.cli.inspect --input_file=train@2 --vocab_file=vocab.txt --record=17,40-42
-    python -m bert_data.cli.inspect --input_file=train@2 --vocab_file=vocab.txt --seed=1
-    python -m bert_data.cli.inspect --input_file=train@2 --vocab_file=vocab.txt --word=cat
+    bert-data inspect --input_file=train@2 --vocab_file=vocab.txt --record=17,40-42
+    bert-data inspect --input_file=train@2 --vocab_file=vocab.txt --seed=1
+    bert-data inspect --input_file=train@2 --vocab_file=vocab.txt --word=cat
 
 Documents of a token store, and the GPT samples that training would draw from a blend of two:
 
-    python -m bert_data.cli.inspect --input_file=web --tokenizer_file=tokenizer.json
-    python -m bert_data.cli.inspect --input_file=web,books --tokenizer_file=tokenizer.json \
+    bert-data inspect --input_file=web --tokenizer_file=tokenizer.json
+    bert-data inspect --input_file=web,books --tokenizer_file=tokenizer.json \
         --seq_length=1024 --weights=0.7,0.3 --num_samples=1000
 
 Curated documents, and why others were rejected:
 
-    python -m bert_data.cli.inspect --input_file=clean.jsonl.gz --word=cat
-    python -m bert_data.cli.inspect --input_file=ledger.clean.jsonl.gz.parquet --word=gopher_quality
+    bert-data inspect --input_file=clean.jsonl.gz --word=cat
+    bert-data inspect --input_file=ledger.clean.jsonl.gz.parquet --word=gopher_quality
 
 For programs, and for a browser:
 
-    python -m bert_data.cli.inspect --input_file=train@2 --json | head -n 1
-    python -m bert_data.cli.inspect --input_file=train@2 --vocab_file=vocab.txt --html=train.html
+    bert-data inspect --input_file=train@2 --json | head -n 1
+    bert-data inspect --input_file=train@2 --vocab_file=vocab.txt --html=train.html
 
 Files may be TFRecord (with or without index and manifest, Google's too, gzip), Parquet, token
 stores, and all formats of text; local, or URIs.
@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from bert_data.cli import entry, output_flags, source_flags, text_flags
+from bert_data.cli import entry, output_flags, source_flags
 
 if TYPE_CHECKING:
     from bert_data.inspection.choosing import Chosen
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 FLAGS = flags.FLAGS
 
+_COMMON = "input_file vocab_file tokenizer_file record word seed num_records"  # for --help
+
 SOURCE = source_flags.define_source_flags()
-flags.adopt_module_key_flags(source_flags)  # for --help
-flags.adopt_module_key_flags(text_flags)
 flags.DEFINE_string(
     "record", None, "Numbers of records (documents, samples, entries), from 0: 17,40-42."
 )
@@ -104,4 +104,4 @@ def main(argv: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    entry.run(main, is_filter=True)
+    entry.run(main, groups={"common": _COMMON}, is_filter=True)

@@ -14,6 +14,8 @@ from absl import flags
 if TYPE_CHECKING:
     from bert_data.inspection.content import Output
 
+GROUP = "how it is shown"  # the title of these flags in --help
+
 _Found = TypeVar("_Found")
 
 

@@ -1,7 +1,7 @@
 r"""Plan the batches of a set in every way, to choose one before training.
 
-    python -m bert_data.cli.plan --input_file='data/train-*' --batch_size=256
-    python -m bert_data.cli.plan --input_file='data/train-*' --max_tokens_per_batch=16384
+    bert-data plan --input_file='data/train-*' --batch_size=256
+    bert-data plan --input_file='data/train-*' --max_tokens_per_batch=16384
 
 shows batches, widths, shapes and padding of an epoch, the speed to expect, and the flags of
 run_pretraining.py (of `ReaderConfig`: --json) that choose each way. The lengths come from the
@@ -16,6 +16,8 @@ from bert_data.cli import entry, output_flags
 from bert_data.objectives.next_sentence import NEXT_SENTENCE
 
 FLAGS = flags.FLAGS
+
+_COMMON = "input_file batch_size max_tokens_per_batch max_seq_length"  # for --help
 
 flags.DEFINE_string(
     "input_file",
@@ -81,4 +83,4 @@ def main(argv: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    entry.run(main, is_filter=True)
+    entry.run(main, groups={"common": _COMMON}, is_filter=True)

@@ -8,6 +8,8 @@ from bert_data.text import ENCODING_ERRORS
 from bert_data.text.documents import AUTO, ON_ERROR, STRICT, TextConfig
 from bert_data.text.formats import format_names
 
+GROUP = "reading text"  # the title of these flags in --help
+
 
 def define_text_flags(
     more_formats: Sequence[str] = (),

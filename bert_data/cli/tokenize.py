@@ -2,23 +2,23 @@ r"""Make token stores (.bin and .idx, as in Megatron-LM and NeMo Curator) from t
 
 A store of documents, for GPT: tokens.bin, tokens.idx, and tokens.store.json, which describes them:
 
-    python -m bert_data.cli.tokenize --input_file='web/*.jsonl.gz' --tokenizer_file=tokenizer.json \
+    bert-data tokenize --input_file='web/*.jsonl.gz' --tokenizer_file=tokenizer.json \
         --append_eod --output_prefix=tokens
 
 A store of sentences, which create_pretraining_data.py reads in place of the text:
 
-    python -m bert_data.cli.tokenize --input_file=corpus.txt --vocab_file=vocab.txt \
+    bert-data tokenize --input_file=corpus.txt --vocab_file=vocab.txt \
         --level=sentence --output_prefix=sentences
 
 Eight stores (repeat the command if it was stopped), merged into one, which is then verified:
 
-    python -m bert_data.cli.tokenize ... --output_prefix=parts/web --partitions=8
-    python -m bert_data.cli.tokenize --merge=parts/web@8 --output_prefix=web
-    python -m bert_data.cli.tokenize --verify=web
+    bert-data tokenize ... --output_prefix=parts/web --partitions=8
+    bert-data tokenize --merge=parts/web@8 --output_prefix=web
+    bert-data tokenize --verify=web
 
 The same by all nodes of a Ray cluster, which must share the storage:
 
-    python -m bert_data.cli.tokenize ... --partitions=1000 --engine=ray --ray_address=HOST:6379
+    bert-data tokenize ... --partitions=1000 --engine=ray --ray_address=HOST:6379
 """
 
 import time
@@ -31,13 +31,17 @@ from bert_data.text.documents import DOCUMENT, LEVELS
 
 FLAGS = flags.FLAGS
 
+_COMMON = (  # for --help
+    "input_file vocab_file tokenizer_file do_lower_case output_prefix level append_eod"
+    " num_workers overwrite"
+)
+
 flags.DEFINE_string(
     "input_file",
     None,
     "Text: files or patterns, separated by commas; .gz and .zst are decompressed.",
 )
 TEXT = text_flags.define_text_flags()
-flags.adopt_module_key_flags(text_flags)  # --help tells of them
 flags.DEFINE_string("vocab_file", None, "WordPiece vocabulary, one token per line.")
 flags.DEFINE_string(
     "tokenizer_file",
@@ -100,7 +104,6 @@ flags.DEFINE_integer(
     " depend on it.",
 )
 ENGINE = engine_flags.define_engine_flags()
-flags.adopt_module_key_flags(engine_flags)
 flags.DEFINE_integer(
     "max_memory_mb",
     1000,
@@ -220,4 +223,4 @@ def _verify(prefix: str) -> str:
 
 
 if __name__ == "__main__":
-    entry.run(main)
+    entry.run(main, groups={"common": _COMMON})

@@ -1,6 +1,6 @@
 r"""Train a WordPiece vocabulary on text: vocab.txt, and the same vocabulary as a tokenizer.json.
 
-    python -m bert_data.cli.train_vocab --input_file='text/*.txt' --vocab_size=8000 \
+    bert-data train-vocab --input_file='text/*.txt' --vocab_size=8000 \
         --output_file=vocab.txt
 
 The text may have any format that create_pretraining_data.py reads. The file has one token per line,
@@ -18,6 +18,8 @@ from absl import flags, logging
 from bert_data.cli import engine_flags, entry, text_flags
 
 FLAGS = flags.FLAGS
+
+_COMMON = "input_file output_file vocab_size do_lower_case overwrite"  # for --help
 
 flags.DEFINE_string(
     "input_file",
@@ -50,9 +52,7 @@ flags.DEFINE_integer(
     "thousand.",
 )
 TEXT = text_flags.define_text_flags()
-flags.adopt_module_key_flags(text_flags)  # --help tells of them
 ENGINE = engine_flags.define_engine_flags()
-flags.adopt_module_key_flags(engine_flags)
 flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
 
 
@@ -118,4 +118,4 @@ def _beside(path: str) -> str:
 
 
 if __name__ == "__main__":
-    entry.run(main)
+    entry.run(main, groups={"common": _COMMON})

@@ -112,7 +112,7 @@ def find_plain_format(paths: Sequence[str], name: str = AUTO) -> TextFormat:
     if text_format.is_markup:
         raise ValueError(
             f"{paths[0]}: {text_format.name} files hold pages with tags; extract their text first"
-            " with the step extract of python -m bert_data.cli.curate (--input_format=lines treats"
+            " with the step extract of bert-data curate (--input_format=lines treats"
             " tags as text)"
         )
     return text_format

@@ -11,6 +11,7 @@ import pytest
 pytestmark = pytest.mark.process
 
 PROGRAM = """
+'A program that ends.'
 import os, signal, sys, time, types
 from absl import flags, logging
 from bert_data.cli import entry
@@ -130,11 +131,12 @@ def test_a_mistyped_flag_is_one_line(program, checkout, flags, named):
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize("flag", ["--help", "--helpfull"])
+@pytest.mark.parametrize("flag", ["--help", "-h", "--helpfull"])
 def test_help(program, checkout, flag):
     done = run(program, checkout, flag)
-    assert "--count: A number." in done.stdout
-    assert "error" not in done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "A program that ends.\n\nmore:\n  --how=TEXT" in done.stdout
+    assert ("--verbosity" in done.stdout) == (flag == "--helpfull")
 
 
 def test_the_log_can_be_made_quiet(program, checkout):

@@ -26,5 +26,5 @@ def test_help(checkout, command):
         check=False,
     )
     for flag in ("input_format", "text_field", "language", "on_error", "encoding_errors"):
-        assert f"  --{flag}: " in done.stdout
-    assert ("|store>" in done.stdout) == (command == ["create_pretraining_data.py"])
+        assert f"  --{flag}=" in done.stdout
+    assert ("|store\n" in done.stdout) == (command == ["create_pretraining_data.py"])

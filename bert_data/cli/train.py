@@ -1,0 +1,255 @@
+r"""Pretrain a BERT on records, and evaluate it, with Google's flags and some more.
+
+    bert-data train --bert_config_file=bert_config.json --input_file='data/train-*' \
+        --output_dir=out --do_train --do_eval
+
+Run again with the same flags, it continues from the last checkpoint in --output_dir. On Ctrl-C and
+SIGTERM it finishes the current step, saves a checkpoint and ends with a non-zero status.
+"""
+
+import dataclasses
+import json
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from absl import flags, logging
+
+from bert_data.bounds import check_integer
+from bert_data.cli import train_flags
+from bert_data.cli.entry import run
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from bert_data.reader import ReaderConfig
+    from bert_data.training import BertConfig, DistributionConfig, TrainingConfig
+
+FLAGS = flags.FLAGS
+
+
+def main(_: Sequence[str]) -> None:
+    """Trains and evaluates as the flags say."""
+    if not (FLAGS.do_train or FLAGS.do_eval):
+        raise ValueError("nothing to do: set --do_train, --do_eval or both")
+    if FLAGS.vocab_file and FLAGS.tokenizer_file:
+        raise ValueError("--vocab_file and --tokenizer_file are both set; choose one")
+    for name in ("train_batch_size", "eval_batch_size", "max_eval_steps"):
+        check_integer(name, FLAGS[name].value, 1, 2**31 - 1)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow's remarks about itself
+    from bert_data import training
+
+    config = training.BertConfig.from_json_file(FLAGS.bert_config_file)
+    if FLAGS.max_seq_length > config.max_position_embeddings:
+        raise ValueError(
+            f"max_seq_length is {FLAGS.max_seq_length}, but the model of {FLAGS.bert_config_file}"
+            f" reads up to max_position_embeddings = {config.max_position_embeddings} tokens"
+        )
+    devices, train_data, eval_data = distribution(), training_data(config), evaluation_data(config)
+    configs = [train_data] * FLAGS.do_train + [eval_data] * FLAGS.do_eval
+    if FLAGS.do_train:
+        settings(train_data, FLAGS.train_batch_size)
+    check_data(configs)
+    strategy = training.make_strategy(devices)  # the first line that needs TensorFlow
+    open_batches(configs)
+    if FLAGS.do_train:
+        train(config, train_data, strategy)
+    if FLAGS.do_eval and training.is_chief(strategy):
+        evaluate(config, eval_data)
+
+
+def distribution() -> "DistributionConfig":
+    """The flags about devices."""
+    from bert_data.training import DistributionConfig
+
+    return DistributionConfig(
+        kind="tpu" if FLAGS.use_tpu else FLAGS.distribution,
+        tpu_name=FLAGS.tpu_name or FLAGS.master,
+        tpu_zone=FLAGS.tpu_zone,
+        gcp_project=FLAGS.gcp_project,
+        num_tpu_cores=FLAGS.num_tpu_cores,
+        num_cpu_devices=FLAGS.num_cpu_devices,
+    )
+
+
+def training_data(config: "BertConfig") -> "ReaderConfig":
+    """What training reads: without end, shuffled."""
+    from bert_data.reader import ReaderConfig
+
+    way = batching(FLAGS.input_file)
+    return ReaderConfig(
+        input_patterns=FLAGS.input_file,
+        batch_size=None if FLAGS.max_tokens_per_batch else FLAGS.train_batch_size,
+        batching=way,
+        pool_batches=FLAGS.pool_batches,
+        num_buckets=FLAGS.num_buckets,
+        max_tokens_per_batch=FLAGS.max_tokens_per_batch,
+        max_seq_length=FLAGS.max_seq_length,
+        max_predictions_per_seq=FLAGS.max_predictions_per_seq,
+        width=batch_width(way),
+        shuffle=True,
+        seed=FLAGS.random_seed,
+        num_epochs=None,
+        # Batches of a stream run across epochs; planned ones end with them, and none is left out
+        # but where it would be one shape more to compile.
+        drop_remainder=way == "stream" or has_static_shapes(),
+        skip_corrupt=FLAGS.skip_corrupt,
+        vocab_size=config.vocab_size,
+        vocab_file=FLAGS.vocab_file or FLAGS.tokenizer_file,
+        dynamic_masking=FLAGS.dynamic_masking,
+        masked_lm_prob=FLAGS.masked_lm_prob,
+        do_whole_word_mask=FLAGS.do_whole_word_mask,
+        next_sentence=FLAGS.next_sentence,
+        remote_cache_bytes=FLAGS.remote_cache_bytes,
+    )
+
+
+def evaluation_data(config: "BertConfig") -> "ReaderConfig":
+    """What evaluation reads: once, in order, and dynamic masks as of the first epoch."""
+    return dataclasses.replace(
+        training_data(config),
+        input_patterns=FLAGS.eval_input_file or FLAGS.input_file,
+        batch_size=FLAGS.eval_batch_size,
+        batching="plain" if FLAGS.dynamic_masking else "stream",
+        max_tokens_per_batch=None,
+        width=batch_width("stream") if batching(FLAGS.input_file) != "packed" else "batch",
+        shuffle=False,
+        num_epochs=1,
+        drop_remainder=False,
+    )
+
+
+def check_data(configs: Sequence["ReaderConfig"]) -> None:
+    """Tells what does not fit before anything is written."""
+    from bert_data.reader import limits_of_manifests, next_sentence_of
+
+    train_data, eval_data = configs[0], configs[-1]
+    asked, asked_later = next_sentence_of(train_data), next_sentence_of(eval_data)
+    if asked != asked_later:
+        raise ValueError(
+            f"--input_file was made with next_sentence {asked}, but --eval_input_file with"
+            f" {asked_later}"
+        )
+    for data in {data.patterns: data for data in configs}.values():
+        limits = dataclasses.asdict(limits_of_manifests(data))
+        if data.dynamic_masking:
+            del limits["max_predictions_per_seq"]  # it has its own
+        elif limits["max_predictions_per_seq"] == 0:
+            raise ValueError(
+                f"records of {','.join(data.patterns)} have no tokens to predict"
+                " (max_predictions_per_seq is 0 in their manifest); --dynamic_masking chooses them"
+            )
+        larger = [
+            f"{name} is {getattr(data, name)}, though their manifest says {limit}"
+            for name, limit in limits.items()
+            if limit is not None and limit != getattr(data, name)
+        ]
+        if larger:
+            logging.warning("records of %s: %s", ",".join(data.patterns), " and ".join(larger))
+
+
+def open_batches(configs: Sequence["ReaderConfig"]) -> None:
+    """Tells what is wrong with records before anything is written."""
+    from bert_data.reader import read_batches
+
+    for data in configs:
+        read_batches(data)
+
+
+def has_static_shapes() -> bool:
+    """Whether a step is compiled for each shape of batch."""
+    return FLAGS.jit_compile or FLAGS.use_tpu or FLAGS.distribution == "tpu"
+
+
+def batching(patterns: str) -> str:
+    """The flag --batching, or what suits device and files."""
+    from bert_data.reader import can_be_planned
+
+    if FLAGS.batching != "auto":
+        return FLAGS.batching
+    bounds = {"remote_cache_bytes": FLAGS.remote_cache_bytes}
+    if not can_be_planned(patterns, at_any_cost=FLAGS.dynamic_masking, **bounds):
+        return "stream"
+    return "buckets" if has_static_shapes() else "pools"
+
+
+def batch_width(way: str) -> str | tuple[int, ...]:
+    """The flag --batch_width, or what suits the device and the way to make batches."""
+    if FLAGS.batch_width is None:
+        return "max" if has_static_shapes() and way != "buckets" else "batch"
+    if FLAGS.batch_width in ("batch", "max"):
+        return FLAGS.batch_width
+    try:
+        return tuple(int(width) for width in FLAGS.batch_width.split(","))
+    except ValueError:
+        raise ValueError(
+            f"batch_width is {FLAGS.batch_width!r}; batch, max or ascending numbers with commas are"
+            " allowed"
+        ) from None
+
+
+def settings(data: "ReaderConfig", batch_size: int) -> "TrainingConfig":
+    """The flags about training."""
+    from bert_data.reader import next_sentence_of
+    from bert_data.training import TrainingConfig
+
+    return TrainingConfig(
+        output_dir=FLAGS.output_dir,
+        num_train_steps=FLAGS.num_train_steps,
+        batch_size=batch_size,
+        learning_rate=FLAGS.learning_rate,
+        num_warmup_steps=FLAGS.num_warmup_steps,
+        init_checkpoint=FLAGS.init_checkpoint,
+        save_checkpoints_steps=FLAGS.save_checkpoints_steps,
+        keep_checkpoints=FLAGS.keep_checkpoints,
+        iterations_per_loop=FLAGS.iterations_per_loop,
+        log_every_steps=FLAGS.log_every_steps,
+        random_seed=FLAGS.random_seed,
+        mixed_precision=FLAGS.mixed_precision,
+        jit_compile=FLAGS.jit_compile,
+        next_sentence=next_sentence_of(data),
+        use_older_checkpoint=FLAGS.use_older_checkpoint,
+    )
+
+
+def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.Strategy") -> None:
+    """Trains to the last step."""
+    from bert_data import training
+    from bert_data.reader import describe_order, read_batches
+
+    def make_batches(start_batch: int, context: "tf.distribute.InputContext") -> "tf.data.Dataset":
+        here = dataclasses.replace(data, start_batch=start_batch)
+        return read_batches(here, input_context=context)
+
+    # Rows are divided among devices, which counts where tokens bound them; streams among hosts.
+    is_by_tokens = data.max_tokens_per_batch is not None
+    parts = strategy.num_replicas_in_sync if is_by_tokens else training.num_hosts(strategy)
+    of_all = dataclasses.replace(data, num_hosts=parts)
+    training.train(
+        # Where tokens bound a batch, its rows are a multiple of the devices anyway.
+        settings(data, strategy.num_replicas_in_sync if is_by_tokens else FLAGS.train_batch_size),
+        config,
+        make_batches,
+        strategy=strategy,
+        data_description=json.dumps(describe_order(of_all)),
+    )
+
+
+def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
+    """Measures the last checkpoint of --output_dir, or else --init_checkpoint, on one device."""
+    from bert_data import training
+    from bert_data.reader import next_sentence_of, read_batches
+
+    last = training.last_whole_checkpoint(FLAGS.output_dir, use_older=FLAGS.use_older_checkpoint)
+    checkpoint = training.open_weights(last or FLAGS.init_checkpoint or FLAGS.output_dir)
+    logging.info("evaluating %s", checkpoint.prefix)
+    model = training.load_pretrained(
+        checkpoint.prefix, config, next_sentence=next_sentence_of(data)
+    )
+    step = int(checkpoint.read("global_step")) if "global_step" in checkpoint else 0
+    results = training.evaluate(model, read_batches(data).take(FLAGS.max_eval_steps))
+    training.write_results(FLAGS.output_dir, step, results)
+
+
+if __name__ == "__main__":
+    run(main, groups=train_flags.GROUPS)

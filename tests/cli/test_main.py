@@ -1,0 +1,117 @@
+"""`bert-data`: the commands by name, their pages of help, and mistyped names."""
+
+import ast
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bert_data import __version__
+from bert_data.cli.main import COMMANDS, main
+
+COVERS = ("__main__", "cli/create", "cli/train", "cli/train_flags")
+
+# Runs each command with an argument in a process of its own, forked from this one.
+EACH_COMMAND = """
+import os, sys
+from bert_data.cli.main import COMMANDS, main
+for command in COMMANDS:
+    sys.stdout.flush()
+    if not os.fork():
+        sys.argv = ["bert-data", command.name, *sys.argv[1:]]
+        sys.exit(main())
+    status = os.waitstatus_to_exitcode(os.wait()[1])
+    print(f"status {status} of {command.name}", flush=True)
+"""
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/bert-data", *arguments])
+    return main()
+
+
+@pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"], ["help"]])
+def test_help_lists_all_commands(monkeypatch, capsys, arguments):
+    assert call(monkeypatch, *arguments) == 0
+    page = capsys.readouterr().out
+    assert [f"  {each.name} " in page for each in COMMANDS] == [True] * len(COMMANDS)
+
+
+def test_version(monkeypatch, capsys):
+    assert call(monkeypatch, "--version") == 0
+    assert capsys.readouterr().out == f"bert_data {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("tokenise", "'tokenise' is not a command; did you mean tokenize?"),
+        ("create_pretraining_dat", "'create_pretraining_dat' is not a command"),
+        ("Train-Vocab", "'Train-Vocab' is not a command; did you mean train-vocab?"),
+        ("frobnicate", "'frobnicate' is not a command (--help lists the commands)"),
+        ("--input_file=a", "the command comes first: bert-data NAME --flag=value"),
+    ],
+)
+def test_a_mistyped_name_gets_one_line(monkeypatch, capsys, name, sentence):
+    assert call(monkeypatch, name) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("bert-data: error: ")
+    assert sentence in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_every_command_has_a_line(checkout):
+    """A module of the folder that calls entry.run is a command."""
+    with_main = {
+        path.stem
+        for path in (checkout / "bert_data" / "cli").glob("*.py")
+        if "__main__" in path.read_text() and path.stem not in ("main", "__init__")
+    }
+    assert {command.module.rpartition(".")[2] for command in COMMANDS} == with_main
+    for command in COMMANDS:
+        spec = importlib.util.find_spec(command.module)
+        assert spec is not None
+        assert spec.origin is not None
+        assert ast.get_docstring(ast.parse(Path(spec.origin).read_text()))
+
+
+@pytest.fixture
+def run_each(checkout):
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", EACH_COMMAND, *arguments],
+            env=os.environ | {"PYTHONPATH": str(checkout), "COLUMNS": "80"},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return done.stdout + done.stderr
+
+    return run
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_every_command_has_a_page_with_common_flags_first(run_each):
+    pages = run_each("--help").split("usage: ")[1:]
+    assert len(pages) == len(COMMANDS)
+    for command, page in zip(COMMANDS, pages, strict=True):
+        assert page.startswith(f"bert-data {command.name} --flag=value ...\n\n")
+        assert f"    bert-data {command.name} " in page.partition("\ncommon:\n  --")[0], page
+        assert page.endswith(f"status 0 of {command.name}\n")
+
+
+@pytest.mark.process
+def test_a_command_knows_its_name_and_its_flags(tmp_path, checkout):
+    """The same by `python -m bert_data`, beside modules with the names of ours."""
+    for name in ("create_pretraining_data", "run_pretraining", "cli", "bert_data_cli"):
+        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name}.py was imported')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "bert_data", "create", "--input_file=none.txt", "--output_file=o"],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(checkout)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("bert-data create: error: ")
