@@ -9,6 +9,7 @@
 All readers end here. `benchmarks/hand_over.py` measures what it costs.
 """
 
+import functools
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -116,6 +117,7 @@ def dataset_of_groups(
     def unpack_run(words: tf.Tensor, run: tf.Tensor) -> tf.data.Dataset:
         return tf.data.Dataset.from_tensor_slices(form(_split(words, run, layout, static)))
 
+    @tf.autograph.experimental.do_not_convert
     def unpack_group(words: tf.Tensor, runs: tf.Tensor) -> tf.data.Dataset:
         rows = tf.data.Dataset.from_tensor_slices(runs)
         return _flat_map_inline(lambda run: unpack_run(words, run), rows)
@@ -186,7 +188,8 @@ def _flat_map_inline(
         specs.append(dataset.element_spec)
         return tf.data.experimental.to_variant(dataset)
 
-    traced = tf.function(to_variant, input_signature=[rows.element_spec]).get_concrete_function()
+    signature = [rows.element_spec]
+    traced = tf.function(to_variant, signature, autograph=False).get_concrete_function()
     datasets = tf.raw_ops.MapDataset(
         input_dataset=tf.data.experimental.to_variant(rows),
         other_arguments=traced.captured_inputs,
@@ -196,7 +199,8 @@ def _flat_map_inline(
         use_inter_op_parallelism=False,
     )
     variants = tf.data.experimental.from_variant(datasets, tf.TensorSpec([], tf.variant))
-    return variants.flat_map(lambda variant: tf.data.experimental.from_variant(variant, specs[0]))
+    unpack = functools.partial(tf.data.experimental.from_variant, structure=specs[0])
+    return variants.flat_map(unpack)
 
 
 def _split(

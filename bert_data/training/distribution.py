@@ -80,7 +80,7 @@ def agree_on(strategy: tf.distribute.Strategy, what: str, value: int) -> None:
         deviation = mine - total / strategy.num_replicas_in_sync
         return context.all_reduce(tf.distribute.ReduceOp.SUM, deviation * deviation)
 
-    different = strategy.run(tf.function(square_deviation))
+    different = strategy.run(tf.function(square_deviation, autograph=False))
     if float(strategy.experimental_local_results(different)[0]) > 0.1:
         raise ValueError(
             f"the workers differ in the {what} (here it is {value}); output_dir must be one folder"

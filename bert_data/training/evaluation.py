@@ -37,7 +37,9 @@ def evaluate(model: PretrainingModel, batches: Iterable[Features]) -> dict[str, 
       CorruptDataError: a record is damaged.
     """
     rows = []
-    sums_of = tf.function(lambda batch: batch_sums(model, batch), reduce_retracing=True)
+    sums_of = tf.function(
+        lambda batch: batch_sums(model, batch), reduce_retracing=True, autograph=False
+    )
     try:
         for batch in batches:
             rows.append(sums_of(batch).numpy())

@@ -22,6 +22,7 @@ from bert_data.training.distribution import (
     naming_lost_worker,
 )
 from bert_data.training.init_checkpoint import load_weights
+from bert_data.training.lamb import Lamb
 from bert_data.training.model import PretrainingModel, pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
 from bert_data.training.output_folder import claim_output_folder, write_config
@@ -109,6 +110,7 @@ def _train_on(
         make_batches,
         batch_size=config.batch_size,
         start_batch=state.next_batch,
+        num_accumulation_steps=config.num_accumulation_steps,
     )
     chief = is_chief(strategy)
     reporters = [log_report, *observers]
@@ -138,10 +140,7 @@ def _first_state(
         mixed_precision=config.mixed_precision,
         next_sentence=config.next_sentence,
     )
-    schedule = WarmupLinearDecay(
-        config.learning_rate, config.num_train_steps, config.num_warmup_steps
-    )
-    optimizer = AdamWeightDecay(schedule, loss_scaling=config.mixed_precision == "float16")
+    optimizer = _make_optimizer(config)
     optimizer.build(model.trainable_variables)
     state = TrainingState(
         model=model,
@@ -156,6 +155,24 @@ def _first_state(
     elif config.init_checkpoint:
         load_weights(model, config.init_checkpoint, fresh_heads=True)
     return state
+
+
+def _make_optimizer(config: TrainingConfig) -> AdamWeightDecay:
+    settings = config.optimizer
+    schedule = WarmupLinearDecay(
+        config.learning_rate, config.num_train_steps, config.num_warmup_steps
+    )
+    num_batches = config.num_accumulation_steps
+    return {"adamw": AdamWeightDecay, "lamb": Lamb}[settings.optimizer](
+        schedule,
+        weight_decay=settings.weight_decay,
+        beta_1=settings.adam_beta1,
+        beta_2=settings.adam_beta2,
+        epsilon=settings.adam_epsilon,
+        clip_norm=settings.clip_norm,
+        loss_scaling=config.mixed_precision == "float16",
+        gradient_accumulation_steps=num_batches if num_batches > 1 else None,
+    )
 
 
 def _save(config: TrainingConfig, state: TrainingState, curves: TensorBoard) -> int:

@@ -9,7 +9,8 @@ same however they stand in rows.
 
 Under several replicas the sums below the lines run over all of them: each replica's loss is its
 share, the shares add up to the loss of the whole batch, and gradients are summed. So the result
-does not depend on how the batch was divided.
+does not depend on how the batch was divided. The same holds for the batches of one update: their
+sums below the lines are those of all of them, `loss_divisors` of each added up.
 """
 
 from typing import NamedTuple
@@ -53,6 +54,8 @@ def pretraining_losses(
     segment_logits: tf.Tensor | None = None,
     segment_labels: tf.Tensor | None = None,
     segment_weights: tf.Tensor | None = None,
+    *,
+    divisors: tf.Tensor | None = None,
 ) -> LossShares:
     """The losses, weighted as Google's program weighs them.
 
@@ -64,17 +67,32 @@ def pretraining_losses(
       segment_labels: int32[batch, 1], [batch] or [batch, instances], 1 where B does not follow A.
       segment_weights: float32 of as many numbers, 1 for an instance, 0 for an empty place; by
         default, all are 1.
+      divisors: this replica's share of the sums below the lines; by default, `loss_divisors`.
     """
     weights = tf.cast(masked_lm_weights, tf.float32)
     masked_lm = tf.reduce_sum(weights * cross_entropy(masked_lm_logits, masked_lm_ids))
     labels = tf.zeros([0], tf.int32) if segment_labels is None else tf.reshape(segment_labels, [-1])
     examples = example_weights(labels, segment_weights)
-    sums = sum_over_replicas(tf.stack([tf.reduce_sum(weights), tf.reduce_sum(examples)]))
+    if divisors is None:
+        divisors = loss_divisors(masked_lm_weights, segment_labels, segment_weights)
+    sums = sum_over_replicas(divisors)
     segments = tf.constant(0.0)
     if segment_logits is not None:
         answers = cross_entropy(tf.reshape(segment_logits, [-1, 2]), labels)
         segments = tf.math.divide_no_nan(tf.reduce_sum(examples * answers), sums[1])
     return LossShares(masked_lm / (sums[0] + _DENOMINATOR_EPSILON), segments)
+
+
+def loss_divisors(
+    masked_lm_weights: tf.Tensor,
+    segment_labels: tf.Tensor | None,
+    segment_weights: tf.Tensor | None = None,
+) -> tf.Tensor:
+    """float32[2], the sums of a batch's weights that divide its two losses."""
+    labels = tf.zeros([0]) if segment_labels is None else tf.reshape(segment_labels, [-1])
+    examples = example_weights(labels, segment_weights)
+    masked = tf.cast(masked_lm_weights, tf.float32)
+    return tf.stack([tf.reduce_sum(masked), tf.reduce_sum(examples)])
 
 
 def example_weights(labels: tf.Tensor, weights: tf.Tensor | None) -> tf.Tensor:

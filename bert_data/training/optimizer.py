@@ -68,11 +68,14 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
       beta_1: decay of the mean of gradients.
       beta_2: decay of the mean of squared gradients.
       epsilon: added to the root of the latter.
-      clip_norm: largest allowed norm of all gradients together.
+      clip_norm: largest allowed norm of all gradients together; 0: any is allowed.
       loss_scaling: whether to scale losses so that float16 gradients do not vanish.
       gradient_accumulation_steps: number of batches whose mean gradient makes one update, >= 2;
         None: each batch makes one. Unlike in Keras's optimizers, `iterations` and the schedule
         count updates, so that both mean the same with and without it.
+
+    Attributes:
+      gradient_norm: float32 scalar, the norm of the last update's gradients before clipping.
     """
 
     def __init__(
@@ -125,6 +128,9 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             variables, ["adam_m", "adam_v"]
         )
         self._decays = [_NO_DECAY.search(variable.path) is None for variable in variables]
+        self.gradient_norm = self.add_variable(
+            (), "zeros", "float32", "only_first_replica", name="gradient_norm"
+        )
         if self.gradient_accumulation_steps:
             self.num_pending = self.add_variable(
                 (), "zeros", "int64", "only_first_replica", name="num_pending"
@@ -169,7 +175,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             dense = context.all_reduce(tf.distribute.ReduceOp.SUM, dense)
         if not self.gradient_accumulation_steps:
             norm = self._update_all(dense, trainable_variables)
-            self._adjust_loss_scale(norm, tf.constant(True))
+            self._note_update(norm, tf.constant(True))
             return
         num_pending = self.num_pending.value + 1
         is_update = num_pending == self.gradient_accumulation_steps
@@ -179,7 +185,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             lambda: self._accumulate(dense, trainable_variables),
         )
         # What follows is of all replicas, so it cannot be within the condition.
-        self._adjust_loss_scale(norm, is_update)
+        self._note_update(norm, is_update)
         self.num_pending.assign(tf.where(is_update, tf.zeros_like(num_pending), num_pending))
         # `apply` adds 1 after each batch.
         self.iterations.assign_sub(tf.cast(~is_update, self.iterations.dtype))
@@ -211,7 +217,8 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         """Update all variables; return the norm of their gradients before clipping."""
         scale = self.loss_scale.value if self._loss_scaling else tf.constant(1.0)
         norm = tf.linalg.global_norm(dense) / scale
-        factor = 1.0 / (scale * tf.maximum(norm / self._clip_norm, 1.0))
+        excess = tf.maximum(norm / self._clip_norm, 1.0) if self._clip_norm else 1.0
+        factor = 1.0 / (scale * excess)
         rate = tf.cast(self.learning_rate, tf.float32)
         beta_1, beta_2 = (tf.constant(beta, tf.float32) for beta in self._betas)
         if self._loss_scaling:
@@ -227,9 +234,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
     def _update(
         self, variable: Any, gradient: tf.Tensor, rate: tf.Tensor, *betas: tf.Tensor
     ) -> None:
-        index = self._get_variable_index(variable)
-        weight = getattr(variable, "value", variable)
-        weight = weight if hasattr(weight, "handle") else variable
+        index, weight = self._get_variable_index(variable), raw_variable(variable)
         if self._decay and self._decays[index]:
             tf.raw_ops.AssignSubVariableOp(
                 resource=weight.handle, value=weight.read_value() * (rate * self._decay)
@@ -249,8 +254,12 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             grad=gradient,
         )
 
-    def _adjust_loss_scale(self, norm: tf.Tensor, is_update: tf.Tensor) -> None:
-        """Halves the scale after an update that overflowed, doubles it after many that did not."""
+    def _note_update(self, norm: tf.Tensor, is_update: tf.Tensor) -> None:
+        """Keep the norm, and adjust the scale of the loss.
+
+        The scale halves after an update that overflowed and doubles after many that did not.
+        """
+        self.gradient_norm.assign(tf.where(is_update, norm, self.gradient_norm.value))
         if not self._loss_scaling:
             return
         good = tf.math.is_finite(norm)
@@ -276,3 +285,9 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             "loss_scaling": self._loss_scaling,
             "gradient_accumulation_steps": self.gradient_accumulation_steps,
         }
+
+
+def raw_variable(variable: Any) -> tf.Variable:
+    """Return TensorFlow's variable of a Keras one; in a replica, its handle is the replica's."""
+    value = getattr(variable, "value", variable)
+    return value if hasattr(value, "handle") else variable

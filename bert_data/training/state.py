@@ -6,6 +6,7 @@
     place in the data    global_step/data_description, global_step/num_batches
     settings             global_step/settings, to report what has changed
     scale of the loss    global_step/loss_scale, global_step/num_good_steps (float16 only)
+    bias correction      global_step/num_updates (LAMB only)
 
 Programs that convert Google's checkpoints skip the variables of Adam and all of `global_step`, so
 those that theirs do not have are named under it.
@@ -23,8 +24,10 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+from bert_data.storage import parse_json
 from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.init_checkpoint import check_shapes
+from bert_data.training.lamb import NUM_UPDATES
 from bert_data.training.model import PretrainingModel, named_weights
 from bert_data.training.optimizer import LOSS_SCALE, NUM_GOOD_STEPS, AdamWeightDecay
 
@@ -32,6 +35,7 @@ _STEP = "global_step"
 _DESCRIPTION = f"{_STEP}/data_description"
 _NUM_BATCHES = f"{_STEP}/num_batches"
 _SETTINGS = f"{_STEP}/settings"
+_OPTIONAL = (LOSS_SCALE, NUM_GOOD_STEPS, NUM_UPDATES)
 _MOST_DIFFERENCES = 3  # that a message names
 
 
@@ -45,7 +49,8 @@ class TrainingState:
       settings: of the run, by name; JSON. A run that continues with others logs what differs.
       data_description: text that says which batches there are and in which order; if it is a JSON
         object, a warning that it differs tells the values that do.
-      first_step: the step that reads the data's first batch; batch = step - first_step.
+      first_step: the number of steps done when this run, or its continuation, began.
+      first_batch: the number of the batch that the next step read then.
     """
 
     model: PretrainingModel
@@ -53,6 +58,7 @@ class TrainingState:
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     data_description: str = ""
     first_step: int = 0
+    first_batch: int = 0
 
     @property
     def step(self) -> int:
@@ -62,7 +68,8 @@ class TrainingState:
     @property
     def next_batch(self) -> int:
         """Number of the batch that the next step reads, from 0."""
-        return self.step - self.first_step
+        batches_per_step = self.optimizer.gradient_accumulation_steps or 1
+        return self.first_batch + (self.step - self.first_step) * batches_per_step
 
     def values(self) -> dict[str, np.ndarray]:
         """Return what a checkpoint holds."""
@@ -84,20 +91,29 @@ class TrainingState:
         """
         checkpoint = Checkpoint(path)
         variables = {**named_weights(self.model), **self._slots()}
-        if LOSS_SCALE not in checkpoint:  # it was not saved by a run in float16
-            unscaled = (LOSS_SCALE, NUM_GOOD_STEPS)
-            variables = {n: v for n, v in variables.items() if n not in unscaled}
+        # Runs without float16, or of the other optimizer, do not save these.
+        missing = [name for name in _OPTIONAL if name not in checkpoint]
+        counter = variables.get(NUM_UPDATES)
+        variables = {n: v for n, v in variables.items() if n not in missing}
         check_shapes(checkpoint, variables)
         for name, variable in variables.items():
             variable.assign(checkpoint.read(name))
         step = int(checkpoint.read(_STEP))
+        if counter is not None and NUM_UPDATES in missing:
+            counter.assign(step)
         self.optimizer.iterations.assign(step)
-        self.first_step = step - self._batches_read(checkpoint)
-        if _SETTINGS in checkpoint:
-            before = tf.compat.as_text(checkpoint.read(_SETTINGS))
-            if before != json.dumps(self.settings):
-                changes = what_differs(before, json.dumps(self.settings), len(self.settings))
-                logging.warning("not as in the run of %s: %s", checkpoint.prefix, changes)
+        self.first_step, self.first_batch = step, self._batches_read(checkpoint)
+        self._log_changes(checkpoint)
+
+    def _log_changes(self, checkpoint: Checkpoint) -> None:
+        if _SETTINGS not in checkpoint:
+            return
+        before = tf.compat.as_text(checkpoint.read(_SETTINGS))
+        names = parse_json(before, checkpoint.prefix)
+        now = json.dumps({name: v for name, v in self.settings.items() if name in names})
+        if before != now:
+            changes = what_differs(before, now, len(self.settings))
+            logging.warning("not as in the run of %s: %s", checkpoint.prefix, changes)
 
     def _batches_read(self, checkpoint: Checkpoint) -> int:
         if _DESCRIPTION not in checkpoint:

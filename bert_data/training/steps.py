@@ -6,11 +6,13 @@
 Python and TensorFlow synchronize once per call, not once per step.
 """
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable
 
 import tensorflow as tf
 
 from bert_data.schema import fields
+from bert_data.training.batches import LOSS_DIVISORS
 from bert_data.training.losses import pretraining_losses
 from bert_data.training.model import MASKED_LM, Features, PretrainingModel, step_seed
 from bert_data.training.optimizer import AdamWeightDecay
@@ -25,53 +27,81 @@ def training_steps(
     *,
     stop_flag: tf.Variable,
     jit_compile: bool,
-) -> Callable[[Iterator, tf.Tensor], tf.Tensor]:
+) -> Callable[[tf.data.Iterator, tf.Tensor], tf.Tensor]:
     """Make the function that runs many steps in one call.
 
     Args:
       strategy: devices; model and optimizer were made in its scope.
       model: to train.
-      optimizer: built on the model's variables.
+      optimizer: built on the model's variables; if it accumulates gradients, a step takes several
+        batches, which have `LOSS_DIVISORS`.
       stop_flag: float32 scalar of this host, not 0 to stop after a step.
       jit_compile: whether XLA compiles a step, once for each shape of batch.
 
     Returns:
       A function of (iterator, int32 number of steps >= 1) -> float32[steps, 5], see COLUMNS. It
-        does
-      fewer steps if one of the hosts is to stop: all stop after the same step.
+      does fewer steps if one of the hosts is to stop: all stop after the same step.
     """
+    batches_per_step = optimizer.gradient_accumulation_steps or 1
+    take = functools.partial(_take_batch, model, optimizer)
+    compiled = tf.function(take, jit_compile=True, autograph=False) if jit_compile else take
 
-    def step(batch: Features, stop: tf.Tensor) -> tf.Tensor:
-        seed = step_seed(model.random_seed, optimizer.iterations.value)
-        with tf.GradientTape() as tape:
-            logits = model(batch, training=True, seed=seed)
-            losses = pretraining_losses(
-                logits[MASKED_LM],
-                batch[fields.MASKED_LM_IDS.name],
-                batch[fields.MASKED_LM_WEIGHTS.name],
-                *segment_answers(model, logits, batch),
-            )
-            scaled = optimizer.scale_loss(losses.total)
-        weights = model.trainable_variables
-        optimizer.apply(tape.gradient(scaled, [weight.value for weight in weights]), weights)
-        num_tokens = tf.cast(tf.reduce_sum(batch[fields.INPUT_MASK.name]), tf.float32)
-        counts = (num_examples(batch), num_tokens, stop)
-        return tf.stack([losses.masked_lm, losses.segments, *counts])
+    def take_next(iterator: tf.data.Iterator) -> tf.Tensor:
+        shares = strategy.run(compiled, args=(iterator.get_next(), stop_flag.read_value()))
+        return strategy.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None)
 
-    compiled = tf.function(step, jit_compile=True) if jit_compile else step
+    def step(iterator: tf.data.Iterator) -> tf.Tensor:
+        if batches_per_step == 1:
+            return take_next(iterator)
+        return tf.while_loop(
+            lambda number, _: number < batches_per_step,
+            lambda number, row: (number + 1, row + take_next(iterator)),
+            (tf.constant(0), tf.zeros([len(COLUMNS)])),
+        )[1]
 
-    @tf.function(reduce_retracing=True)
-    def run(iterator: Iterator, num_steps: tf.Tensor) -> tf.Tensor:
-        rows = tf.TensorArray(tf.float32, num_steps, element_shape=[len(COLUMNS)])
-        num_done, num_stops = tf.constant(0), tf.constant(0.0)
-        while num_done < num_steps and num_stops == 0:
-            shares = strategy.run(compiled, args=(next(iterator), stop_flag.read_value()))
-            row = strategy.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None)
-            rows = rows.write(num_done, row)
-            num_done, num_stops = num_done + 1, row[-1]
+    # Autograph would write a file for each function it converts, and take a third of the start-up.
+    @tf.function(reduce_retracing=True, autograph=False)
+    def run(iterator: tf.data.Iterator, num_steps: tf.Tensor) -> tf.Tensor:
+        def next_step(
+            num_done: tf.Tensor, _: tf.Tensor, rows: tf.TensorArray
+        ) -> tuple[tf.Tensor, tf.Tensor, tf.TensorArray]:
+            row = step(iterator)
+            return num_done + 1, row[-1], rows.write(num_done, row)
+
+        num_done, _, rows = tf.while_loop(
+            lambda num_done, num_stops, _: (num_done < num_steps) & (num_stops == 0),
+            next_step,
+            (
+                tf.constant(0),
+                tf.constant(0.0),
+                tf.TensorArray(tf.float32, num_steps, element_shape=[len(COLUMNS)]),
+            ),
+        )
         return rows.stack()[:num_done]
 
     return run
+
+
+def _take_batch(
+    model: PretrainingModel, optimizer: AdamWeightDecay, batch: Features, stop: tf.Tensor
+) -> tf.Tensor:
+    """Update by a batch, or accumulate its gradients; return its row of COLUMNS."""
+    seed = step_seed(model.random_seed, optimizer.num_batches)
+    with tf.GradientTape() as tape:
+        logits = model(batch, training=True, seed=seed)
+        losses = pretraining_losses(
+            logits[MASKED_LM],
+            batch[fields.MASKED_LM_IDS.name],
+            batch[fields.MASKED_LM_WEIGHTS.name],
+            *segment_answers(model, logits, batch),
+            divisors=batch.get(LOSS_DIVISORS),
+        )
+        # The optimizer takes the mean of the gradients, and these losses are shares of a sum.
+        scaled = optimizer.scale_loss(losses.total * (optimizer.gradient_accumulation_steps or 1))
+    weights = model.trainable_variables
+    optimizer.apply(tape.gradient(scaled, [weight.value for weight in weights]), weights)
+    num_tokens = tf.cast(tf.reduce_sum(batch[fields.INPUT_MASK.name]), tf.float32)
+    return tf.stack([losses.masked_lm, losses.segments, num_examples(batch), num_tokens, stop])
 
 
 def segment_answers(
@@ -88,8 +118,7 @@ def segment_answers(
     if fields.NEXT_SENTENCE_LABELS.name not in batch:
         raise ValueError(
             f"the batches have no {fields.NEXT_SENTENCE_LABELS.name}, which the model needs for"
-            f" {task};"
-            ' one made with next_sentence="none" does without'
+            f' {task}; one made with next_sentence="none" does without'
         )
     labels = batch[fields.NEXT_SENTENCE_LABELS.name]
     return logits[task], labels, batch.get(fields.NEXT_SENTENCE_WEIGHTS.name)

@@ -1,6 +1,7 @@
 """Configuration of training, and of the devices; nothing here needs TensorFlow.
 
 TrainingConfig(output_dir="out", num_train_steps=1000, num_warmup_steps=100)
+OptimizerConfig(optimizer="lamb", weight_decay=0.01)
 DistributionConfig(kind="mirrored")
 """
 
@@ -15,6 +16,43 @@ _LEARNING_RATES = (1e-12, 1000)
 _MAX_CPU_DEVICES = 256
 _MAX_TPU_CORES = 1_000_000
 KINDS = ("auto", "one", "mirrored", "multi_worker", "tpu")
+OPTIMIZERS = ("adamw", "lamb")
+_MAX_BETA = 1 - 2**-20  # 1 - beta must not vanish in float32
+_MAX_ACCUMULATION = 1_000_000
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OptimizerConfig:
+    """How gradients change the weights; the defaults are those of Google's program.
+
+    Attributes:
+      optimizer: "adamw", Adam with decoupled weight decay and without bias correction, as Google's
+        program has it; or "lamb", which rescales the update of each variable, for large batches.
+      weight_decay: share of a weight that decays in an update, times the learning rate, 0 to 1;
+        biases and LayerNorm do not decay.
+      adam_beta1: decay of the mean of gradients, 0 to less than 1.
+      adam_beta2: decay of the mean of squared gradients, 0 to less than 1.
+      adam_epsilon: added to the root of the latter, > 0.
+      clip_norm: largest allowed norm of all gradients together; 0: any is allowed.
+    """
+
+    optimizer: str = OPTIMIZERS[0]
+    weight_decay: float = 0.01
+    adam_beta1: float = 0.9
+    adam_beta2: float = 0.999
+    adam_epsilon: float = 1e-6
+    clip_norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(
+                f"optimizer is {self.optimizer!r}; allowed are {', '.join(OPTIMIZERS)}"
+            )
+        check_bounds("weight_decay", self.weight_decay, 0, 1)
+        check_bounds("adam_beta1", self.adam_beta1, 0, _MAX_BETA)
+        check_bounds("adam_beta2", self.adam_beta2, 0, _MAX_BETA)
+        check_bounds("adam_epsilon", self.adam_epsilon, 1e-30, 1)
+        check_bounds("clip_norm", self.clip_norm, 0, 1e30)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -23,10 +61,13 @@ class TrainingConfig:
 
     Attributes:
       output_dir: folder for checkpoints and curves.
-      num_train_steps: in all, including those before a restart, >= 1.
-      batch_size: examples per step, over all devices, >= 1.
+      num_train_steps: updates in all, including those before a restart, >= 1.
+      batch_size: examples per batch, over all devices, >= 1.
+      num_accumulation_steps: batches per update, >= 1. An update by k batches is that of one large
+        batch of the same examples, up to the rounding of floats and the draws of dropout.
       learning_rate: the peak, 1e-12 to 1000.
       num_warmup_steps: steps until the peak, >= 0.
+      optimizer: its kind and settings.
       init_checkpoint: initial weights if `output_dir` has no checkpoint.
       save_checkpoints_steps: steps between checkpoints, >= 1; there is one at the end, too.
       keep_checkpoints: number of last checkpoints to keep, >= 1.
@@ -43,8 +84,10 @@ class TrainingConfig:
     output_dir: str
     num_train_steps: int = 100_000
     batch_size: int = 32
+    num_accumulation_steps: int = 1
     learning_rate: float = 5e-5
     num_warmup_steps: int = 10_000
+    optimizer: OptimizerConfig = OptimizerConfig()
     init_checkpoint: str | None = None
     save_checkpoints_steps: int = 1000
     keep_checkpoints: int = 5
@@ -64,6 +107,7 @@ class TrainingConfig:
         )  # fmt: skip
         for name in at_least_one:
             check_integer(name, getattr(self, name), 1, _MAX_STEPS)
+        check_integer("num_accumulation_steps", self.num_accumulation_steps, 1, _MAX_ACCUMULATION)
         check_integer("num_warmup_steps", self.num_warmup_steps, 0, _MAX_STEPS)
         check_integer("random_seed", self.random_seed, -(2**63), 2**63 - 1)
         check_bounds("learning_rate", self.learning_rate, *_LEARNING_RATES)
@@ -73,9 +117,10 @@ class TrainingConfig:
         """What a run that continues should have in common with the run that it continues."""
         names = (
             "learning_rate", "num_train_steps", "num_warmup_steps", "init_checkpoint",
-            "mixed_precision", "jit_compile", "random_seed",
+            "mixed_precision", "jit_compile", "random_seed", "num_accumulation_steps",
         )  # fmt: skip
-        return {name: getattr(self, name) for name in names}
+        settings = {name: getattr(self, name) for name in names}
+        return settings | dataclasses.asdict(self.optimizer)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 Run by test_distribution.py in a process of its own, as the CPU must be divided at the start.
 """
 
+import dataclasses
 import json
 import sys
 
@@ -34,13 +35,15 @@ def loop(
     make_batches: MakeBatches,
     batch_size: int,
     strategy: tf.distribute.Strategy | None,
+    num_accumulation_steps: int = 1,
 ) -> list[float]:
     losses: list[float] = []
     train(
         TrainingConfig(
             output_dir=folder,
             num_train_steps=NUM_STEPS,
-            batch_size=batch_size,
+            batch_size=batch_size // num_accumulation_steps,
+            num_accumulation_steps=num_accumulation_steps,
             learning_rate=RATE,
             num_warmup_steps=0,
         ),
@@ -73,6 +76,10 @@ def main(folder: str) -> None:
     one = tf.distribute.OneDeviceStrategy("/cpu:0")
     constant_rate = ReaderConfig(**common, num_epochs=None, form="fit")
 
+    def read_half(_: int, context: tf.distribute.InputContext) -> tf.data.Dataset:
+        half = dataclasses.replace(data, batch_size=BATCH_SIZE // 2)
+        return read_batches(half, input_context=context)
+
     def read(_: int, context: tf.distribute.InputContext) -> tf.data.Dataset:
         return read_batches(data, input_context=context)
 
@@ -80,6 +87,7 @@ def main(folder: str) -> None:
     losses = {
         "loop, one": loop(f"{folder}/one", read, BATCH_SIZE, None),
         "loop, mirrored": loop(f"{folder}/mirrored", read, BATCH_SIZE, strategy),
+        "halves, mirrored": loop(f"{folder}/halves", read_half, BATCH_SIZE, strategy, 2),
         "fit, one": fit(constant_rate, one),
         "fit, mirrored": fit(constant_rate, strategy),
         "accumulating, one": fit(constant_rate, one, 2),

@@ -35,10 +35,11 @@ def run_program(checkout: Path, *arguments: str) -> str:
 def test_two_devices_equal_one(checkout: Path, tmp_path: Path) -> None:
     program = "tests/training/mirrored_program.py"
     losses = json.loads(run_program(checkout, program, str(tmp_path)).splitlines()[-1])
-    one, mirrored, fit_one, fit_mirrored, *accumulating, packed_one, packed_mirrored = (
+    one, mirrored, halves, fit_one, fit_mirrored, *accumulating, packed_one, packed_mirrored = (
         losses.values()
     )
     assert mirrored == pytest.approx(one, rel=1e-5)
+    assert halves == pytest.approx(one, rel=1e-5)
     assert fit_mirrored == pytest.approx(fit_one, rel=1e-5)
     assert fit_one[:2] == pytest.approx(one[:2], rel=1e-5)  # then the learning rates differ
     assert accumulating[1] == pytest.approx(accumulating[0], rel=1e-5)

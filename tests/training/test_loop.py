@@ -15,7 +15,7 @@ from bert_data.training.loop import train
 from bert_data.training.model import named_weights
 from bert_data.training.predict import load_pretrained
 from bert_data.training.report import TrainingReport
-from bert_data.training.training_config import TrainingConfig
+from bert_data.training.training_config import OptimizerConfig, TrainingConfig
 from tests.training.tiny import batches_of, random_batch, tiny_config
 
 COVERS = (
@@ -119,6 +119,35 @@ def test_other_ways_to_compute_give_nearly_the_same(tmp_path: Path, change: dict
 
 
 @pytest.mark.slow
+def test_batches_of_one_update_are_one_large_batch(tmp_path: Path) -> None:
+    """Though their numbers of predictions differ; and an update in parts resumes exactly."""
+    settings = OptimizerConfig(optimizer="lamb")
+    assert len(set(EXAMPLES["masked_lm_weights"].reshape(5, -1).sum(1))) > 1
+    models, all_losses = [], []
+    for size, parts in ((8, 1), (2, 4)):
+        reports: list[TrainingReport] = []
+        run = config(tmp_path / str(size), batch_size=size, num_accumulation_steps=parts,
+                     optimizer=settings)  # fmt: skip
+        models.append(train(run, small(), batches_of(EXAMPLES, size), observers=[reports.append]))
+        all_losses.append(losses_of(reports))
+        assert sum(report.num_examples for report in reports) == 12 * 8
+        assert reports[0].learning_rate == pytest.approx(1e-2 * (1 - 3 / 12))
+    assert all_losses[0] == pytest.approx(all_losses[1], rel=1e-4)
+    assert len(all_losses[1]) == 12
+    for name, variable in named_weights(models[0]).items():
+        np.testing.assert_allclose(
+            variable.numpy(), named_weights(models[1])[name].numpy(), rtol=1e-3, atol=1e-4
+        )
+    for each in tmp_path.glob("2/model.ckpt-1[0-2]*"):
+        each.unlink()
+    again: list[TrainingReport] = []
+    resumed = train(run, small(), batches_of(EXAMPLES, 2), observers=[again.append])
+    assert losses_of(again) == all_losses[1][5:]
+    for name, variable in named_weights(models[1]).items():
+        np.testing.assert_array_equal(variable.numpy(), named_weights(resumed)[name].numpy())
+
+
+@pytest.mark.slow
 def test_reports_say_what_was_read(tmp_path: Path) -> None:
     reports: list[TrainingReport] = []
     train(config(tmp_path), small(), batches_of(EXAMPLES, 8), observers=[reports.append])
@@ -200,6 +229,7 @@ def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
         ({"learning_rate": math.nan}, "learning_rate is nan; 1e-12 to 1,000 is"),
         ({"learning_rate": math.inf}, "learning_rate is inf"),
         ({"keep_checkpoints": 0}, "keep_checkpoints is 0"),
+        ({"num_accumulation_steps": 0}, "num_accumulation_steps is 0; 1 to 1,000,000 is"),
         ({"num_warmup_steps": -1}, "num_warmup_steps is -1"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0; 1e-12 to 1,000 is allowed"),
     ],
@@ -207,6 +237,22 @@ def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
 def test_what_is_not_allowed_is_told(change: dict, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         config(Path("x"), **change)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"optimizer": "sgd"}, "optimizer is 'sgd'; allowed are adamw, lamb"),
+        ({"weight_decay": -0.1}, "weight_decay is -0.1; 0 to 1 is allowed"),
+        ({"adam_beta1": 1.0}, "adam_beta1 is 1.0; 0 to 0.99"),
+        ({"adam_beta2": math.nan}, "adam_beta2 is nan"),
+        ({"adam_epsilon": 0.0}, "adam_epsilon is 0.0; 1e-30 to 1 is allowed"),
+        ({"clip_norm": math.inf}, "clip_norm is inf; 0 to 1e"),
+    ],
+)
+def test_what_is_not_allowed_of_optimizers_is_told(change: dict, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        OptimizerConfig(**change)
 
 
 @pytest.mark.slow

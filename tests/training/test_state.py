@@ -6,15 +6,20 @@ from pathlib import Path
 import pytest
 
 from bert_data.training.checkpoints import save_checkpoint
+from bert_data.training.lamb import Lamb
 from bert_data.training.model import pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay
 from bert_data.training.state import TrainingState, what_differs
 from tests.training.tiny import tiny_config
 
 
-def new_state(description: str, *, loss_scaling: bool = False) -> TrainingState:
+def new_state(
+    description: str, *, loss_scaling: bool = False, accumulate: int | None = None
+) -> TrainingState:
     model = pretraining_model(tiny_config(num_hidden_layers=1))
-    optimizer = AdamWeightDecay(0.1, loss_scaling=loss_scaling)
+    optimizer = AdamWeightDecay(
+        0.1, loss_scaling=loss_scaling, gradient_accumulation_steps=accumulate
+    )
     optimizer.build(model.trainable_variables)
     return TrainingState(model=model, optimizer=optimizer, data_description=description)
 
@@ -87,3 +92,27 @@ def test_settings_that_changed_are_logged_by_name(
         f"not as in the run of {tmp_path}/model.ckpt-5: learning_rate was 0.1 and is 0.2;"
         " init_checkpoint was bert and is not set"
     )
+
+
+def test_lamb_takes_over_the_moments_of_another_optimizer(tmp_path: Path) -> None:
+    """Its bias correction then counts the steps that made them."""
+    before = new_state("a")
+    before.optimizer.iterations.assign(7)
+    save_checkpoint(str(tmp_path), 7, before.values(), num_kept=9)
+    model = pretraining_model(tiny_config(num_hidden_layers=1))
+    optimizer = Lamb(0.1)
+    optimizer.build(model.trainable_variables)
+    state = TrainingState(model=model, optimizer=optimizer, data_description="a")
+    state.restore(str(tmp_path))
+    assert float(optimizer.num_updates.numpy()) == 7
+
+
+def test_the_place_in_the_data_counts_batches_not_updates(tmp_path: Path) -> None:
+    state = new_state("a", accumulate=4)
+    state.optimizer.iterations.assign(5)
+    assert state.next_batch == 20
+    save_checkpoint(str(tmp_path), 5, state.values(), num_kept=9)
+    again = new_state("a", accumulate=2)
+    again.restore(str(tmp_path))
+    again.optimizer.iterations.assign(7)
+    assert again.next_batch == 24
