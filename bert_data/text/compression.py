@@ -1,14 +1,17 @@
-"""Open a text file by its ending: plain, `.gz` or `.zst`.
+"""Open a text file by its ending: plain, `.gz`, `.zst`, `.bz2` or `.xz`.
 
 A truncated compressed file is an error, never a shorter text; the error follows everything that
 could be decompressed.
 """
 
+import bz2
 import contextlib
 import gzip
+import lzma
+import sys
 import zlib
-from collections.abc import Iterator
-from typing import IO, cast
+from collections.abc import Callable, Iterator
+from typing import IO, Any, cast
 
 import zstandard
 
@@ -16,21 +19,43 @@ from bert_data.errors import CorruptDataError
 from bert_data.storage import file_size, naming, open_input
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 
-COMPRESSIONS = (".gz", ".zst")
-"""The endings of compressed files."""
+COMPRESSIONS = (".gz", ".zst", ".bz2", ".xz")
+"""Endings of compressed files."""
 
-DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError)
+
+class StreamError(Exception):
+    """A stream of bzip2 or xz is damaged; their own decompressors raise errors of the system."""
+
+
+DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError, StreamError)
 """What the stream of a damaged file raises where its intact part ends."""
 
-_MAGIC = {".gz": (b"\x1f\x8b",), ".zst": (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")}
-
+_MAGIC = {
+    ".gz": (b"\x1f\x8b",),
+    ".zst": (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18"),
+    ".bz2": (b"BZh",),
+    ".xz": (b"\xfd7zXZ\0",),
+}
+_DECOMPRESSORS: dict[str, Callable[[], Any]] = {
+    ".zst": lambda: zstandard.ZstdDecompressor().decompressobj(),
+    ".bz2": bz2.BZ2Decompressor,
+    ".xz": lzma.LZMADecompressor,
+}
 # Compressed bytes decompressed at a time: few, because they can expand enormously.
-_ZSTD_INPUT_BYTES = 8 << 10
+_INPUT_BYTES = 8 << 10
 
 
 @contextlib.contextmanager
-def open_bytes(path: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+def open_bytes(
+    path: str, start: int = 0, end: int | None = None
+) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """Open a file for reading, decompressed.
+
+    Args:
+      path: of the file.
+      start: where to begin in the file as it is stored; in a `.zst`, `.bz2` or `.xz` file of
+        several streams, the start of one. Not for `.gz`.
+      end: where to end, exclusive; the end of a stream. None: with the file.
 
     Yields:
       The text, and the file itself, whose `tell()` says how much of it has been read.
@@ -38,17 +63,22 @@ def open_bytes(path: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     Raises:
       CorruptDataError: the compressed file is damaged or ends too early.
     """
-    buffering = -1 if path.endswith(COMPRESSIONS) else 0
-    with naming(path), open_input(path, buffering=buffering) as file:
+    is_compressed = path.endswith(COMPRESSIONS)
+    with naming(path), open_input(path, buffering=-1 if is_compressed else 0) as file:
         try:
-            if path.endswith(COMPRESSIONS) and file_size(path) == 0:
+            if is_compressed and file_size(path) == 0:
                 raise EOFError("the file is empty, without even a header")
+            if start:
+                file.seek(start)
             if path.endswith(".gz"):
                 yield cast(IO[bytes], _GzipFile(file)), file
-            elif path.endswith(".zst"):
-                yield cast(IO[bytes], _ZstdFile(file)), file
+                return
+            part = file if end is None else cast(IO[bytes], _FirstBytes(file, end - start))
+            ending = next((each for each in _DECOMPRESSORS if path.endswith(each)), None)
+            if ending is None:
+                yield part, file
             else:
-                yield file, file
+                yield cast(IO[bytes], _StreamsFile(part, _DECOMPRESSORS[ending])), file
         except DAMAGE as error:
             offset = file.tell()
             reason = _other_kind(path, file) or f"the compressed data is damaged ({error})"
@@ -66,6 +96,20 @@ def _other_kind(path: str, file: IO[bytes]) -> str:
         return ""
     kind = binary_kind(head).partition(";")[0] or "text that is not compressed"
     return f"its name ends with {ending}, but it is {kind}"
+
+
+class _FirstBytes:
+    """Reads the next bytes of a file, up to a number of them."""
+
+    def __init__(self, file: IO[bytes], num_bytes: int) -> None:
+        self._file = file
+        self._left = num_bytes
+
+    def read(self, num_bytes: int = sys.maxsize) -> bytes:
+        """Return the next bytes: `num_bytes`, or fewer at the end."""
+        data = self._file.read(min(num_bytes, self._left))
+        self._left -= len(data)
+        return data
 
 
 class _GzipFile:
@@ -97,12 +141,16 @@ class _GzipFile:
         return b"".join(pieces)
 
 
-class _ZstdFile:
-    """Reads the frames of a file; zstandard's own reader accepts a truncated file as whole."""
+class _StreamsFile:
+    """Reads the streams (of zstandard: frames) of a file, one after the other.
 
-    def __init__(self, file: IO[bytes]) -> None:
+    The libraries' own readers accept a truncated file as whole, or lose what precedes damage.
+    """
+
+    def __init__(self, file: IO[bytes], new_decompressor: Callable[[], Any]) -> None:
         self._file = file
-        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._new_decompressor = new_decompressor
+        self._stream: Any = None
         self._compressed = b""
         self._text = bytearray()
         self._damage: Exception | None = None
@@ -111,7 +159,7 @@ class _ZstdFile:
         """Return the next bytes: `num_bytes`, or fewer at the end or before damage.
 
         Raises:
-          zstandard.ZstdError, EOFError: only damage follows.
+          zstandard.ZstdError, StreamError, EOFError: only damage follows.
         """
         try:
             while self._damage is None and len(self._text) < num_bytes and self._decompress_some():
@@ -126,15 +174,18 @@ class _ZstdFile:
 
     def _decompress_some(self) -> bool:
         """Decompress some more bytes of the file; return whether there were any."""
-        data = self._compressed or self._file.read(_ZSTD_INPUT_BYTES)
+        data = self._compressed or self._file.read(_INPUT_BYTES)
         if not data:
-            if self._frame is not None:
-                raise EOFError("it ends before its end-of-frame mark")
+            if self._stream is not None:
+                raise EOFError("it ends before the end of its stream")
             return False
-        if self._frame is None:
-            self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._text += self._frame.decompress(data)
+        if self._stream is None:
+            self._stream = self._new_decompressor()
+        try:
+            self._text += self._stream.decompress(data)
+        except (OSError, lzma.LZMAError) as error:
+            raise StreamError(error) from error
         self._compressed = b""
-        if self._frame.eof:
-            self._compressed, self._frame = self._frame.unused_data, None
+        if self._stream.eof:
+            self._compressed, self._stream = self._stream.unused_data, None
         return True

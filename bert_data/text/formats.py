@@ -9,10 +9,11 @@ line.
 """
 
 import dataclasses
-import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from bert_data.text.compression import COMPRESSIONS
+from bert_data.text.corpora.mediawiki import find_page, read_mediawiki
 from bert_data.text.documents import AUTO, DocumentBlock, TextConfig
 from bert_data.text.html import read_html
 from bert_data.text.jsonl import read_jsonl
@@ -22,6 +23,9 @@ from bert_data.text.runs_of_lines import group_lines
 from bert_data.text.spans import Span, as_spans
 from bert_data.text.warc import read_warc
 from bert_data.text.wikitext import read_wikitext_lines
+
+# Wikipedia's dumps of several files: enwiki-20240101-pages-articles1.xml-p1p41242.bz2
+_PART_OF_A_DUMP = re.compile(r"\.xml-p\d+p\d+(?:-\w+)?\Z")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,8 +40,9 @@ class TextFormat:
         end a document, the end of a file does not. None: each row of the format is a document.
       find_row: for a format whose rows are documents: the start (as in a span) of the first row, or
         group of rows, at or after a byte of a file; None if there is none.
-      is_compressed: whether its files may be `.gz` or `.zst`.
+      is_compressed: whether its files may be compressed (`COMPRESSIONS`).
       is_markup: whether its documents are pages with tags, which must be turned into text first.
+      is_cut_compressed: whether `find_row` finds places in compressed files, too.
     """
 
     name: str
@@ -47,6 +52,7 @@ class TextFormat:
     find_row: Callable[[str, int], int | None] | None = None
     is_compressed: bool = True
     is_markup: bool = False
+    is_cut_compressed: bool = False
 
 
 _FORMATS: dict[str, TextFormat] = {}
@@ -122,8 +128,10 @@ def _format_of_ending(path: str) -> str:
     name = path.lower()
     for ending in COMPRESSIONS:
         name = name.removesuffix(ending)
-    ending = os.path.splitext(name)[1]
-    return next((each.name for each in _FORMATS.values() if ending in each.endings), LINES.name)
+    name = _PART_OF_A_DUMP.sub(".xml", name)
+    endings = {ending: each.name for each in _FORMATS.values() for ending in each.endings}
+    matching = [ending for ending in endings if name.endswith(ending)]
+    return endings[max(matching, key=len)] if matching else LINES.name
 
 
 def read_documents(
@@ -196,5 +204,14 @@ register(
         read=read_warc,
         find_row=_find_whole_file,
         is_markup=True,
+    )
+)
+register(
+    TextFormat(
+        name="mediawiki",
+        endings=(".xml",),
+        read=read_mediawiki,
+        find_row=find_page,
+        is_cut_compressed=True,
     )
 )

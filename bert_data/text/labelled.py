@@ -1,4 +1,4 @@
-r"""Labelled texts, read row by row from CSV, TSV or JSON Lines, each also `.gz` or `.zst`.
+r"""Labelled texts, read row by row from CSV, TSV or JSON Lines, each also compressed.
 
     reviews.csv     text,label\n"so, so",bad\n        ->  LabelledText(line 2, ("so, so",), "bad")
     reviews.tsv     text\tlabel\nso "so"\tbad\n       ->  LabelledText(line 2, ('so "so"',), "bad")
@@ -16,12 +16,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import RowError, Text, checked_text
 from bert_data.text.jsonl import load_row
 from bert_data.text.lines import read_line_blocks
 
 FORMATS = ("csv", "tsv", "jsonl")
-_COMPRESSIONS = (".gz", ".zst")
 _MAX_FIELD_CHARACTERS = 1 << 27  # an open quote would swallow the rest of a file
 
 
@@ -92,7 +92,7 @@ def file_format(path: str, config: LabelledTextConfig) -> str:
     if config.input_format is not None:
         return config.input_format
     name = path
-    for ending in _COMPRESSIONS:
+    for ending in COMPRESSIONS:
         name = name.removesuffix(ending)
     ending = os.path.splitext(name)[1].removeprefix(".").lower()
     if ending not in FORMATS:

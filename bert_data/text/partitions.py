@@ -16,7 +16,8 @@ from collections.abc import Sequence
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import file_size
-from bert_data.text.formats import COMPRESSIONS, TextFormat
+from bert_data.text.compression import COMPRESSIONS
+from bert_data.text.formats import TextFormat
 from bert_data.text.lines import find_line_start, read_bounded_lines
 from bert_data.text.spans import Span
 
@@ -103,7 +104,8 @@ def _cut(paths: Sequence[str], text_format: TextFormat, num_partitions: int) -> 
 def _first_document(paths: Sequence[str], text_format: TextFormat, target: Cut) -> Cut:
     """Return the first document that begins at or after a target, in bytes of files."""
     file, position = target
-    if position and paths[file].endswith(COMPRESSIONS):
+    is_compressed = file < len(paths) and paths[file].endswith(COMPRESSIONS)
+    if position and is_compressed and not text_format.is_cut_compressed:
         file, position = file + 1, 0
     if text_format.read_lines is not None:
         return _after_blank_line(paths, (file, position))

@@ -17,6 +17,7 @@ from absl import logging
 
 from bert_data.progress import progress
 from bert_data.storage import file_size
+from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import (
     SENTENCE,
     DocumentBlock,
@@ -24,7 +25,7 @@ from bert_data.text.documents import (
     block_lines,
     block_sequences,
 )
-from bert_data.text.formats import COMPRESSIONS, TextFormat, find_plain_format
+from bert_data.text.formats import TextFormat, find_plain_format
 from bert_data.text.lines import LineBlock, count_lines_before
 from bert_data.text.runs_of_lines import TextLines, read_texts
 from bert_data.text.spans import Span, as_spans

@@ -62,8 +62,8 @@ SAMPLES = {
     "an Arrow file": packed(lambda s: feather.write_feather(TABLE, s)),
     "gzip data; add .gz to its name": gzip.compress(b"One sentence.\n"),
     "zstd data; add .zst to its name": zstandard.compress(b"One sentence.\n"),
-    "bzip2 data; decompress it first": bz2.compress(b"One sentence.\n" * 9),
-    "xz data; decompress it first": lzma.compress(b"One sentence.\n"),
+    "bzip2 data; add .bz2 to its name": bz2.compress(b"One sentence.\n" * 9),
+    "xz data; add .xz to its name": lzma.compress(b"One sentence.\n"),
     "a zip archive; unpack it first": zipped("a.txt"),
     "an EPUB book; extract": zipped("mimetype"),
     "an Office document; extract": zipped("[Content_Types].xml"),
@@ -116,7 +116,7 @@ def test_what_is_inside_a_compressed_file(tmp_path):
     path.write_bytes(gzip.compress(tarred()))
     with pytest.raises(CorruptDataError, match="it holds a tar archive, not text; unpack it first"):
         list(read_documents([str(path)]))
-    path.write_bytes(SAMPLES["xz data; decompress it first"])
+    path.write_bytes(SAMPLES["xz data; add .xz to its name"])
     with pytest.raises(CorruptDataError, match=r"its name ends with \.gz, but it is xz data"):
         list(read_documents([str(path)]))
     path.write_text("One sentence.\n")

@@ -1,0 +1,4 @@
+"""Corpora as their publishers ship them, one file each: documents with their metadata, as prose.
+
+mediawiki.py      dumps of Wikipedia and other wikis; wiki_markup.py, wiki_templates.py: markup
+"""

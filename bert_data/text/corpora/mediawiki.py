@@ -1,0 +1,239 @@
+r"""Dumps of wikis: their articles as prose, from MediaWiki's XML, also compressed.
+
+    <page><title>Styx</title><ns>0</ns><id>7</id>        TextDocument(row 7,
+      <revision><text>The '''Styx''' is                    "# Styx\n\nThe Styx is a river.",
+      a [[river]].</text></revision></page>         ->     {"title": "Styx", "language": "en",
+                                                            "url": "https://.../wiki/Styx",
+                                                            "date": "2024-01-01T00:00:00Z"})
+                                                           row: the page's number in its wiki
+
+Redirects, talk and all other pages outside the namespace of articles are left out, and so are
+pages that are not wikitext. Of several revisions of a page the last one counts. `wiki_markup.py`
+turns their markup into prose.
+
+A dump is cut into parts at its pages, if it is plain, or at the streams of a multistream dump
+(`pages-articles-multistream.xml.bz2`), each of which holds 100 pages.
+"""
+
+import bz2
+import dataclasses
+import re
+import urllib.parse
+from collections.abc import Iterator, Sequence
+from typing import IO, cast
+from xml.etree import ElementTree
+
+from bert_data.errors import CorruptDataError
+from bert_data.storage import naming, open_input
+from bert_data.text.compression import DAMAGE, open_bytes
+from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, to_prose
+from bert_data.text.documents import DocumentBlock, TextConfig, TextDocument
+from bert_data.text.spans import Span
+
+MAX_PAGE_BYTES = 1 << 28
+
+_BLOCK_CHARACTERS = 2 << 20
+_READ_BYTES = 256 << 10
+_ROOT, _ROOT_END = b"<mediawiki>", b"</mediawiki>"
+_ELEMENTS_OF_PAGES = frozenset({"title", "ns", "id", "redirect", "text", "timestamp", "model"})
+_WIKITEXT = "wikitext"
+_REDIRECT = re.compile(r"\s*#[^\s\[:]{4,20}\s*:?\s*\[\[")  # in dumps that do not mark them
+_PAGE = b"<page>"
+_STREAM = re.compile(rb"BZh[1-9]1AY&SY")
+_STREAM_HEADER_BYTES = 10
+# The namespaces of pictures, media and categories, whatever a wiki calls them.
+_DROPPED_KEYS = ("-2", "6", "14")
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+_Events = Iterator[tuple[str, ElementTree.Element]]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Wiki:
+    """What the head of a dump says about its wiki."""
+
+    language: str | None = None
+    base_url: str | None = None
+    dropped_namespaces: frozenset[str] = DROPPED_NAMESPACES
+
+
+def read_mediawiki(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
+    """Yield the articles of dumps.
+
+    Raises:
+      OSError: a file cannot be read.
+      CorruptDataError: a file is damaged, ends too early or is no such dump; everything before the
+        damage was read.
+    """
+    for span in spans:
+        wiki = _read_head(span.path)
+        block = DocumentBlock(path=span.path)
+        num_characters = 0
+        with open_bytes(span.path, span.start, span.end) as (text, file):
+            position = span.start
+            try:
+                for page in _pages(span, text):
+                    block.num_rows += 1
+                    num_characters += _add_page(block, page, wiki, config)
+                    if num_characters >= _BLOCK_CHARACTERS:
+                        before, position = position, file.tell()
+                        block.num_file_bytes = position - before
+                        yield block
+                        block, num_characters = DocumentBlock(path=span.path), 0
+            except (CorruptDataError, *DAMAGE):
+                yield block  # what precedes the damage
+                raise
+            block.num_file_bytes = file.tell() - position
+            yield block
+
+
+def find_page(path: str, position: int) -> int | None:
+    """Return where the first page, or stream of pages, at or after a place in a file begins.
+
+    Raises:
+      OSError: the file cannot be read.
+    """
+    if position == 0:
+        return 0
+    if path.endswith(".bz2"):
+        return _find(path, position, _STREAM, _STREAM_HEADER_BYTES)
+    if path.endswith(".xml"):
+        return _find(path, position, re.compile(_PAGE), len(_PAGE))
+    return None
+
+
+def _find(path: str, position: int, pattern: re.Pattern[bytes], num_bytes: int) -> int | None:
+    with naming(path), open_input(path, buffering=0) as file:
+        file.seek(position)
+        data = b""
+        while more := file.read(_READ_BYTES):
+            kept = data[len(data) - num_bytes + 1 :] if len(data) >= num_bytes else data
+            position += len(data) - len(kept)
+            data = kept + more
+            for match in pattern.finditer(data):
+                if pattern is not _STREAM or _begins_with_page(path, position + match.start()):
+                    return position + match.start()
+    return None
+
+
+def _begins_with_page(path: str, position: int) -> bool:
+    """Whether a stream of a dump begins with a page, as all but its first and last ones do."""
+    with naming(path), open_input(path, buffering=0) as file:
+        file.seek(position)
+        stream, text = bz2.BZ2Decompressor(), b""
+        try:
+            while not stream.eof and len(text) < 100 and (data := file.read(_READ_BYTES)):
+                text += stream.decompress(data, 100)
+        except OSError:
+            return False
+    return text.lstrip().startswith(_PAGE)
+
+
+def _read_head(path: str) -> _Wiki:
+    """Read what precedes the pages of a dump.
+
+    Raises:
+      CorruptDataError: it is no dump.
+    """
+    language = base_url = None
+    names = set(DROPPED_NAMESPACES)
+    with open_bytes(path) as (text, _):
+        for event, element in _events(path, text, b"", None):
+            name = _name(element)
+            if event == "start" and name == "mediawiki":
+                language = element.get(_LANGUAGE)
+            elif name == "page":
+                break
+            elif event == "end" and name == "namespace" and element.get("key") in _DROPPED_KEYS:
+                names.add((element.text or "").strip().lower())
+            elif event == "end" and name == "base" and element.text:
+                base_url = element.text.strip().rpartition("/")[0]
+    return _Wiki(language=language, base_url=base_url, dropped_namespaces=frozenset(names - {""}))
+
+
+def _pages(span: Span, text: IO[bytes]) -> Iterator[dict[str, str]]:
+    """Yield the elements of each page that hold text, by name; of revisions, the last one's."""
+    page: dict[str, str] = {}
+    head, tail = _ROOT if span.start else b"", _ROOT_END if span.end is not None else None
+    root: ElementTree.Element | None = None
+    for event, element in _events(span.path, text, head, tail):
+        name = _name(element)
+        if root is None:
+            root = element
+        elif event == "start":
+            if name == "page":
+                page = {}
+        elif name == "page":
+            yield page
+            root.clear()
+        elif name in _ELEMENTS_OF_PAGES:
+            if name != "id" or "id" not in page:  # of the page, before those of its revisions
+                page[name] = element.text or ""
+        elif name == "revision":
+            element.clear()
+
+
+def _events(path: str, text: IO[bytes], head: bytes, tail: bytes | None) -> _Events:
+    """Yield the starts and ends of elements.
+
+    Args:
+      path: of the file.
+      text: its XML, or a part of it.
+      head: what to parse before that.
+      tail: what to parse after that; None: the XML must be complete.
+
+    Raises:
+      CorruptDataError: it is not XML, or no dump, or a page has more than `MAX_PAGE_BYTES`.
+    """
+    parser: ElementTree.XMLPullParser = ElementTree.XMLPullParser(["start", "end"])
+    num_read, last_event = 0, 0
+    is_dump = False
+    try:
+        parser.feed(head)
+        while data := text.read(_READ_BYTES):
+            num_read += len(data)
+            parser.feed(data)
+            for event, element in cast(_Events, parser.read_events()):
+                if not is_dump and _name(element) != "mediawiki":
+                    reason = f"not a dump of MediaWiki: its first element is <{_name(element)}>"
+                    raise CorruptDataError(path, 0, reason)
+                is_dump, last_event = True, num_read
+                yield event, element
+            if num_read - last_event > MAX_PAGE_BYTES:
+                reason = f"an element of the XML has more than {MAX_PAGE_BYTES:,} bytes"
+                raise CorruptDataError(path, last_event, reason)
+        if tail is None:
+            parser.close()
+        else:
+            parser.feed(tail)
+        yield from cast(_Events, parser.read_events())
+    except ElementTree.ParseError as error:
+        raise CorruptDataError(path, num_read, f"the XML is damaged or cut off ({error})") from None
+
+
+def _add_page(block: DocumentBlock, page: dict[str, str], wiki: _Wiki, config: TextConfig) -> int:
+    """Add the document of a page, if it is an article, to a block; return its characters."""
+    markup = page.get("text", "")
+    is_article = page.get("ns", "0") == "0" and page.get("model", _WIKITEXT) == _WIKITEXT
+    if "redirect" in page or not is_article or _REDIRECT.match(markup):
+        return 0
+    row = int(page["id"]) if page.get("id", "").isdecimal() else block.num_rows
+    most = min(MAX_PAGE_BYTES, config.max_row_bytes or MAX_PAGE_BYTES)
+    if len(markup) > most:
+        block.too_long.append((row, len(markup)))
+        return 0
+    prose = to_prose(markup, wiki.dropped_namespaces)
+    title = page.get("title", "").strip()
+    if not prose:
+        return len(markup)
+    fields = {"title": title, "language": wiki.language, "date": page.get("timestamp")}
+    if wiki.base_url and title:
+        fields["url"] = f"{wiki.base_url}/{urllib.parse.quote(title.replace(' ', '_'))}"
+    kept = {name: value for name, value in fields.items() if value} if config.keep_fields else None
+    block.documents.append(TextDocument(row, f"# {title}\n\n{prose}" if title else prose, kept))
+    return len(markup)
+
+
+def _name(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2]

@@ -1,0 +1,276 @@
+r"""Turn wikitext, the markup of MediaWiki, into prose.
+
+    '''Achilles''' ({{lang-grc|Ἀχιλλεύς}}) was a [[Greeks|Greek]] hero.<ref>Iliad.</ref>
+    == Birth ==
+    [[File:A.jpg|thumb|The [[Styx]]]]He was the son of {{nowrap|[[Peleus]]}}.
+      ->
+    Achilles (Ἀχιλλεύς) was a Greek hero.
+    ## Birth
+    He was the son of Peleus.
+
+Left out: templates, tables, references, comments, formulas, listings, pictures with their
+captions, categories and links to other languages; of templates that only mark text (`{{lang}}`,
+`{{nowrap}}`, `{{convert}}`, ...) the text stays. A heading keeps its level as in Markdown, unless
+its section has no text. Where something is left out of parentheses, its commas go, too.
+
+One pass matches brackets with a stack, so the time is linear in the text's length, whatever it is.
+The markup is described in MediaWiki's manual (Help:Formatting, Help:Links, Help:Templates).
+"""
+
+import html
+import re
+from collections.abc import Set
+
+from bert_data.text.corpora.wiki_templates import render_template
+
+LEFT_OUT = "\0"
+"""Marks, while a page is converted, where something was left out; no XML can contain it."""
+
+DROPPED_NAMESPACES = frozenset({"file", "image", "media", "category"})
+"""Namespaces whose links are not text, in English; a dump names those of its language."""
+
+# MediaWiki expands no more than 40 templates within each other.
+_MAX_DEPTH = 40
+_TOKENS = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}(?!\})|<!--|<([a-zA-Z]+)\b[^<>]*>")
+_OPENING = {"}}": "{{", "]]": "[[", "|}": "{|"}
+_DROPPED_ELEMENTS = (
+    "ref references math chem ce gallery timeline syntaxhighlight source score imagemap graph pre "
+    "mapframe maplink templatedata templatestyles inputbox hiero categorytree indicator section "
+    "style script"
+)
+_CLOSING = {
+    name: re.compile(rf"</{name}\s*>", re.IGNORECASE)
+    for name in (*_DROPPED_ELEMENTS.split(), "nowiki")
+}
+_MARKUP = re.compile(r"[\[\]{}'*#:;=<>|_!-]")
+_OTHER_WIKI = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,8}){0,2}|simple")
+
+_VARIANTS = re.compile(r"-\{([^{}]*)\}-")
+_EXTERNAL = re.compile(
+    r"\[(?:https?:|ftp:|mailto:|news:)?//[^\s\[\]]*+(?:[ \t]++([^\[\]\n]*+))?+\]"
+)
+_QUOTES = re.compile(r"'''''|'''|''")
+_BREAK = re.compile(r"<(?:br|hr|p|/p|li|/li|tr|/tr|div|/div|blockquote|/blockquote)\b[^<>]*>", re.I)
+_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
+_SWITCH = re.compile(r"__[A-Z]{3,}__")
+_URL = re.compile(r"(?:https?|ftp)://[^\s\0]+")
+_PARENTHESES = re.compile(r"[(（][^()（）\n]*[)）]")
+_LONELY_MARKS = re.compile(r"(?<=[(（])[\s,;:/،、，；\0]+|[\s,;:/،、，；\0]+(?=[)）])")
+_DOUBLE_MARKS = re.compile(r"([,;，；])(?:[ \0]*[,;，；])+")
+_EMPTY_PARENTHESES = re.compile(r"[(（][)）]")
+_SPACES = ("\t", "\xa0", "\u2009", "\u202f")
+_STARTS_OF_LINES = ("\n", "* ", "*", "# ", "#")
+_NO_SPACE_BEFORE = " \n,.;:!?)、，。）"
+_MANY_SPACES = re.compile(r"  +")
+_HEADING = re.compile(r"(={1,6})(.+?)\1[\s\0]*")
+_LIST_ITEM = re.compile(r"([*#:;]+)\s*")
+_TABLE_ROW = re.compile(r"[|!]|\{\||\|\}")
+
+
+def to_prose(markup: str, dropped_namespaces: Set[str] = DROPPED_NAMESPACES) -> str:
+    """Return the prose of a page.
+
+    Args:
+      markup: wikitext, with the XML of a dump already decoded.
+      dropped_namespaces: names of namespaces, in lower case, whose links are left out.
+
+    Returns:
+      Its paragraphs, headings (`## Birth`) and items of lists (`- one`), a line each; an empty line
+      stands where the page has one, and around headings.
+    """
+    text = _match_brackets(markup.replace(LEFT_OUT, ""), dropped_namespaces)
+    if "-{" in text:
+        text = _VARIANTS.sub(_choose_variant, text)
+    if "[" in text:
+        text = _EXTERNAL.sub(lambda match: match[1] or LEFT_OUT, text)
+    text = _QUOTES.sub("", text)
+    if "<" in text:
+        text = _TAG.sub("", _BREAK.sub("\n", text))
+    if "__" in text:
+        text = _SWITCH.sub("", text)
+    if "://" in text:
+        text = _URL.sub(LEFT_OUT, text)
+    if LEFT_OUT in text:
+        text = _drop_marks(_PARENTHESES.sub(_clean_parentheses, text))
+    if "&" in text:
+        text = html.unescape(text)
+    for space in _SPACES:
+        text = text.replace(space, " ")
+    if "  " in text:
+        text = _MANY_SPACES.sub(" ", text)
+    return _join_lines(text.split("\n"))
+
+
+def _match_brackets(markup: str, dropped_namespaces: Set[str]) -> str:
+    """Replace links and templates by their text, and all else that is left out by a mark."""
+    frames: list[tuple[str, list[str]]] = [("", [])]
+    unclosed: set[str] = set()
+    position, num_too_deep = 0, 0
+    while match := _TOKENS.search(markup, position):
+        parts = frames[-1][1]
+        parts.append(markup[position : match.start()])
+        position = match.end()
+        token = match[0]
+        if token in ("{{", "[[", "{|"):
+            if token == "{|" and not _begins_line(markup, match.start()):
+                parts.append(token)
+            elif len(frames) <= _MAX_DEPTH:
+                frames.append((token, []))
+            else:
+                num_too_deep += 1
+        elif token in _OPENING:
+            if num_too_deep:
+                num_too_deep -= 1
+            else:
+                _close(frames, _OPENING[token], dropped_namespaces)
+        else:
+            end, text = _skip_element(markup, match, unclosed)
+            position = max(position, end)
+            parts.append(text)
+    frames[-1][1].append(markup[position:])
+    return "".join(part for _, parts in frames for part in parts)
+
+
+def _begins_line(markup: str, position: int) -> bool:
+    """Whether nothing but spaces and colons precedes a place in its line."""
+    line = markup.rfind("\n", max(0, position - 100), position) + 1
+    return not markup[line:position].strip(" \t:") and (line > 0 or position <= 100)
+
+
+def _close(frames: list[tuple[str, list[str]]], opening: str, dropped: Set[str]) -> None:
+    """Close the innermost open bracket of a kind, and the ones within it; ignore one too many."""
+    depth = next((i for i in range(len(frames) - 1, 0, -1) if frames[i][0] == opening), 0)
+    if depth == 0 or (opening == "[[" and depth < len(frames) - 1):
+        return
+    content = "".join(part for _, parts in frames[depth:] for part in parts)
+    del frames[depth:]
+    if opening == "[[":
+        text = _render_link(content, dropped)
+    elif opening == "{{":
+        text = render_template(content)
+    else:
+        text = None
+    frames[-1][1].append(LEFT_OUT if text is None else text)
+
+
+def _skip_element(markup: str, match: re.Match[str], unclosed: set[str]) -> tuple[int, str]:
+    """Return where an element ends, and what stays of it.
+
+    Args:
+      markup: the page.
+      match: of its first tag.
+      unclosed: names of elements that are not closed from here on; this adds to them, so that
+        their ends are not looked for again.
+    """
+    if match[1] is None:
+        end = markup.find("-->", match.end())
+        return (len(markup) if end < 0 else end + 3), ""
+    name = match[1].lower()
+    if name not in _CLOSING:
+        return match.end(), match[0]
+    if match[0].endswith("/>") or name in unclosed:
+        return match.end(), LEFT_OUT
+    closing = _CLOSING[name].search(markup, match.end())
+    if closing is None:
+        unclosed.add(name)
+        return match.end(), LEFT_OUT
+    if name == "nowiki":
+        literal = markup[match.end() : closing.start()]
+        return closing.end(), _MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", literal)
+    return closing.end(), LEFT_OUT
+
+
+def _render_link(content: str, dropped: Set[str]) -> str | None:
+    """Return what a reader sees of a link between `[[` and `]]`; None if it is left out."""
+    target, has_label, label = content.partition("|")
+    prefix, has_prefix, _ = target.partition(":")
+    if has_prefix:
+        prefix = prefix.strip().replace("_", " ").lower()
+        if prefix in dropped or (not has_label and _OTHER_WIKI.fullmatch(prefix)):
+            return None
+    if has_label:
+        return label[label.rfind("|") + 1 :] or None
+    return target.strip().removeprefix(":")
+
+
+def _choose_variant(match: re.Match[str]) -> str:
+    """Return one of the variants of Chinese and others: `-{zh-hans:网络; zh-hant:網路}-`."""
+    flags, has_flags, text = match[1].rpartition("|")
+    if has_flags and set(flags.upper()) & set("HTRD-"):
+        return ""
+    variants = {
+        name.strip(): variant.strip()
+        for name, has_name, variant in (part.partition(":") for part in text.split(";"))
+        if has_name
+    }
+    for name in ("zh-hans", "zh-cn", "zh"):
+        if name in variants:
+            return variants[name]
+    return next(iter(variants.values()), text)
+
+
+def _clean_parentheses(match: re.Match[str]) -> str:
+    """Clean what is in parentheses, if something was left out of it."""
+    text = match[0]
+    if LEFT_OUT not in text:
+        return text
+    text = _LONELY_MARKS.sub("", _DOUBLE_MARKS.sub(r"\1", text))
+    return _EMPTY_PARENTHESES.sub(LEFT_OUT, text)
+
+
+def _drop_marks(text: str) -> str:
+    """Drop the marks, and a space or comma that stood beside what was left out."""
+    pieces = text.split(LEFT_OUT)
+    kept = [pieces[0]]
+    last = 0  # place of the last one that is not empty
+    for piece in pieces[1:]:
+        before = kept[last]
+        if not before or before.endswith(_STARTS_OF_LINES):
+            piece = piece.lstrip(" ,;")
+        elif piece and piece[0] in _NO_SPACE_BEFORE:
+            kept[last] = before.removesuffix(" ")
+        if piece:
+            last = len(kept)
+        kept.append(piece)
+    return "".join(kept)
+
+
+def _join_lines(lines: list[str]) -> str:
+    """Join lines; headings become Markdown's, and those without text below them go."""
+    prose: list[str] = []
+    headings: list[tuple[int, str]] = []  # that no text has followed yet
+    for line in lines:
+        line = line.strip()
+        if line.startswith("=") and (heading := _HEADING.fullmatch(line)):
+            level, title = len(heading[1]), heading[2].strip(" \0")
+            headings = [each for each in headings if each[0] < level]
+            if title:
+                headings.append((level, f"{'#' * level} {title}"))
+            continue
+        line = _clean_line(line)
+        if not line:
+            if prose and prose[-1] and not headings:
+                prose.append("")
+            continue
+        for _, title in headings:
+            prose += ["", title, ""] if prose and prose[-1] else [title, ""]
+        headings = []
+        prose.append(line)
+    while prose and not prose[-1]:
+        prose.pop()
+    return "\n".join(prose)
+
+
+def _clean_line(line: str) -> str:
+    """Return a line as prose; "" if it has no letter or digit."""
+    if not line:
+        return ""
+    first = line[0]
+    if first in "|!{" and _TABLE_ROW.match(line):
+        return ""  # of a table whose end is missing
+    if first in "*#:;":
+        item = _LIST_ITEM.match(line)
+        assert item is not None
+        rest = line[item.end() :]
+        line = f"- {rest}" if item[1][-1] in "*#" else rest
+    return line if any(map(str.isalnum, line)) else ""

@@ -1,0 +1,178 @@
+"""Dumps of wikis: which pages are documents, what they carry, cuts, and damage."""
+
+import bz2
+import gzip
+import lzma
+from pathlib import Path
+
+import pytest
+
+from bert_data.errors import CorruptDataError
+from bert_data.text.documents import TextConfig, TextDocument
+from bert_data.text.formats import find_format, read_documents
+from bert_data.text.partitions import plan_partitions
+
+HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="de">
+  <siteinfo>
+    <sitename>Wikipedia</sitename>
+    <base>https://de.wikipedia.org/wiki/Wikipedia:Hauptseite</base>
+    <namespaces>
+      <namespace key="0" case="first-letter" />
+      <namespace key="6" case="first-letter">Datei</namespace>
+      <namespace key="14" case="first-letter">Kategorie</namespace>
+    </namespaces>
+  </siteinfo>
+"""
+TAIL = "</mediawiki>\n"
+
+
+def page(
+    number: int, text: str, namespace: int = 0, model: str = "wikitext", more: str = ""
+) -> str:
+    return f"""  <page>
+    <title>Fluss {number}</title>
+    <ns>{namespace}</ns>
+    <id>{number}</id>{more}
+    <revision>
+      <id>{number + 1000}</id>
+      <timestamp>2024-01-02T03:04:05Z</timestamp>
+      <model>{model}</model>
+      <text xml:space="preserve">{text}</text>
+    </revision>
+  </page>
+"""
+
+
+PAGES = [
+    page(n, f"Der '''Fluss''' [[Nummer|Nr.]] {n}. [[Datei:a.jpg|mini|b]]") for n in range(1, 41)
+]
+OTHERS = [
+    page(50, "#WEITERLEITUNG [[Fluss 1]]"),
+    page(51, "x", more='\n    <redirect title="Fluss 1" />'),
+    page(52, "Diskussion.", namespace=1),
+    page(53, "{}", model="json"),
+    page(54, "{{nur Vorlage}}"),
+]
+
+
+def read(path: Path, **settings) -> list[TextDocument]:
+    blocks = read_documents([str(path)], TextConfig(**{"keep_fields": True, **settings}))
+    return [document for block in blocks for document in block.documents]
+
+
+def write_multistream(path: Path, pages: list[str]) -> None:
+    streams = [HEAD, *("".join(pages[i : i + 5]) for i in range(0, len(pages), 5)), TAIL]
+    path.write_bytes(b"".join(bz2.compress(stream.encode()) for stream in streams))
+
+
+def test_articles_and_their_fields(tmp_path):
+    path = tmp_path / "dewiki-pages-articles.xml"
+    path.write_text(HEAD + "".join([*PAGES[:2], *OTHERS]) + TAIL)
+    first, second = read(path)
+    assert first.row == 1 and second.row == 2
+    assert second.text == "# Fluss 2\n\nDer Fluss Nr. 2."
+    assert second.fields == {
+        "title": "Fluss 2",
+        "language": "de",
+        "date": "2024-01-02T03:04:05Z",
+        "url": "https://de.wikipedia.org/wiki/Fluss_2",
+    }
+    (block,) = read_documents([str(path)], TextConfig())
+    assert block.num_rows == 7 and block.num_file_bytes == path.stat().st_size
+    assert block.documents[0].fields is None
+
+
+def test_the_last_revision_counts(tmp_path):
+    first = page(1, "Alt.")
+    start = first.index("    <revision>")
+    newer = first[start:].replace("Alt.", "Neu.").replace("1001", "1002").replace("2024", "2025")
+    path = tmp_path / "history.xml"
+    path.write_text(HEAD + first[:start] + first[start:].replace("  </page>\n", "") + newer + TAIL)
+    (document,) = read(path)
+    assert (document.row, document.text) == (1, "# Fluss 1\n\nNeu.")
+    assert document.fields["date"] == "2025-01-02T03:04:05Z"
+
+
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [
+        ("a.xml", bytes),
+        ("a.xml.gz", gzip.compress),
+        ("a.xml.bz2", bz2.compress),
+        ("a.xml.xz", lzma.compress),
+        ("dewiki-20240101-pages-articles1.xml-p1p40.bz2", bz2.compress),
+    ],
+)
+def test_compressed(tmp_path, name, compress):
+    path = tmp_path / name
+    whole = (HEAD + "".join(PAGES) + TAIL).encode()
+    path.write_bytes(compress(whole))
+    assert find_format([str(path)]).name == "mediawiki"
+    assert [document.row for document in read(path)] == list(range(1, 41))
+    # What can be read of a file that is cut off comes before the error.
+    path.write_bytes(compress(whole)[:-20])
+    rows = []
+    with pytest.raises(CorruptDataError, match="damaged"):
+        for block in read_documents([str(path)], TextConfig()):
+            rows += [document.row for document in block.documents]
+    assert rows == list(range(1, len(rows) + 1))
+
+
+def test_utf_16(tmp_path):
+    path = tmp_path / "a.xml"
+    path.write_bytes((HEAD + PAGES[0] + TAIL).replace("\n", "\r\n").encode("utf-16"))
+    assert [document.text for document in read(path)] == ["# Fluss 1\n\nDer Fluss Nr. 1."]
+
+
+@pytest.mark.parametrize("num_partitions", [2, 3, 7])
+@pytest.mark.parametrize("name", ["a.xml", "a.xml.bz2"])
+def test_parts_hold_every_page_once(tmp_path, name, num_partitions):
+    path = tmp_path / name
+    if name.endswith(".bz2"):
+        write_multistream(path, PAGES)
+    else:
+        path.write_text(HEAD + "".join(PAGES) + TAIL)
+    whole = read(path)
+    assert len(whole) == 40
+    parts = plan_partitions([str(path)], find_format([str(path)]), num_partitions)
+    config = TextConfig(keep_fields=True)
+    documents = [
+        document
+        for spans in parts
+        for block in read_documents(spans, config)
+        for document in block.documents
+    ]
+    assert documents == whole
+    assert all(parts)
+
+
+def test_a_dump_of_one_stream_is_not_cut(tmp_path):
+    path = tmp_path / "a.xml.bz2"
+    path.write_bytes(bz2.compress((HEAD + "".join(PAGES) + TAIL).encode()))
+    with pytest.raises(ValueError, match="can only be cut into 1"):
+        plan_partitions([str(path)], find_format([str(path)]), 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("<feed><entry/></feed>", "not a dump of MediaWiki: its first element is <feed>"),
+        ("Just text.\n", "the XML is damaged or cut off .*line 1"),
+        (HEAD + PAGES[0], "the XML is damaged or cut off"),
+        (HEAD + PAGES[0] + "<page><title>a & b</title></page>" + TAIL, "line 22"),
+        ("", "the XML is damaged or cut off"),
+    ],
+)
+def test_no_dump(tmp_path, content, reason):
+    path = tmp_path / "a.xml"
+    path.write_text(content)
+    with pytest.raises(CorruptDataError, match=reason):
+        read(path)
+
+
+def test_long_pages(tmp_path):
+    path = tmp_path / "a.xml"
+    path.write_text(HEAD + PAGES[0] + page(2, "lang " * 100) + PAGES[2] + TAIL)
+    (block,) = read_documents([str(path)], TextConfig(max_row_bytes=300))
+    assert [document.row for document in block.documents] == [1, 3]
+    assert block.too_long == [(2, 500)]

@@ -1,0 +1,117 @@
+"""Wikitext as prose: what goes, what stays, and that no text breaks it."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_data.text.corpora.wiki_markup import LEFT_OUT, to_prose
+
+COVERS = ("text/corpora/wiki_templates",)
+
+PAIRS = [
+    # Links.
+    ("A [[b]] c [[d|e]]s [[f (g)|f]].", "A b c es f."),
+    ("[[:Category:Rivers]] and [[wikt:river|river]]", "Category:Rivers and river"),
+    ("A.\n[[Category:Rivers]]\n[[fr:Fleuve]]\n[[simple:River]]", "A."),
+    ("[[File:A.jpg|thumb|The [[Styx|river]] ({{lang|grc|Στύξ}})]]A.", "A."),
+    ("A [http://a.example/ page], [https://b.example] and https://c.example/?d=e here.",
+     "A page, and here."),
+    # Templates, tables, references, comments, elements.
+    ("{{Infobox|name={{PAGENAME}}|image=[[File:a.jpg]]}}\nA.", "A."),
+    ("A ({{IPA|a}}; {{lang-el|α}}, ''b'') c ({{IPA|d}}).", "A (α, b) c."),
+    ("A {{convert|5|to|10|km2|sqmi}}, {{circa|1500}}, {{frac|2|1|3}}, {{as of|2014|4}}.",
+     "A 5 to 10 km², c. 1500, 2 1/3, As of April 2014."),
+    ("A{{snd}}b {{nowrap|1=c d}} {{formatnum:1234}} {{blockquote|text=e|author=f}}",
+     "A – b c d 1234 e"),
+    ("A.\n{| class=x\n|-\n! b || c\n{|\n|d\n|}\n|}\nE.", "A.\n\nE."),
+    ("{{T|\n{|\n|a\n|}\n}}B.", "B."),
+    ("{{T\n|a=b\n|}}C.", "C."),
+    ("A<ref name=\"b/c\" />, b<ref>{{cite|}} <!-- </ref> --></ref>.", "A, b -->."),
+    ("A,<ref>b</ref><ref>c</ref> d.<ref>e</ref>\nF<ref>g</ref>", "A, d.\nF"),
+    ("A<!-- b\n\n c -->d<!-- e", "Ad"),
+    ("a <math>\\frac{1}{2}</math> b<br/>c <small>d</small> <span style=\"e\">f</span>",
+     "a b\nc d f"),
+    ("A <nowiki>[[b]] ''c''</nowiki>", "A [[b]] ''c''"),
+    ("<source lang=c>{{</source>A <ref>b", "A b"),
+    ("'''''a''' b''&nbsp;&ndash;&nbsp;c &amp;amp; d", "a b – c &amp; d"),
+    ("__NOTOC__a -{zh-hans:网络; zh-hant:網路}- -{H|b}- -{c}-", "a 网络 c"),
+    # Lines.
+    ("== A ==\n=== B ===\n{{main|c}}\nD.\n== E ==\n{{reflist}}\n== F ==\n* [http://g.example]",
+     "## A\n\n### B\n\nD."),
+    ("A\n\n\n\nB\n----\n* c\n** d\n# e\n: f\n; g", "A\n\nB\n\n- c\n- d\n- e\nf\ng"),
+    ("* {{cite}}, also b\n| c\n! d", "- also b"),
+    # Brackets that do not match.
+    ("A {{b c\n\nd [[e\n\nf ]] g }} h", "A h"),
+    ("A {{b c\n\nd", "A b c\n\nd"),
+    ("A [[b {{c]] d}} e", "A b e"),
+    ("A }} b ]] c |} d {| e", "A b c d {| e"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("markup", "prose"), PAIRS)
+def test_prose(markup, prose):
+    assert to_prose(markup) == prose
+
+
+def test_namespaces_of_a_language():
+    markup = "[[Datei:a.jpg|mini|b]]C [[Kategorie:D]]"
+    assert to_prose(markup, frozenset({"datei", "kategorie"})) == "C"
+
+
+PARTS = [
+    *("{{", "}}", "[[", "]]", "{|", "|}", "|", "=", "==", "''", "'''", "<ref>", "</ref>", "<ref/>"),
+    *(
+        "<!--",
+        "-->",
+        "<nowiki>",
+        "</nowiki>",
+        "<br>",
+        "*",
+        "#",
+        ":",
+        ";",
+        "(",
+        ")",
+        ",",
+        "&",
+        "&amp;",
+    ),
+    *(
+        "&#91;",
+        "-{",
+        "}-",
+        "http://a.example",
+        "[",
+        "]",
+        "{{lang|",
+        "{{convert|",
+        "File:",
+        "__TOC__",
+    ),
+    *("__TOC__", "a", "é", "中", "1", " ", "\n", "\n\n", "\0"),
+]
+MARKUP = st.lists(st.sampled_from(PARTS), max_size=60).map("".join)
+
+
+@given(MARKUP)
+def test_any_markup(markup):
+    prose = to_prose(markup)
+    assert LEFT_OUT not in prose
+    assert prose == prose.strip("\n") and "\n\n\n" not in prose and "  " not in prose
+    assert "{{" not in prose or "nowiki" in markup or "&#" in markup or markup.count("{{{") > 0
+    assert all(any(map(str.isalnum, line)) or not line for line in prose.split("\n"))
+
+
+@given(st.lists(st.sampled_from(["a", " ", "b c", "\n"]), max_size=20).map("".join))
+def test_plain_words_stay(text):
+    assert re.sub(r"\s+", "", to_prose(text)) == re.sub(r"\s+", "", text)
+
+
+@pytest.mark.parametrize(
+    "part", ["{{", "[[", "{|\n", "<ref>", "<!--", "((", "[http://a ", "]]", "-{", "[[a|", "{{{"]
+)
+def test_time_does_not_grow_with_the_square(part):
+    """Half a million open brackets end soon; with a square they would take an hour."""
+    to_prose(part * 500_000)
