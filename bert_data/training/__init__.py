@@ -15,10 +15,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from bert_data.training.config import BertConfig
+from bert_data.training.saved_classes import register_saved_classes
 from bert_data.training.training_config import DistributionConfig, TrainingConfig
 
 if TYPE_CHECKING:
     from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint, latest_checkpoint
+    from bert_data.training.classifier import TextClassifier, load_encoder, text_classifier
     from bert_data.training.distribution import is_chief, make_strategy, num_hosts
     from bert_data.training.evaluation import evaluate, write_results
     from bert_data.training.init_checkpoint import open_weights
@@ -29,22 +31,26 @@ if TYPE_CHECKING:
 
 # Keras reads this when it is first imported; a user's own setting may name another backend.
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+register_saved_classes()
 
 _OF_TENSORFLOW = {
     "AdamWeightDecay": "optimizer",
     "Checkpoint": "checkpoints",
     "PretrainingModel": "model",
+    "TextClassifier": "classifier",
     "WarmupLinearDecay": "optimizer",
     "best_guesses": "predict",
     "evaluate": "evaluation",
     "is_chief": "distribution",
     "last_whole_checkpoint": "checkpoints",
     "latest_checkpoint": "checkpoints",
+    "load_encoder": "classifier",
     "load_pretrained": "predict",
     "make_strategy": "distribution",
     "num_hosts": "distribution",
     "open_weights": "init_checkpoint",
     "pretraining_model": "model",
+    "text_classifier": "classifier",
     "train": "loop",
     "write_results": "evaluation",
 }
@@ -55,6 +61,7 @@ __all__ = [
     "Checkpoint",
     "DistributionConfig",
     "PretrainingModel",
+    "TextClassifier",
     "TrainingConfig",
     "WarmupLinearDecay",
     "best_guesses",
@@ -62,11 +69,13 @@ __all__ = [
     "is_chief",
     "last_whole_checkpoint",
     "latest_checkpoint",
+    "load_encoder",
     "load_pretrained",
     "make_strategy",
     "num_hosts",
     "open_weights",
     "pretraining_model",
+    "text_classifier",
     "train",
     "write_results",
 ]

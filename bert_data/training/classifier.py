@@ -19,26 +19,28 @@ from bert_data.schema import fields
 from bert_data.training.config import BertConfig
 from bert_data.training.encoder import Encoder
 from bert_data.training.init_checkpoint import check_shapes, open_weights
+from bert_data.training.keras_model import PACKAGE, KerasModel
 from bert_data.training.layers import Dense, WeightSeeds, dropout
-from bert_data.training.model import Features, fit_seed
+from bert_data.training.model import Features
 
 
-class TextClassifier(keras.Model):
+@keras.saving.register_keras_serializable(PACKAGE)
+class TextClassifier(KerasModel):
     """A BERT with a layer of logits, as in section 4.1 of Devlin et al., 2018, arXiv 1810.04805.
 
     Use `text_classifier` to make one.
 
     Attributes:
-      config: sizes and settings of the encoder.
       num_labels: number of logits.
-      random_seed: of the initial weights and of dropout.
     """
 
+    input_names = (fields.INPUT_IDS.name, fields.INPUT_MASK.name, fields.SEGMENT_IDS.name)
+
     def __init__(
-        self, config: BertConfig, num_labels: int, random_seed: int, **kwargs: Any
+        self, config: BertConfig, random_seed: int, num_labels: int, **kwargs: Any
     ) -> None:
-        super().__init__(name="classifier", autocast=False, **kwargs)
-        self.config, self.num_labels, self.random_seed = config, num_labels, random_seed
+        super().__init__(config, random_seed, name="classifier", **kwargs)
+        self.num_labels = num_labels
         self.encoder = Encoder(config, random_seed, dtype=self.dtype_policy)
         seeds = WeightSeeds(config.initializer_range, random_seed + 1)
         self.output_layer = Dense(num_labels, seeds, name="output", dtype=self.dtype_policy)
@@ -59,35 +61,33 @@ class TextClassifier(keras.Model):
           seed: int32[2] for dropout; by default that of the compiled optimizer's step.
         """
         if training and seed is None:
-            seed = fit_seed(self, self.random_seed)
+            seed = self.batch_seed()
         if not training:
             seed = None
         # Under several replicas, Keras builds a model with the means of a batch, which are floats.
-        ids, mask, segments = (
-            tf.cast(features[name], tf.int32)
-            for name in (fields.INPUT_IDS.name, fields.INPUT_MASK.name, fields.SEGMENT_IDS.name)
-        )
+        ids, mask, segments = (tf.cast(features[name], tf.int32) for name in self.input_names)
         _, pooled = self.encoder(ids, mask, segments, seed=seed)
         place = 1 + 3 * self.config.num_hidden_layers  # after the encoder's
         pooled = dropout(pooled, self.config.hidden_dropout_prob, seed, place)
         return tf.cast(self.output_layer(pooled), tf.float32)
 
     def compile(self, optimizer: keras.optimizers.Optimizer, **kwargs: Any) -> None:
-        """Prepare `fit` and `evaluate`: cross-entropy of the logits, and the accuracy.
-
-        XLA, which would compile every width of batch, is off by default.
-        """
-        kwargs.setdefault("jit_compile", False)
-        kwargs.setdefault("auto_scale_loss", not getattr(optimizer, "loss_scaling", False))
+        """Prepare `fit` and `evaluate`: cross-entropy of the logits, and the accuracy."""
         kwargs.setdefault("loss", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
         accuracy = keras.metrics.SparseCategoricalAccuracy(name="accuracy")
         kwargs.setdefault("weighted_metrics", [accuracy])
-        super().compile(optimizer=optimizer, **kwargs)
+        super().compile(optimizer, **kwargs)
 
-    def fit(self, *args: Any, **kwargs: Any) -> Any:
-        """Run Keras's own loop, without its warning that it cannot shuffle a dataset."""
-        kwargs.setdefault("shuffle", False)
-        return super().fit(*args, **kwargs)
+    def check_batches(self, spec: Any) -> None:
+        """Raise ValueError for batches without a label of each text."""
+        if not isinstance(spec, tuple) or len(spec) < 2 or isinstance(spec[1], dict):
+            raise ValueError(
+                "fit and evaluate need (features, labels), as read_labelled_batches makes them"
+            )
+
+    def arguments(self) -> dict[str, Any]:
+        """The constructor's argument besides those of all models."""
+        return {"num_labels": self.num_labels}
 
 
 def text_classifier(
@@ -105,7 +105,7 @@ def text_classifier(
     """
     if num_labels < 2:
         raise ValueError(f"num_labels is {num_labels}; 2 or more is allowed")
-    model = TextClassifier(config, num_labels, random_seed)
+    model = TextClassifier(config, random_seed, num_labels)
     model.build()
     return model
 

@@ -27,9 +27,9 @@ from bert_data.training.accuracy import WeightedAccuracy
 from bert_data.training.config import BertConfig
 from bert_data.training.encoder import Encoder
 from bert_data.training.heads import MaskedLM, NextSentence
+from bert_data.training.keras_model import PACKAGE, KerasModel
 from bert_data.training.layers import Group, WeightSeeds
 from bert_data.training.losses import pretraining_losses
-from bert_data.training.optimizer import AdamWeightDecay
 
 MASKED_LM = "masked_lm"
 POLICIES = {"none": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
@@ -37,52 +37,30 @@ POLICIES = {"none": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_f
 Features = dict[str, tf.Tensor]
 
 
-def step_seed(random_seed: int, step: tf.Tensor) -> tf.Tensor:
-    """int32[2], the seed of a training step's dropout; each replica has its own."""
-    seed = tf.stack([tf.constant(random_seed % 2**31, tf.int32), tf.cast(step, tf.int32)])
-    context = tf.distribute.get_replica_context()
-    if context is None or context.num_replicas_in_sync == 1:
-        return seed
-    replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
-    return tf.random.experimental.stateless_fold_in(seed, replica)
-
-
-def fit_seed(model: keras.Model, random_seed: int) -> tf.Tensor:
-    """int32[2], the seed of dropout of a batch in Keras's own loop.
-
-    It follows from the number of batches that the compiled optimizer has seen, so that each has its
-    own where several make one update.
-
-    Raises:
-      ValueError: the model is not compiled.
-    """
-    optimizer = getattr(model, "optimizer", None)
-    if optimizer is None:
-        raise ValueError("training without compile() needs seed=step_seed(seed, step)")
-    if isinstance(optimizer, AdamWeightDecay):
-        return step_seed(random_seed, optimizer.num_batches)
-    # Keras's `iterations` counts updates; its variable of this name counts batches.
-    counts = (each for each in optimizer.variables if each.name == "iteration")
-    return step_seed(random_seed, next(counts).value)
-
-
-class PretrainingModel(keras.Model):
+@keras.saving.register_keras_serializable(PACKAGE)
+class PretrainingModel(KerasModel):
     """BERT with both heads. Make it with `pretraining_model`.
 
     Attributes:
-      config: sizes and settings.
-      random_seed: of the initial weights and of dropout.
+      next_sentence: what the records ask about the two segments, see `pretraining_model`.
       sentence_task: the output about the two segments; None: there is none. The weights that it
         needs are there in any case, so that checkpoints have all variables of released ones, but
         without it they are not trained.
     """
 
+    input_names = (
+        fields.INPUT_IDS.name,
+        fields.INPUT_MASK.name,
+        fields.SEGMENT_IDS.name,
+        fields.MASKED_LM_POSITIONS.name,
+    )
+
     def __init__(
         self, config: BertConfig, random_seed: int, next_sentence: str = NSP, **kwargs: Any
     ) -> None:
-        super().__init__(name="pretraining", autocast=False, **kwargs)
+        super().__init__(config, random_seed, name="pretraining", **kwargs)
         check_next_sentence(next_sentence)
-        self.config, self.random_seed = config, random_seed
+        self.next_sentence = next_sentence
         self.sentence_task = TASKS.get(next_sentence)
         policy = self.dtype_policy
         seeds = WeightSeeds(config.initializer_range, random_seed + 1)
@@ -115,16 +93,8 @@ class PretrainingModel(keras.Model):
           seed: int32[2] for dropout; by default that of the compiled optimizer's step.
         """
         if training and seed is None:
-            seed = fit_seed(self, self.random_seed)
-        ids, mask, segments, positions = (
-            _integers(features, name)
-            for name in (
-                fields.INPUT_IDS.name,
-                fields.INPUT_MASK.name,
-                fields.SEGMENT_IDS.name,
-                fields.MASKED_LM_POSITIONS.name,
-            )
-        )
+            seed = self.batch_seed()
+        ids, mask, segments, positions = (_integers(features, name) for name in self.input_names)
         hidden, pooled = self.encoder(
             ids,
             mask,
@@ -144,21 +114,13 @@ class PretrainingModel(keras.Model):
         By default the tasks' accuracies are shown, and XLA, which would compile each width of batch
         anew, is off.
         """
-        kwargs.setdefault("jit_compile", False)
-        # Keras would scale the loss of a float16 model a second time.
-        kwargs.setdefault("auto_scale_loss", not getattr(optimizer, "loss_scaling", False))
         # Keras puts the name of the output before it where there are several.
         name = "accuracy" if len(self.tasks) > 1 else f"{MASKED_LM}_accuracy"
         kwargs.setdefault(
             "weighted_metrics",
             {task: [WeightedAccuracy(name=name)] for task in self.tasks},
         )
-        super().compile(optimizer=optimizer, **kwargs)
-
-    def fit(self, *args: Any, **kwargs: Any) -> Any:
-        """Keras' own loop; it would warn that it does not shuffle what the reader has shuffled."""
-        kwargs.setdefault("shuffle", False)
-        return super().fit(*args, **kwargs)
+        super().compile(optimizer, **kwargs)
 
     def compute_loss(
         self,
@@ -170,14 +132,8 @@ class PretrainingModel(keras.Model):
     ) -> tf.Tensor:
         """This replica's share of the loss, for Keras' loop; arguments as the reader gives them."""
         del x, training
-        assert y is not None and y_pred is not None
-        if sample_weight is None:
-            raise ValueError('fit needs (features, labels, weights): read with form="fit"')
-        if set(y) != set(self.tasks):
-            raise ValueError(
-                f"the batches have labels for {' and '.join(y)}, but the model predicts"
-                f" {' and '.join(self.tasks)}; pretraining_model(next_sentence=...) decides"
-            )
+        self.check_batches((None, y, sample_weight))
+        assert y is not None and y_pred is not None and sample_weight is not None
         task = self.sentence_task
         return pretraining_losses(
             y_pred[MASKED_LM],
@@ -185,6 +141,24 @@ class PretrainingModel(keras.Model):
             sample_weight[MASKED_LM],
             *(part[task] for part in (y_pred, y, sample_weight) if task is not None),
         ).total
+
+    def check_batches(self, spec: Any) -> None:
+        """Raise ValueError for batches without labels of each task and their weights."""
+        is_triple = isinstance(spec, tuple) and len(spec) == 3
+        if not is_triple or not all(isinstance(part, dict) for part in spec[1:]):
+            raise ValueError(
+                'fit and evaluate need (features, labels, weights): read with form="fit"'
+            )
+        labels = spec[1]
+        if set(labels) != set(self.tasks):
+            raise ValueError(
+                f"the batches have labels for {' and '.join(labels)}, but the model predicts"
+                f" {' and '.join(self.tasks)}; pretraining_model(next_sentence=...) decides"
+            )
+
+    def arguments(self) -> dict[str, Any]:
+        """The constructor's argument besides those of all models."""
+        return {"next_sentence": self.next_sentence}
 
     @property
     def tasks(self) -> tuple[str, ...]:

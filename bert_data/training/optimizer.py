@@ -174,21 +174,23 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         if context.num_replicas_in_sync > 1:
             dense = context.all_reduce(tf.distribute.ReduceOp.SUM, dense)
         if not self.gradient_accumulation_steps:
-            norm = self._update_all(dense, trainable_variables)
-            self._note_update(norm, tf.constant(True))
-            return
-        num_pending = self.num_pending.value + 1
-        is_update = num_pending == self.gradient_accumulation_steps
-        norm = tf.cond(
-            is_update,
-            lambda: self._update_by_sums(dense, trainable_variables),
-            lambda: self._accumulate(dense, trainable_variables),
-        )
-        # What follows is of all replicas, so it cannot be within the condition.
-        self._note_update(norm, is_update)
-        self.num_pending.assign(tf.where(is_update, tf.zeros_like(num_pending), num_pending))
-        # `apply` adds 1 after each batch.
-        self.iterations.assign_sub(tf.cast(~is_update, self.iterations.dtype))
+            norm, is_update = self._update_all(dense, trainable_variables), tf.constant(True)
+        else:
+            num_pending = self.num_pending.value + 1
+            is_update = num_pending == self.gradient_accumulation_steps
+            norm = tf.cond(
+                is_update,
+                lambda: self._update_by_sums(dense, trainable_variables),
+                lambda: self._accumulate(dense, trainable_variables),
+            )
+        # What follows is of all replicas, so it cannot be within the condition. In Keras's loop the
+        # step that finds no more data must not count: counting waits for the gradients.
+        with tf.control_dependencies(dense):
+            self._note_update(norm, is_update)
+            if self.gradient_accumulation_steps:
+                self.num_pending.assign(num_pending % self.gradient_accumulation_steps)
+            # `apply` adds 1 after each batch.
+            self.iterations.assign_sub(tf.cast(~is_update, self.iterations.dtype))
 
     def _sums(self, variables: list[Any]) -> list[tf.Variable]:
         """Return this replica's accumulated gradients."""

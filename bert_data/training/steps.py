@@ -13,8 +13,9 @@ import tensorflow as tf
 
 from bert_data.schema import fields
 from bert_data.training.batches import LOSS_DIVISORS
+from bert_data.training.keras_model import step_seed
 from bert_data.training.losses import pretraining_losses
-from bert_data.training.model import MASKED_LM, Features, PretrainingModel, step_seed
+from bert_data.training.model import MASKED_LM, Features, PretrainingModel
 from bert_data.training.optimizer import AdamWeightDecay
 
 COLUMNS = ("masked_lm_loss", "segment_loss", "num_examples", "num_tokens", "num_stops")

@@ -7,9 +7,10 @@ import pytest
 import tensorflow as tf
 
 from bert_data.training.config import ACTIVATIONS
+from bert_data.training.keras_model import step_seed
 from bert_data.training.layers import dropout
 from bert_data.training.losses import pretraining_losses
-from bert_data.training.model import PretrainingModel, named_weights, pretraining_model, step_seed
+from bert_data.training.model import PretrainingModel, named_weights, pretraining_model
 from tests.training import numpy_bert
 from tests.training.tiny import random_batch, tiny_config
 

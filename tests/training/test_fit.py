@@ -89,10 +89,3 @@ def test_evaluate_of_keras_gives_loss_and_accuracies(tmp_path: Path) -> None:
     assert results["masked_lm_accuracy"] == pytest.approx((hits * weights).sum() / weights.sum())
     answers = logits["next_sentence"].argmax(-1) == batch["next_sentence_labels"][:, 0]
     assert results["next_sentence_accuracy"] == pytest.approx(answers.mean())
-
-
-def test_fit_without_weights_is_told(tmp_path: Path) -> None:
-    model = pretraining_model(tiny_config())
-    model.compile(AdamWeightDecay(1e-2))
-    with pytest.raises(ValueError, match='read with form="fit"'):
-        model.fit(read_batches(reader(tmp_path, form="supervised")), steps_per_epoch=1, verbose=0)

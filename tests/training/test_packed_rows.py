@@ -7,14 +7,9 @@ import pytest
 import tensorflow as tf
 
 from bert_data.training import AdamWeightDecay, TrainingConfig, evaluate, train
+from bert_data.training.keras_model import step_seed
 from bert_data.training.losses import pretraining_losses
-from bert_data.training.model import (
-    MASKED_LM,
-    PretrainingModel,
-    named_weights,
-    pretraining_model,
-    step_seed,
-)
+from bert_data.training.model import MASKED_LM, PretrainingModel, named_weights, pretraining_model
 from tests.training.tiny import batches_of, pack, random_batch, tiny_config
 
 ROWS = [[0, 4], [1], [2, 5, 3]]  # the width of all three exceeds what one instance may have

@@ -1,0 +1,136 @@
+"""What the models share in Keras's own loop, in its files and in its exports.
+
+fit, evaluate       check their batches first; each batch has zeros of dropout of its own
+save, load_model    configuration -> model with new weights -> the file's weights and optimizer
+export              a SavedModel for batches of any size and width
+"""
+
+import dataclasses
+from typing import Any, Self
+
+import keras
+import tensorflow as tf
+
+from bert_data.training.config import BertConfig
+from bert_data.training.optimizer import AdamWeightDecay
+
+PACKAGE = "bert_data"
+"""Names of classes in Keras's files begin with it: bert_data>PretrainingModel."""
+
+
+def step_seed(random_seed: int, step: tf.Tensor) -> tf.Tensor:
+    """int32[2], the seed of a training step's dropout; each replica has its own."""
+    seed = tf.stack([tf.constant(random_seed % 2**31, tf.int32), tf.cast(step, tf.int32)])
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return seed
+    replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
+    return tf.random.experimental.stateless_fold_in(seed, replica)
+
+
+class KerasModel(keras.Model):
+    """A model whose weights exist as soon as it is made.
+
+    A subclass passes `input_names` and defines `arguments` and `check_batches`.
+
+    Attributes:
+      config: sizes and settings.
+      random_seed: of the initial weights and of dropout.
+    """
+
+    input_names: tuple[str, ...]
+
+    def __init__(self, config: BertConfig, random_seed: int, **kwargs: Any) -> None:
+        super().__init__(autocast=False, **kwargs)
+        self.config, self.random_seed = config, random_seed
+
+    def arguments(self) -> dict[str, Any]:
+        """The constructor's arguments besides those of this class; JSON."""
+        raise NotImplementedError
+
+    def check_batches(self, spec: Any) -> None:
+        """Raise ValueError for a dataset whose batches `fit` and `evaluate` cannot take."""
+        raise NotImplementedError
+
+    def batch_seed(self) -> tf.Tensor:
+        """int32[2], the seed of dropout of a batch in Keras's own loop.
+
+        It follows from the number of batches that the compiled optimizer has seen, so that each has
+        its own where several make one update.
+
+        Raises:
+          ValueError: the model is not compiled.
+        """
+        optimizer = getattr(self, "optimizer", None)
+        if optimizer is None:
+            raise ValueError("training without compile() needs seed=step_seed(seed, step)")
+        if isinstance(optimizer, AdamWeightDecay):
+            return step_seed(self.random_seed, optimizer.num_batches)
+        # Keras's `iterations` counts updates; its variable of this name counts batches.
+        counts = (each for each in optimizer.variables if each.name == "iteration")
+        return step_seed(self.random_seed, next(counts).value)
+
+    def compile(self, optimizer: keras.optimizers.Optimizer, **kwargs: Any) -> None:
+        """Prepare `fit` and `evaluate`.
+
+        XLA, which would compile each width of batch anew, is off by default.
+        """
+        kwargs.setdefault("jit_compile", False)
+        # Keras would scale the loss of a float16 model a second time.
+        kwargs.setdefault("auto_scale_loss", not getattr(optimizer, "loss_scaling", False))
+        super().compile(optimizer=optimizer, **kwargs)
+
+    def fit(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Run Keras's own loop, without its warning that it cannot shuffle a dataset.
+
+        Raises:
+          ValueError: the batches of a dataset lack labels or weights.
+        """
+        self._check_dataset(x)
+        kwargs.setdefault("shuffle", False)
+        return super().fit(x, *args, **kwargs)
+
+    def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Run Keras's own evaluation; see `fit`."""
+        self._check_dataset(x)
+        return super().evaluate(x, *args, **kwargs)
+
+    def export(self, filepath: Any, *args: Any, **kwargs: Any) -> None:
+        """Write a SavedModel, or what Keras's `format` says, for batches of any size and width."""
+        spec = tf.TensorSpec([None, None], tf.int32)
+        kwargs.setdefault("input_signature", [dict.fromkeys(self.input_names, spec)])
+        super().export(filepath, *args, **kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what `from_config` makes an equal model of, apart from its weights."""
+        return {
+            "config": dataclasses.asdict(self.config),
+            "random_seed": self.random_seed,
+            "dtype": self.dtype_policy.name,
+            "frozen": [weight.path for weight in self.weights if not weight.trainable],
+            **self.arguments(),
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Make a model with new weights from what `get_config` returned."""
+        arguments = {name: value for name, value in config.items() if name != "frozen"}
+        model = cls(**{**arguments, "config": BertConfig(**config["config"])})
+        model.build()
+        for weight in model.weights:
+            weight.trainable = weight.path not in config["frozen"]
+        return model
+
+    def get_build_config(self) -> dict[str, Any]:
+        """Return nothing: `from_config` makes the weights."""
+        return {}
+
+    def compile_from_config(self, config: dict[str, Any]) -> None:
+        """Compile as the saved model was, with room for the optimizer's state."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        self.optimizer.build(self.trainable_variables)
+
+    def _check_dataset(self, x: Any) -> None:
+        spec = getattr(x, "element_spec", None)
+        if spec is not None:
+            self.check_batches(spec)

@@ -1,0 +1,120 @@
+"""Models in Keras's files and exports: a loaded one continues as the saved one does."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_data.reader import ReaderConfig, read_batches
+from bert_data.training import (
+    AdamWeightDecay,
+    BertConfig,
+    WarmupLinearDecay,
+    pretraining_model,
+    text_classifier,
+)
+from bert_data.training.keras_model import KerasModel
+from tests.training.tiny import random_batch, tiny_config, write_records
+
+# Keras warns at the end of an epoch whose length it did not know.
+pytestmark = pytest.mark.filterwarnings("ignore:Your input ran out of data")
+CONFIG = tiny_config(num_hidden_layers=1, hidden_dropout_prob=0.2, type_vocab_size=3)
+
+
+def pretraining_batches(folder: Path, **changes: Any) -> tf.data.Dataset:
+    path = str(folder / "records")
+    write_records(path, random_batch(num_examples=12))
+    values = {"form": "fit", "shuffle": False, "num_epochs": 1, **changes}
+    return read_batches(ReaderConfig(input_patterns=path, batch_size=4, **values))
+
+
+def classifier_batches() -> tf.data.Dataset:
+    features = random_batch(num_examples=12)
+    labels = features.pop("next_sentence_labels")[:, 0]
+    return tf.data.Dataset.from_tensor_slices((features, labels)).batch(4)
+
+
+def check_files(model: KerasModel, data: tf.data.Dataset, folder: Path) -> KerasModel:
+    """Train a compiled model, and compare what is saved and exported; return the loaded one."""
+    saver = keras.callbacks.ModelCheckpoint(str(folder / "last.keras"))
+    model.fit(data, verbose=0, callbacks=[saver])
+    model.evaluate(data, verbose=0)
+    model.save(folder / "saved.keras")
+    model.export(folder / "exported", verbose=False)
+    features = {name: tf.constant(random_batch(width=7)[name]) for name in model.input_names}
+    exported = tf.saved_model.load(str(folder / "exported"))
+    tf.nest.map_structure(
+        lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6),
+        exported.serve(features), model(features),
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # such as that a state is not loaded
+        loaded = [keras.models.load_model(folder / f"{name}.keras") for name in ("last", "saved")]
+    for each in loaded:
+        assert each.get_config() == model.get_config()
+        for mine, its in zip(model.variables, each.variables, strict=True):
+            assert mine.path == its.path
+            np.testing.assert_array_equal(mine, its)
+        assert len(each.trainable_variables) == len(model.trainable_variables)
+    results = [each.fit(data, epochs=2, verbose=0).history["loss"] for each in (model, loaded[1])]
+    assert results[0] == results[1]
+    return loaded[1]
+
+
+@pytest.mark.slow
+def test_a_loaded_pretraining_model_continues(tmp_path: Path) -> None:
+    model = pretraining_model(CONFIG, random_seed=5, mixed_precision="bfloat16")
+    schedule = WarmupLinearDecay(1e-2, num_train_steps=9, num_warmup_steps=3)
+    model.compile(AdamWeightDecay(schedule, gradient_accumulation_steps=2, weight_decay=0.1))
+    loaded = check_files(model, pretraining_batches(tmp_path), tmp_path)
+    assert loaded.optimizer.get_config() == model.optimizer.get_config()
+    assert int(loaded.optimizer.num_batches) == 9
+
+
+@pytest.mark.slow
+def test_a_loaded_classifier_continues_with_what_was_frozen(tmp_path: Path) -> None:
+    model = text_classifier(CONFIG, num_labels=2)
+    model.encoder.embeddings.trainable = False
+    model.compile(keras.optimizers.AdamW(1e-2))
+    check_files(model, classifier_batches(), tmp_path)
+
+
+def test_a_model_is_made_again_from_its_configuration() -> None:
+    model = pretraining_model(CONFIG, random_seed=7, next_sentence="none")
+    again = type(model).from_config(model.get_config())
+    assert isinstance(again.config, BertConfig) and again.config == model.config
+    assert again.tasks == ("masked_lm",)
+    for mine, its in zip(model.weights, again.weights, strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
+@pytest.mark.parametrize("method", ["fit", "evaluate"])
+@pytest.mark.parametrize("form", ["features", "supervised"])
+def test_batches_of_another_form_get_one_sentence(tmp_path: Path, method: str, form: str) -> None:
+    model = pretraining_model(CONFIG)
+    model.compile(AdamWeightDecay(1e-2))
+    with pytest.raises(ValueError, match=r'^fit and evaluate need .*: read with form="fit"$'):
+        getattr(model, method)(pretraining_batches(tmp_path, form=form))
+
+
+def test_batches_for_another_model_get_one_sentence(tmp_path: Path) -> None:
+    data = pretraining_batches(tmp_path)
+    model = pretraining_model(CONFIG, next_sentence="none")
+    model.compile(AdamWeightDecay(1e-2))
+    with pytest.raises(ValueError, match=r"^the batches have labels for masked_lm and next_sent"):
+        model.fit(data)
+    classifier = text_classifier(CONFIG, num_labels=2)
+    classifier.compile(AdamWeightDecay(1e-2))
+    with pytest.raises(ValueError, match="as read_labelled_batches makes them"):
+        classifier.evaluate(data)
+
+
+def test_arrays_without_labels_get_the_sentence() -> None:
+    model = pretraining_model(CONFIG)
+    model.compile(AdamWeightDecay(1e-2))
+    with pytest.raises(ValueError, match='read with form="fit"'):
+        model.fit(random_batch(), verbose=0)

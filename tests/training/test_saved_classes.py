@@ -1,0 +1,51 @@
+"""Keras finds the classes of saved models, whose modules are imported when they are needed."""
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import pytest
+
+from bert_data.training import pretraining_model
+from bert_data.training.saved_classes import CLASSES
+from tests.training.tiny import tiny_config
+
+PROGRAM = """
+import sys
+import bert_data.training
+assert "keras" not in sys.modules and "tensorflow" not in sys.modules
+import keras
+assert "bert_data.training.model" not in sys.modules
+model = keras.models.load_model(sys.argv[1])
+print(type(model).__name__, model.config.vocab_size, float(model.get_weights()[0].sum()))
+"""
+
+
+def test_all_registered_classes_are_listed() -> None:
+    classes = [
+        getattr(importlib.import_module(f"bert_data.training.{module}"), name)
+        for name, module in CLASSES.items()
+    ]
+    registered = {
+        each
+        for name, each in keras.saving.get_custom_objects().items()
+        if name.startswith("bert_data>") and not each.__module__.startswith("bert_data.hub")
+    }
+    assert registered == set(classes)
+
+
+@pytest.mark.process
+def test_another_process_needs_one_import(tmp_path: Path, checkout: Path) -> None:
+    model = pretraining_model(tiny_config())
+    model.save(tmp_path / "model.keras")
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path / "model.keras")],
+        capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+    )  # fmt: skip
+    name, size, total = done.stdout.split()
+    assert (name, int(size)) == ("PretrainingModel", 11)
+    assert float(total) == float(model.get_weights()[0].sum())
