@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.corpora.mediawiki import find_page, read_mediawiki
+from bert_data.text.corpora.stack_exchange import read_stack_exchange
 from bert_data.text.documents import AUTO, DocumentBlock, TextConfig
 from bert_data.text.html import read_html
 from bert_data.text.jsonl import read_jsonl
@@ -213,5 +214,13 @@ register(
         read=read_mediawiki,
         find_row=find_page,
         is_cut_compressed=True,
+    )
+)
+register(
+    TextFormat(
+        name="stackexchange",
+        endings=("posts.xml",),
+        read=read_stack_exchange,
+        find_row=_find_whole_file,
     )
 )

@@ -1,4 +1,6 @@
 """Corpora as their publishers ship them, one file each: documents with their metadata, as prose.
 
-mediawiki.py      dumps of Wikipedia and other wikis; wiki_markup.py, wiki_templates.py: markup
+mediawiki.py       dumps of Wikipedia and other wikis; wiki_markup.py, wiki_templates.py: markup
+stack_exchange.py  dumps of Stack Exchange
+xml_events.py      XML as it is read
 """

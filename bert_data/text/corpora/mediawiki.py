@@ -17,20 +17,26 @@ A dump is cut into parts at its pages, if it is plain, or at the streams of a mu
 
 import bz2
 import dataclasses
+import itertools
 import re
 import urllib.parse
 from collections.abc import Iterator, Sequence
-from typing import IO, cast
+from typing import IO
 from xml.etree import ElementTree
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import naming, open_input
 from bert_data.text.compression import DAMAGE, open_bytes
 from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, to_prose
+from bert_data.text.corpora.xml_events import (
+    MAX_ELEMENT_BYTES,
+    Event,
+    XmlEvents,
+    element_name,
+    read_blocks,
+)
 from bert_data.text.documents import DocumentBlock, TextConfig, TextDocument
 from bert_data.text.spans import Span
-
-MAX_PAGE_BYTES = 1 << 28
 
 _BLOCK_CHARACTERS = 2 << 20
 _READ_BYTES = 256 << 10
@@ -44,9 +50,6 @@ _STREAM_HEADER_BYTES = 10
 # The namespaces of pictures, media and categories, whatever a wiki calls them.
 _DROPPED_KEYS = ("-2", "6", "14")
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-
-
-_Events = Iterator[tuple[str, ElementTree.Element]]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -140,7 +143,7 @@ def _read_head(path: str) -> _Wiki:
     names = set(DROPPED_NAMESPACES)
     with open_bytes(path) as (text, _):
         for event, element in _events(path, text, b"", None):
-            name = _name(element)
+            name = element_name(element)
             if event == "start" and name == "mediawiki":
                 language = element.get(_LANGUAGE)
             elif name == "page":
@@ -158,7 +161,7 @@ def _pages(span: Span, text: IO[bytes]) -> Iterator[dict[str, str]]:
     head, tail = _ROOT if span.start else b"", _ROOT_END if span.end is not None else None
     root: ElementTree.Element | None = None
     for event, element in _events(span.path, text, head, tail):
-        name = _name(element)
+        name = element_name(element)
         if root is None:
             root = element
         elif event == "start":
@@ -174,7 +177,7 @@ def _pages(span: Span, text: IO[bytes]) -> Iterator[dict[str, str]]:
             element.clear()
 
 
-def _events(path: str, text: IO[bytes], head: bytes, tail: bytes | None) -> _Events:
+def _events(path: str, text: IO[bytes], head: bytes, tail: bytes | None) -> Iterator[Event]:
     """Yield the starts and ends of elements.
 
     Args:
@@ -184,32 +187,13 @@ def _events(path: str, text: IO[bytes], head: bytes, tail: bytes | None) -> _Eve
       tail: what to parse after that; None: the XML must be complete.
 
     Raises:
-      CorruptDataError: it is not XML, or no dump, or a page has more than `MAX_PAGE_BYTES`.
+      CorruptDataError: it is not XML, or no dump.
     """
-    parser: ElementTree.XMLPullParser = ElementTree.XMLPullParser(["start", "end"])
-    num_read, last_event = 0, 0
-    is_dump = False
-    try:
-        parser.feed(head)
-        while data := text.read(_READ_BYTES):
-            num_read += len(data)
-            parser.feed(data)
-            for event, element in cast(_Events, parser.read_events()):
-                if not is_dump and _name(element) != "mediawiki":
-                    reason = f"not a dump of MediaWiki: its first element is <{_name(element)}>"
-                    raise CorruptDataError(path, 0, reason)
-                is_dump, last_event = True, num_read
-                yield event, element
-            if num_read - last_event > MAX_PAGE_BYTES:
-                reason = f"an element of the XML has more than {MAX_PAGE_BYTES:,} bytes"
-                raise CorruptDataError(path, last_event, reason)
-        if tail is None:
-            parser.close()
-        else:
-            parser.feed(tail)
-        yield from cast(_Events, parser.read_events())
-    except ElementTree.ParseError as error:
-        raise CorruptDataError(path, num_read, f"the XML is damaged or cut off ({error})") from None
+    xml = XmlEvents(path, root="mediawiki", kind="a dump of MediaWiki")
+    for data in itertools.chain([head], read_blocks(text), [tail or b""]):
+        yield from xml.feed(data)
+    if tail is None:
+        yield from xml.close()
 
 
 def _add_page(block: DocumentBlock, page: dict[str, str], wiki: _Wiki, config: TextConfig) -> int:
@@ -219,7 +203,7 @@ def _add_page(block: DocumentBlock, page: dict[str, str], wiki: _Wiki, config: T
     if "redirect" in page or not is_article or _REDIRECT.match(markup):
         return 0
     row = int(page["id"]) if page.get("id", "").isdecimal() else block.num_rows
-    most = min(MAX_PAGE_BYTES, config.max_row_bytes or MAX_PAGE_BYTES)
+    most = min(MAX_ELEMENT_BYTES, config.max_row_bytes or MAX_ELEMENT_BYTES)
     if len(markup) > most:
         block.too_long.append((row, len(markup)))
         return 0
@@ -233,7 +217,3 @@ def _add_page(block: DocumentBlock, page: dict[str, str], wiki: _Wiki, config: T
     kept = {name: value for name, value in fields.items() if value} if config.keep_fields else None
     block.documents.append(TextDocument(row, f"# {title}\n\n{prose}" if title else prose, kept))
     return len(markup)
-
-
-def _name(element: ElementTree.Element) -> str:
-    return element.tag.rpartition("}")[2]

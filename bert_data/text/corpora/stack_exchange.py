@@ -1,0 +1,190 @@
+r"""Dumps of Stack Exchange: a question with its answers is a document.
+
+    coffee.stackexchange.com/Posts.xml
+    <row Id="1" PostTypeId="1" Score="20" Title="Storing beans" Tags="&lt;beans&gt;" Body="How?"/>
+    <row Id="2" PostTypeId="2" ParentId="1" Score="3" Body="&lt;p&gt;Airtight.&lt;/p&gt;"/>
+    <row Id="3" PostTypeId="2" ParentId="1" Score="11" Body="&lt;p&gt;Frozen.&lt;/p&gt;"/>
+      ->
+    TextDocument(row 1, "Q: Storing beans\n\nHow?\n\nA: Frozen.\n\nA: Airtight.",
+                 {"site": "coffee.stackexchange.com", "title": "Storing beans", "tags": ["beans"],
+                  "score": 20, "num_answers": 2, "date": ..., "url": ..., "licence": ...})
+                 row: the question's number on its site
+
+Answers are sorted by score, the highest first; of equal ones the older comes first (Touvron et al.
+2023, section 2.1). Wikis of tags and other posts are left out, and so are answers whose question is
+not in the dump. Tags are removed from the posts' HTML by resiliparse.
+
+Answers follow their questions at any distance, so the posts of a site are first sorted in a
+temporary database on disk (SQLite's, in TMPDIR), about as large as the dump's text.
+"""
+
+import contextlib
+import html
+import os
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bert_data.errors import CorruptDataError
+from bert_data.packages import load_package
+from bert_data.text.compression import DAMAGE, open_bytes
+from bert_data.text.corpora.xml_events import XmlEvents, element_name, read_blocks
+from bert_data.text.documents import DocumentBlock, TextConfig, TextDocument
+from bert_data.text.spans import Span
+
+_BLOCK_CHARACTERS = 2 << 20
+_QUESTION, _ANSWER = "1", "2"
+_POSTS = re.compile(r"(?:(?P<site>[^/]+?)[-._])?posts\.xml", re.IGNORECASE)
+_CODES = re.compile(r"[<|]([^<>|]+)")
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
+_SCHEMA = """CREATE TABLE posts (
+    question INTEGER, is_answer INTEGER, score INTEGER, id INTEGER,
+    title TEXT, tags TEXT, body TEXT, date TEXT, licence TEXT)"""
+_SORTED = "SELECT * FROM posts ORDER BY question, is_answer, score DESC, id"
+_COLUMNS = 9
+_MAX_INTEGER = (1 << 63) - 1
+
+
+def read_stack_exchange(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
+    """Yield the questions of dumps, in the order of their numbers.
+
+    Raises:
+      ValueError: resiliparse is not installed.
+      OSError: a file cannot be read, or there is no room for the temporary database.
+      CorruptDataError: a file is damaged, ends too early or is no such dump; everything before the
+        damage was read.
+    """
+    for span in spans:
+        extract = load_package("resiliparse.extract.html2text", f"{span.path}: Stack Exchange")
+        site = _site(span.path)
+        with contextlib.closing(sqlite3.connect("")) as database:
+            database.execute(_SCHEMA)
+            damage: Exception | None = None
+            num_rows = num_file_bytes = 0
+            try:
+                with open_bytes(span.path) as (text, file):
+                    try:
+                        for post in _posts(span.path, text):
+                            num_rows += 1
+                            _keep(database, post)
+                    finally:
+                        num_file_bytes = file.tell()
+            except (CorruptDataError, *DAMAGE) as error:
+                damage = error
+            except sqlite3.OperationalError as error:
+                raise OSError(f"{span.path}: the temporary database failed ({error})") from error
+            blocks = _blocks(span.path, database, site, extract.extract_plain_text, config)
+            for block in blocks:
+                block.num_rows, num_rows = num_rows, 0
+                block.num_file_bytes, num_file_bytes = num_file_bytes, 0
+                yield block
+        if damage is not None:
+            raise damage
+
+
+def _posts(path: str, text: Any) -> Iterator[dict[str, str]]:
+    """Yield the attributes of each row."""
+    xml = XmlEvents(path, root="posts", kind="the posts of a Stack Exchange dump")
+    root = None
+    for data in read_blocks(text):
+        for event, element in xml.feed(data):
+            if root is None:
+                root = element
+            elif event == "end" and element_name(element) == "row":
+                yield dict(element.attrib)
+                root.clear()
+    for _ in xml.close():
+        pass
+
+
+def _keep(database: sqlite3.Connection, post: dict[str, str]) -> None:
+    """Add a question or an answer to the database."""
+    kind = post.get("PostTypeId")
+    number = _integer(post.get("Id"))
+    question = number if kind == _QUESTION else _integer(post.get("ParentId"))
+    if kind not in (_QUESTION, _ANSWER) or number is None or question is None:
+        return
+    values = (
+        *(question, kind == _ANSWER, _integer(post.get("Score")) or 0, number),
+        *(post.get(name, "") for name in ("Title", "Tags", "Body", "CreationDate")),
+        post.get("ContentLicense", ""),
+    )
+    database.execute(f"INSERT INTO posts VALUES ({', '.join('?' * _COLUMNS)})", values)
+
+
+def _integer(value: str | None) -> int | None:
+    try:
+        number = int(value or "")
+    except ValueError:
+        return None
+    return number if abs(number) <= _MAX_INTEGER else None
+
+
+def _blocks(
+    path: str, database: sqlite3.Connection, site: str, extract: Any, config: TextConfig
+) -> Iterator[DocumentBlock]:
+    """Yield blocks of questions with their answers; the last one may be empty."""
+    block, num_characters = DocumentBlock(path=path), 0
+    for question, answers in _questions(database):
+        texts = [_plain(body, extract) for body in [question[6], *(each[6] for each in answers)]]
+        title = html.unescape(question[4]).strip()
+        if not (title or any(texts)):
+            continue
+        posts = [f"Q: {title}\n\n{texts[0]}" if title else f"Q: {texts[0]}"]
+        posts += [f"A: {text}" for text in texts[1:] if text]
+        document = "\n\n".join(post.strip() for post in posts)
+        fields = _fields(site, question, title, len(answers)) if config.keep_fields else None
+        num_bytes = len(document.encode())
+        if config.max_row_bytes is not None and num_bytes > config.max_row_bytes:
+            block.too_long.append((question[3], num_bytes))
+            continue
+        block.documents.append(TextDocument(question[3], document, fields))
+        num_characters += len(document)
+        if num_characters >= _BLOCK_CHARACTERS:
+            yield block
+            block, num_characters = DocumentBlock(path=path), 0
+    yield block
+
+
+def _questions(database: sqlite3.Connection) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield the rows of each question and of its answers, in the order of the document."""
+    question: Any = None
+    answers: list[Any] = []
+    for row in database.execute(_SORTED):
+        if not row[1]:
+            if question is not None:
+                yield question, answers
+            question, answers = row, []
+        elif question is not None and row[0] == question[0]:
+            answers.append(row)
+    if question is not None:
+        yield question, answers
+
+
+def _plain(body: str, extract: Any) -> str:
+    """Return the text of a post's HTML."""
+    text = extract(body.encode("utf-8", "replace").decode(), preserve_formatting=True)
+    return _BLANK_LINES.sub("\n\n", text).strip()
+
+
+def _fields(site: str, question: Any, title: str, num_answers: int) -> dict[str, Any]:
+    number, score, tags, date, licence = (question[i] for i in (3, 2, 5, 7, 8))
+    fields = {
+        "site": site,
+        "title": title,
+        "tags": _CODES.findall(tags),
+        "date": date,
+        "licence": licence,
+        "url": f"https://{site}/questions/{number}" if "." in site else "",
+    }
+    kept: dict[str, Any] = {name: value for name, value in fields.items() if value}
+    return kept | {"score": score, "num_answers": num_answers}
+
+
+def _site(path: str) -> str:
+    """Return the site that a dump's path names: of the file, or else its folder."""
+    folder, name = os.path.split(path)
+    match = _POSTS.match(name)
+    site = match["site"] if match and match["site"] else os.path.basename(folder)
+    return f"{site}.com" if site.endswith(".stackexchange") else site

@@ -1,0 +1,86 @@
+"""XML as it is read: the ends and starts of elements, in bounded memory.
+
+b"<posts><row Id='1'/>", b"</posts>"  ->  ("start", <posts>), ("start", <row>), ("end", <row>), ...
+"""
+
+from collections.abc import Iterator
+from typing import IO, cast
+from xml.etree import ElementTree
+
+from bert_data.errors import CorruptDataError
+
+MAX_ELEMENT_BYTES = 1 << 28
+"""The longest element: it is in memory as a whole."""
+
+_READ_BYTES = 256 << 10
+
+Event = tuple[str, ElementTree.Element]
+
+
+class XmlEvents:
+    """Parses a file whose parts it is given one after the other."""
+
+    def __init__(self, path: str, *, root: str, kind: str) -> None:
+        """Make a parser.
+
+        Args:
+          path: of the file, for errors.
+          root: name of its first element.
+          kind: what a file with that element is: "a dump of MediaWiki".
+        """
+        self._path = path
+        self._root, self._kind = root, kind
+        self._parser: ElementTree.XMLPullParser = ElementTree.XMLPullParser(["start", "end"])
+        self._num_bytes = self._last_event = 0
+        self._is_kind = False
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """Yield the events up to the end of the data.
+
+        Raises:
+          CorruptDataError: it is not XML or not of this kind, or an element is too long.
+        """
+        self._num_bytes += len(data)
+        try:
+            self._parser.feed(data)
+            yield from self._events()
+        except ElementTree.ParseError as error:
+            raise self._damage(error) from None
+        if self._num_bytes - self._last_event > MAX_ELEMENT_BYTES:
+            reason = f"an element of the XML has more than {MAX_ELEMENT_BYTES:,} bytes"
+            raise CorruptDataError(self._path, self._last_event, reason)
+
+    def close(self) -> Iterator[Event]:
+        """Yield the last events.
+
+        Raises:
+          CorruptDataError: the XML is not complete.
+        """
+        try:
+            self._parser.close()
+            yield from self._events()
+        except ElementTree.ParseError as error:
+            raise self._damage(error) from None
+
+    def _events(self) -> Iterator[Event]:
+        for event, element in cast(Iterator[Event], self._parser.read_events()):
+            if not self._is_kind and element_name(element) != self._root:
+                reason = f"not {self._kind}: its first element is <{element_name(element)}>"
+                raise CorruptDataError(self._path, 0, reason)
+            self._is_kind, self._last_event = True, self._num_bytes
+            yield event, element
+
+    def _damage(self, error: Exception) -> CorruptDataError:
+        reason = f"the XML is damaged or cut off ({error})"
+        return CorruptDataError(self._path, self._num_bytes, reason)
+
+
+def read_blocks(text: IO[bytes]) -> Iterator[bytes]:
+    """Yield a file in blocks."""
+    while data := text.read(_READ_BYTES):
+        yield data
+
+
+def element_name(element: ElementTree.Element) -> str:
+    """Return the name of an element without its namespace."""
+    return element.tag.rpartition("}")[2]

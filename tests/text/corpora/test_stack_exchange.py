@@ -1,0 +1,127 @@
+"""Dumps of Stack Exchange: questions with their answers by score, fields, and damage."""
+
+import gzip
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_data.errors import CorruptDataError
+from bert_data.text.documents import TextConfig
+from bert_data.text.formats import find_format, read_documents
+
+QUESTION, ANSWER, WIKI = 1, 2, 4
+
+
+def row(number: int, kind: int, body: str, **attributes) -> str:
+    attributes = {"Id": number, "PostTypeId": kind, "Body": body, **attributes}
+    text = " ".join(f"{name}={quoteattr(str(value))}" for name, value in attributes.items())
+    return f"  <row {text} />\r\n"
+
+
+ROWS = [
+    row(1, QUESTION, "<p>How &amp; <em>where</em>?</p>", Title="Storing &lt;beans&gt;", Score=20,
+        Tags="<beans><cold-brew>", CreationDate="2015-01-27T20:09:32.720",
+        ContentLicense="CC BY-SA 3.0"),
+    row(2, ANSWER, "<p>Airtight.</p>", ParentId=1, Score=9),
+    row(3, WIKI, "<p>A wiki.</p>", Score=1),
+    row(4, QUESTION, "<p>Why?</p><pre><code>a = 1\n  b</code></pre>", Score=-2, Title="Why"),
+    row(5, ANSWER, "<p>Frozen.</p>", ParentId=1, Score=10),
+    row(6, ANSWER, "<p>Cool.</p>", ParentId=1, Score=9),
+    row(7, ANSWER, "<p>Lost.</p>", ParentId=99, Score=9),
+]  # fmt: skip
+
+
+def write(path: Path, rows: list[str]) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    text = f'\ufeff<?xml version="1.0" encoding="utf-8"?>\r\n<posts>\r\n{"".join(rows)}</posts>'
+    path.write_bytes(text.encode())
+    return path
+
+
+def read(path: Path, **settings):
+    blocks = read_documents([str(path)], TextConfig(**{"keep_fields": True, **settings}))
+    return [document for block in blocks for document in block.documents]
+
+
+def test_a_question_with_its_answers_is_a_document(tmp_path):
+    path = write(tmp_path / "coffee.stackexchange.com" / "Posts.xml", ROWS)
+    assert find_format([str(path)]).name == "stackexchange"
+    first, second = read(path)
+    assert first.row == 1 and second.row == 4
+    assert first.text == (
+        "Q: Storing <beans>\n\nHow & where?\n\nA: Frozen.\n\nA: Airtight.\n\nA: Cool."
+    )
+    assert second.text == "Q: Why\n\nWhy?\n\na = 1\n  b"
+    assert first.fields == {
+        "site": "coffee.stackexchange.com",
+        "title": "Storing <beans>",
+        "tags": ["beans", "cold-brew"],
+        "date": "2015-01-27T20:09:32.720",
+        "licence": "CC BY-SA 3.0",
+        "url": "https://coffee.stackexchange.com/questions/1",
+        "score": 20,
+        "num_answers": 3,
+    }
+    assert second.fields["score"] == -2 and second.fields["num_answers"] == 0
+    (block,) = read_documents([str(path)], TextConfig())
+    assert (block.num_rows, block.num_file_bytes) == (7, path.stat().st_size)
+
+
+@pytest.mark.parametrize(
+    ("name", "site"),
+    [
+        ("beer.stackexchange.com-Posts.xml", "beer.stackexchange.com"),
+        ("beer.stackexchange.Posts.xml", "beer.stackexchange.com"),
+        ("stackoverflow.com-Posts.xml", "stackoverflow.com"),
+    ],
+)
+def test_sites_of_file_names(tmp_path, name, site):
+    assert read(write(tmp_path / name, ROWS))[0].fields["site"] == site
+
+
+@given(st.permutations(ROWS))
+def test_the_order_of_rows_does_not_matter(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("dump") / "Posts.xml"
+    texts = [document.text for document in read(write(path, rows))]
+    assert texts == [document.text for document in read(write(path, ROWS))]
+
+
+def test_what_precedes_damage_is_read(tmp_path):
+    path = write(tmp_path / "Posts.xml", ROWS)
+    data = path.read_bytes()
+    for damaged in (data[:-60], data.replace(b"Lost", b"L\x00st"), data[:-8]):
+        path.write_bytes(damaged)
+        documents = []
+        with pytest.raises(CorruptDataError, match="the XML is damaged or cut off"):
+            for block in read_documents([str(path)], TextConfig()):
+                documents += block.documents
+        assert documents[0].text.startswith("Q: Storing <beans>\n\nHow & where?\n\nA: Frozen.")
+    packed = tmp_path / "Posts.xml.gz"
+    packed.write_bytes(gzip.compress(data)[:-9])
+    with pytest.raises(CorruptDataError, match="the compressed data is damaged"):
+        read(packed)
+
+
+def test_another_table_of_the_dump(tmp_path):
+    path = tmp_path / "Posts.xml"
+    path.write_text('<users>\n  <row Id="1" />\n</users>')
+    with pytest.raises(CorruptDataError, match="its first element is <users>"):
+        read(path)
+
+
+def test_long_and_strange_rows(tmp_path):
+    rows = [
+        row(1, QUESTION, "long " * 100, Title="a"),
+        row(2, QUESTION, "x", Score="many"),
+        row("9" * 30, QUESTION, "x"),
+        '  <row PostTypeId="1" />\r\n',
+        '  <row Id="7" PostTypeId="1" />\r\n',
+    ]
+    path = write(tmp_path / "Posts.xml", rows)
+    (block,) = read_documents([str(path)], TextConfig(max_row_bytes=100, keep_fields=True))
+    assert [document.text for document in block.documents] == ["Q: x"]
+    assert block.documents[0].fields["score"] == 0
+    assert [number for number, _ in block.too_long] == [1]
