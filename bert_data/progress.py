@@ -2,23 +2,29 @@
 
 The stage reports the units that are done:
 
-    with progress("instances", total=2000, unit="document") as advance:
+    with progress("make instances", total=2000, unit="document") as advance:
         for document in documents:
             ...
             advance(1)
 
-    terminal   instances:  42%|####      | 840/2000 [00:03<00:04, 271 document/s]
-    log        instances: 42% (840 of 2,000 documents), 0:00:04 left
+    terminal   make instances:  42%|####      | 840 of 2.00k documents [00:03<00:04]
+    log        make instances: 42% (840 of 2,000 documents), 0:00:04 left
+
+While there is a bar, what goes to standard error (the log, warnings) appears above it.
 """
 
 import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import Any, TextIO
 
 from absl import logging
 
 _SECONDS_BETWEEN_LINES = 10.0
+_BYTES = "B"
+_BAR = "{{desc}}: {{percentage:3.0f}}%|{{bar}}| {done} [{{elapsed}}<{{remaining}}]"
+_COUNT = "{{desc}}: {done} [{{elapsed}}]"  # for a total that is unknown
 _may_draw = True
 _may_log = True
 
@@ -48,13 +54,85 @@ def progress(name: str, *, total: int, unit: str) -> Iterator[Callable[[int], No
       advance(n): call it, from one thread, when n >= 0 more units are done.
     """
     if _may_draw and sys.stderr.isatty():
-        from tqdm import tqdm  # 40 ms that jobs without a terminal save
-
-        with tqdm(total=total or None, desc=name, unit=unit, unit_scale=True, leave=False) as bar:
-            yield bar.update
+        with _draw(name, total, unit) as advance:
+            yield advance
         return
     lines = _Lines(name, total, unit)
     yield lines.advance
+
+
+@contextlib.contextmanager
+def _draw(name: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
+    from tqdm import tqdm  # 40 ms that jobs without a terminal save
+
+    above: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    if isinstance(sys.stderr, _AboveBars):  # a stage within a stage
+        terminal = sys.stderr.terminal
+    else:
+        terminal = sys.stderr
+        above = _redirect(_AboveBars(terminal))
+    count = "{n_fmt} of {total_fmt}" if total else "{n_fmt}"
+    if unit == _BYTES:
+        done = count.replace("_fmt}", "_fmt}B")
+    else:
+        done = f"{count} {unit}s"
+    bar_format = (_BAR if total else _COUNT).format(done=done)
+    with (
+        above,
+        tqdm(
+            total=total or None,
+            desc=name,
+            unit_scale=True,
+            leave=False,
+            file=terminal,
+            bar_format=bar_format,
+        ) as bar,
+    ):
+        yield bar.update
+
+
+class _AboveBars:
+    """Standard error while there are bars: whole lines go above them.
+
+    Attributes:
+      terminal: where the bars are.
+    """
+
+    def __init__(self, terminal: TextIO) -> None:
+        self.terminal = terminal
+        self._line = ""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.terminal, name)
+
+    def write(self, text: str) -> int:
+        from tqdm import tqdm
+
+        lines, newline, self._line = (self._line + text).rpartition("\n")
+        if newline:
+            with tqdm.external_write_mode(file=self.terminal):
+                self.terminal.write(lines + newline)
+        return len(text)
+
+    def finish(self) -> None:
+        """Write a last line that has no end."""
+        self.terminal.write(self._line)
+
+
+@contextlib.contextmanager
+def _redirect(above: _AboveBars) -> Iterator[None]:
+    """Send standard error, and the log if it goes there, through `above` while the block runs."""
+    handler = logging.get_absl_handler().python_handler
+    stream = handler.stream
+    with contextlib.redirect_stderr(above):
+        try:
+            if stream is above.terminal:
+                handler.setStream(above)
+            yield
+        finally:
+            if handler.stream is above:
+                handler.setStream(stream)
+            above.finish()
 
 
 class _Lines:
@@ -71,16 +149,33 @@ class _Lines:
         if now - self._last < _SECONDS_BETWEEN_LINES or not _may_log:
             return
         self._last = now
-        unit = self._unit if self._unit == "B" else self._unit + "s"
+        done, total = self._count(self._done), self._count(self._total)
+        unit = "" if self._unit == _BYTES else f" {self._unit}s"
         if not self._total or not self._done:
-            logging.info("%s: %s %s", self._name, f"{self._done:,}", unit)
+            logging.info("%s: %s%s", self._name, done, unit)
             return
         left = (now - self._start) * (self._total - self._done) / self._done
-        done = f"{100 * self._done // self._total}% ({self._done:,} of {self._total:,} {unit})"
-        logging.info("%s: %s, %s left", self._name, done, duration(left))
+        share = 100 * self._done // self._total
+        logging.info(
+            "%s: %d%% (%s of %s%s), %s left", self._name, share, done, total, unit, duration(left)
+        )
+
+    def _count(self, number: int) -> str:
+        return size(number) if self._unit == _BYTES else f"{number:,}"
 
 
 def duration(seconds: float) -> str:
     """Return seconds as h:mm:ss."""
     whole = max(0, round(seconds))
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def size(num_bytes: int) -> str:
+    """Return a number of bytes in the unit that people use: "999 bytes", "1.2 MB", "3.4 TB"."""
+    if num_bytes < 1000:
+        return f"{num_bytes} bytes" if num_bytes != 1 else "1 byte"
+    scaled, units = num_bytes / 1000, ["kB", "MB", "GB", "TB"]
+    while scaled >= 999.95 and len(units) > 1:
+        scaled /= 1000
+        units.pop(0)
+    return f"{scaled:,.1f} {units[0]}"

@@ -1,5 +1,6 @@
 """Progress: lines in a log now and then, a bar on a terminal."""
 
+import functools
 import io
 import sys
 
@@ -7,7 +8,7 @@ import pytest
 from absl import logging
 
 from bert_data import progress as module
-from bert_data.progress import duration, progress
+from bert_data.progress import duration, progress, size
 
 
 @pytest.fixture
@@ -48,28 +49,84 @@ def test_an_unknown_total(said, clock):
     with progress("tokenize", total=0, unit="B") as advance:
         clock[0] += 11
         advance(1_234_567)
-    assert said == ["tokenize: 1,234,567 B"]
+    assert said == ["tokenize: 1.2 MB"]
 
 
 def test_nothing_done_yet(said, clock):
     with progress("tokenize", total=7, unit="B") as advance:
         clock[0] += 11
         advance(0)
-    assert said == ["tokenize: 0 B"]
+    assert said == ["tokenize: 0 bytes"]
+
+
+def test_bytes_in_units_that_people_read(said, clock):
+    with progress("tokenize", total=2_000_000_000, unit="B") as advance:
+        clock[0] += 11
+        advance(500_000_000)
+    assert said == ["tokenize: 25% (500.0 MB of 2.0 GB), 0:00:33 left"]
+
+
+class Terminal(io.StringIO):
+    """A terminal, which knows what it shows."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def show(self) -> list[str]:
+        """Return the lines, as a carriage return and what overwrites them leave them."""
+        return [
+            functools.reduce(overwrite, line.split("\r")) for line in self.getvalue().split("\n")
+        ]
+
+
+def overwrite(shown: str, text: str) -> str:
+    return text + shown[len(text) :]
+
+
+def use_terminal(monkeypatch) -> Terminal:
+    """Make a terminal of standard error, to which the log goes, too; pytest undoes a fixture's."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(logging.get_absl_handler().python_handler, "stream", terminal)
+    return terminal
 
 
 def test_a_bar_on_a_terminal(said, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+    terminal = use_terminal(monkeypatch)
     with progress("make instances", total=8, unit="document") as advance:
         advance(4)
+        assert "make instances:   0%" in terminal.getvalue()
+        assert "0/8" not in terminal.getvalue() and "0.00 of 8.00 documents" in terminal.getvalue()
         advance(4)
-    assert "make instances" in terminal.getvalue()
+    assert sys.stderr is terminal
     assert said == []
+
+
+def test_lines_go_above_a_bar(monkeypatch):
+    terminal = use_terminal(monkeypatch)
+    with progress("tokenize", total=8_000_000, unit="B") as advance:
+        advance(4_000_000)
+        print("one", "line", file=sys.stderr)
+        logging.get_absl_handler().python_handler.stream.write("logged\n")
+        sys.stderr.write("no end")
+        assert "no end" not in terminal.getvalue()
+    assert sys.stderr is terminal
+    assert logging.get_absl_handler().python_handler.stream is terminal
+    assert [line.rstrip() for line in terminal.show()] == ["one line", "logged", "no end"]
+
+
+def test_a_stage_within_a_stage(monkeypatch):
+    terminal = use_terminal(monkeypatch)
+    with progress("outer", total=2, unit="task") as advance:
+        advance(1)
+        above = sys.stderr
+        with progress("inner", total=0, unit="line") as advance_inner:
+            advance_inner(1)
+            assert sys.stderr is above
+            print("a line", file=sys.stderr)
+        advance(1)
+    assert sys.stderr is terminal
+    assert "a line\n" in terminal.getvalue()
 
 
 def test_an_error_goes_through(said):
@@ -83,3 +140,21 @@ def test_an_error_goes_through(said):
 )
 def test_duration(seconds, text):
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("num_bytes", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (999_949, "999.9 kB"),
+        (999_950, "1.0 MB"),
+        (1_234_567, "1.2 MB"),
+        (54 * 10**9, "54.0 GB"),
+        (5 * 10**16, "50,000.0 TB"),
+    ],
+)
+def test_size(num_bytes, text):
+    assert size(num_bytes) == text

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from bert_data.progress import size
 from bert_data.tokens.store_making import MadeStore
 from bert_data.tokens.verifying import VerifiedStore
 
@@ -23,7 +24,7 @@ def _lines(stores: Sequence[MadeStore], seconds: float) -> Iterator[str]:
     left = f", {num_left:,} of them there before" if num_left else ""
     num_files = len({each["name"] for store in stores for each in store.notes.inputs})
     yield f"{len(stores):,} token store(s) of {settings['level']}s, {settings['dtype']}{left}"
-    yield _row("text", f"{num_files:,} file(s), {total('num_bytes'):,} bytes")
+    yield _row("text", f"{num_files:,} file(s), {size(total('num_bytes'))}")
     yield _row("documents", f"{total('num_documents'):,} ({total('num_empty'):,} empty)")
     yield _row("sequences", f"{total('num_sentences'):,}")
     share = 100 * total("num_unknown") / max(1, total("num_tokens"))
@@ -37,13 +38,13 @@ def _lines(stores: Sequence[MadeStore], seconds: float) -> Iterator[str]:
         num_bytes = sum(store.notes.counts["num_bytes"] for store in new_stores)
         yield _row("tokenize", f"{seconds:.2f} s, {num_bytes / 1e6 / seconds:.1f} MB/s")
     for store in stores[:_MAX_STORES_NAMED]:
-        size = sum(file.num_bytes for file in store.notes.files)
+        num_bytes = sum(file.num_bytes for file in store.notes.files)
         documents = store.notes.counts["num_documents"]
         how = "wrote" if store.is_new else "left"
-        yield _row(how, f"{store.prefix}.bin, .idx  {documents:,} documents, {size:,} bytes")
+        yield _row(how, f"{store.prefix}.bin, .idx  {documents:,} documents, {size(num_bytes)}")
     if len(stores) > _MAX_STORES_NAMED:
-        size = sum(file.num_bytes for store in stores for file in store.notes.files)
-        yield _row("", f"and so on: {size:,} bytes in all")
+        num_bytes = sum(file.num_bytes for store in stores for file in store.notes.files)
+        yield _row("", f"and so on: {size(num_bytes)} in all")
 
 
 def describe_store(prefix: str, store: VerifiedStore) -> str:

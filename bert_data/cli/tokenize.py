@@ -21,12 +21,12 @@ The same by all nodes of a Ray cluster, which must share the storage:
     bert-data tokenize ... --partitions=1000 --engine=ray --ray_address=HOST:6379
 """
 
-import time
 from collections.abc import Sequence
 
 from absl import flags, logging
 
 from bert_data.cli import engine_flags, entry, text_flags
+from bert_data.kernels import clock
 from bert_data.text.documents import DOCUMENT, LEVELS
 
 FLAGS = flags.FLAGS
@@ -152,7 +152,7 @@ def _tokenize() -> str:
     else:
         budget = share_memory(FLAGS.max_memory_mb, count_workers(FLAGS.num_workers))
         num_workers = budget.num_workers
-    start = time.monotonic()
+    start = clock()
     stores = make_stores(
         StoreConfig(
             input_file=FLAGS.input_file,
@@ -173,7 +173,7 @@ def _tokenize() -> str:
             overwrite=FLAGS.overwrite,
         )
     )
-    return describe_stores(stores, time.monotonic() - start)
+    return describe_stores(stores, clock() - start)
 
 
 def _output_prefix() -> str:

@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import mmap
 import os
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +31,7 @@ from bert_data.datasets.spool import RowChunk, read_chunks, read_rows
 from bert_data.datasets.writing import Chunk, write_shards
 from bert_data.formats.registry import ShardFormat, find_format
 from bert_data.formats.summed_file import ManifestFile
+from bert_data.kernels import clock
 from bert_data.objectives.columns import read_columns
 from bert_data.objectives.making import Instances, make_instances
 from bert_data.objectives.next_sentence import TASKS
@@ -65,9 +65,9 @@ class _Run:
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[list[int]]:
         """Time a stage; its block appends the stage's bytes to the list."""
-        start, sizes = time.monotonic(), list[int]()
+        start, sizes = clock(), list[int]()
         yield sizes
-        seconds = time.monotonic() - start
+        seconds = clock() - start
         self.stages.append(Stage(name=name, seconds=seconds, num_bytes=sum(sizes)))
 
 

@@ -14,7 +14,6 @@ missing ones. Each needs --max_memory_mb and four bytes for each document of a p
 import dataclasses
 import functools
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -41,6 +40,7 @@ from bert_data.datasets.partition_tasks import (
 from bert_data.datasets.record_set import RecordSet, open_record_set
 from bert_data.formats.registry import find_format
 from bert_data.formats.summed_file import ManifestFile
+from bert_data.kernels import clock
 from bert_data.objectives.making import InstanceCounts
 from bert_data.objectives.next_sentence import TASKS
 from bert_data.objectives.rows import Instance
@@ -174,7 +174,7 @@ class _Run:
 
     def make(self, record_set: RecordSet, folder: str, executor: Executor) -> Dataset:
         """Run the tasks that are missing; the shards then have hidden names."""
-        config, start = self.config, time.monotonic()
+        config, start = self.config, clock()
         folders = self._run_tasks(
             "partition", deal_partition, self._partitions, os.path.join(folder, "deal"), executor
         )
@@ -183,7 +183,7 @@ class _Run:
         counts = _sum_up(InstanceCounts, [each["instances"] for each in reports])
         self._add_stage("make instances", start, tokens.num_bytes)
         self._check(tokens, reports)
-        work, start = self._work, time.monotonic()
+        work, start = self._work, clock()
         manifest = describe_set(
             config,
             work.vocabulary,
@@ -274,7 +274,7 @@ class _Run:
             )
 
     def _add_stage(self, name: str, start: float, num_bytes: int) -> None:
-        seconds = time.monotonic() - start
+        seconds = clock() - start
         self.stages.append(Stage(name=name, seconds=seconds, num_bytes=num_bytes))
 
 

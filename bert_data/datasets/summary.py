@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from bert_data.formats.registry import PARQUET
 from bert_data.objectives.next_sentence import NONE, NSP, TASKS
+from bert_data.progress import size
 
 if TYPE_CHECKING:  # so that a command loads only what makes its own kind of set
     from bert_data.datasets.config import Dataset
@@ -51,7 +52,7 @@ def _lines(dataset: "Dataset") -> Iterator[str]:
     is_parquet = manifest.output_format == PARQUET
     kind = "rows of Parquet" if is_parquet else f"{manifest.record_layout} records"
     yield f"{kind} in {len(dataset.paths):,} file(s)"
-    yield _row("text", f"{len(dataset.inputs):,} file(s), {tokens.num_bytes:,} bytes")
+    yield _row("text", f"{len(dataset.inputs):,} file(s), {size(tokens.num_bytes)}")
     yield _row("documents", f"{tokens.num_documents:,}")
     yield _row("sentences", f"{tokens.num_sentences:,}")
     unknown = f"{tokens.num_unknown:,} [UNK], {_percent(tokens.num_unknown, tokens.num_tokens)}"
@@ -128,11 +129,11 @@ def _labelled_lines(dataset: "LabelledDataset") -> Iterator[str]:
 def _files(dataset: "Dataset | LabelledDataset") -> Iterator[str]:
     files = dataset.manifest.files
     for path, file in list(zip(dataset.paths, files, strict=True))[:_MAX_NAMED]:
-        yield _row("wrote", f"{path}  {file.num_records:,} records, {file.num_bytes:,} bytes")
+        yield _row("wrote", f"{path}  {file.num_records:,} records, {size(file.num_bytes)}")
     if len(files) > _MAX_NAMED:
         num_records = sum(file.num_records for file in files)
         num_bytes = sum(file.num_bytes for file in files)
-        yield _row("", f"and so on: {num_records:,} records, {num_bytes:,} bytes in all")
+        yield _row("", f"and so on: {num_records:,} records, {size(num_bytes)} in all")
 
 
 def _row(name: str, value: str) -> str:

@@ -20,6 +20,7 @@ arguments.py    the numbers by which arguments are passed
 compiling.py    numba: from Python to machine code
 machine_code.py LLVM: from machine code to a function
 keeping.py      machine code on disk
+timing.py       time without compiling, for speeds
 
 crc32c.py       a kernel that all parts share: checksums of records and files
 """
@@ -27,3 +28,4 @@ crc32c.py       a kernel that all parts share: checksums of records and files
 from bert_data.kernels.arguments import Constants
 from bert_data.kernels.calling import kernel
 from bert_data.kernels.declaring import Scalar, inner, intrinsic
+from bert_data.kernels.timing import clock

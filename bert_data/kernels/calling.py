@@ -7,6 +7,7 @@ from typing import Any
 
 from bert_data.kernels.arguments import Constants, flatten, letters, type_of
 from bert_data.kernels.declaring import Declared
+from bert_data.kernels.timing import stop_clock
 
 
 class Kernel(Declared):
@@ -50,10 +51,11 @@ class Kernel(Declared):
             shelf = Shelf(self.py_func.__code__.co_filename, self.__name__, self.stamp)
             code = shelf.find(repr(types))
             if code is None:
-                from bert_data.kernels.compiling import compile_kernel
+                with stop_clock():
+                    from bert_data.kernels.compiling import compile_kernel
 
-                code = compile_kernel(self, arguments)
-                shelf.keep(repr(types), code)
+                    code = compile_kernel(self, arguments)
+                    shelf.keep(repr(types), code)
             self._natives[types] = NativeFunction(code, self.__name__, letters(arguments))
             return self._natives[types]
 

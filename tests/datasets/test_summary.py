@@ -9,6 +9,7 @@ from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import describe_example, summarize
 from bert_data.objectives.making import InstanceConfig
 from bert_data.objectives.rows import Instance
+from bert_data.progress import size
 from bert_data.text.documents import TextConfig
 from tests.objectives.corpora import TOKENS, vocabulary_of
 
@@ -77,7 +78,7 @@ def test_the_summary_counts_what_was_made(dataset):
         r"tokenize +\d+\.\d\d s, \d+\.\d MB/s",
         r"make instances +\d",
         r"write records +\d",
-        rf"wrote +{re.escape(dataset.paths[1])} +\d+ records, [\d,]+ bytes",
+        rf"wrote +{re.escape(dataset.paths[1])} +\d+ records, [\d,.]+ (kB|MB|bytes)",
     ):
         assert re.search(pattern, text), f"{pattern} is not in\n{text}"
 
@@ -113,4 +114,4 @@ def test_many_files_are_summed_up(dataset):
     lines = [line for line in summarize(many).splitlines() if " wrote " in line]
     assert len(lines) == 10
     num_bytes = sum(file.num_bytes for file in files)
-    assert summarize(many).splitlines()[-1].endswith(f"{num_bytes:,} bytes in all")
+    assert summarize(many).splitlines()[-1].endswith(f"{size(num_bytes)} in all")

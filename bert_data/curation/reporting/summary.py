@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bert_data.curation.running.counts import StepCounts
 from bert_data.curation.running.run import Curation
-from bert_data.progress import duration
+from bert_data.progress import duration, size
 
 _MAX_NAMED = 10
 _MAX_RULES = 4
@@ -31,7 +31,7 @@ def _lines(done: Curation) -> Iterator[str]:
     resumed = f"; {done.num_resumed:,} were done by an earlier run" if done.num_resumed else ""
     yield _row(
         "read",
-        f"{num_inputs:,} file(s), {first.num_rows:,} rows, {first.num_bytes:,} bytes of text"
+        f"{num_inputs:,} file(s), {first.num_rows:,} rows, {size(first.num_bytes)} of text"
         f" in {len(done.shards):,} shard(s){resumed}",
     )
     yield from _table(done.counts)
@@ -39,17 +39,15 @@ def _lines(done: Curation) -> Iterator[str]:
         for what, numbers in (("edited", counts.edits), ("counted", counts.counted)):
             if numbers:
                 yield _row(what, f"{counts.label}: {named(numbers)}")
-    speed = first.num_bytes / 1e6 / max(done.seconds, 1e-9)
-    cpu = first.num_bytes / 1e6 / max(sum(each.seconds for each in done.counts), 1e-9)
-    took = f"{duration(done.seconds)}, {speed:.1f} MB/s"
-    yield _row("time", f"{took}; {cpu:.1f} MB a second of work in steps")
+    speed = first.num_bytes / 1e6 / max(sum(each.seconds for each in done.counts), 1e-9)
+    yield _row("time", f"{duration(done.seconds)}; {speed:.1f} MB per second of work in steps")
     for file in done.files[:_MAX_NAMED]:
         yield _row(
-            "wrote", f"{file.name}  {file.num_documents:,} documents, {file.num_bytes:,} bytes"
+            "wrote", f"{file.name}  {file.num_documents:,} documents, {size(file.num_bytes)}"
         )
     if len(done.files) > _MAX_NAMED:
         num_bytes = sum(file.num_bytes for file in done.files)
-        yield _row("", f"and so on: {last.num_documents:,} documents, {num_bytes:,} bytes in all")
+        yield _row("", f"and so on: {last.num_documents:,} documents, {size(num_bytes)} in all")
     yield _row("ledger", f"{done.ledger[0]}  {done.ledger[1]:,} rows")
     if done.pipeline.output.rejected_file is not None:
         yield _row("rejected", done.pipeline.output.rejected_file)

@@ -4,12 +4,12 @@ documents ─judge_shard─▶ documents ─judge_documents─▶ documents
 """
 
 import collections
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bert_data.curation.document import Document
 from bert_data.curation.running.step_log import StepLog
 from bert_data.curation.verdict import Verdict
+from bert_data.kernels import clock
 from bert_data.text.documents import STRICT
 
 Judge = Callable[[Document], Verdict]
@@ -30,11 +30,11 @@ class Timed:
         return self
 
     def __next__(self) -> Document:
-        start = time.perf_counter()
+        start = clock()
         try:
             return next(self._documents)
         finally:
-            self.seconds += time.perf_counter() - start
+            self.seconds += clock() - start
 
 
 def judge_shard(
@@ -52,14 +52,14 @@ def judge_shard(
             yield document
 
     verdicts = judge(seen())
-    start = time.perf_counter()
+    start = clock()
     for verdict in verdicts:
         document = log.note(waiting.popleft(), verdict)
-        log.counts.seconds += time.perf_counter() - start - timed.seconds
+        log.counts.seconds += clock() - start - timed.seconds
         if document is not None:
             for _ in range(verdict.num_copies):
                 yield document
-        start, timed.seconds = time.perf_counter(), 0.0
+        start, timed.seconds = clock(), 0.0
     assert not waiting, f"{log.counts.label} did not judge {len(waiting)} documents"
 
 
@@ -79,7 +79,7 @@ def _through(
     document: Document, judges: Sequence[tuple[StepLog, Judge]], on_error: str
 ) -> Iterator[Document]:
     for number, (log, judge) in enumerate(judges):
-        start = time.perf_counter()
+        start = clock()
         try:
             verdict = judge(document)
         except (MemoryError, OSError):
@@ -93,7 +93,7 @@ def _through(
             log.fail(document, error)
             return
         after = log.note(document, verdict)
-        log.counts.seconds += time.perf_counter() - start
+        log.counts.seconds += clock() - start
         if after is None:
             return
         document = after

@@ -13,7 +13,6 @@ import contextlib
 import dataclasses
 import functools
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -35,6 +34,7 @@ from bert_data.curation.running.spool import (
 from bert_data.curation.running.step_log import CountTokens, LogConfig, ReadLog, StepLog
 from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, read_decisions
 from bert_data.curation.verdict import Verdict
+from bert_data.kernels import clock
 from bert_data.storage import make_folder, open_scratch
 from bert_data.text.sentences import check_language, split_sentences
 
@@ -107,9 +107,9 @@ class _Run:
         if judges:
             documents = judge_documents(judges, self._pipeline.on_error, documents)
         timed = Timed(documents)
-        start = time.perf_counter()
+        start = clock()
         spooled = self._write_spooled(timed)
-        seconds = time.perf_counter() - start - timed.seconds
+        seconds = clock() - start - timed.seconds
         for log in self._logs:
             log.close()
         return {
@@ -203,13 +203,13 @@ def spooled_folder(folder: str, number: int) -> str:
 
 def _counted(documents: Iterator[Document], log: ReadLog) -> Iterator[Document]:
     """Yield the documents of the shard's files, counted in the log."""
-    start = time.perf_counter()
+    start = clock()
     for document in documents:
         log.count(document)
-        log.counts.seconds += time.perf_counter() - start
+        log.counts.seconds += clock() - start
         yield document
-        start = time.perf_counter()
-    log.counts.seconds += time.perf_counter() - start
+        start = clock()
+    log.counts.seconds += clock() - start
 
 
 def split_document(document: Document, language: str) -> Document:

@@ -9,7 +9,6 @@ import contextlib
 import dataclasses
 import functools
 import os
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -36,6 +35,7 @@ from bert_data.curation.running.pipeline import LabelledStep, PassSteps, Pipelin
 from bert_data.curation.running.spool import SpooledShard
 from bert_data.curation.running.step_log import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.step import CorpusStep, Decisions, Step
+from bert_data.kernels import clock
 from bert_data.progress import progress
 from bert_data.work import Executor, FolderTask, fingerprint, read_report, run_tasks
 from bert_data.work.records import placed, records_from_json, relative
@@ -73,17 +73,17 @@ class _StepTask:
 
 def _run_step(task: _StepTask, folder: str) -> dict[str, Any]:
     """Let a step prepare or decide; return the seconds that it took, and its decisions."""
-    start = time.perf_counter()
+    start = clock()
     if task.parts is None:
         with _naming_step(task.labelled):
             task.labelled.step.prepare(Path(folder))
-        return {"seconds": time.perf_counter() - start}
+        return {"seconds": clock() - start}
     rounds = Rounds(os.path.join(folder, "round"), task.parts, task.max_bytes)
     decisions = _decide(task.labelled, rounds)
     tables = {name: relative(each, folder) for name, each in decisions.tables.items()}
     decisions = dataclasses.replace(decisions, tables=tables)
     return {
-        "seconds": time.perf_counter() - start,
+        "seconds": clock() - start,
         "decisions": dataclasses.asdict(decisions),
     }
 
@@ -168,10 +168,10 @@ class Stages:
             decide = FolderTask(parent=os.path.join(self._folder, "decided"), function=_run_step)
             self._run_step_tasks("decide", decide, [task])
             return _read_decisions(decide.path(task))
-        start = time.perf_counter()
+        start = clock()
         folder = os.path.join(self._folder, f"decided-{number:02d}-{labelled.label}")
         decisions = _decide(labelled, Rounds(folder, parts, max_bytes, self._executor))
-        self._spend(labelled.label, time.perf_counter() - start)
+        self._spend(labelled.label, clock() - start)
         return decisions
 
     def _run_step_tasks(self, name: str, function: FolderTask, tasks: Sequence[_StepTask]) -> None:
