@@ -7,6 +7,8 @@ from typing import Any
 
 from absl import flags
 
+from bert_data.training.config import BertConfig
+
 FLAGS = flags.FLAGS
 
 _NAMES = ("init_checkpoint", "bert_config_file", "vocab_file", "tokenizer_file", "do_lower_case")
@@ -22,8 +24,8 @@ flags.DEFINE_string(
 flags.DEFINE_string(
     "bert_config_file",
     None,
-    "JSON file with the sizes of the model; by default, the bert_config.json or config.json"
-    " beside the weights.",
+    f"{BertConfig.describe_file()} By default, the bert_config.json or config.json beside the"
+    " weights.",
 )
 flags.DEFINE_string(
     "vocab_file",

@@ -39,7 +39,7 @@ def main(_: Sequence[str]) -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow's remarks about itself
     from bert_data import training
 
-    config = training.BertConfig.from_json_file(FLAGS.bert_config_file)
+    config = model_config()
     if FLAGS.max_seq_length > config.max_position_embeddings:
         raise ValueError(
             f"max_seq_length is {FLAGS.max_seq_length}, but the model of {FLAGS.bert_config_file}"
@@ -56,6 +56,26 @@ def main(_: Sequence[str]) -> None:
         train(config, train_data, strategy)
     if FLAGS.do_eval and training.is_chief(strategy):
         evaluate(config, eval_data)
+
+
+def model_config() -> "BertConfig":
+    """The model of --bert_config_file; a published size has the vocabulary of the records."""
+    from bert_data.reader import ReaderConfig, vocab_size_of_manifests
+    from bert_data.tokens.tokenizer_file import load_tokenizer
+    from bert_data.training.config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE, BertConfig
+
+    if FLAGS.bert_config_file not in PUBLISHED_SIZES:
+        return BertConfig.load(FLAGS.bert_config_file)
+    records = ReaderConfig(input_patterns=FLAGS.input_file, batch_size=1)
+    size, source = vocab_size_of_manifests(records), "of the records"
+    if size is None and (FLAGS.vocab_file or FLAGS.tokenizer_file):
+        size = load_tokenizer(FLAGS.vocab_file, FLAGS.tokenizer_file).id_limit
+        source = f"of {FLAGS.vocab_file or FLAGS.tokenizer_file}"
+    if size is None:
+        size, source = PUBLISHED_VOCAB_SIZE, "of Google's uncased vocabulary"
+    config = BertConfig.load(FLAGS.bert_config_file, size)
+    logging.info("the model is %s, with the %d tokens %s", FLAGS.bert_config_file, size, source)
+    return config
 
 
 def distribution() -> "DistributionConfig":

@@ -3,6 +3,7 @@
 from absl import flags
 
 from bert_data.objectives.next_sentence import NEXT_SENTENCE
+from bert_data.training.config import BertConfig
 
 GROUPS = {  # what --help shows first
     "common": "bert_config_file input_file output_dir init_checkpoint do_train do_eval"
@@ -16,7 +17,10 @@ GROUPS = {  # what --help shows first
 }
 
 flags.DEFINE_string(
-    "bert_config_file", None, "JSON file with the sizes of the model.", required=True
+    "bert_config_file",
+    None,
+    f"{BertConfig.describe_file()} A published size has the vocabulary of the records.",
+    required=True,
 )
 flags.DEFINE_string(
     "input_file",

@@ -9,6 +9,7 @@ from absl import logging
 
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.training import BertConfig
+from bert_data.training.config import PUBLISHED_VOCAB_SIZE
 from bert_data.training.init_checkpoint import Weights
 from bert_data.training.output_folder import folder_config
 
@@ -19,7 +20,8 @@ def fitting_config(
     """Return the configuration of a model after comparing it with a vocabulary.
 
     Args:
-      bert_config_file: the model's sizes; None: the file beside the weights.
+      bert_config_file: the model's sizes, a file or a published name; None: the file beside the
+        weights.
       checkpoint: the weights.
       vocabulary: of the model's text; None: it is not compared.
 
@@ -28,7 +30,9 @@ def fitting_config(
       OSError: a file cannot be read.
     """
     if bert_config_file:
-        config: BertConfig | None = BertConfig.from_json_file(bert_config_file)
+        table = "bert/embeddings/word_embeddings"
+        size = checkpoint.shape(table)[0] if table in checkpoint else PUBLISHED_VOCAB_SIZE
+        config: BertConfig | None = BertConfig.load(bert_config_file, size)
     else:
         config = folder_config(os.path.dirname(checkpoint.prefix))
     if config is None:

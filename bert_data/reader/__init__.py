@@ -17,7 +17,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.description import describe_order, limits_of_manifests, next_sentence_of
+from bert_data.reader.description import (
+    describe_order,
+    limits_of_manifests,
+    next_sentence_of,
+    vocab_size_of_manifests,
+)
 from bert_data.reader.files.corruption import explain
 from bert_data.reader.sources import can_be_planned, iterate_arrays
 
@@ -62,6 +67,7 @@ __all__ = [
     "ragged_tensor_features",
     "read_batches",
     "read_labelled_batches",
+    "vocab_size_of_manifests",
 ]
 
 

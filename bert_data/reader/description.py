@@ -107,3 +107,13 @@ def limits_of_manifests(config: ReaderConfig) -> Limits:
         max_seq_length=max((m.max_seq_length for m in manifests), default=None),
         max_predictions_per_seq=max((m.max_predictions_per_seq for m in manifests), default=None),
     )
+
+
+def vocab_size_of_manifests(config: ReaderConfig) -> int | None:
+    """Return the size of the vocabulary by the shards' manifests; None if there are none.
+
+    Raises:
+      ValueError, OSError, CorruptDataError: see `find_shards`.
+    """
+    manifests = [s.manifest for s in find_shards(config) if s.manifest is not None]
+    return max((m.vocab_size for m in manifests), default=None)

@@ -1,6 +1,7 @@
 """The shape of a BERT model, as Google's bert_config.json describes it.
 
     {"vocab_size": 30522, "hidden_size": 768, ...}  ->  BertConfig(vocab_size=30522, ...)
+    "base"                                          ->  the same, a size that Google published
 
 A configuration is checked when it is made.
 """
@@ -21,6 +22,21 @@ _MAX_SIZE = 2**31 - 1
 _MAX_LAYERS = 10_000
 _GOOGLES_EPSILON = 1e-12
 
+PUBLISHED_SIZES = {
+    "tiny": (2, 128),
+    "mini": (4, 256),
+    "small": (4, 512),
+    "medium": (8, 512),
+    "base": (12, 768),
+    "large": (24, 1024),
+}
+"""Layers and hidden size of the models that Google published (Turc et al., 2019, arXiv 1908.08962);
+a head has 64 columns, and the feed-forward part four times the hidden size."""
+
+PUBLISHED_VOCAB_SIZE = 30522
+_HEAD_SIZE, _INTERMEDIATE_FACTOR = 64, 4
+_GOOGLES_SEGMENTS = 16
+
 ACTIVATIONS = (
     "gelu",
     "gelu_erf",
@@ -34,7 +50,10 @@ ACTIVATIONS = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BertConfig:
-    """Sizes and settings of the model; names, meaning and defaults are those of Google's BERT.
+    """Sizes and settings of the model; names and meaning are those of Google's BERT.
+
+    So are the defaults, but for type_vocab_size: released models have 2 segments, although Google's
+    program would make 16.
 
     Attributes:
       vocab_size: number of rows of the word embeddings, >= 1.
@@ -61,7 +80,7 @@ class BertConfig:
     hidden_dropout_prob: float = 0.1
     attention_probs_dropout_prob: float = 0.1
     max_position_embeddings: int = 512
-    type_vocab_size: int = 16
+    type_vocab_size: int = 2
     initializer_range: float = 0.02
     layer_norm_eps: float = _GOOGLES_EPSILON
 
@@ -108,6 +127,13 @@ class BertConfig:
             logging.warning(
                 "ignoring names of the model's configuration that are unknown here: %s", unknown
             )
+        if "type_vocab_size" not in values:
+            logging.info(
+                "type_vocab_size is not in the model's configuration: it is %d, as in released"
+                " models; Google's program would use %d",
+                cls.type_vocab_size,
+                _GOOGLES_SEGMENTS,
+            )
         if "vocab_size" not in values:
             raise ValueError("vocab_size is missing; it must be an integer >= 1")
         known = {name: value for name, value in values.items() if name in names}
@@ -130,6 +156,48 @@ class BertConfig:
             return cls.from_dict(values)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
+
+    @classmethod
+    def load(cls, file_or_name: str, vocab_size: int = PUBLISHED_VOCAB_SIZE) -> Self:
+        """Read a bert_config.json, or make the configuration of a published size.
+
+        Args:
+          file_or_name: path of the file, or one of `PUBLISHED_SIZES`.
+          vocab_size: of a published size; a file has its own.
+
+        Raises:
+          OSError, CorruptDataError, ValueError: see `from_json_file`; or it is neither.
+        """
+        if file_or_name in PUBLISHED_SIZES:
+            num_layers, hidden_size = PUBLISHED_SIZES[file_or_name]
+            return cls(
+                vocab_size=vocab_size,
+                num_hidden_layers=num_layers,
+                hidden_size=hidden_size,
+                num_attention_heads=hidden_size // _HEAD_SIZE,
+                intermediate_size=hidden_size * _INTERMEDIATE_FACTOR,
+            )
+        try:
+            return cls.from_json_file(file_or_name)
+        except FileNotFoundError:
+            names = ", ".join(PUBLISHED_SIZES)
+            raise FileNotFoundError(
+                f"bert_config_file is {file_or_name!r}; there is no such file, and it is none of"
+                f" {names}"
+            ) from None
+
+    @classmethod
+    def describe_file(cls) -> str:
+        """Return what a bert_config.json may hold, for a command's --help."""
+        keys = [
+            field.name if field.default is dataclasses.MISSING else f"{field.name} {field.default}"
+            for field in dataclasses.fields(cls)
+        ]
+        return (
+            "JSON file with the sizes of the model, or the name of sizes that Google published:"
+            f" {', '.join(PUBLISHED_SIZES)}. Keys of the file, with their defaults:"
+            f" {'; '.join(keys)}."
+        )
 
     def to_json(self) -> str:
         """Return the configuration as the text of a bert_config.json.

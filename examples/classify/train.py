@@ -43,7 +43,8 @@ _EVAL_INPUT_FILE = flags.DEFINE_string(
 _BERT_CONFIG_FILE = flags.DEFINE_string(
     "bert_config_file",
     None,
-    "JSON file with the sizes of the encoder (default: 2 layers of width 128).",
+    "JSON file with the sizes of the encoder, or a size that Google published, such as mini; by"
+    " default, 2 layers of width 128.",
 )
 _INIT_CHECKPOINT = flags.DEFINE_string(
     "init_checkpoint", None, "Pretrained BERT checkpoint to start the encoder from."
@@ -186,7 +187,7 @@ def bert_config(source: "LabelledSource") -> "BertConfig":
             type_vocab_size=2,
             initializer_range=0.06,
         )
-    config = BertConfig.from_json_file(_BERT_CONFIG_FILE.value)
+    config = BertConfig.load(_BERT_CONFIG_FILE.value, source.vocab_size)
     for name, least in (
         ("vocab_size", source.vocab_size),
         ("max_position_embeddings", source.plan.max_width),

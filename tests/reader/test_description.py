@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from bert_data.reader import ReaderConfig, describe_order, limits_of_manifests
+from bert_data.reader import (
+    ReaderConfig,
+    describe_order,
+    limits_of_manifests,
+    vocab_size_of_manifests,
+)
 from tests.reader.files.test_checks import write_manifest
 from tests.reader.making import MAX_PREDICTIONS, MAX_TOKENS, make_instances, write_shards
 
@@ -80,7 +85,9 @@ def test_a_manifest_tells_the_records(tmp_path: Path) -> None:
     write_shards(tmp_path, 1, INSTANCES)
     none = limits_of_manifests(config_of(tmp_path))
     assert (none.max_seq_length, none.max_predictions_per_seq) == (None, None)
+    assert vocab_size_of_manifests(config_of(tmp_path)) is None
     manifest = write_manifest(tmp_path)
+    assert vocab_size_of_manifests(config_of(tmp_path)) == manifest.vocab_size
     limits = limits_of_manifests(config_of(tmp_path))
     assert (limits.max_seq_length, limits.max_predictions_per_seq) == (MAX_TOKENS, MAX_PREDICTIONS)
     (file,) = manifest.files

@@ -40,8 +40,41 @@ def test_reads_a_released_file_and_writes_it_again(tmp_path: Path) -> None:
     assert json.loads(config.to_json()) == BASE
 
 
-def test_defaults_are_those_of_google() -> None:
-    assert json.loads(BertConfig(vocab_size=30522).to_json()) == {**BASE, "type_vocab_size": 16}
+def test_defaults_are_those_of_released_models(caplog: pytest.LogCaptureFixture) -> None:
+    assert json.loads(BertConfig(vocab_size=30522).to_json()) == BASE
+    with caplog.at_level("INFO"):
+        assert BertConfig.from_dict({"vocab_size": 9}).type_vocab_size == 2
+    assert "type_vocab_size is not in the model's configuration: it is 2" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),  # as the files of google-research/bert's README say
+    [
+        ("tiny", (2, 128, 2, 512)),
+        ("mini", (4, 256, 4, 1024)),
+        ("small", (4, 512, 8, 2048)),
+        ("medium", (8, 512, 8, 2048)),
+        ("base", (12, 768, 12, 3072)),
+        ("large", (24, 1024, 16, 4096)),
+    ],
+)
+def test_published_sizes_have_names(name: str, sizes: tuple[int, ...]) -> None:
+    names = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
+    config = BertConfig.load(name, 4000)
+    assert tuple(getattr(config, each) for each in names) == sizes
+    assert (config.vocab_size, config.type_vocab_size) == (4000, 2)
+
+
+def test_what_is_neither_a_file_nor_a_name(tmp_path: Path) -> None:
+    path = write(tmp_path, json.dumps(BASE))
+    assert BertConfig.load(path, 4000) == BertConfig(vocab_size=30522)
+    with pytest.raises(FileNotFoundError, match=r"is 'bas'; there is no such file, and .* large$"):
+        BertConfig.load("bas")
+
+
+def test_help_lists_the_keys_of_the_file() -> None:
+    text = BertConfig.describe_file()
+    assert "vocab_size; hidden_size 768;" in text and "type_vocab_size 2;" in text
 
 
 def test_unknown_names_are_told(caplog: pytest.LogCaptureFixture) -> None:
