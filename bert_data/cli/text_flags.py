@@ -1,11 +1,12 @@
 """The flags of commands that read text: its format, its field, and how errors are handled."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from absl import flags
 
 from bert_data.text import ENCODING_ERRORS
-from bert_data.text.documents import AUTO, ON_ERROR, STRICT, TextConfig
+from bert_data.text.documents import AUTO, DOCUMENT_ENDS, ON_ERROR, STRICT, TextConfig
 from bert_data.text.formats import format_names
 
 GROUP = "reading text"  # the title of these flags in --help
@@ -29,37 +30,15 @@ def define_text_flags(
     Returns:
       A function that returns the flags' values, once they are parsed.
     """
-    formats = (*format_names(), *more_formats)
-    input_format = flags.DEFINE_enum(
-        "input_format",
-        AUTO,
-        formats,
-        "lines: one sentence per line, a blank line between documents. wikitext: "
-        "likewise, but lines that begin with = are headings, which end a document and"
-        " are skipped. jsonl, parquet: one document per row. html, warc: web pages, "
-        "for curate only (its step extract turns them into text). auto: by the "
-        "ending; files other than .jsonl, .ndjson, .parquet, .html, .htm, .xhtml, "
-        ".warc and .wet are lines.",
-    )
-    text_field = flags.DEFINE_string(
-        "text_field",
-        "text",
-        "jsonl, parquet: key or column of the text, which is split into sentences "
-        "where they are needed, or of a list of sentences.",
-    )
-    language = flags.DEFINE_string(
-        "language",
-        "en",
-        "jsonl, parquet: language whose rules split sentences, such as en, zh or de.",
-    )
-    on_error_flag = flags.DEFINE_enum(
+    holders = _define_format_flags((*format_names(), *more_formats))
+    holders["on_error"] = flags.DEFINE_enum(
         "on_error",
         on_error,
         ON_ERROR,
         "jsonl, parquet: what becomes of rows without a text: an error with the line, or they are"
         f" counted and left out.{more_on_error}",
     )
-    encoding_errors_flag = flags.DEFINE_enum(
+    holders["encoding_errors"] = flags.DEFINE_enum(
         "encoding_errors",
         encoding_errors,
         ENCODING_ERRORS,
@@ -68,12 +47,43 @@ def define_text_flags(
     )
 
     def text_config() -> TextConfig:
-        return TextConfig(
-            input_format=input_format.value,
-            text_field=text_field.value,
-            language=language.value,
-            on_error=on_error_flag.value,
-            encoding_errors=encoding_errors_flag.value,
-        )
+        return TextConfig(**{name: holder.value for name, holder in holders.items()})
 
     return text_config
+
+
+def _define_format_flags(formats: Sequence[str]) -> dict[str, flags.FlagHolder[Any]]:
+    """Define the flags that say what the text is like; return them by their names."""
+    return {
+        "input_format": flags.DEFINE_enum(
+            "input_format",
+            AUTO,
+            formats,
+            "lines: one sentence per line, a blank line between documents. wikitext: likewise, but"
+            " lines that begin with = are headings, which end a document and are skipped. prose:"
+            " wrapped lines and paragraphs, which are joined and split into sentences;"
+            " --document_end says where documents end. jsonl, parquet: one document per row."
+            " mediawiki, stackexchange: dumps of these sites. html, warc: web pages, for curate"
+            " only (its step extract turns them into text). auto: by the ending; files other than"
+            " .jsonl, .ndjson, .parquet, .html, .htm, .xhtml, .warc, .wet and .xml are lines.",
+        ),
+        "text_field": flags.DEFINE_string(
+            "text_field",
+            "text",
+            "jsonl, parquet: key or column of the text, which is split into sentences where they"
+            " are needed, or of a list of sentences.",
+        ),
+        "language": flags.DEFINE_string(
+            "language",
+            "en",
+            "prose, jsonl, parquet: language whose rules split sentences, such as en, zh or de.",
+        ),
+        "document_end": flags.DEFINE_enum(
+            "document_end",
+            None,
+            DOCUMENT_ENDS,
+            "prose: what ends a document. file (default): only the end of a file, which always"
+            " does. blank_line: also a blank line. heading: also a heading, such as CHAPTER I, #"
+            " Title or an underlined line, which is left out.",
+        ),
+    }

@@ -69,14 +69,14 @@ def tokenized_by_cluster(
       ValueError, CorruptDataError: the text cannot be used.
       OSError: a file cannot be read or written, or the cluster fails.
     """
-    text_format = find_plain_format(paths, config.text.input_format)
+    text_format = find_plain_format(paths, config.text)
     shards = plan_shards(paths, text_format, _PART_BYTES)
     parts = [TextPart(number, spans) for number, spans in enumerate(shards)]
     work = fingerprint(
         {
             "version": bert_data.__version__,
             "vocabulary": [tokenizer.sha256, tokenizer.do_lower_case],
-            "text": dataclasses.asdict(config.text),
+            "text": config.text.settings(),
             "inputs": [[os.path.abspath(path), repr(read_status(path))] for path in paths],
             "parts": [repr(part) for part in parts],
         }

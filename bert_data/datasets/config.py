@@ -194,7 +194,7 @@ def describe_set(
         "dupe_factor": instances.dupe_factor,
         "masked_lm_prob": instances.masked_lm_prob,
         "short_seq_prob": instances.short_seq_prob,
-        **dataclasses.asdict(config.text),
+        **config.text.settings(),
     }
     # Flags that the reference does not have are omitted where they change nothing.
     if instances.next_sentence != NSP:

@@ -66,7 +66,7 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
                 raise FileNotFoundError(errno.ENOENT, reason, path)
         return CorpusFiles(paths=paths, stores=stores)
     paths = expand_inputs(input_file)
-    find_plain_format(paths, text.input_format)
+    find_plain_format(paths, text)
     return CorpusFiles(paths=paths)
 
 
@@ -82,7 +82,7 @@ def cut_corpus(files: CorpusFiles, text: TextConfig, num_parts: int) -> list[Cor
     """
     if files.stores:
         return [CorpusPart(documents=part) for part in cut_stores(files.stores, num_parts)]
-    text_format = find_plain_format(files.paths, text.input_format)
+    text_format = find_plain_format(files.paths, text)
     partitions = plan_partitions(files.paths, text_format, num_parts)
     return [CorpusPart(text=spans) for spans in partitions]
 

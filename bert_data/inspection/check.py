@@ -268,7 +268,7 @@ def _look_at_corpus(config: CheckConfig, shards: Sequence[Shard]) -> _Corpus:
 
 def _text_config(flags: Mapping[str, Any]) -> TextConfig:
     """Return how a manifest says that the text was read; a store may be there as text, too."""
-    names = ("input_format", "text_field", "language", "on_error", "encoding_errors")
+    names = [field.name for field in dataclasses.fields(TextConfig)]
     settings = {name: flags[name] for name in names if isinstance(flags.get(name), str)}
     if settings.get("input_format") not in format_names():
         settings.pop("input_format", None)

@@ -181,7 +181,7 @@ def _runs_of_store(store: TokenStore) -> Iterator[Run]:
 
 def _runs_of_text(paths: Sequence[str], text: TextConfig, tokenizer: Tokenizer) -> Iterator[Run]:
     num_documents = 0
-    for block in find_plain_format(paths, text.input_format).read(as_spans(paths), text):
+    for block in find_plain_format(paths, text).read(as_spans(paths), text):
         if isinstance(tokenizer, FastTokenizer):
             lines = block_lines(block.documents, SENTENCE, text.language)
             tokens = tokenizer.tokenize_block(lines)

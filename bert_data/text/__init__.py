@@ -1,7 +1,8 @@
 """Files of any format in, blocks of whole lines or of documents out.
 
-formats.py      the formats by name and ending: wikitext.py, jsonl.py, parquet.py, html.py, warc.py
-documents.py    blocks of documents; sentences.py splits their texts
+formats.py      the formats by name and ending: wikitext.py, prose.py (headings.py), jsonl.py,
+                parquet.py, html.py, warc.py; file_kinds.py says what other files are
+documents.py    blocks of documents; sentences.py splits their texts, wrapping.py joins their lines
 lines.py        blocks of lines; runs_of_lines.py makes documents of them
 compression.py  .gz and .zst; spans.py: parts of files; partitions.py divides files into parts
 labelled.py     texts with labels, from CSV, TSV or JSON

@@ -22,8 +22,13 @@ AUTO = "auto"
 STRICT, SKIP = ON_ERROR = ("strict", "skip")
 """What becomes of a row without a text: an error, or it is counted and left out."""
 
+FILE, BLANK_LINE, HEADING = DOCUMENT_ENDS = ("file", "blank_line", "heading")
+"""What ends a document of prose."""
+
 DOCUMENT, SENTENCE = LEVELS = ("document", "sentence")
 """What a sequence of tokens is."""
+
+_OFF_BY_DEFAULT = ("document_end",)
 
 Text = str | tuple[str, ...]
 """A text, or the sentences of one."""
@@ -37,6 +42,8 @@ class TextConfig:
       input_format: name of a format of `bert_data.text.formats`, or "auto": by the files' ending.
       text_field: key (JSON) or column (Parquet) of the text: a string or a list of sentences.
       language: language code for splitting texts into sentences.
+      document_end: what ends a document of prose, besides the end of its file; one of
+        `DOCUMENT_ENDS`. None: nothing; formats other than prose allow nothing else.
       on_error: one of `ON_ERROR`.
       encoding_errors: treatment of bytes that are not UTF-8; one of `ENCODING_ERRORS`.
       keep_fields: whether documents also have the other fields of their rows.
@@ -48,6 +55,7 @@ class TextConfig:
     input_format: str = AUTO
     text_field: str = "text"
     language: str = DEFAULT_LANGUAGE
+    document_end: str | None = None
     on_error: str = STRICT
     encoding_errors: str = "strict"
     keep_fields: bool = False
@@ -59,10 +67,20 @@ class TextConfig:
         if not self.text_field:
             raise ValueError("text_field is ''; name the field that holds the text")
         check_language(self.language)
-        for field, allowed in (("on_error", ON_ERROR), ("encoding_errors", ENCODING_ERRORS)):
+        for field, allowed in (
+            ("document_end", DOCUMENT_ENDS),
+            ("on_error", ON_ERROR),
+            ("encoding_errors", ENCODING_ERRORS),
+        ):
             value = getattr(self, field)
-            if value not in allowed:
+            is_off = value is None and field in _OFF_BY_DEFAULT
+            if value not in allowed and not is_off:
                 raise ValueError(f"{field} is {value!r}; it must be one of {', '.join(allowed)}")
+
+    def settings(self) -> dict[str, Any]:
+        """Return the fields as manifests and fingerprints have them, without those that are off."""
+        fields = dataclasses.asdict(self)
+        return {k: v for k, v in fields.items() if v is not None or k not in _OFF_BY_DEFAULT}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The text formats, by name and by file ending.
 
-    find_format(["a.jsonl.gz"], "auto").name   ->  "jsonl"
+    find_format(["a.jsonl.gz"]).name           ->  "jsonl"
     read_documents(["a.txt", "b.txt"], config) ->  blocks of documents
 
 A format is one file beside this one and a line at the end of it. Each yields blocks of documents;
@@ -9,17 +9,25 @@ line.
 """
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.corpora.mediawiki import find_page, read_mediawiki
 from bert_data.text.corpora.stack_exchange import read_stack_exchange
-from bert_data.text.documents import AUTO, DocumentBlock, TextConfig
+from bert_data.text.documents import AUTO, FILE, DocumentBlock, TextConfig
 from bert_data.text.html import read_html
 from bert_data.text.jsonl import read_jsonl
-from bert_data.text.lines import LineBlock, find_line_start, read_bounded_lines
+from bert_data.text.lines import (
+    LineBlock,
+    find_after_blank_line,
+    find_line_start,
+    read_bounded_lines,
+)
 from bert_data.text.parquet import find_row_group, read_parquet
+from bert_data.text.prose import find_document as find_prose
+from bert_data.text.prose import read_prose
 from bert_data.text.runs_of_lines import group_lines
 from bert_data.text.spans import Span, as_spans
 from bert_data.text.warc import read_warc
@@ -37,23 +45,32 @@ class TextFormat:
       name: of the format.
       endings: of its files, with the dot, for "auto"; () if it must be named.
       read: yields blocks of documents of files.
+      find_document: returns the start (as in a span) of the first document, or group of documents,
+        that begins at or after a byte of a file; None if there is none.
       read_lines: yields blocks of lines, for a format whose documents are runs of lines: blank ones
-        end a document, the end of a file does not. None: each row of the format is a document.
-      find_row: for a format whose rows are documents: the start (as in a span) of the first row, or
-        group of rows, at or after a byte of a file; None if there is none.
+        end a document, the end of a file does not.
+      has_lines: whether places in files are bytes, and rows are lines.
+      configured: returns the format as a configuration wants it; None: it is always the same.
       is_compressed: whether its files may be compressed (`COMPRESSIONS`).
       is_markup: whether its documents are pages with tags, which must be turned into text first.
-      is_cut_compressed: whether `find_row` finds places in compressed files, too.
+      is_cut_compressed: whether `find_document` finds places in compressed files, too.
     """
 
     name: str
     endings: tuple[str, ...]
     read: Callable[[Sequence[Span], TextConfig], Iterator[DocumentBlock]]
-    read_lines: Callable[[Sequence[Span]], Iterator[LineBlock]] | None = None
-    find_row: Callable[[str, int], int | None] | None = None
+    find_document: Callable[[str, int], int | None]
+    read_lines: Callable[[Sequence[Span], TextConfig], Iterator[LineBlock]] | None = None
+    has_lines: bool = True
+    configured: "Callable[[TextFormat, TextConfig], TextFormat] | None" = None
     is_compressed: bool = True
     is_markup: bool = False
     is_cut_compressed: bool = False
+
+    @property
+    def runs_on(self) -> bool:
+        """Whether a document may continue in the next file."""
+        return self.read_lines is not None
 
 
 _FORMATS: dict[str, TextFormat] = {}
@@ -77,16 +94,19 @@ def format_names() -> tuple[str, ...]:
     return (AUTO, *_FORMATS)
 
 
-def find_format(paths: Sequence[str], name: str = AUTO) -> TextFormat:
+def find_format(paths: Sequence[str], config: TextConfig | None = None) -> TextFormat:
     """Find the format of files.
 
     Args:
       paths: of the files.
-      name: of the format; "auto": by the endings; files with any other ending are lines.
+      config: how they are read. If it does not name the format, the endings do; files with any
+        other ending are lines.
 
     Raises:
-      ValueError: the format is unknown, or the files have several.
+      ValueError: the format is unknown, the files have several, or a setting is not for it.
     """
+    config = config or TextConfig()
+    name = config.input_format
     if name not in format_names():
         allowed = ", ".join(format_names())
         raise ValueError(f"input_format is {name!r}; it must be one of {allowed}")
@@ -106,16 +126,23 @@ def find_format(paths: Sequence[str], name: str = AUTO) -> TextFormat:
             raise ValueError(
                 f"{compressed[0]}: {text_format.name} files are compressed inside; decompress it"
             )
-    return text_format
+    if config.document_end is not None and text_format is not PROSE:
+        raise ValueError(
+            f"document_end is {config.document_end!r}, but the format is {text_format.name};"
+            " document_end is for --input_format=prose"
+        )
+    if text_format.configured is None:
+        return text_format
+    return text_format.configured(text_format, config)
 
 
-def find_plain_format(paths: Sequence[str], name: str = AUTO) -> TextFormat:
+def find_plain_format(paths: Sequence[str], config: TextConfig) -> TextFormat:
     """Find the format of files whose documents are ready to be tokenized.
 
     Raises:
       ValueError: as `find_format`, or they are pages with tags.
     """
-    text_format = find_format(paths, name)
+    text_format = find_format(paths, config)
     if text_format.is_markup:
         raise ValueError(
             f"{paths[0]}: {text_format.name} files hold pages with tags; extract their text first"
@@ -146,42 +173,25 @@ def read_documents(
     """
     config = config or TextConfig()
     spans = as_spans(files)
-    return find_format([span.path for span in spans], config.input_format).read(spans, config)
+    return find_format([span.path for span in spans], config).read(spans, config)
 
 
-LINES = TextFormat(
-    name="lines",
-    endings=(),
-    read=lambda spans, config: group_lines(
-        read_bounded_lines(spans, config.max_row_bytes), spans, config
-    ),
-    read_lines=read_bounded_lines,
-)
-register(LINES)
-register(
-    TextFormat(
-        name="wikitext",
+def _make_line_format(
+    name: str, read_lines: Callable[[Sequence[Span], TextConfig], Iterator[LineBlock]]
+) -> TextFormat:
+    """Return a format whose documents are runs of lines."""
+    return TextFormat(
+        name=name,
         endings=(),
-        read=lambda spans, config: group_lines(
-            read_wikitext_lines(spans, config.max_row_bytes), spans, config
-        ),
-        read_lines=read_wikitext_lines,
+        read=lambda spans, config: group_lines(read_lines(spans, config), spans, config),
+        find_document=find_after_blank_line,
+        read_lines=read_lines,
     )
-)
-register(
-    TextFormat(
-        name="jsonl", endings=(".jsonl", ".ndjson"), read=read_jsonl, find_row=find_line_start
-    )
-)
-register(
-    TextFormat(
-        name="parquet",
-        endings=(".parquet",),
-        read=read_parquet,
-        find_row=find_row_group,
-        is_compressed=False,
-    )
-)
+
+
+def _configure_prose(prose: TextFormat, config: TextConfig) -> TextFormat:
+    find = functools.partial(find_prose, config.document_end or FILE)
+    return dataclasses.replace(prose, find_document=find)
 
 
 def _find_whole_file(path: str, position: int) -> int | None:
@@ -189,38 +199,60 @@ def _find_whole_file(path: str, position: int) -> int | None:
     return None if position > 0 else 0
 
 
-register(
-    TextFormat(
-        name="html",
-        endings=(".html", ".htm", ".xhtml"),
-        read=read_html,
-        find_row=_find_whole_file,
-        is_markup=True,
-    )
+LINES = _make_line_format(
+    "lines", lambda spans, config: read_bounded_lines(spans, config.max_row_bytes)
 )
-register(
-    TextFormat(
-        name="warc",
-        endings=(".warc", ".wet"),
-        read=read_warc,
-        find_row=_find_whole_file,
-        is_markup=True,
-    )
+WIKITEXT = _make_line_format(
+    "wikitext", lambda spans, config: read_wikitext_lines(spans, config.max_row_bytes)
 )
-register(
-    TextFormat(
-        name="mediawiki",
-        endings=(".xml",),
-        read=read_mediawiki,
-        find_row=find_page,
-        is_cut_compressed=True,
-    )
+PROSE = TextFormat(
+    name="prose",
+    endings=(),
+    read=read_prose,
+    find_document=_find_whole_file,
+    configured=_configure_prose,
 )
-register(
-    TextFormat(
-        name="stackexchange",
-        endings=("posts.xml",),
-        read=read_stack_exchange,
-        find_row=_find_whole_file,
-    )
+JSONL = TextFormat(
+    name="jsonl", endings=(".jsonl", ".ndjson"), read=read_jsonl, find_document=find_line_start
 )
+PARQUET = TextFormat(
+    name="parquet",
+    endings=(".parquet",),
+    read=read_parquet,
+    find_document=find_row_group,
+    has_lines=False,
+    is_compressed=False,
+)
+HTML = TextFormat(
+    name="html",
+    endings=(".html", ".htm", ".xhtml"),
+    read=read_html,
+    find_document=_find_whole_file,
+    has_lines=False,
+    is_markup=True,
+)
+WARC = TextFormat(
+    name="warc",
+    endings=(".warc", ".wet"),
+    read=read_warc,
+    find_document=_find_whole_file,
+    has_lines=False,
+    is_markup=True,
+)
+MEDIAWIKI = TextFormat(
+    name="mediawiki",
+    endings=(".xml",),
+    read=read_mediawiki,
+    find_document=find_page,
+    has_lines=False,
+    is_cut_compressed=True,
+)
+STACK_EXCHANGE = TextFormat(
+    name="stackexchange",
+    endings=("posts.xml",),
+    read=read_stack_exchange,
+    find_document=_find_whole_file,
+    has_lines=False,
+)
+for each in (LINES, WIKITEXT, PROSE, JSONL, PARQUET, HTML, WARC, MEDIAWIKI, STACK_EXCHANGE):
+    register(each)

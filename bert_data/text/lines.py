@@ -7,6 +7,7 @@ The file and `block_bytes` alone determine how a file is cut, not the workers.
 
 import dataclasses
 import functools
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import IO
@@ -21,6 +22,9 @@ MAX_LINE_BYTES = 1 << 28
 """The longest line that is read where nothing else is set: it is in memory as a whole."""
 
 _SEARCH_BYTES = 64 << 10
+# Where only the ends of lines matter, a longer line is skipped piece by piece.
+_MAX_HELD_BYTES = 8 << 20
+_BLANK_LINE = re.compile(rb"(?:\A|\n)[ \t\r\x0b\x0c]*+\n")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -166,6 +170,23 @@ def find_line_start(path: str, position: int) -> int | None:
             if end >= 0:
                 start = file.tell() - len(data) + end + 1
                 return start if start < file_size(path) else None
+    return None
+
+
+def find_after_blank_line(path: str, position: int) -> int | None:
+    """Return where the first blank line at or after a position ends; None if there is none.
+
+    Positions are bytes of text, decompressed.
+    """
+    offset = max(0, position - 1)
+    is_line_start = position == 0
+    for block in read_bounded_lines([Span(path, offset)], _MAX_HELD_BYTES):
+        first = 0 if is_line_start else block.data.find(b"\n") + 1
+        is_line_start = True
+        blank = None if block.num_dropped_bytes else _BLANK_LINE.search(block.data[first:])
+        if blank:
+            return offset + first + blank.end()
+        offset += len(block.data) + block.num_dropped_bytes
     return None
 
 

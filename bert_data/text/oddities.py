@@ -64,7 +64,8 @@ def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
     elif are_sentences and num_lines >= _LEAST_LINES and num_open > num_lines / 2:
         yield (
             f"{num_open:,} of the first {num_lines:,} lines end without punctuation, as in wrapped"
-            " prose, but each line is taken for a sentence; put one sentence on each line"
+            " prose, but each line is taken for a sentence; --input_format=prose joins the lines"
+            " and splits sentences"
         )
 
 

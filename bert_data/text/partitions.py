@@ -5,27 +5,25 @@
 
 A cut is the first document that begins at or after its target, so it depends only on the files and
 the number of partitions. Compressed files are not cut, except where a document of lines continues
-from the file before; Parquet files are cut between row groups.
+from the file before; Parquet files are cut between row groups, and prose where a blank line or a
+heading ends a document, or else between files.
 """
 
 import bisect
 import dataclasses
 import itertools
-import re
 from collections.abc import Sequence
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import file_size
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.formats import TextFormat
-from bert_data.text.lines import find_line_start, read_bounded_lines
+from bert_data.text.lines import read_bounded_lines
 from bert_data.text.spans import Span
 
 Cut = tuple[int, int]  # number of the file, and where in it, as in a span
 
-# A longer line is skipped piece by piece, as only its end matters.
-_MAX_HELD_BYTES = 8 << 20
-_BLANK_LINE = re.compile(rb"(?:\A|\n)[ \t\r\x0b\x0c]*+\n")
+_MAX_HELD_BYTES = 8 << 20  # of a line; of longer ones, only the end matters
 
 
 def plan_partitions(
@@ -64,7 +62,7 @@ def plan_shards(
     counted: Span | None = None
     for shard in shards:
         for i, span in enumerate(shard):
-            if span.start and _has_lines(text_format):
+            if span.start and text_format.has_lines:
                 counted = _with_rows_before(span, counted)
                 shard[i] = counted
     return shards
@@ -81,11 +79,6 @@ def _with_rows_before(span: Span, earlier: Span | None) -> Span:
     return dataclasses.replace(span, rows_before=rows)
 
 
-def _has_lines(text_format: TextFormat) -> bool:
-    """Whether places in files of a format are bytes, and its rows are lines."""
-    return text_format.read_lines is not None or text_format.find_row is find_line_start
-
-
 def _cut(paths: Sequence[str], text_format: TextFormat, num_partitions: int) -> list[list[Span]]:
     ends = list(itertools.accumulate(map(file_size, paths)))
     cuts: list[Cut] = [(0, 0)]
@@ -93,7 +86,7 @@ def _cut(paths: Sequence[str], text_format: TextFormat, num_partitions: int) -> 
         target = ends[-1] * number // num_partitions
         file = min(bisect.bisect_right(ends, target), len(paths) - 1)
         position = target - (ends[file - 1] if file else 0)
-        if cuts[-1][0] > file or (cuts[-1] >= (file, position) and _has_lines(text_format)):
+        if cuts[-1][0] > file or (cuts[-1] >= (file, position) and text_format.has_lines):
             cuts.append(cuts[-1])  # still the first document after the target
         else:
             cuts.append(max(cuts[-1], _first_document(paths, text_format, (file, position))))
@@ -107,32 +100,17 @@ def _first_document(paths: Sequence[str], text_format: TextFormat, target: Cut) 
     is_compressed = file < len(paths) and paths[file].endswith(COMPRESSIONS)
     if position and is_compressed and not text_format.is_cut_compressed:
         file, position = file + 1, 0
-    if text_format.read_lines is not None:
-        return _after_blank_line(paths, (file, position))
-    if not position or file == len(paths):
+    if not position and (not text_format.runs_on or not file):
         return file, 0
-    assert text_format.find_row is not None
-    try:
-        row_start = text_format.find_row(paths[file], position)
-    except CorruptDataError:  # the reader will report it
-        row_start = None
-    return (file + 1, 0) if row_start is None else (file, row_start)
-
-
-def _after_blank_line(paths: Sequence[str], start: Cut) -> Cut:
-    file, position = start
-    if start == (0, 0):
-        return start
     for number in range(file, len(paths)):
-        offset = max(0, position - 1)
-        is_line_start = position == 0
-        for block in read_bounded_lines([Span(paths[number], offset)], _MAX_HELD_BYTES):
-            first = 0 if is_line_start else block.data.find(b"\n") + 1
-            is_line_start = True
-            blank = None if block.num_dropped_bytes else _BLANK_LINE.search(block.data[first:])
-            if blank:
-                return number, offset + first + blank.end()
-            offset += len(block.data) + block.num_dropped_bytes
+        try:
+            start = text_format.find_document(paths[number], position)
+        except CorruptDataError:  # the reader will report it
+            start = None
+        if start is not None:
+            return number, start
+        if not text_format.runs_on:
+            return number + 1, 0
         position = 0
     return len(paths), 0
 

@@ -7,9 +7,16 @@ one\n two\n\nthree\n  --read_texts-->   ["one", "two", "", "three"]
 
 import dataclasses
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from bert_data.text.documents import DocumentBlock, RowError, TextConfig, TextDocument, decode_text
+from bert_data.text.documents import (
+    DocumentBlock,
+    RowError,
+    Text,
+    TextConfig,
+    TextDocument,
+    decode_text,
+)
 from bert_data.text.lines import LineBlock, count_lines_before
 from bert_data.text.spans import Span
 
@@ -21,7 +28,7 @@ class TextLines:
     Attributes:
       block: the block.
       rows_before: lines of the file before it.
-      texts: the lines, stripped; "" for a blank one.
+      texts: the lines, stripped (or only at their ends); "" for a blank one.
       num_replaced: places that are not UTF-8 and were replaced or ignored.
     """
 
@@ -32,7 +39,11 @@ class TextLines:
 
 
 def read_texts(
-    blocks: Iterable[LineBlock], spans: Sequence[Span], config: TextConfig
+    blocks: Iterable[LineBlock],
+    spans: Sequence[Span],
+    config: TextConfig,
+    *,
+    keeps_indents: bool = False,
 ) -> Iterator[TextLines]:
     """Decode the lines of blocks.
 
@@ -40,6 +51,7 @@ def read_texts(
       blocks: of the spans.
       spans: what is read; for messages.
       config: how to decode bytes that are not UTF-8.
+      keeps_indents: whether lines keep the white space that they begin with.
 
     Raises:
       ValueError: a line is not UTF-8 and `encoding_errors` is "strict"; with file and line.
@@ -55,7 +67,8 @@ def read_texts(
             except RowError as error:
                 raise ValueError(f"{block.path}:{number}: {error}") from None
             num_replaced += marks
-            texts.append(line.replace("\r", "").strip())
+            line = line.replace("\r", "")
+            texts.append(line.rstrip() if keeps_indents else line.strip())
         yield TextLines(block=block, rows_before=row, texts=texts, num_replaced=num_replaced)
         row += len(texts)
 
@@ -68,7 +81,7 @@ def group_lines(
     Takes the arguments and raises the errors of `read_texts`.
     """
     path = ""
-    open_document = _OpenDocument(config.max_row_bytes)
+    open_document = OpenDocument(config.max_row_bytes)
     for lines in read_texts(blocks, spans, config):
         path = lines.block.path
         block = DocumentBlock(
@@ -92,24 +105,28 @@ def group_lines(
         yield block
 
 
-class _OpenDocument:
+class OpenDocument:
     """The lines of the current document; none if it is too large."""
 
-    def __init__(self, max_bytes: int | None) -> None:
-        self._max_bytes = max_bytes
+    def __init__(
+        self, max_bytes: int | None, make_text: Callable[[Sequence[str]], Text] = tuple
+    ) -> None:
+        """Take the size of the largest document, and what makes a text of lines."""
+        self._max_bytes, self._make_text = max_bytes, make_text
         self.start = 0  # its first row, or 0: there is none
+        self.is_dropped = False
         self._lines: list[str] = []
         self._num_bytes = 0
-        self._dropped = False
 
     def add(self, row: int, line: str) -> None:
+        """Add a line."""
         self.start = self.start or row
         if self._max_bytes is None:
             self._lines.append(line)
             return
         self._num_bytes += len(line) if line.isascii() else len(line.encode())
-        self._dropped = self._dropped or self._num_bytes > self._max_bytes
-        if self._dropped:
+        self.is_dropped = self.is_dropped or self._num_bytes > self._max_bytes
+        if self.is_dropped:
             self._lines.clear()
         else:
             self._lines.append(line)
@@ -118,14 +135,14 @@ class _OpenDocument:
         """Drop a line that was too long by itself."""
         self.start = self.start or row
         self._num_bytes += num_bytes
-        self._dropped = True
+        self.is_dropped = True
         self._lines.clear()
 
     def close(self, block: DocumentBlock) -> None:
         """Add the document to a block, or to what the block says is too long."""
-        if self._dropped:
+        if self.is_dropped:
             block.too_long.append((self.start, self._num_bytes))
         else:
-            block.documents.append(TextDocument(self.start, tuple(self._lines)))
-        self.start, self._num_bytes, self._dropped = 0, 0, False
+            block.documents.append(TextDocument(self.start, self._make_text(self._lines)))
+        self.start, self._num_bytes, self.is_dropped = 0, 0, False
         self._lines.clear()

@@ -3,12 +3,15 @@
     "It is so-so. Why? Mr. Smith (the hero!) dies."
       -> "It is so-so." "Why?" "Mr. Smith (the hero!) dies."
 
-The `sentencex` library does it, by rules about each language's full stops and abbreviations. A line
-end also ends a sentence: in modern texts a line is a paragraph, a heading or a list item. If the
-sentences are known, provide them one per line instead.
+The `sentencex` library does it, by rules about each language's full stops and abbreviations. The
+lines of wrapped paragraphs are joined first (`wrapping.py`); every other line end ends a sentence:
+in modern texts a line is a paragraph, a heading or a list item. If the sentences are known, provide
+them one per line instead.
 """
 
 import re
+
+from bert_data.text.wrapping import join_wrapped_lines
 
 DEFAULT_LANGUAGE = "en"
 
@@ -29,16 +32,21 @@ def check_language(language: str) -> None:
         )
 
 
-def split_sentences(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
+def split_sentences(
+    text: str, language: str = DEFAULT_LANGUAGE, *, joins_lines: bool = True
+) -> list[str]:
     """Return the sentences of a text, stripped; none is empty.
 
     Args:
       text: any that UTF-8 can encode. A sentence of more than 10,000 characters is cut.
       language: its language code. The rules of a related language, in the end English, apply to one
         that the library does not know.
+      joins_lines: whether to join the lines of wrapped paragraphs first.
     """
     from sentencex import segment  # takes 4 MB, which jobs without whole documents save
 
+    if joins_lines:
+        text = join_wrapped_lines(text)
     sentences: list[str] = []
     for line in text.replace("\r", "\n").split("\n"):
         start = 0

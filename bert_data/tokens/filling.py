@@ -10,7 +10,7 @@ google-research/bert; the fast tokenizer reads them without making a Python obje
 import collections
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from absl import logging
@@ -114,7 +114,7 @@ def fill_store(
     """
     text, shape, spans = text or TextConfig(), shape or StoreShape(), as_spans(files)
     paths = [span.path for span in spans]
-    text_format = find_plain_format(paths, text.input_format)
+    text_format = find_plain_format(paths, text)
     if text_format.read_lines is not None:
         shape = dataclasses.replace(shape, empty_documents=DROP)
     dtype = dtype or token_dtype(tokenizer.num_ids)
@@ -182,9 +182,10 @@ def _tokenize(
 ) -> Iterator[_Tokenized]:
     if text_format.read_lines is not None:
         if isinstance(tokenizer, FastTokenizer):
-            return _tokenize_lines(spans, text_format.read_lines, tokenizer, text, executor)
+            blocks = text_format.read_lines(spans, text)
+            return _tokenize_lines(spans, blocks, tokenizer, text, executor)
         if level == SENTENCE:
-            lines = read_texts(text_format.read_lines(spans), spans, text)
+            lines = read_texts(text_format.read_lines(spans, text), spans, text)
             return executor.ordered_map(functools.partial(_tokenize_texts, tokenizer), lines)
     tokenize = functools.partial(_tokenize_documents, tokenizer, level, text.language)
     return executor.ordered_map(tokenize, text_format.read(spans, text))
@@ -223,14 +224,14 @@ def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized
 
 def _tokenize_lines(
     spans: Sequence[Span],
-    read: Callable[[Sequence[Span]], Iterator[LineBlock]],
+    blocks: Iterator[LineBlock],
     tokenizer: FastTokenizer,
     text: TextConfig,
     executor: Executor,
 ) -> Iterator[_Tokenized]:
     tokenize = functools.partial(_try_tokenizing_lines, tokenizer, text.encoding_errors)
     file, lines_in_file = -1, 0
-    for block, tokens in executor.ordered_map(tokenize, read(spans)):
+    for block, tokens in executor.ordered_map(tokenize, blocks):
         if block.file != file:
             file, lines_in_file = block.file, 0
         if isinstance(tokens, UndecodableLineError):

@@ -36,7 +36,7 @@ def warn_of_text(paths: Sequence[str], text: TextConfig, *, are_sentences: bool)
       text: how they are read.
       are_sentences: whether each line is taken for a sentence.
     """
-    if find_plain_format(paths, text.input_format) is LINES:
+    if find_plain_format(paths, text) is LINES:
         for sentence in odd_lines(paths, are_sentences=are_sentences):
             logging.warning("%s", sentence)
 
@@ -75,7 +75,8 @@ def _odd_documents(num_documents: int, num_sentences: int) -> Iterator[str]:
     if num_documents == 1 < num_sentences:
         yield (
             "the text is a single document, so the random next sentences come from that document,"
-            " too; in files of lines, an empty line ends a document"
+            " too; in files of lines, an empty line ends a document; in prose, --document_end says"
+            " what does"
         )
     elif num_documents > 1 and num_sentences < _LEAST_SENTENCES * num_documents:
         yield (
@@ -96,7 +97,7 @@ def unknown_words(paths: Sequence[str], text: TextConfig, tokenizer: Tokenizer) 
 
 def _first_text(path: str, text: TextConfig) -> str:
     """Return the text of a file's first documents; its lines are documents of their own here."""
-    text_format = find_plain_format([path], text.input_format)
+    text_format = find_plain_format([path], text)
     parts: list[str] = []
     num_characters = 0
     for block in text_format.read(as_spans([path]), text):

@@ -154,7 +154,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
       CorruptDataError: an input is damaged.
     """
     paths = expand_inputs(config.input_file)
-    text_format = find_plain_format(paths, config.text.input_format)
+    text_format = find_plain_format(paths, config.text)
     tokenizer = load_tokenizer(
         config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
     )
@@ -323,7 +323,7 @@ class _MakeStore:
                 "id_limit": self.tokenizer.id_limit,
                 "do_lower_case": self.tokenizer.do_lower_case,
                 "max_word_letters": self.tokenizer.max_word_letters,
-                **dataclasses.asdict(self.text),
+                **self.text.settings(),
                 "input_format": self.input_format,
             },
             inputs=partition.inputs(),

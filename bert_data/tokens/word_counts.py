@@ -62,9 +62,9 @@ def read_lines(
       text: how they are read.
       skipped: extended by the reasons why rows were skipped.
     """
-    in_lines = find_plain_format([span.path for span in spans], text.input_format).read_lines
+    in_lines = find_plain_format([span.path for span in spans], text).read_lines
     if in_lines is not None:
-        for lines in read_texts(in_lines(spans), spans, text):
+        for lines in read_texts(in_lines(spans, text), spans, text):
             yield from lines.texts
         return
     for documents in read_documents(spans, text):
@@ -90,10 +90,10 @@ def count_on_cluster(
       ValueError, CorruptDataError: the text cannot be used.
       OSError: a file cannot be read or written, or the cluster fails.
     """
-    shards = plan_shards(paths, find_plain_format(paths, text.input_format), _PART_BYTES)
+    shards = plan_shards(paths, find_plain_format(paths, text), _PART_BYTES)
     parts = [TextPart(number, spans) for number, spans in enumerate(shards)]
     inputs = [[os.path.abspath(path), repr(read_status(path))] for path in paths]
-    settings = [bert_data.__version__, dataclasses.asdict(text), do_lower_case]
+    settings = [bert_data.__version__, text.settings(), do_lower_case]
     words, characters = collections.Counter[str](), collections.Counter[str]()
     num_lines = num_skipped = 0
     with (

@@ -1,5 +1,6 @@
 """The same documents in every format; damage of rows; what "auto" takes a file for."""
 
+import dataclasses
 import datetime
 import gzip
 import json
@@ -23,7 +24,7 @@ from bert_data.text.documents import (
     block_lines,
     block_sequences,
 )
-from bert_data.text.formats import TextFormat, find_format, read_documents
+from bert_data.text.formats import find_format, read_documents
 from bert_data.text.parquet import find_row_group
 from bert_data.text.spans import Span
 
@@ -309,17 +310,17 @@ class TestNames:
     def test_several_formats(self):
         with pytest.raises(ValueError, match=r"several formats \(a is lines, b.jsonl is jsonl\)"):
             find_format(["a", "b.jsonl", "c"])
-        assert find_format(["a", "b.jsonl"], "jsonl").name == "jsonl"
+        assert find_format(["a", "b.jsonl"], TextConfig(input_format="jsonl")).name == "jsonl"
 
     def test_a_format_that_there_is_not(self):
         with pytest.raises(
             ValueError, match="input_format is 'csv'; it must be one of auto, lines, "
         ):
-            find_format(["a"], "csv")
+            find_format(["a"], TextConfig(input_format="csv"))
 
     @pytest.mark.parametrize(("name", "endings"), [("lines", ()), ("new", (".jsonl",))])
     def test_no_format_twice(self, name, endings):
-        again = TextFormat(name=name, endings=endings, read=formats.LINES.read)
+        again = dataclasses.replace(formats.LINES, name=name, endings=endings)
         with pytest.raises(ValueError, match=r"a text format '.*' is already"):
             formats.register(again)
 

@@ -97,8 +97,8 @@ def test_pages_that_are_too_long(tmp_path, monkeypatch):
 def test_tags_are_not_tokenized():
     assert find_format(["a.html"]).name == "html"
     with pytest.raises(ValueError, match=r"^a\.html: html files hold pages with tags; extract"):
-        find_plain_format(["a.html"])
-    assert find_plain_format(["a.html"], "lines").name == "lines"
+        find_plain_format(["a.html"], TextConfig())
+    assert find_plain_format(["a.html"], TextConfig(input_format="lines")).name == "lines"
 
 
 def test_a_missing_package_is_told_where_an_encoding_must_be_found_out(monkeypatch):

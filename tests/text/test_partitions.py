@@ -16,29 +16,32 @@ from bert_data.text.partitions import plan_partitions, plan_shards
 from bert_data.text.spans import Span
 
 
-def documents(spans: list[Span], name: str) -> list[object]:
-    blocks = read_documents(spans, TextConfig(input_format=name))
+def documents(spans: list[Span], config: TextConfig) -> list[object]:
+    blocks = read_documents(spans, config)
     return [document.text for block in blocks for document in block.documents]
 
 
-def check(paths: list[str], name: str, num_partitions: int) -> list[list[Span]] | None:
-    whole = documents([Span(path) for path in paths], name)
+def check(
+    paths: list[str], name: str, num_partitions: int, **settings: str
+) -> list[list[Span]] | None:
+    config = TextConfig(input_format=name, **settings)
+    whole = documents([Span(path) for path in paths], config)
     try:
-        partitions = plan_partitions(paths, find_format(paths, name), num_partitions)
+        partitions = plan_partitions(paths, find_format(paths, config), num_partitions)
     except ValueError as error:
         assert "can only be cut into" in str(error)
         return None
     assert len(partitions) == num_partitions
-    assert [text for spans in partitions for text in documents(spans, name)] == whole
+    assert [text for spans in partitions for text in documents(spans, config)] == whole
     return partitions
 
 
-def check_shards(paths: list[str], name: str, target_bytes: int) -> None:
+def check_shards(paths: list[str], name: str, target_bytes: int, **settings: str) -> None:
     """Shards hold the same documents, and these the same rows, as the files themselves."""
-    config = TextConfig(input_format=name)
+    config = TextConfig(input_format=name, **settings)
     spans = [
         [Span(path) for path in paths],
-        *plan_shards(paths, find_format(paths, name), target_bytes),
+        *plan_shards(paths, find_format(paths, config), target_bytes),
     ]
     rows = [
         [d for block in read_documents(part, config) for d in block.documents] for part in spans
@@ -55,7 +58,7 @@ def test_long_lines_are_looked_over_piece_by_piece(tmp_path, monkeypatch, name):
     rows = [json.dumps({"text": text}) if name == "jsonl" else text for text in texts]
     path = tmp_path / "a"
     path.write_text(end.join(rows))
-    found = find_format([str(path)], name)
+    found = find_format([str(path)], TextConfig(input_format=name))
     whole = [plan_shards([str(path)], found, size) for size in range(100, 4000, 300)]
     monkeypatch.setattr("bert_data.text.lines.DEFAULT_BLOCK_BYTES", 64)
     monkeypatch.setattr("bert_data.text.lines._SEARCH_BYTES", 16)

@@ -27,6 +27,15 @@ def test_sentences(text: str, expected: list[str]) -> None:
     assert split_sentences(text) == expected
 
 
+def test_wrapped_lines_are_joined_first() -> None:
+    text = "First sentence that is\nwrapped at a short\nwidth. And a\nsecond one."
+    assert split_sentences(text) == [
+        "First sentence that is wrapped at a short width.",
+        "And a second one.",
+    ]
+    assert split_sentences(text, joins_lines=False)[:2] == text.split("\n")[:2]
+
+
 def test_the_language_has_a_say() -> None:
     text = "Das gilt ab dem 1. Januar und Dr. Braun weiß es."
     assert split_sentences(text, "de") == [text]

@@ -101,7 +101,7 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
     for number, data_set in enumerate(data_sets):
         try:
             paths = expand_inputs(data_set.files)
-            text_format = find_format(paths, data_set.text.input_format)
+            text_format = find_format(paths, data_set.text)
         except ValueError as error:
             raise ValueError(f"data set {data_set.name}: {error}") from None
         for path in paths:
@@ -162,7 +162,7 @@ def _read_blocks(
     spans: Sequence[Span], config: TextConfig, log: ReadLog
 ) -> Iterator[DocumentBlock]:
     """Yield blocks of a shard; unless strict, skip a file from its damage on."""
-    text_format = find_format([span.path for span in spans], config.input_format)
+    text_format = find_format([span.path for span in spans], config)
     left = list(spans)
     while left:
         try:

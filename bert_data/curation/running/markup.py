@@ -57,7 +57,7 @@ def _names_of_markup(pipeline: Pipeline, shards: Sequence[TextShard]) -> Iterato
     for shard in shards:
         data_set = pipeline.data_sets[shard.data_set]
         for path in {span.path for span in shard.spans}:
-            if find_format([path], data_set.text.input_format).is_markup:
+            if find_format([path], data_set.text).is_markup:
                 name = path.lower().removesuffix(".gz").removesuffix(".zst")
                 if not name.endswith(_PLAIN_ENDING):
                     yield data_set.name

@@ -150,7 +150,7 @@ class C4(DocumentStep):
         language = language_of(document.fields.get("language"), self.language, words)
         known = language if _CODE.fullmatch(language) else DEFAULT_LANGUAGE
         values: dict[str, float] = {
-            "min_sentences": len(split_sentences(_encodable(text), known)),
+            "min_sentences": len(split_sentences(_encodable(text), known, joins_lines=False)),
             "max_lorem_ipsum_lines": sum(
                 _LOREM_IPSUM in line.lower()
                 for line, fate, _ in lines

@@ -1,0 +1,228 @@
+r"""Join the lines of wrapped paragraphs; keep those of poems, lists, tables and code.
+
+    First sentence that is          "First sentence that is wrapped at a short width."
+    wrapped at a short        ->
+    width.
+
+    Roses are red,                  "Roses are red,\nViolets are blue,\nSugar is sweet,"
+    Violets are blue,         ->
+    Sugar is sweet,
+
+A program that wraps a paragraph ends a line only where the next word does not fit, so the lengths
+of the lines show it: the width is that of the longest line of the paragraph, and a line end is a
+wrap if the line and the first word of the next one together exceed 85% of the width. The lines of a
+paragraph are joined if four fifths of their ends are wraps, the width is 20 to 200 characters,
+and a third of the lines after the first begin with a small letter; in scripts without capitals, if
+half of the lines end within a sentence. Nothing but the paragraph decides, so the result stays as
+it is when it is joined again.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+_LEAST_WIDTH, _MOST_WIDTH = 20, 200
+_FULL = 0.85  # the share of the width from which on a line is full
+_LEAST_WRAPS = 0.8  # the share of line ends that are wraps
+_LEAST_SMALL = 1 / 3  # the share of lines that begin with a small letter
+_LEAST_OPEN = 50  # characters of a line without an end of a sentence, which a capital may continue
+
+_BLANK_LINES = re.compile(r"((?:\A|\n)(?:[^\S\n]*+\n)++|\n[^\S\n]*+\Z)")
+FENCE = re.compile(r"^[^\S\n]*+```", re.MULTILINE)
+"""Begins and ends a block of code, in Markdown."""
+
+_FENCED = re.compile(
+    r"(^[^\S\n]*+```[^\n]*+(?:\n(?![^\S\n]*+```)[^\n]*+)*+(?:\n[^\n]*+)?+)", re.MULTILINE
+)
+_BULLET = re.compile(r"\s*([-*+•‣◦▪–]|\(?(\d{1,3}|[A-Za-z])[.)])\s")
+_TABLE = re.compile(r"\s*\||\S\t|\S {3,}\S")
+_LAYOUT = re.compile(r"^(?:[^\S\n]|[-*+•‣◦▪–(]|(\d{1,3}|[A-Za-z])[.)]\s)", re.MULTILINE)
+_CODE = re.compile(r"[;{}]\s*\Z|\w\(|\w\s*[=!<>]?=\s*\S")
+_SOFT_HYPHEN = "\u00ad"
+_HYPHENATED = re.compile(r"(\w*[^\W\d_])[-‐]\Z")
+_WORD = re.compile(r"\w+")
+_LINE_ENDS = "-‐—―–\u00ad"
+_DASHES = ("--", "—", "―", "–")
+_FIRST_WORD = re.compile(r"\s*(\S+)")
+_SMALL, _CAPITAL = "small", "capital"
+_OPENING = "\"'“‘«„([{*_"
+_ENDS = (".", "!", "?", ":", "…", "。", "！", "？", "»", "”", '"')
+# Scripts without spaces between words: their lines are joined without one.
+_LATIN = "\u02ff"  # scripts up to here have spaces
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
+    r"\U00020000-\U0003ffff]"
+)
+
+
+def join_wrapped_lines(text: str) -> str:
+    r"""Return a text with each wrapped paragraph on one line.
+
+    Args:
+      text: lines end with "\n", "\r\n" or "\r"; blank lines separate paragraphs.
+
+    Returns:
+      The text; where only a part of a paragraph is wrapped, blank lines separate its parts. A
+      hyphen between letters at the end of a line stays, unless the text has the word without it.
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\n" not in text:
+        return text
+    words = _Words(text)
+    parts = _FENCED.split(text) if FENCE.search(text) else [text]
+    parts[::2] = (_join_paragraphs(part, words) for part in parts[::2])
+    return "".join(parts)
+
+
+def _join_paragraphs(text: str, words: "_Words") -> str:
+    """Join the lines of the paragraphs of a text without fences."""
+    parts = _BLANK_LINES.split(text)
+    parts[::2] = (_join_paragraph(part, words) if "\n" in part else part for part in parts[::2])
+    return "".join(parts)
+
+
+class _Words:
+    """The words of a text, which are collected when the first one is looked up."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._words: frozenset[str] | None = None
+
+    def __contains__(self, word: str) -> bool:
+        if self._words is None:
+            self._words = frozenset(re.findall(r"\w+", self._text.lower()))
+        return word.lower() in self._words
+
+
+def _join_paragraph(paragraph: str, words: _Words) -> str:
+    """Return a paragraph: as it is, or joined, with blank lines between units."""
+    lines = paragraph.split("\n")
+    if max(map(len, lines)) > _MOST_WIDTH:
+        return paragraph
+    units = [lines] if _LAYOUT.search(paragraph) is None else list(_units(lines))
+    wraps = [_find_wraps(unit) for unit in units]
+    if not any(map(any, wraps)):
+        return paragraph
+    out: list[str] = []
+    for unit, is_wrap in zip(units, wraps, strict=True):
+        if out:
+            out.append("")
+        out += _join_unit(unit, is_wrap, words) if any(is_wrap) else unit
+    return "\n".join(out)
+
+
+def _units(lines: Sequence[str]) -> Iterator[list[str]]:
+    """Cut lines where an item of a list begins, or a paragraph with an indented first line."""
+    indents = [_indent(line) for line in lines]
+    base = min(indents)
+    indents_paragraphs = 2 * sum(indent > base for indent in indents) <= len(lines)
+    unit: list[str] = []
+    for i, line in enumerate(lines):
+        begins = _BULLET.match(line) is not None
+        if i and not begins:
+            if _BULLET.match(unit[0]):
+                begins = indents[i] < _indent(unit[0])
+            elif indents_paragraphs:
+                begins = indents[i] > base == indents[i - 1]
+            else:
+                begins = indents[i - 1] > base == indents[i] and len(unit) > 1
+        if begins and unit:
+            yield unit
+            unit = []
+        unit.append(line)
+    yield unit
+
+
+def _indent(line: str) -> int:
+    indent = len(line) - len(line.lstrip())
+    return indent if indent > 1 else 0  # a single space is a slip
+
+
+def _join_unit(lines: Sequence[str], is_wrap: Sequence[bool], words: _Words) -> list[str]:
+    """Return the lines of a unit with wraps; blank lines separate them where there is none."""
+    stripped = [line.strip() for line in lines]
+    parts = [stripped[0]]
+    for before, line, joins in zip(stripped, stripped[1:], is_wrap, strict=False):
+        if joins:
+            parts[-1], separator = _joint(before, line, words)
+            parts += [separator, line]
+        else:
+            parts += ["\n\n", line]
+    return ["".join(parts)]
+
+
+def _is_laid_out(lines: Sequence[str]) -> bool:
+    """Whether lines are a table or code, or their indentation means something."""
+    if len({_indent(line) for line in lines[1:]}) > 1:
+        return True
+    if 2 * sum(_TABLE.search(line) is not None for line in lines) >= len(lines):
+        return True
+    return 2 * sum(_CODE.search(line) is not None for line in lines) >= len(lines)
+
+
+def _find_wraps(lines: Sequence[str]) -> list[bool]:
+    """Return for each line but the last whether its end is a wrap."""
+    lengths = [len(line.rstrip()) for line in lines]
+    width = max(lengths)
+    num_ends = len(lines) - 1
+    none = [False] * num_ends
+    if not _LEAST_WIDTH <= width <= _MOST_WIDTH or _is_laid_out(lines):
+        return none
+    is_full = [
+        length + _first_length(line, following) > _FULL * width or _is_hyphenated(line, following)
+        for length, line, following in zip(lengths, lines, lines[1:], strict=False)
+    ]
+    if sum(is_full) < _LEAST_WRAPS * num_ends:
+        return none
+    cases = [_case(line) for line in lines[1:]]
+    num_small, num_capital = cases.count(_SMALL), cases.count(_CAPITAL)
+    num_open = sum(not line.rstrip().endswith(_ENDS) for line in lines[:-1])
+    if num_small or (num_capital and not all(line.isupper() for line in lines)):
+        is_prose = num_small >= _LEAST_SMALL * (num_small + num_capital)
+        is_long = num_ends == num_open == 1 and lengths[0] >= _LEAST_OPEN
+        if not (is_prose or is_long):
+            return none
+    elif num_ends < 2 or 2 * num_open < num_ends:  # nothing but lengths and full stops tell
+        return none
+    return [full or case == _SMALL for full, case in zip(is_full, cases, strict=True)]
+
+
+def _first_length(line: str, following: str) -> int:
+    """Return the characters that the first word of the next line would have added to a line."""
+    match = _FIRST_WORD.match(following)
+    word = match[1] if match else ""
+    return 1 if _UNSPACED.match(word) else 1 + len(word)
+
+
+def _is_hyphenated(line: str, following: str) -> bool:
+    return (
+        line[-1] in _LINE_ENDS
+        and _HYPHENATED.search(line) is not None
+        and _case(following) == _SMALL
+    )
+
+
+def _case(line: str) -> str:
+    """Return whether a line begins with a small or a capital letter, or neither (digits, 中)."""
+    first = line.lstrip().lstrip(_OPENING)[:1]
+    if first.islower():
+        return _SMALL
+    return _CAPITAL if first.isupper() else ""
+
+
+def _joint(line: str, following: str, words: _Words) -> tuple[str, str]:
+    """Return a line as it is joined with the next one, and what separates the two."""
+    last = line[-1]
+    if last in _LINE_ENDS:
+        if last == _SOFT_HYPHEN:
+            return line[:-1], ""
+        hyphenated = _HYPHENATED.search(line)
+        if hyphenated and following[0].isalpha():
+            rest = _WORD.match(following)
+            assert rest is not None
+            is_one_word = following[0].islower() and hyphenated[1] + rest[0] in words
+            return line[:-1] if is_one_word else line, ""
+        if line.endswith(_DASHES) and line[-3:-2].strip():
+            return line, ""
+    is_unspaced = last > _LATIN and _UNSPACED.match(last) and _UNSPACED.match(following[0])
+    return line, "" if is_unspaced else " "
