@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bert_data.training.classifier import TextClassifier, load_encoder, text_classifier
     from bert_data.training.distribution import is_chief, make_strategy, num_hosts
     from bert_data.training.evaluation import evaluate, write_results
+    from bert_data.training.google_checkpoint import write_checkpoint
     from bert_data.training.init_checkpoint import open_weights
     from bert_data.training.loop import train
     from bert_data.training.model import PretrainingModel, pretraining_model
@@ -52,6 +53,7 @@ _OF_TENSORFLOW = {
     "pretraining_model": "model",
     "text_classifier": "classifier",
     "train": "loop",
+    "write_checkpoint": "google_checkpoint",
     "write_results": "evaluation",
 }
 
@@ -77,6 +79,7 @@ __all__ = [
     "pretraining_model",
     "text_classifier",
     "train",
+    "write_checkpoint",
     "write_results",
 ]
 

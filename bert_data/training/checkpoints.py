@@ -33,6 +33,7 @@ from bert_data.storage import (
 )
 
 _NAME = "model.ckpt"
+_HEADS = "cls/"
 _LIST = "checkpoint"
 _INDEX = re.compile(rf"({re.escape(_NAME)}-([0-9]+))\.index")
 _LAST = re.compile(rb'^model_checkpoint_path: *"([^"]+)"', re.MULTILINE)
@@ -45,10 +46,7 @@ class Checkpoint:
 
     Attributes:
       prefix: path without ".index".
-      may_lack_heads: False: a checkpoint of pretraining has the pretraining heads.
     """
-
-    may_lack_heads = False
 
     def __init__(self, prefix: str) -> None:
         """Open the index.
@@ -74,6 +72,11 @@ class Checkpoint:
 
     def __contains__(self, name: str) -> bool:
         return name in self._shapes
+
+    @property
+    def may_lack_heads(self) -> bool:
+        """Whether it has none of the pretraining heads' variables, as that of a classifier."""
+        return not any(name.startswith(_HEADS) for name in self._shapes)
 
     @property
     def names(self) -> list[str]:

@@ -12,6 +12,7 @@ It trains with Keras's own loop, on the batches of `read_labelled_batches`, of a
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 from absl import logging
 
@@ -85,6 +86,19 @@ class TextClassifier(KerasModel):
                 "fit and evaluate need (features, labels), as read_labelled_batches makes them"
             )
 
+    def released_weights(self) -> dict[str, keras.Variable]:
+        """Return the encoder's variables by their names in the released checkpoints."""
+        weights = super().released_weights()
+        return {name: weight for name, weight in weights.items() if name.startswith("bert/")}
+
+    def released_values(self) -> dict[str, np.ndarray]:
+        """Return the weights by the names of Google's run_classifier.py."""
+        return {
+            **super().released_values(),
+            "output_weights": self.output_layer.kernel.numpy().T,
+            "output_bias": self.output_layer.bias.numpy(),
+        }
+
     def arguments(self) -> dict[str, Any]:
         """The constructor's argument besides those of all models."""
         return {"num_labels": self.num_labels}
@@ -122,7 +136,7 @@ def load_encoder(model: TextClassifier, path: str) -> None:
       CorruptDataError: the checkpoint is damaged.
     """
     checkpoint = open_weights(path)
-    weights = {v.path.split("/", 1)[1]: v for v in model.encoder.trainable_variables}
+    weights = model.released_weights()
     check_shapes(checkpoint, weights)
     for name, variable in weights.items():
         variable.assign(checkpoint.read(name))

@@ -9,6 +9,7 @@ import dataclasses
 from typing import Any, Self
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from bert_data.training.config import BertConfig
@@ -51,6 +52,14 @@ class KerasModel(keras.Model):
     def check_batches(self, spec: Any) -> None:
         """Raise ValueError for a dataset whose batches `fit` and `evaluate` cannot take."""
         raise NotImplementedError
+
+    def released_weights(self) -> dict[str, keras.Variable]:
+        """Return the variables by their names in the released checkpoints."""
+        return {weight.path.split("/", 1)[1]: weight for weight in self.weights}
+
+    def released_values(self) -> dict[str, np.ndarray]:
+        """Return the weights by their names in checkpoints of Google's programs."""
+        return {name: weight.numpy() for name, weight in self.released_weights().items()}
 
     def batch_seed(self) -> tf.Tensor:
         """int32[2], the seed of dropout of a batch in Keras's own loop.

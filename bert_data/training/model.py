@@ -217,4 +217,4 @@ def pretraining_model(
 
 def named_weights(model: PretrainingModel) -> dict[str, keras.Variable]:
     """The model's variables by their names in the released checkpoints."""
-    return {variable.path.split("/", 1)[1]: variable for variable in model.weights}
+    return model.released_weights()
