@@ -51,7 +51,8 @@ class ReaderConfig:
         planned batches have "next_sentence_weights", 0 for these rows and 1 for the others.
         Compressed shards cannot be planned: "stream" replaces "plain", "pools" and, with given
         widths, "buckets", with a warning. Up to 1 GB of Parquet row groups is kept in memory; row
-        groups of larger sets are read again and again.
+        groups of larger sets are read again and again. Local TFRecord shards of up to 128 MB
+        together are kept in memory from the second epoch on.
       pool_batches: batches of a pool, >= 1.
       num_buckets: widths of "buckets" with width="batch", chosen for the least padding, >= 1.
       max_tokens_per_batch: instead of batch_size, most tokens of a planned batch, padding included.

@@ -23,6 +23,7 @@ from bert_data.reader.files.blocks import is_checked, reason_of
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.indexes import PREAD, Places, Ranges, read_indexes, read_range
 from bert_data.reader.files.record_source import RecordSource
+from bert_data.reader.files.records_in_memory import RecordsInMemory, fits_in_memory
 from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard
 from bert_data.reader.memory import new_bytes
 from bert_data.storage.descriptors import OpenFiles
@@ -134,6 +135,12 @@ def _read(
     return num_bad
 
 
+def _room_for(num_records: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the spans and lengths of records, not initialised."""
+    spans = np.empty((num_records, len(FEATURES), 2), np.int32)
+    return spans, np.empty((num_records, 2), np.int32)
+
+
 class TFRecords(RecordSource):
     """The records of TFRecord shards, by number; a subclass says where their bytes are.
 
@@ -182,12 +189,10 @@ class TFRecords(RecordSource):
           OSError: a file cannot be read.
           CorruptDataError: damage, unless it is counted.
         """
-        count = records.size
-        spans, lengths = (
-            np.empty((count, len(FEATURES), 2), np.int32),
-            np.empty((count, 2), np.int32),
-        )
-        ranges, data, statuses = self._read(records, spans, lengths, damage, looks=True)
+        spans, lengths = _room_for(records.size)
+        ranges = self._places.find(records)
+        data = new_bytes(ranges.num_bytes)
+        statuses = self._read(records, ranges, data, spans, lengths, damage, looks=True)
         is_there = (records >= 0) & (statuses == OK)
         starts = ranges.places + HEADER_BYTES
         sizes = (ranges.sizes - FRAME_BYTES).astype(np.int32)
@@ -207,8 +212,9 @@ class TFRecords(RecordSource):
           CorruptDataError: a record's frame or checksum is damaged.
         """
         records = np.asarray(numbers, np.int64)
-        room = np.empty((0, len(FEATURES), 2), np.int32), np.empty((0, 2), np.int32)
-        ranges, data, _ = self._read(records, *room, Damage(skip=False), looks=False)
+        ranges = self._places.find(records)
+        data = new_bytes(ranges.num_bytes)
+        self._read(records, ranges, data, *_room_for(0), Damage(skip=False), looks=False)
         begins, ends = ranges.places + HEADER_BYTES, ranges.places + ranges.sizes - 4
         spans = zip(begins.tolist(), ends.tolist(), strict=True)
         return [data[begin:end].tobytes() for begin, end in spans]
@@ -216,15 +222,18 @@ class TFRecords(RecordSource):
     def _read(
         self,
         records: NDArray[np.integer],
+        ranges: Ranges,
+        data: NDArray[np.uint8],
         spans: NDArray[np.int32],
         lengths: NDArray[np.int32],
         damage: Damage,
         *,
         looks: bool,
-    ) -> tuple[Ranges, NDArray[np.uint8], NDArray[np.int32]]:
-        """Return where records are, their bytes, and int32[records], their statuses."""
-        ranges = self._places.find(records)
-        data = new_bytes(ranges.num_bytes)
+    ) -> NDArray[np.int32]:
+        """Read records to `ranges.places` in `data`; return int32[records], their statuses.
+
+        Fills spans and lengths, int32[records, ...], if `looks`.
+        """
         statuses = np.zeros(records.size, np.int32)
         counts, num_bad = np.empty(NUM_NAMES, np.int64), 0
         with contextlib.closing(self._open(records, ranges)) as opened:
@@ -241,7 +250,7 @@ class TFRecords(RecordSource):
                     raise OSError(f"cannot read {self._paths[int(ranges.shards[i])]}")
         if num_bad:
             self._tell(records, ranges, data, statuses, damage)
-        return ranges, data, statuses
+        return statuses
 
     def _tell(
         self,
@@ -271,13 +280,16 @@ class TFRecords(RecordSource):
 class ShardRecords(TFRecords):
     """The records of local TFRecord shards, by number."""
 
-    def __init__(self, shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool) -> None:
+    def __init__(
+        self, shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool, keeps: bool = False
+    ) -> None:
         """Read the indexes.
 
         Args:
           shards: local and not compressed.
           in_order: whether records will mostly be read in order.
           skip_corrupt: see `read_index`.
+          keeps: whether to keep the records of a small set in memory, from the second epoch on.
 
         Raises:
           CorruptDataError: see `read_index`.
@@ -285,6 +297,28 @@ class ShardRecords(TFRecords):
         super().__init__(shards, skip_corrupt=skip_corrupt)
         self._files = OpenFiles(self._paths)
         self._advise(sum(shard.num_bytes for shard in shards), in_order=in_order)
+        num_bytes = int(self._places.shard_starts[-1])
+        self._keeps = keeps and fits_in_memory(num_bytes, self.num_tokens.size)
+        self._kept: RecordsInMemory | None = None
+        self._num_gathered = 0
+
+    def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
+        """Read records, unless they are in memory; see `TFRecords`."""
+        if self._kept is None:
+            if not self._keeps or self._num_gathered < self.num_tokens.size:
+                self._num_gathered += records.size
+                return super().gather(records, damage)
+            self._kept = RecordsInMemory(int(self._places.shard_starts[-1]), self.num_tokens.size)
+        kept = self._kept
+        missing = kept.missing(records)
+        if missing.size:
+            ranges = self._places.find(missing)
+            starts = self._places.shard_starts[ranges.shards]
+            ranges = ranges._replace(places=starts + ranges.offsets)
+            room = _room_for(missing.size)
+            statuses = self._read(missing, ranges, kept.data, *room, damage, looks=True)
+            kept.add(missing, ranges, *room, statuses == OK)
+        return kept.take(records)
 
     def _advise(self, num_bytes: int, *, in_order: bool) -> None:
         """Have files that are read in random order prefetched, if they fit into memory."""

@@ -77,14 +77,19 @@ def tfrecords_of_shards(
     in_order: bool,
     skip_corrupt: bool,
     remote_cache_bytes: int = REMOTE_CACHE_BYTES,
+    keeps: bool = False,
 ) -> TFRecords:
-    """Return the records of TFRecord shards that are not compressed; for arguments, see below.
+    """Return the records of TFRecord shards that are not compressed.
+
+    Args:
+      shards, in_order, skip_corrupt, remote_cache_bytes: see `records_of_shards`.
+      keeps: see `ShardRecords`.
 
     Raises:
       OSError, CorruptDataError: see `TFRecords`.
     """
     if not any(storage.is_remote(shard.path) for shard in shards):
-        return ShardRecords(shards, in_order=in_order, skip_corrupt=skip_corrupt)
+        return ShardRecords(shards, in_order=in_order, skip_corrupt=skip_corrupt, keeps=keeps)
     return RemoteRecords(
         shards, in_order=in_order, skip_corrupt=skip_corrupt, cache_bytes=remote_cache_bytes
     )
@@ -122,6 +127,7 @@ def records_of_shards(
                     in_order=in_order,
                     skip_corrupt=skip_corrupt,
                     remote_cache_bytes=remote_cache_bytes,
+                    keeps=True,
                 )
             )
     return parts[0] if len(parts) == 1 else _Parts(parts)
