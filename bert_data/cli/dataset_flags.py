@@ -6,7 +6,7 @@ from typing import Any
 
 from absl import flags
 
-from bert_data.cli import engine_flags, text_flags
+from bert_data.cli import engine_flags, text_flags, tokenizer_flags
 from bert_data.formats import registry
 from bert_data.objectives.next_sentence import NEXT_SENTENCE, NSP
 from bert_data.schema import fields
@@ -21,12 +21,6 @@ def define_dataset_flags() -> Callable[[], dict[str, Any]]:
       next_sentence, which belongs to `InstanceConfig`.
     """
     options: dict[str, flags.FlagHolder[Any]] = {
-        "tokenizer_file": flags.DEFINE_string(
-            "tokenizer_file", None,
-            "A tokenizer.json in place of --vocab_file. WordPiece with BERT's rules is as fast as a"
-            " vocabulary; others (BPE, Unigram) run in the tokenizers library. The file itself"
-            " decides whether text is lower-cased.",
-        ),
         "next_sentence": flags.DEFINE_enum(
             "next_sentence", NSP, NEXT_SENTENCE,
             "The task for two segments, A and B. nsp: does B follow A, or is it from another"
@@ -54,11 +48,13 @@ def define_dataset_flags() -> Callable[[], dict[str, Any]]:
     }  # fmt: skip
     text = text_flags.define_text_flags(more_formats=("store",))
     engine = engine_flags.define_engine_flags()
+    tokenizer = tokenizer_flags.define_tokenizer_flags()
 
     def dataset_options() -> dict[str, Any]:
         return {
             "text": text(),
             "engine": engine(),
+            **tokenizer(),
             **{name: flag.value for name, flag in options.items()},
         }
 

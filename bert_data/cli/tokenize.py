@@ -25,7 +25,7 @@ from collections.abc import Sequence
 
 from absl import flags, logging
 
-from bert_data.cli import engine_flags, entry, text_flags
+from bert_data.cli import engine_flags, entry, text_flags, tokenizer_flags
 from bert_data.kernels import clock
 from bert_data.text.documents import DOCUMENT, LEVELS
 
@@ -43,12 +43,7 @@ flags.DEFINE_string(
 )
 TEXT = text_flags.define_text_flags()
 flags.DEFINE_string("vocab_file", None, "WordPiece vocabulary, one token per line.")
-flags.DEFINE_string(
-    "tokenizer_file",
-    None,
-    "A tokenizer.json instead of a vocabulary: WordPiece with BERT's rules is as "
-    "fast; others (BPE, Unigram) run in the tokenizers library.",
-)
+TOKENIZER = tokenizer_flags.define_tokenizer_flags()
 flags.DEFINE_bool("do_lower_case", True, "With --vocab_file: lower-case the text and drop accents.")
 flags.DEFINE_enum(
     "level",
@@ -158,7 +153,7 @@ def _tokenize() -> str:
             input_file=FLAGS.input_file,
             output_prefix=_output_prefix(),
             vocab_file=FLAGS.vocab_file,
-            tokenizer_file=FLAGS.tokenizer_file,
+            **TOKENIZER(),
             do_lower_case=FLAGS.do_lower_case,
             text=TEXT(),
             level=FLAGS.level,

@@ -27,6 +27,7 @@ from bert_data.objectives.rows import Instance
 from bert_data.schema.fields import RAGGED, masked_lm_records
 from bert_data.storage import MAX_SHARDS
 from bert_data.text.documents import TextConfig
+from bert_data.tokens.backends.names import AUTO
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabulary_of
 from bert_data.tokens.vocabulary import Vocabulary
@@ -43,7 +44,8 @@ class DatasetConfig:
 
     Attributes:
       input_file, output_file: comma-separated, see `bert_data.storage`.
-      vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`.
+      vocab_file, tokenizer_file, do_lower_case, tokenizer_backend: of the tokenizer, see
+        `load_tokenizer`. The files do not depend on the backend.
       text: how the input is read; its format may also be "store", see `find_corpus`.
       instances: how instances are made.
       output_format, record_layout, compression: of the shards, see `formats.registry.find_format`;
@@ -64,6 +66,7 @@ class DatasetConfig:
     vocab_file: str | None = None
     tokenizer_file: str | None = None
     do_lower_case: bool = True
+    tokenizer_backend: str = AUTO
     text: TextConfig = dataclasses.field(default_factory=TextConfig)
     instances: InstanceConfig = dataclasses.field(default_factory=InstanceConfig)
     output_format: str = TFRECORD
@@ -151,7 +154,10 @@ def load_checked_tokenizer(config: DatasetConfig) -> tuple[Tokenizer, Vocabulary
       OSError: its file cannot be read.
     """
     tokenizer = load_tokenizer(
-        config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
+        config.vocab_file,
+        config.tokenizer_file,
+        do_lower_case=config.do_lower_case,
+        backend=config.tokenizer_backend,
     )
     vocabulary = vocabulary_of(tokenizer)
     if config.instances.do_whole_word_mask and not vocabulary.continuation.any():

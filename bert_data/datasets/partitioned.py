@@ -76,8 +76,8 @@ Counts = TypeVar("Counts", TokenCounts, InstanceCounts)
 _COMMITTED = ("committed", "manifest.json")
 _WORK_VERSION = 1  # of what the tasks write
 _WITHOUT_EFFECT = (
-    "input_file", "output_file", "vocab_file", "tokenizer_file", "num_workers", "max_memory_mb",
-    "work_dir", "overwrite", "engine",
+    "input_file", "output_file", "vocab_file", "tokenizer_file", "tokenizer_backend", "num_workers",
+    "max_memory_mb", "work_dir", "overwrite", "engine",
 )  # fmt: skip
 
 

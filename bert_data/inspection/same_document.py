@@ -20,11 +20,10 @@ from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.schema import fields
-from bert_data.text.documents import SENTENCE, TextConfig, block_lines, block_sequences
+from bert_data.text.documents import SENTENCE, TextConfig
 from bert_data.text.formats import find_plain_format
 from bert_data.text.spans import as_spans
 from bert_data.tokens.store import TokenStore
-from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of
 from bert_data.work import open_threads
 
@@ -182,12 +181,7 @@ def _runs_of_store(store: TokenStore) -> Iterator[Run]:
 def _runs_of_text(paths: Sequence[str], text: TextConfig, tokenizer: Tokenizer) -> Iterator[Run]:
     num_documents = 0
     for block in find_plain_format(paths, text).read(as_spans(paths), text):
-        if isinstance(tokenizer, FastTokenizer):
-            lines = block_lines(block.documents, SENTENCE, text.language)
-            tokens = tokenizer.tokenize_block(lines)
-        else:
-            sequences = block_sequences(block.documents, SENTENCE, text.language)
-            tokens = tokenizer.tokenize_sequences(*sequences)
+        tokens = tokenizer.tokenize_documents(block.documents, SENTENCE, text.language)
         sentences = np.arange(tokens.sentence_lengths.size)
         of_sentence = num_documents + np.searchsorted(tokens.breaks, sentences, side="right")
         yield tokens.ids, np.repeat(of_sentence, tokens.sentence_lengths)

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.storage import read_bytes
-from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
+from bert_data.tokens.tokenizer_file import load_tokenizer
 from bert_data.tokens.tokenizer_json import find_definition, vocabulary_sha256
 from bert_data.tokens.vocabulary import SPECIAL, load_vocabulary
 from bert_data.tokens.vocabulary_file import CONTINUATION
@@ -127,7 +126,7 @@ class WordSearch:
         if word in SPECIAL and word in tokenizer.ids:
             self._needles.add((tokenizer.ids[word],))
             return
-        self._needles |= {tuple(_encode(tokenizer, text)) for text in (word, f" {word}")}
+        self._needles |= {tuple(tokenizer.encode(text)) for text in (word, f" {word}")}
         unknown = tokenizer.ids.get("[UNK]")
         if not all(self._needles) or any(unknown in needle for needle in self._needles):
             raise ValueError(f"--word={word} is unknown to {words.path}, so no record contains it")
@@ -143,12 +142,6 @@ class WordSearch:
                 if is_whole and tuple(ids[at:end].tolist()) == needle:
                     found |= set(range(at, end))
         return found
-
-
-def _encode(tokenizer: Tokenizer, text: str) -> list[int]:
-    if isinstance(tokenizer, FastTokenizer):
-        return tokenizer.encode(text)
-    return list(tokenizer.tokenize_sequences([text], [1]).ids.tolist())
 
 
 def _decode_byte_tokens(match: re.Match[str]) -> str:

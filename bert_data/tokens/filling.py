@@ -1,7 +1,7 @@
 """Tokenizes text files into a token store: PREFIX.bin and PREFIX.idx.
 
     lines:      blocks of lines     --> FastTokenizer (any threads)  --in order--> StoreWriter
-    documents:  blocks of documents --> either tokenizer (likewise)  --in order--> StoreWriter
+    documents:  blocks of documents --> any tokenizer (likewise)     --in order--> StoreWriter
 
 In files of lines, blank lines end documents and the ends of files do not, as in
 google-research/bert; the fast tokenizer reads them without making a Python object per line.
@@ -22,8 +22,6 @@ from bert_data.text.documents import (
     SENTENCE,
     DocumentBlock,
     TextConfig,
-    block_lines,
-    block_sequences,
 )
 from bert_data.text.formats import TextFormat, find_plain_format
 from bert_data.text.lines import LineBlock, count_lines_before
@@ -194,10 +192,7 @@ def _tokenize(
 def _tokenize_documents(
     tokenizer: Tokenizer, level: str, language: str, block: DocumentBlock
 ) -> _Tokenized:
-    if isinstance(tokenizer, FastTokenizer):
-        tokens = tokenizer.tokenize_block(block_lines(block.documents, level, language))
-    else:
-        tokens = tokenizer.tokenize_sequences(*block_sequences(block.documents, level, language))
+    tokens = tokenizer.tokenize_documents(block.documents, level, language)
     return _Tokenized(
         tokens=dataclasses.replace(
             tokens, num_lines=block.num_rows, num_replaced=block.num_replaced

@@ -1,27 +1,45 @@
-"""Tokenizers that the `tokenizers` library runs: BPE, Unigram, WordPiece with other rules.
+"""Tokenizers that libraries run: BPE, Unigram, WordPiece with other rules than BERT's.
 
 load_tokenizer(None, "tokenizer.json").tokenize_sequences(["a b", "c"], ends=[1, 2])
   -> ids [1 2 3], sentence_lengths [2 1], breaks [1 2]
 """
 
-import itertools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from bert_data.text.documents import TextDocument, block_sequences
+from bert_data.tokens.backends.choosing import Choice
 from bert_data.tokens.token_block import TokenBlock
 
-if TYPE_CHECKING:
-    import tokenizers
-
 NO_ID = -1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class TokenizerContent:
+    """What the file of a tokenizer says beyond how to encode.
+
+    Attributes:
+      path: of the file.
+      sha256: hex digest of its bytes.
+      ids: token -> id, of all tokens, including added ones.
+      unk_token: the unknown token, if there is one.
+      has_continuations: whether tokens that begin with "##" continue a word.
+    """
+
+    path: str
+    sha256: str
+    ids: Mapping[str, int]
+    unk_token: str | None
+    has_continuations: bool = False
 
 
 class LibraryTokenizer:
     """Converts text to ids, without special tokens and without truncation.
 
-    One object serves any number of threads at a time.
+    One object serves any number of threads at a time. Another process makes its own from the file.
 
     Attributes:
       path: the file it was read from.
@@ -31,29 +49,47 @@ class LibraryTokenizer:
       num_ids: number of tokens.
       id_limit: all ids are below it; there may be gaps.
       unk_id: id of the unknown token, or `NO_ID`.
+      choice: what runs it.
     """
 
     def __init__(
-        self,
-        tokenizer: "tokenizers.Tokenizer",
-        *,
-        path: str = "",
-        sha256: str = "",
-        unk_token: str | None = None,
-        has_continuations: bool = False,
+        self, choice: Choice, content: TokenizerContent, reopen: Callable[..., "LibraryTokenizer"]
     ) -> None:
-        """Wrap a tokenizer of the library, and switch off its truncation and padding."""
+        """Combine a backend with the content of its file.
+
+        Args:
+          choice: has the backend.
+          content: of the file.
+          reopen: makes the tokenizer again in another process, of path, sha256, and the choice's
+            name and reason.
+        """
+        assert choice.backend is not None
         self.do_lower_case = self.max_word_letters = None  # the file has its own rules
-        self.path = path
-        self.sha256 = sha256
-        self.has_continuations = has_continuations
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        self._tokenizer = tokenizer
-        self.ids: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
+        self.choice = choice
+        self.content = content
+        self.path = content.path
+        self.sha256 = content.sha256
+        self.has_continuations = content.has_continuations
+        self.ids = dict(content.ids)
         self.num_ids = len(self.ids)
         self.id_limit = max(self.ids.values(), default=-1) + 1
-        self.unk_id = self.ids.get(unk_token or "", NO_ID)
+        self.unk_id = self.ids.get(content.unk_token or "", NO_ID)
+        self._backend = choice.backend
+        self._reopen = reopen
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._reopen, (self.path, self.sha256, self.choice.name, self.choice.reason)
+
+    def tokenize_documents(
+        self, documents: Iterable[TextDocument], level: str, language: str
+    ) -> TokenBlock:
+        """Tokenize documents; see `block_sequences` for the arguments."""
+        return self.tokenize_sequences(*block_sequences(documents, level, language))
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of one text, without special tokens."""
+        ids: list[int] = self.tokenize_sequences([text], [1]).ids.tolist()
+        return ids
 
     def tokenize_sequences(self, texts: Sequence[str], ends: Sequence[int]) -> TokenBlock:
         """Tokenize texts, each by itself.
@@ -66,23 +102,20 @@ class LibraryTokenizer:
           The tokens; a text without tokens is not a sentence.
 
         Raises:
-          ValueError: the tokenizer.json has rules that the text cannot be tokenized by, such as an
-            unknown token that is not in its vocabulary.
+          ValueError: the file has rules that the text cannot be tokenized by, such as an unknown
+            token that is not in its vocabulary.
         """
         try:
-            encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        except Exception as error:  # the library raises nothing more specific
+            ids, splits = self._backend.encode(texts)
+        except ValueError as error:
             raise ValueError(f"{self.path} cannot tokenize the text: {error}") from None
-        of_texts = [encoding.ids for encoding in encodings]
-        lengths = np.fromiter(map(len, of_texts), np.int32, len(of_texts))
-        num_ids = int(lengths.sum(dtype=np.int64))
-        ids: Any = np.fromiter(itertools.chain.from_iterable(of_texts), np.int32, num_ids)
+        lengths = np.diff(splits).astype(np.int32)
         before = np.concatenate([[0], np.cumsum(lengths > 0)])
         return TokenBlock(
             ids=ids,
             sentence_lengths=lengths[lengths > 0],
             breaks=before[np.asarray(ends, np.int64)],
-            num_lines=len(of_texts),
-            num_unknown=int(np.count_nonzero(ids == self.unk_id)),
+            num_lines=len(texts),
+            num_unknown=int(np.count_nonzero(ids == self.unk_id)) if self.unk_id >= 0 else 0,
             num_replaced=0,
         )

@@ -141,4 +141,7 @@ def _merge_notes(notes: Sequence[StoreNotes]) -> StoreNotes:
         for name in notes[0].counts
         if all(name in each.counts for each in notes)
     }
-    return dataclasses.replace(notes[0], settings=settings, inputs=inputs, counts=counts)
+    ran = notes[0].tokenizer if all(n.tokenizer == notes[0].tokenizer for n in notes) else {}
+    return dataclasses.replace(
+        notes[0], settings=settings, inputs=inputs, counts=counts, tokenizer=ran
+    )

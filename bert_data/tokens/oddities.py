@@ -17,8 +17,7 @@ from bert_data.text.documents import TextConfig
 from bert_data.text.formats import LINES, find_plain_format
 from bert_data.text.oddities import odd_lines, sample_files
 from bert_data.text.spans import as_spans
-from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of
+from bert_data.tokens.tokenizer_file import Tokenizer
 
 MOST_UNKNOWN = 0.05
 """The share of [UNK] from which on a vocabulary seems not to fit."""
@@ -111,6 +110,4 @@ def _first_text(path: str, text: TextConfig) -> str:
 
 
 def _is_unknown(word: str, tokenizer: Tokenizer) -> bool:
-    if isinstance(tokenizer, FastTokenizer):
-        return vocabulary_of(tokenizer).unk_id in tokenizer.encode(word)
-    return tokenizer.tokenize_sequences([word], [1]).num_unknown > 0
+    return tokenizer.unk_id in tokenizer.encode(word)

@@ -35,6 +35,7 @@ from bert_data.text.documents import DOCUMENT, SENTENCE, TextConfig
 from bert_data.text.formats import find_plain_format
 from bert_data.text.partitions import plan_partitions
 from bert_data.text.spans import Span
+from bert_data.tokens.backends.names import AUTO
 from bert_data.tokens.end_of_document import find_eod
 from bert_data.tokens.filling import fill_store
 from bert_data.tokens.oddities import warn_of_counts, warn_of_text
@@ -70,7 +71,8 @@ class StoreConfig:
     Attributes:
       input_file: comma-separated patterns, see `bert_data.storage`.
       output_prefix: of the store; with partitions, PREFIX-00000-of-0000N.
-      vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`.
+      vocab_file, tokenizer_file, do_lower_case, tokenizer_backend: of the tokenizer, see
+        `load_tokenizer`. The files do not depend on the backend.
       text: how the input is read.
       level: what a sequence is; "document" or "sentence".
       append_eod: whether to append a token to each document.
@@ -94,6 +96,7 @@ class StoreConfig:
     vocab_file: str | None = None
     tokenizer_file: str | None = None
     do_lower_case: bool = True
+    tokenizer_backend: str = AUTO
     text: TextConfig = dataclasses.field(default_factory=TextConfig)
     level: str = DOCUMENT
     append_eod: bool = False
@@ -118,6 +121,15 @@ class StoreConfig:
             raise ValueError(
                 f"output_prefix is {self.output_prefix!r}; it must end with the name of a store"
             )
+
+    def load_tokenizer(self) -> Tokenizer:
+        """Load the tokenizer; see `load_tokenizer`."""
+        return load_tokenizer(
+            self.vocab_file,
+            self.tokenizer_file,
+            do_lower_case=self.do_lower_case,
+            backend=self.tokenizer_backend,
+        )
 
     @property
     def num_tasks(self) -> int:
@@ -155,9 +167,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     """
     paths = expand_inputs(config.input_file)
     text_format = find_plain_format(paths, config.text)
-    tokenizer = load_tokenizer(
-        config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
-    )
+    tokenizer = config.load_tokenizer()
     eod = find_eod(tokenizer, config.append_eod, config.eod_token)
     is_lines = text_format.read_lines is not None
     shape = StoreShape(
@@ -327,6 +337,10 @@ class _MakeStore:
                 "input_format": self.input_format,
             },
             inputs=partition.inputs(),
+            tokenizer={
+                "backend": self.tokenizer.choice.version,
+                "reason": self.tokenizer.choice.reason,
+            },
         )
 
     def _difference(self, notes: StoreNotes, partition: _Partition) -> str:

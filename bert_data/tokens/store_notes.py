@@ -2,10 +2,11 @@
 
     {"format": "bert_data token store", "vocabulary": {"size": 30522, "sha256": "..."},
      "settings": {"level": "sentence", ...}, "inputs": [{"name": "a.txt", "num_bytes": 70}],
-     "counts": {"num_documents": 3, ...}, "files": {"bin": {"num_bytes": 64, "crc32": 7}, ...}}
+     "tokenizer": {"backend": "wordpiece", ...}, "counts": {"num_documents": 3, ...},
+     "files": {"bin": {"num_bytes": 64, "crc32": 7}, ...}}
 
-Stores of other programs have no notes. The same text and flags give the same notes on every
-machine.
+Stores of other programs have no notes. The same text, flags and libraries give the same notes on
+every machine.
 """
 
 import dataclasses
@@ -37,6 +38,7 @@ class StoreNotes:
         and last bytes, and the part that was read.
       counts: the fields of `TokenCounts`.
       files: of PREFIX.bin and PREFIX.idx.
+      tokenizer: what ran the tokenizer, and why; the files do not depend on it.
     """
 
     vocab_size: int
@@ -45,6 +47,7 @@ class StoreNotes:
     inputs: Sequence[Mapping[str, Any]]
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     files: tuple[FileSummary, ...] = ()
+    tokenizer: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def made_from(self) -> dict[str, Any]:
@@ -63,6 +66,7 @@ class StoreNotes:
             "format_version": FORMAT_VERSION,
             "created_by": f"bert_data {bert_data.__version__}",
             **self.made_from,
+            "tokenizer": dict(self.tokenizer),
             "counts": dict(self.counts),
             "files": files,
         }
@@ -107,6 +111,7 @@ def read_notes(prefix: str) -> StoreNotes | None:
         inputs=[each.values for each in data.objects("inputs")],
         counts=counts.counts(),
         files=(_summary(binary), _summary(index)),
+        tokenizer=_strings(data),
     )
 
 
@@ -117,6 +122,14 @@ def _check_settings(settings: JsonObject) -> None:
     if settings.take_or_null("eod_id", int) is not None:
         settings.count("eod_id")
     settings.take_or_null("do_lower_case", bool)
+
+
+def _strings(data: JsonObject) -> Mapping[str, str]:
+    """Return what ran the tokenizer; {} in the notes of earlier versions."""
+    if "tokenizer" not in data.values:
+        return {}
+    tokenizer = data.object("tokenizer")
+    return {name: tokenizer.take(name, str) for name in tokenizer.values}
 
 
 def _summary(file: JsonObject) -> FileSummary:

@@ -18,7 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from bert_data.text.documents import TextDocument, block_lines
 from bert_data.tokens import blocks
+from bert_data.tokens.backends.choosing import Choice
+from bert_data.tokens.backends.names import WORDPIECE
 from bert_data.tokens.block_run import BlockRun, Tables, encode_text
 from bert_data.tokens.decoding import join_pieces, tokens_of
 from bert_data.tokens.definition import convert_to_unicode
@@ -53,6 +56,7 @@ class FastTokenizer:
         self.vocabulary = vocabulary
         self.do_lower_case = do_lower_case
         self.max_word_letters = max_word_letters
+        self.choice = Choice(name=WORDPIECE, backend=None, reason="the fastest exact one")
         self._tables = Tables(vocabulary, do_lower_case, max_word_letters)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -69,6 +73,11 @@ class FastTokenizer:
         return self.vocabulary.size
 
     @property
+    def unk_id(self) -> int:
+        """The id of [UNK]."""
+        return self.vocabulary.unk_id
+
+    @property
     def ids(self) -> dict[str, int]:
         """The id of each token."""
         return self.vocabulary.ids
@@ -77,6 +86,12 @@ class FastTokenizer:
     def sha256(self) -> str:
         """Digest of the vocabulary."""
         return self.vocabulary.sha256
+
+    def tokenize_documents(
+        self, documents: Iterable[TextDocument], level: str, language: str
+    ) -> TokenBlock:
+        """Tokenize documents; see `block_lines` for the arguments."""
+        return self.tokenize_block(block_lines(documents, level, language))
 
     def tokenize_block(self, data: Any, *, encoding_errors: str = "strict") -> TokenBlock:
         """Tokenize whole lines; each is a sentence, and a blank line ends a document.

@@ -2,6 +2,8 @@
 
 import hashlib
 import logging
+import pickle
+import sys
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer, read_vocabulary, vocabulary_of
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
-from tests.tokens.json_files import byte_pairs, unigram, wordpiece
+from tests.tokens.json_files import TEXT, byte_pairs, unigram, wordpiece
 
 COVERS = (
     "tokens/library_tokenizer",
@@ -82,7 +84,7 @@ def test_other_rules_go_to_the_library(tmp_path, changes, caplog):
     with caplog.at_level(logging.INFO, logger="absl"):
         tokenizer = load_tokenizer(None, path)
     assert isinstance(tokenizer, LibraryTokenizer)
-    assert "using the tokenizers library" in caplog.text
+    assert "tokenizers 0." in caplog.text and "runs it (fastokens is not known" in caplog.text
     texts = ["The cats a.", "", "é É東"]
     block = tokenizer.tokenize_sequences(texts, [1, 2, 3])
     library = Tokenizer.from_file(path)
@@ -128,6 +130,69 @@ def test_truncation_and_special_tokens_of_the_file_are_not_applied(tmp_path):
     assert isinstance(tokenizer, LibraryTokenizer)
     block = tokenizer.tokenize_sequences(["the cat sat on the mat"], [1])
     assert block.ids.tolist() == expected
+
+
+@pytest.fixture(scope="module", params=["unigram", "bpe"])
+def model_file(request, tmp_path_factory):
+    sentencepiece = pytest.importorskip("sentencepiece")
+    path = tmp_path_factory.mktemp("model") / "m.model"
+    with path.open("wb") as file:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(TEXT * 3),
+            model_writer=file,
+            model_type=request.param,
+            vocab_size=19,
+            minloglevel=2,
+        )
+    return str(path)
+
+
+class TestModelOfSentencePiece:
+    def test_ids(self, model_file):
+        import sentencepiece
+
+        tokenizer = load_tokenizer(None, model_file)
+        assert isinstance(tokenizer, LibraryTokenizer)
+        assert tokenizer.choice.name == "sentencepiece"
+        library = sentencepiece.SentencePieceProcessor(model_file=model_file)
+        texts = ["the cat sat", "", "\n", "é the  dog\ta", "</s> <unk>"]
+        block = tokenizer.tokenize_sequences(texts, [2, 5])
+        expected = [library.EncodeAsIds(text) for text in texts]
+        assert block.ids.tolist() == [number for ids in expected for number in ids]
+        assert block.sentence_lengths.tolist() == [len(ids) for ids in expected if ids]
+        assert tokenizer.unk_id == library.unk_id()
+        assert block.num_unknown == block.ids.tolist().count(library.unk_id()) > 0
+        assert list(tokenizer.ids) == [library.IdToPiece(i) for i in range(19)]
+        assert pickle.loads(pickle.dumps(tokenizer)).encode("the cat") == tokenizer.encode(
+            "the cat"
+        )
+
+    def test_other_backends(self, model_file):
+        with pytest.raises(ValueError, match=r"fastokens cannot run .*m\.model: it is a \.model"):
+            load_tokenizer(None, model_file, backend="fastokens")
+
+    def test_without_the_extra(self, model_file, monkeypatch):
+        monkeypatch.setitem(sys.modules, "sentencepiece", None)
+        with pytest.raises(ValueError, match=r"m\.model needs the package .*bert_data\[bpe\]"):
+            load_tokenizer(None, model_file)
+
+    @pytest.mark.parametrize("content", [b"", b"\n\xff\xff", b"not a model", b"\0" * 99])
+    def test_damage(self, tmp_path, content):
+        (tmp_path / "d.model").write_bytes(content)
+        with pytest.raises(ValueError, match=r"d\.model is not a SentencePiece model: "):
+            load_tokenizer(None, str(tmp_path / "d.model"))
+
+
+@pytest.mark.parametrize(
+    ("vocab_file", "backend", "reason"),
+    [
+        ("v.txt", "fastokens", "--tokenizer_backend=fastokens needs --tokenizer_file"),
+        ("v.txt", "quick", "tokenizer_backend is 'quick'; it must be one of auto, wordpiece, "),
+    ],
+)
+def test_backends_that_cannot_be_set(vocab_file, backend, reason):
+    with pytest.raises(ValueError, match=reason):
+        load_tokenizer(vocab_file, backend=backend)
 
 
 class TestVocabularyOf:

@@ -1,0 +1,130 @@
+r"""Turns the ranks of a .tiktoken file into a tokenizer.json.
+
+    cl100k_base.tiktoken   b"IQ== 0\nIg== 1\n..."  ->  {"model": {"type": "BPE", "vocab": ...}, ...}
+
+The file has the bytes of each token and its rank, which is its id. How text is split and which
+special tokens there are is known by the name of the encoding, which the name of the file must hold.
+A token's merge is found by merging its bytes as far as lower ranks go.
+"""
+
+import base64
+import binascii
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bert_data.tokens.backends.rules import GPT2, GPT4, O200K, QWEN
+
+_LINE = re.compile(rb"[A-Za-z0-9+/]+=* [0-9]{1,8}\r?(?:\n|\Z)")
+_END = "<|endoftext|>"
+_CL100K = {
+    _END: 100257,
+    "<|fim_prefix|>": 100258,
+    "<|fim_middle|>": 100259,
+    "<|fim_suffix|>": 100260,
+    "<|endofprompt|>": 100276,
+}
+_ENCODINGS: dict[str, tuple[str, Mapping[str, int]]] = {
+    "r50k_base": (GPT2, {_END: 50256}),
+    "p50k_base": (GPT2, {_END: 50256}),
+    "cl100k_base": (GPT4, _CL100K),
+    "o200k_base": (O200K, {_END: 199999, "<|endofprompt|>": 200018}),
+    "qwen": (QWEN, {_END: 151643, "<|im_start|>": 151644, "<|im_end|>": 151645}),
+}
+
+
+def are_ranks(content: bytes) -> bool:
+    """Whether a file begins like one of ranks."""
+    return _LINE.match(content) is not None
+
+
+def ranks_to_json(path: str, content: bytes) -> str:
+    """Return the text of the equivalent tokenizer.json.
+
+    Raises:
+      ValueError: the name of the file tells no known encoding, or it does not hold ranks.
+    """
+    name = os.path.basename(path)
+    encoding = next((each for each in _ENCODINGS if each in name), None)
+    if encoding is None:
+        raise ValueError(
+            f"{path} has only ranks; how text is split is known from the name of the file, which"
+            f" must contain one of {', '.join(_ENCODINGS)}"
+        )
+    pattern, special = _ENCODINGS[encoding]
+    ranks = _parse(path, content)
+    letters = byte_letters()
+
+    def spell(token: bytes) -> str:
+        return "".join(letters[byte] for byte in token)
+
+    model = {
+        "type": "BPE",
+        "ignore_merges": True,
+        "vocab": {spell(token): rank for token, rank in ranks.items()} | dict(special),
+        "merges": [[spell(part) for part in parts] for parts in _merges(ranks) if len(parts) == 2],
+    }
+    plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    added = [
+        {"id": number, "content": token, **plain, "special": True}
+        for token, number in special.items()
+    ]
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}
+    definition: dict[str, Any] = {
+        "version": "1.0",
+        "added_tokens": added,
+        "pre_tokenizer": {
+            "type": "Sequence",
+            "pretokenizers": [{**split, "invert": False}, {**byte_level, "use_regex": False}],
+        },
+        "decoder": {**byte_level, "use_regex": True},
+        "model": model,
+    }
+    return json.dumps(definition)
+
+
+def byte_letters() -> list[str]:
+    """Return the letter by which byte-level BPE (GPT-2's) stands for each byte."""
+    plain = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    others = iter(range(256, 512))
+    return [chr(byte) if byte in plain else chr(next(others)) for byte in range(256)]
+
+
+def _parse(path: str, content: bytes) -> dict[bytes, int]:
+    """Return the rank of each token, ascending."""
+    ranks = {}
+    for number, line in enumerate(content.splitlines(), 1):
+        if not line:
+            continue
+        if not _LINE.fullmatch(line):
+            raise ValueError(f"{path}:{number}: not a token in base64 and its rank")
+        token, rank = line.split()
+        try:
+            ranks[base64.b64decode(token, validate=True)] = int(rank)
+        except binascii.Error as error:
+            raise ValueError(f"{path}:{number}: not base64 ({error})") from None
+    missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
+    if missing or len(set(ranks.values())) < len(ranks):
+        reason = f"no token for the byte {missing[0]}" if missing else "a rank that occurs twice"
+        raise ValueError(f"{path} has {reason}")
+    return dict(sorted(ranks.items(), key=lambda item: item[1]))
+
+
+def _merges(ranks: Mapping[bytes, int]) -> Iterator[list[bytes]]:
+    """Yield the tokens that merging the bytes of each token leads to with lower ranks only.
+
+    There are two, which become the token; or more if nothing becomes it, as of a whole word.
+    """
+    for token, limit in ranks.items():
+        parts = [token[i : i + 1] for i in range(len(token))]
+        while len(parts) > 2:
+            pairs = [ranks.get(parts[i] + parts[i + 1], limit) for i in range(len(parts) - 1)]
+            lowest = min(pairs)
+            if lowest >= limit:
+                break
+            i = pairs.index(lowest)
+            parts[i : i + 2] = [parts[i] + parts[i + 1]]
+        yield parts

