@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING
 from absl import flags, logging
 
 from bert_data.cli import engine_flags, entry, text_flags
+from bert_data.curation import PACKAGES
 from bert_data.packages import load_package
 
 if TYPE_CHECKING:
@@ -60,8 +61,6 @@ _COMMON = (  # for --help
     "input_file preset steps pipeline output_file split_sentences report rejected_file"
     " list_steps explain num_workers overwrite"
 )
-
-_PACKAGES = ("yaml", "xxhash", "zlib_ng")  # needed by any pipeline; others by some steps
 
 flags.DEFINE_multi_string(
     "input_file",
@@ -197,7 +196,7 @@ flags.DEFINE_string(
 def main(argv: Sequence[str]) -> None:
     """Curate the files, or answer a question about steps or ledgers, as the flags say."""
     del argv  # entry.run refuses what is not a flag
-    for package in _PACKAGES:
+    for package in PACKAGES:
         load_package(package, "curation")
     if FLAGS.list_steps or FLAGS.explain is not None:
         from bert_data.cli.step_pages import explain_step, list_steps

@@ -10,7 +10,6 @@ characters, then longer and longer pieces. tokenizer.json is for the `tokenizers
 flags give the same files on every machine.
 """
 
-import os
 from collections.abc import Sequence
 
 from absl import flags, logging
@@ -61,36 +60,28 @@ def main(argv: Sequence[str]) -> None:
     del argv  # entry.run refuses what is not a flag
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data import storage
-    from bert_data.tokens import vocabulary_training
+    from bert_data.tokens.vocabulary_output import json_path_beside, write_vocabulary
+    from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 
     if not FLAGS.input_file:
         raise ValueError("--input_file is missing: name the text to train on")
     path = FLAGS.output_file
-    json_path = FLAGS.tokenizer_output_file or _beside(path)
-    inputs = storage.expand_inputs(FLAGS.input_file)
-    with storage.OutputSet(
-        path, [json_path, path], reads=inputs, overwrite=FLAGS.overwrite
-    ) as outputs:
-        trained = vocabulary_training.train_vocabulary(
-            vocabulary_training.VocabularyTrainingConfig(
-                input_files=tuple(inputs),
-                vocab_size=FLAGS.vocab_size,
-                do_lower_case=FLAGS.do_lower_case,
-                min_frequency=FLAGS.min_frequency,
-                max_characters=FLAGS.max_characters,
-                text=TEXT(),
-                engine=ENGINE(),
-                work_dir=storage.own_work_folder(path, "words"),
-            )
-        )
-        definition = vocabulary_training.tokenizer_json(
-            trained.tokens, do_lower_case=FLAGS.do_lower_case
-        )
-        lines = "".join(f"{token}\n" for token in trained.tokens)
-        for name, content in ((json_path, definition), (path, lines)):
-            with outputs.open(name) as file:
-                file.write(content.encode())
-        outputs.commit([json_path], [path])  # vocab.txt means that both are of one run
+    json_path = FLAGS.tokenizer_output_file or json_path_beside(path)
+    trained = write_vocabulary(
+        VocabularyTrainingConfig(
+            input_files=tuple(storage.expand_inputs(FLAGS.input_file)),
+            vocab_size=FLAGS.vocab_size,
+            do_lower_case=FLAGS.do_lower_case,
+            min_frequency=FLAGS.min_frequency,
+            max_characters=FLAGS.max_characters,
+            text=TEXT(),
+            engine=ENGINE(),
+            work_dir=storage.own_work_folder(path, "words"),
+        ),
+        path,
+        json_path=json_path,
+        overwrite=FLAGS.overwrite,
+    )
     num_tokens = len(trained.tokens)
     logging.info("%s: the same for the tokenizers library", json_path)
     logging.info(
@@ -108,13 +99,6 @@ def main(argv: Sequence[str]) -> None:
             FLAGS.vocab_size,
             FLAGS.min_frequency,
         )
-
-
-def _beside(path: str) -> str:
-    """Where the tokenizer.json of a vocabulary goes."""
-    folder, name = os.path.split(path)
-    stem = os.path.splitext(name)[0]
-    return os.path.join(folder, "tokenizer.json" if stem == "vocab" else f"{stem}.tokenizer.json")
 
 
 if __name__ == "__main__":

@@ -13,3 +13,6 @@ reporting/    results of a run: summary, report, thresholds to try
 The modules directly in this folder are for all of them: documents, verdicts, steps; the words and
 lines of a text.
 """
+
+PACKAGES = ("yaml", "xxhash", "zlib_ng")
+"""Packages of the extra that every run needs; others are needed by some steps."""

@@ -16,6 +16,7 @@ changing.py     one file or folder that appears complete or not at all; removals
 uploading.py    local files that become objects; staging.py: folders for TensorFlow
 outputs.py      sets of files and folders that appear together or not at all
   refusals.py     what they must not replace, such as the run's own inputs
+scratch_folders.py  folders for what is written before an output
   run_lock.py     the lock of a run; the next run removes what a killed run left
   hidden.py       names of unfinished files, which no pattern matches
 """
@@ -42,6 +43,7 @@ from bert_data.storage.patterns import escape, glob, matches
 from bert_data.storage.reading import MappedFile, map_file, open_input, read_bytes, read_range
 from bert_data.storage.refusals import real_path, refuse_existing, refuse_inputs
 from bert_data.storage.run_lock import RunLock, remove_left_overs
+from bert_data.storage.scratch_folders import scratch_folder
 from bert_data.storage.staging import CopiedFolder, StagedFolder
 from bert_data.storage.statuses import (
     Status,

@@ -3,9 +3,10 @@
     with Processes(3) as executor:
         executor.ordered_map(run, tasks)  ->  run(tasks[0]), run(tasks[1]), ...
 
-The processes are spawned, so they share only files with this one. Each gets the function once, and
-then the items one by one; they are kept for the next map, and end with this process, however it
-ends. Their log messages appear in this process's log.
+The processes are spawned, so they share only files with this one. They do not run the main program
+again, so a script needs no `if __name__ == "__main__"`, unless it defines the function or an item.
+Each gets the function once, and then the items one by one; they are kept for the next map, and end
+with this process, however it ends. Their log messages appear in this process's log.
 """
 
 import collections
@@ -15,7 +16,9 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
+import types
 from collections.abc import Iterable, Iterator
 from multiprocessing import connection
 from multiprocessing.process import BaseProcess
@@ -54,7 +57,7 @@ class Processes(Executor):
         self._queue.append(job)
         if self._workers or len(self._queue) > 1:
             while len(self._workers) < min(self.num_workers, len(self._queue) + self._num_busy()):
-                self._workers.append(_start())
+                self._workers.append(_start(job))
             self._give_out()
         return job
 
@@ -142,7 +145,8 @@ def _describe_end(exit_code: int | None) -> str:
     return f"a worker process exited unexpectedly, with status {exit_code}"
 
 
-def _start() -> _Worker:
+def _start(job: Job) -> _Worker:
+    """Start a worker for jobs like this one."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     level = logging.getLogger(_LOGGER).getEffectiveLevel()
@@ -150,11 +154,31 @@ def _start() -> _Worker:
     # A new process inherits the mask, so that signals wait until it is ready for them.
     earlier = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
-        process.start()
+        with contextlib.nullcontext() if _is_of_main(job) else _without_main():
+            process.start()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
     theirs.close()
     return _Worker(process, ours)
+
+
+def _is_of_main(job: Job) -> bool:
+    """Whether a job holds what the main program defines; then workers must import it."""
+    try:
+        return b"__main__" in pickle.dumps((job.function, job.item))
+    except Exception:  # it cannot be pickled: `_give_out` says so
+        return False
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Keep new processes from running the main program, which may be a script without a guard."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _end(workers: Iterable[_Worker]) -> None:

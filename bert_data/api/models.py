@@ -1,0 +1,209 @@
+r"""Models: train one on records, and hand it on to TF Hub or Hugging Face.
+
+train("train-*", "model", bert_config="tiny.json", num_train_steps=100)   model/model.ckpt-100
+export_hub("model", "hub", vocab_file="vocab.txt")                 hub/preprocess, hub/encoder
+export_hf("model", "hf", vocab_file="vocab.txt")                   hf/model.safetensors, ...
+"""
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bert_data import hub, training
+from bert_data.api.options import Options, plain
+from bert_data.api.reading import Files, names_of
+from bert_data.api.text import Path
+from bert_data.reader import ReaderConfig, can_be_planned, describe_order, next_sentence_of
+from bert_data.training.training_config import OptimizerConfig
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Trained:
+    """A model that was trained.
+
+    Attributes:
+      checkpoint: prefix of its last checkpoint, for `export_hub`, `export_hf` and more training.
+      step: of the checkpoint.
+      results: of evaluation, by name; {} without eval_files.
+      model: the Keras model.
+    """
+
+    checkpoint: str
+    step: int
+    results: Mapping[str, float]
+    model: "training.PretrainingModel" = dataclasses.field(repr=False)
+
+
+def train(
+    files: Files,
+    output_dir: Path,
+    *,
+    bert_config: "Path | Mapping[str, Any] | training.BertConfig",
+    num_train_steps: int,
+    num_warmup_steps: int | None = None,
+    batch_size: int = 32,
+    learning_rate: float = 5e-5,
+    eval_files: Files | None = None,
+    **options: object,
+) -> Trained:
+    """Train a BERT on records; a second call with the same folder continues.
+
+    Args:
+      files: names or patterns of shards, or what `create_records` returned.
+      output_dir: folder for checkpoints and curves.
+      bert_config: sizes of the model: a JSON file, its values, or a `BertConfig`.
+      num_train_steps: in all, including those before a restart.
+      num_warmup_steps: until the peak of the learning rate; None: a tenth of the steps.
+      batch_size: examples per step.
+      learning_rate: the peak.
+      eval_files: records to evaluate the model on.
+      options: init_checkpoint, save_checkpoints_steps, log_every_steps, weight_decay and others, as
+        the flags of `bert-data train`; batching, max_seq_length, dynamic_masking and others of
+        `bert_data.reader.ReaderConfig`.
+    """
+    from bert_data.reader import read_batches
+
+    config = _bert_config(bert_config)
+    given = Options(
+        "train",
+        {**options, "batch_size": batch_size},
+        *(ReaderConfig, training.TrainingConfig, OptimizerConfig),
+    )
+    seed, steps = given.take("random_seed", 12345), plain(num_train_steps)
+    data = _training_data(given, names_of(files), config, seed)
+    assert data.batch_size is not None
+    settings = given.config(
+        training.TrainingConfig,
+        output_dir=os.fspath(output_dir),
+        num_train_steps=steps,
+        num_warmup_steps=plain(num_warmup_steps) if num_warmup_steps is not None else steps // 10,
+        batch_size=data.batch_size,
+        learning_rate=float(learning_rate),
+        random_seed=seed,
+        next_sentence=next_sentence_of(data),
+        optimizer=given.config(OptimizerConfig),
+    )
+    given.end()
+    read_batches(data)  # says what is wrong with records before anything is written
+
+    def make_batches(start_batch: int, context: "tf.distribute.InputContext") -> "tf.data.Dataset":
+        here = dataclasses.replace(data, start_batch=start_batch)
+        return read_batches(here, input_context=context)
+
+    model = training.train(
+        settings, config, make_batches, data_description=json.dumps(describe_order(data))
+    )
+    checkpoint = training.last_whole_checkpoint(settings.output_dir)
+    assert checkpoint is not None
+    results: Mapping[str, float] = {}
+    if eval_files is not None:
+        results = training.evaluate(model, read_batches(_evaluation_data(data, eval_files)))
+    return Trained(checkpoint=checkpoint, step=steps, results=results, model=model)
+
+
+def _bert_config(config: "Path | Mapping[str, Any] | training.BertConfig") -> training.BertConfig:
+    if isinstance(config, training.BertConfig):
+        return config
+    if isinstance(config, Mapping):
+        return training.BertConfig.from_dict({name: plain(each) for name, each in config.items()})
+    return training.BertConfig.from_json_file(os.fspath(config))
+
+
+def _training_data(
+    given: Options, names: str, config: training.BertConfig, seed: int
+) -> ReaderConfig:
+    """Return what training reads: without end, shuffled."""
+    batching = given.take("batching", "pools" if can_be_planned(names) else "stream")
+    return given.config(
+        ReaderConfig,
+        input_patterns=names,
+        batching=batching,
+        shuffle=True,
+        seed=seed,
+        num_epochs=None,
+        drop_remainder=batching == "stream",
+        vocab_size=config.vocab_size,
+    )
+
+
+def _evaluation_data(data: ReaderConfig, files: Files) -> ReaderConfig:
+    """Return what evaluation reads: once, in order, and dynamic masks as of the first epoch."""
+    return dataclasses.replace(
+        data,
+        input_patterns=names_of(files),
+        batching="plain" if data.dynamic_masking else "stream",
+        shuffle=False,
+        num_epochs=1,
+        drop_remainder=False,
+    )
+
+
+def export_hub(
+    checkpoint: Path | Trained | None,
+    output_dir: Path,
+    *,
+    vocab_file: Path | None = None,
+    overwrite: bool = False,
+    **options: object,
+) -> hub.ExportReport:
+    """Write SavedModels with the interfaces of TF Hub: text preprocessing, and a BERT encoder.
+
+    Args:
+      checkpoint: what `train` returned; the folder of a training run, the prefix of a checkpoint,
+        or a folder of Hugging Face. None: only preprocessing is written.
+      output_dir: folder for preprocess/ and encoder/.
+      vocab_file: the model's vocabulary; without it only the encoder is written.
+      overwrite: whether to replace existing folders.
+      options: do_lower_case, seq_length, tokenizer and others, as the flags of
+        `bert-data export-hub`.
+    """
+    given = Options("export_hub", options, hub.ExportConfig)
+    config = given.config(
+        hub.ExportConfig,
+        init_checkpoint=_prefix(checkpoint),
+        output_dir=os.fspath(output_dir),
+        vocab_file=plain(vocab_file),
+        overwrite=bool(overwrite),
+    )
+    given.end()
+    return hub.export(config)
+
+
+def export_hf(
+    checkpoint: Path | Trained,
+    output_dir: Path,
+    *,
+    vocab_file: Path | None = None,
+    overwrite: bool = False,
+    **options: object,
+) -> hub.HuggingFaceExportReport:
+    """Write a folder that Hugging Face's transformers loads.
+
+    Args:
+      checkpoint: see `export_hub`.
+      output_dir: folder for the files.
+      vocab_file: the model's vocabulary.
+      overwrite: whether to replace existing files.
+      options: do_lower_case, tokenizer_file, bert_config_file, as the flags of
+        `bert-data export-hf`.
+    """
+    given = Options("export_hf", options, hub.HuggingFaceExportConfig)
+    config = given.config(
+        hub.HuggingFaceExportConfig,
+        init_checkpoint=_prefix(checkpoint),
+        output_dir=os.fspath(output_dir),
+        vocab_file=plain(vocab_file),
+        overwrite=bool(overwrite),
+    )
+    given.end()
+    return hub.export_hugging_face(config)
+
+
+def _prefix(checkpoint: Path | Trained | None) -> Any:
+    """Return the prefix of a checkpoint, or None."""
+    return checkpoint.checkpoint if isinstance(checkpoint, Trained) else plain(checkpoint)

@@ -1,0 +1,84 @@
+"""Options of a function, by the names of its command's flags, as Python programs have them.
+
+{"max_seq_length": np.int64(128), "work_dir": Path("tmp")}
+->  InstanceConfig(max_seq_length=128, ...), DatasetConfig(work_dir="tmp", ...)
+"""
+
+import dataclasses
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from bert_data.work import THIS_MACHINE, Engine
+
+Config = TypeVar("Config")
+
+
+def plain(value: Any) -> Any:
+    """Return a value without NumPy's numbers and paths: int, float, bool, str; also in a list."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, list | tuple):
+        return type(value)(map(plain, value))
+    return value
+
+
+class Options:
+    """The keyword arguments of a call that its signature does not name."""
+
+    def __init__(
+        self,
+        function: str,
+        options: Mapping[str, Any],
+        *configs: type[Any],
+        others: Iterable[str] = (),
+    ) -> None:
+        """Hold options.
+
+        Args:
+          function: its name, for errors.
+          options: of a call.
+          configs: whose fields are options.
+          others: names of more options.
+
+        Raises:
+          TypeError: there is no option of a name.
+        """
+        self._function = function
+        self._left = {name: plain(value) for name, value in options.items()}
+        fields = (field.name for config in configs for field in dataclasses.fields(config))
+        self._known = {*fields, *others}
+        self._refuse(set(self._left) - self._known)
+
+    def config(self, make: type[Config], **fixed: Any) -> Config:
+        """Make a configuration of `fixed` and of the options that it has fields for."""
+        names = {each.name for each in dataclasses.fields(make)} - set(fixed)  # type: ignore[arg-type]
+        return make(**fixed, **{name: self._left.pop(name) for name in names & set(self._left)})
+
+    def take(self, name: str, default: Any) -> Any:
+        """Return an option that is no field of a configuration."""
+        return self._left.pop(name, default)
+
+    def engine(self) -> Engine:
+        """Return what runs tasks: the options `engine` ("local" or "ray") and `ray_address`."""
+        engine, address = self.take("engine", THIS_MACHINE), self.take("ray_address", None)
+        return engine if isinstance(engine, Engine) else Engine(name=engine, ray_address=address)
+
+    def end(self) -> None:
+        """Refuse options that nothing has taken: the function's signature has them in another way.
+
+        Raises:
+          TypeError: there is one.
+        """
+        self._refuse(self._left)
+
+    def _refuse(self, names: Iterable[str]) -> None:
+        for name in sorted(names):
+            close = difflib.get_close_matches(name, self._known - {name}, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise TypeError(f"{self._function}() has no option {name!r}{hint}")

@@ -1,0 +1,247 @@
+"""What is made of text: vocabularies, records, token stores.
+
+train_vocab(documents, "vocab.txt")                              vocab.txt, tokenizer.json
+create_records(documents, "train@4", vocab_file="vocab.txt")     train-00000-of-00004, ...
+tokenize(documents, "store", vocab_file="vocab.txt")             store.bin, store.idx
+"""
+
+import dataclasses
+import os
+
+from bert_data.api.documents import Documents, as_files
+from bert_data.api.options import Options, plain
+from bert_data.datasets.budget import share_memory
+from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+from bert_data.datasets.summary import summarize
+from bert_data.objectives.making import InstanceConfig
+from bert_data.storage import expand_inputs, own_work_folder
+from bert_data.text.documents import TextConfig
+from bert_data.tokens.store_making import PARTITION_MB, StoreConfig, make_stores
+from bert_data.tokens.vocabulary_output import json_path_beside, write_vocabulary
+from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
+from bert_data.work import MAX_WORKERS, count_workers
+
+_MAX_MEMORY_MB = 1000  # the default of the flag
+
+Path = str | os.PathLike[str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Vocabulary:
+    """A vocabulary that was trained.
+
+    Attributes:
+      vocab_file: its file, one token per line.
+      tokenizer_file: the same as a tokenizer.json of the `tokenizers` library.
+      tokens: by id.
+      num_lines: of text that were read, or documents.
+    """
+
+    vocab_file: str
+    tokenizer_file: str
+    tokens: tuple[str, ...] = dataclasses.field(repr=False)
+    num_lines: int
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Records:
+    """A set of records that was made; `print` shows its summary.
+
+    Attributes:
+      files: its shards.
+      num_records: in all of them.
+      num_documents, num_sentences, num_tokens, num_unknown: of the text; unknown tokens are [UNK].
+      summary: lines, as the command prints them.
+    """
+
+    files: tuple[str, ...]
+    num_records: int
+    num_documents: int
+    num_sentences: int
+    num_tokens: int
+    num_unknown: int
+    summary: str = dataclasses.field(repr=False)
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Stores:
+    """Token stores that were made, or were there before.
+
+    Attributes:
+      prefixes: of their files; one, or those of all partitions.
+      num_documents, num_sequences, num_tokens, num_unknown: in all of them.
+    """
+
+    prefixes: tuple[str, ...]
+    num_documents: int
+    num_sequences: int
+    num_tokens: int
+    num_unknown: int
+
+
+def train_vocab(
+    documents: Documents,
+    vocab_file: Path = "vocab.txt",
+    *,
+    vocab_size: int = 30_000,
+    do_lower_case: bool = True,
+    tokenizer_file: Path | None = None,
+    overwrite: bool = False,
+    **options: object,
+) -> Vocabulary:
+    """Train a WordPiece vocabulary, and write it as vocab.txt and as a tokenizer.json.
+
+    Args:
+      documents: texts, lists of sentences, or names of files.
+      vocab_file: file to write.
+      vocab_size: number of tokens.
+      do_lower_case: whether to lower-case the text and drop accents.
+      tokenizer_file: the tokenizer.json to write; None: beside the vocabulary.
+      overwrite: whether to replace existing files.
+      options: min_frequency, max_characters and others, as the flags of `bert-data train-vocab`.
+    """
+    path = os.fspath(vocab_file)
+    json_path = json_path_beside(path) if tokenizer_file is None else os.fspath(tokenizer_file)
+    given = Options(
+        "train_vocab",
+        {**options, "vocab_size": vocab_size},
+        *(VocabularyTrainingConfig, TextConfig),
+        others=("engine", "ray_address"),
+    )
+    with as_files(documents, path) as files:
+        config = given.config(
+            VocabularyTrainingConfig,
+            input_files=tuple(expand_inputs(files.names)),
+            do_lower_case=bool(do_lower_case),
+            text=given.config(TextConfig),
+            engine=given.engine(),
+            work_dir=own_work_folder(path, "words"),
+        )
+        given.end()
+        trained = write_vocabulary(config, path, json_path=json_path, overwrite=overwrite)
+    return Vocabulary(
+        vocab_file=path,
+        tokenizer_file=json_path,
+        tokens=trained.tokens,
+        num_lines=trained.num_lines,
+    )
+
+
+def create_records(
+    documents: Documents,
+    output_file: Path,
+    *,
+    vocab_file: Path | None = None,
+    tokenizer_file: Path | None = None,
+    do_lower_case: bool = True,
+    overwrite: bool = False,
+    **options: object,
+) -> Records:
+    """Make BERT pretraining records: masked tokens and sentence pairs.
+
+    Args:
+      documents: texts, which are split into sentences, lists of sentences, or names of files or of
+        token stores of sentences.
+      output_file: file to write; "path@N" means N files.
+      vocab_file: WordPiece vocabulary.
+      tokenizer_file: a tokenizer.json instead.
+      do_lower_case: with vocab_file: whether to lower-case the text and drop accents.
+      overwrite: whether to replace existing files.
+      options: max_seq_length, dupe_factor, masked_lm_prob, record_layout, output_format and others,
+        as the flags of `bert-data create`.
+    """
+    given = Options(
+        "create_records", options, DatasetConfig, TextConfig, InstanceConfig, others=["ray_address"]
+    )
+    with as_files(documents, os.fspath(output_file)) as files:
+        config = given.config(
+            DatasetConfig,
+            input_file=files.names,
+            output_file=os.fspath(output_file),
+            vocab_file=plain(vocab_file),
+            tokenizer_file=plain(tokenizer_file),
+            do_lower_case=bool(do_lower_case),
+            text=given.config(TextConfig),
+            instances=given.config(InstanceConfig),
+            engine=given.engine(),
+            overwrite=bool(overwrite),
+        )
+        given.end()
+        dataset = create_dataset(config)
+    return Records(
+        files=tuple(dataset.paths),
+        num_records=dataset.instances.num_instances,
+        num_documents=dataset.tokens.num_documents,
+        num_sentences=dataset.tokens.num_sentences,
+        num_tokens=dataset.tokens.num_tokens,
+        num_unknown=dataset.tokens.num_unknown,
+        summary=summarize(dataset),
+    )
+
+
+def tokenize(
+    documents: Documents,
+    output_prefix: Path,
+    *,
+    vocab_file: Path | None = None,
+    tokenizer_file: Path | None = None,
+    do_lower_case: bool = True,
+    level: str = "document",
+    overwrite: bool = False,
+    **options: object,
+) -> Stores:
+    """Tokenize text into a token store, for GPT samples or, of sentences, for `create_records`.
+
+    Args:
+      documents: texts, lists of sentences, or names of files.
+      output_prefix: of the store's files, without .bin and .idx.
+      vocab_file: WordPiece vocabulary.
+      tokenizer_file: a tokenizer.json instead.
+      do_lower_case: with vocab_file: whether to lower-case the text and drop accents.
+      level: what a sequence of the store is: "document" or "sentence".
+      overwrite: whether to replace an existing store.
+      options: append_eod, num_partitions and others, as the flags of `bert-data tokenize`.
+    """
+    prefix = os.fspath(output_prefix)
+    others = ("max_memory_mb", "ray_address")
+    given = Options("tokenize", options, StoreConfig, TextConfig, others=others)
+    engine, num_workers = given.engine(), given.take("num_workers", 0)
+    max_memory_mb = given.take("max_memory_mb", _MAX_MEMORY_MB)
+    if engine.is_cluster:
+        num_workers = engine.count_workers(num_workers)
+    else:
+        num_workers = share_memory(max_memory_mb, count_workers(num_workers)).num_workers
+    with as_files(documents, prefix) as files:
+        config = given.config(
+            StoreConfig,
+            input_file=files.names,
+            output_prefix=prefix,
+            vocab_file=plain(vocab_file),
+            tokenizer_file=plain(tokenizer_file),
+            do_lower_case=bool(do_lower_case),
+            text=given.config(TextConfig),
+            level=level,
+            num_workers=num_workers,
+            num_processes=max(1, min(max_memory_mb // PARTITION_MB, MAX_WORKERS)),
+            engine=engine,
+            overwrite=bool(overwrite),
+        )
+        given.end()
+        stores = make_stores(config)
+
+    def total(name: str) -> int:
+        return sum(store.notes.counts[name] for store in stores)
+
+    return Stores(
+        prefixes=tuple(store.prefix for store in stores),
+        num_documents=total("num_documents"),
+        num_sequences=total("num_sentences"),
+        num_tokens=total("num_tokens"),
+        num_unknown=total("num_unknown"),
+    )

@@ -1,0 +1,165 @@
+"""What `bert_data` itself exports: the bytes of the commands, from Python objects."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bert_data
+
+COVERS = ("api/text", "api/reading", "api/curating", "api/curation_run", "tokens/vocabulary_output")
+
+
+@pytest.fixture
+def texts(small_text) -> list[list[str]]:
+    return [text.splitlines() for text in small_text.read_text().split("\n\n") if text.strip()]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def contents(folder: Path, *hidden: str) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.name not in hidden}
+
+
+def test_names_are_loaded_when_they_are_used():
+    assert set(bert_data.__all__) <= set(dir(bert_data))
+    assert all(getattr(bert_data, name).__name__ == name for name in bert_data.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'create_record'"):
+        bert_data.create_record  # noqa: B018
+
+
+def test_records_of_an_iterable_are_those_of_the_same_file(texts, folder, small_vocabulary):
+    (folder / "in.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
+    options = {"vocab_file": small_vocabulary, "max_seq_length": np.int64(32), "dupe_factor": 2}
+    made = []
+    for name, documents in (("a", iter(texts)), ("b", Path("in.jsonl")), ("c", "in.js*")):
+        (folder / name).mkdir()
+        records = bert_data.create_records(documents, folder / name / "train@2", **options)
+        made.append(contents(folder / name))
+        assert records.num_documents == len(texts)
+        assert records.num_records > 100
+        assert "ragged records in 2 file(s)" in str(records)
+        assert [Path(file).name for file in records.files] == sorted(made[0])[-2:]
+    assert made[0] == made[1] == made[2]
+
+
+def test_a_set_is_read_as_it_was_made(texts, small_vocabulary):
+    options = {"vocab_file": small_vocabulary, "max_seq_length": 32, "dupe_factor": 1}
+    records = bert_data.create_records(texts, "train", **options)
+    batches = list(bert_data.iterate_arrays(records, batch_size=np.int32(8)))
+    assert sum(len(batch["input_ids"]) for batch in batches) == records.num_records
+
+
+def test_stores_vocabularies_and_samples(texts, folder):
+    joined = [" ".join(text) for text in texts]
+    vocabulary = bert_data.train_vocab(joined, "v.txt", vocab_size=np.int64(90), min_frequency=1)
+    assert vocabulary.tokens == tuple((folder / "v.txt").read_text().split())
+    assert vocabulary.tokenizer_file == "v.tokenizer.json"
+    store = bert_data.tokenize(joined, "store", vocab_file="v.txt", num_workers=1)
+    assert store.prefixes == ("store",)
+    assert store.num_documents == len(texts)
+    train, valid, test = bert_data.build_samples(store, seq_length=np.int64(16), num_samples=20)
+    assert len(train) >= 20
+    assert (valid, test) == (None, None)
+    assert train[0]["tokens"].shape == (16,)
+    with pytest.raises(FileExistsError, match="store: the existing token store was made"):
+        bert_data.tokenize(joined[1:], "store", vocab_file="v.txt")
+    assert sorted(path.name for path in folder.iterdir() if path.name[0] == ".") == []
+
+
+def test_curation_says_which_documents_were_rejected_and_why():
+    documents = ["Too short.", "This one has enough words.", "", ["Two", "more."]]
+    result = bert_data.curate(documents, steps="length:min_words=4")
+    assert (result.num_documents, result.num_kept, result.num_rejected) == (4, 1, 3)
+    assert result.texts == [documents[1]]
+    assert [each.index for each in result.kept] == [1]
+    reasons = {each.index: (each.step, each.rule, each.value) for each in result.rejected}
+    assert reasons == {
+        0: ("length", "min_words", 3),
+        2: ("read", "empty_text", 0),
+        3: ("length", "min_words", 3),
+    }
+    assert result.rejected[-1].text in documents or result.rejected[0].text in documents
+
+
+def test_curation_that_keeps_nothing_still_answers():
+    result = bert_data.curate(["One.", "Two."], steps=[{"length": {"min_words": 4}}])
+    assert (result.kept, result.num_rejected) == ([], 2)
+
+
+def test_curation_into_files(folder):
+    documents = [f"Document number {number} is this." for number in range(5)] + ["No."]
+    result = bert_data.curate(
+        documents, steps="length:min_words=4", output_file=Path("clean.jsonl"),
+        rejected_file="no.jsonl", num_workers=1,
+    )  # fmt: skip
+    assert (result.num_documents, result.num_kept, result.num_rejected) == (6, 5, 1)
+    assert result.files == ("clean.jsonl",)
+    rows = [json.loads(line) for line in (folder / "clean.jsonl").read_text().splitlines()]
+    assert [row["text"] for row in rows] == documents[:5]
+    assert json.loads((folder / "no.jsonl").read_text())["text"] == "No."
+    with pytest.raises(ValueError, match="rejected_file needs output_file"):
+        bert_data.curate(documents, rejected_file="x.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda: bert_data.create_records(["a"], "o", dupe_facto=1), TypeError, "dupe_factor"),
+        (lambda: bert_data.create_records(["a"], "o", dupe_factor=0), ValueError, "dupe_factor is"),
+        (lambda: bert_data.train_vocab(["a"], size=3), TypeError, "has no option 'size'"),
+        (lambda: bert_data.curate(["a"], steps="lenght"), ValueError, "unknown step 'lenght'"),
+        (lambda: bert_data.curate(["a"], preset="c5"), ValueError, "no preset 'c5'"),
+        (lambda: bert_data.iterate_arrays("x", batch_sizes=1), TypeError, "batch_size"),
+    ],
+)
+def test_mistakes_are_one_sentence_and_leave_nothing(folder, call, error, sentence):
+    with pytest.raises(error, match=sentence):
+        call()
+    assert list(folder.iterdir()) == []
+
+
+SCRIPT = """
+import bert_data
+from bert_data import DocumentStep, Verdict, measure
+
+documents = [f"Document number {number} is this." * 9 for number in range(400)]
+done = bert_data.curate(
+    documents, steps="length:min_words=4", output_file="clean.jsonl", num_workers=2,
+    shard_bytes=20_000,
+)
+print(done.num_kept)
+stores = bert_data.tokenize(
+    documents, "store", tokenizer_file="t.json", num_partitions=2, num_workers=2
+)
+print(len(stores.prefixes))
+
+class Short(DocumentStep):
+    name = "short"
+    def judge(self, document):
+        return Verdict(document, (measure("max_letters", len(document.text), 9),))
+
+print(bert_data.curate([*documents, "Short."], steps=Short, shard_bytes=20_000).texts)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_script_without_a_guard(folder, checkout):
+    """Worker processes do not run it again."""
+    (folder / "script.py").write_text(SCRIPT)
+    bert_data.train_vocab(["Document number is this 0 1 2 3 4 5 6 7 8 9 ."] * 3, "v.txt",
+                          tokenizer_file="t.json", vocab_size=99)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "script.py"], env=os.environ | {"PYTHONPATH": str(checkout)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "400\n2\n['Short.']\n"), done.stderr
