@@ -6,7 +6,7 @@ from typing import Any
 from absl import flags
 
 from bert_data.text import ENCODING_ERRORS
-from bert_data.text.documents import AUTO, DOCUMENT_ENDS, ON_ERROR, STRICT, TextConfig
+from bert_data.text.documents import AUTO, DOCUMENT_ENDS, ON_ERROR, ROWS, STRICT, TextConfig
 from bert_data.text.formats import format_names
 
 GROUP = "reading text"  # the title of these flags in --help
@@ -71,7 +71,16 @@ def _define_format_flags(formats: Sequence[str]) -> dict[str, flags.FlagHolder[A
             "text_field",
             "text",
             "jsonl, parquet: key or column of the text, which is split into sentences where they"
-            " are needed, or of a list of sentences.",
+            " are needed, or of a list of sentences. meta.text is the field text of the object, or"
+            " struct, meta.",
+        ),
+        "rows": flags.DEFINE_enum(
+            "rows",
+            None,
+            ROWS,
+            "jsonl, parquet: what a row is. documents (default). lines: a line; a blank row ends a"
+            " document, the end of a file does not. wikitext: likewise, but rows that begin with ="
+            " are headings, which end a document and are skipped (WikiText as the hub has it).",
         ),
         "language": flags.DEFINE_string(
             "language",

@@ -25,10 +25,14 @@ STRICT, SKIP = ON_ERROR = ("strict", "skip")
 FILE, BLANK_LINE, HEADING = DOCUMENT_ENDS = ("file", "blank_line", "heading")
 """What ends a document of prose."""
 
+WIKITEXT_ROWS = "wikitext"
+ROWS = ("documents", "lines", WIKITEXT_ROWS)
+"""What the rows of JSON Lines and Parquet are."""
+
 DOCUMENT, SENTENCE = LEVELS = ("document", "sentence")
 """What a sequence of tokens is."""
 
-_OFF_BY_DEFAULT = ("document_end",)
+_OFF_BY_DEFAULT = ("rows", "document_end")
 
 Text = str | tuple[str, ...]
 """A text, or the sentences of one."""
@@ -41,6 +45,9 @@ class TextConfig:
     Attributes:
       input_format: name of a format of `bert_data.text.formats`, or "auto": by the files' ending.
       text_field: key (JSON) or column (Parquet) of the text: a string or a list of sentences.
+        "meta.text" is the key "text" of the object, or column of structs, "meta".
+      rows: what a row (JSON, Parquet) is; one of `ROWS`. None: a document; formats without rows
+        allow nothing else.
       language: language code for splitting texts into sentences.
       document_end: what ends a document of prose, besides the end of its file; one of
         `DOCUMENT_ENDS`. None: nothing; formats other than prose allow nothing else.
@@ -54,6 +61,7 @@ class TextConfig:
 
     input_format: str = AUTO
     text_field: str = "text"
+    rows: str | None = None
     language: str = DEFAULT_LANGUAGE
     document_end: str | None = None
     on_error: str = STRICT
@@ -68,6 +76,7 @@ class TextConfig:
             raise ValueError("text_field is ''; name the field that holds the text")
         check_language(self.language)
         for field, allowed in (
+            ("rows", ROWS),
             ("document_end", DOCUMENT_ENDS),
             ("on_error", ON_ERROR),
             ("encoding_errors", ENCODING_ERRORS),

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.corpora.mediawiki import find_page, read_mediawiki
 from bert_data.text.corpora.stack_exchange import read_stack_exchange
-from bert_data.text.documents import AUTO, FILE, DocumentBlock, TextConfig
+from bert_data.text.documents import AUTO, FILE, ROWS, DocumentBlock, TextConfig
 from bert_data.text.html import read_html
 from bert_data.text.jsonl import read_jsonl
 from bert_data.text.lines import (
@@ -28,6 +28,11 @@ from bert_data.text.lines import (
 from bert_data.text.parquet import find_row_group, read_parquet
 from bert_data.text.prose import find_document as find_prose
 from bert_data.text.prose import read_prose
+from bert_data.text.rows_as_lines import (
+    find_after_blank_line_of_json,
+    find_group_after_blank_row,
+    read_rows_as_lines,
+)
 from bert_data.text.runs_of_lines import group_lines
 from bert_data.text.spans import Span, as_spans
 from bert_data.text.warc import read_warc
@@ -126,14 +131,22 @@ def find_format(paths: Sequence[str], config: TextConfig | None = None) -> TextF
             raise ValueError(
                 f"{compressed[0]}: {text_format.name} files are compressed inside; decompress it"
             )
-    if config.document_end is not None and text_format is not PROSE:
-        raise ValueError(
-            f"document_end is {config.document_end!r}, but the format is {text_format.name};"
-            " document_end is for --input_format=prose"
-        )
+    _check_settings(text_format, config)
     if text_format.configured is None:
         return text_format
     return text_format.configured(text_format, config)
+
+
+def _check_settings(text_format: TextFormat, config: TextConfig) -> None:
+    """Refuse settings of other formats."""
+    for field, formats in (("document_end", [PROSE]), ("rows", [JSONL, PARQUET])):
+        value = getattr(config, field)
+        if value is not None and text_format not in formats:
+            names = " and ".join(each.name for each in formats)
+            raise ValueError(
+                f"{field} is {value!r}, but the format is {text_format.name}; --{field} is for"
+                f" {names}"
+            )
 
 
 def find_plain_format(paths: Sequence[str], config: TextConfig) -> TextFormat:
@@ -194,6 +207,23 @@ def _configure_prose(prose: TextFormat, config: TextConfig) -> TextFormat:
     return dataclasses.replace(prose, find_document=find)
 
 
+def _configure_rows(
+    find_document: Callable[[TextConfig, str, int], int | None],
+    rows: TextFormat,
+    config: TextConfig,
+) -> TextFormat:
+    """Return a format of rows, which are lines if the configuration says so."""
+    if config.rows in (None, ROWS[0]):
+        return rows
+    lines = _make_line_format(rows.name, functools.partial(read_rows_as_lines, rows.read))
+    return dataclasses.replace(
+        rows,
+        read=lines.read,
+        read_lines=lines.read_lines,
+        find_document=functools.partial(find_document, config),
+    )
+
+
 def _find_whole_file(path: str, position: int) -> int | None:
     """Return the start of a file that cannot be cut."""
     return None if position > 0 else 0
@@ -213,7 +243,11 @@ PROSE = TextFormat(
     configured=_configure_prose,
 )
 JSONL = TextFormat(
-    name="jsonl", endings=(".jsonl", ".ndjson"), read=read_jsonl, find_document=find_line_start
+    name="jsonl",
+    endings=(".jsonl", ".ndjson"),
+    read=read_jsonl,
+    find_document=find_line_start,
+    configured=functools.partial(_configure_rows, find_after_blank_line_of_json),
 )
 PARQUET = TextFormat(
     name="parquet",
@@ -221,6 +255,7 @@ PARQUET = TextFormat(
     read=read_parquet,
     find_document=find_row_group,
     has_lines=False,
+    configured=functools.partial(_configure_rows, find_group_after_blank_row),
     is_compressed=False,
 )
 HTML = TextFormat(

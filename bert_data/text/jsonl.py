@@ -1,6 +1,7 @@
 r"""JSON Lines: one object per line; one of its fields is the text.
 
-{"id": 1, "text": "One. Two."}\n  ->  TextDocument(row 1, "One. Two.")
+{"id": 1, "text": "One. Two."}\n      ->  TextDocument(row 1, "One. Two.")
+{"meta": {"text": "One. Two."}}\n    ->  the same, with text_field="meta.text"
 """
 
 import json
@@ -57,20 +58,43 @@ def _parse(lines: LineBlock, rows_before: int, config: TextConfig) -> DocumentBl
         if not line or line.isspace():
             continue
         try:
-            content, marks = decode_text(line, config.encoding_errors)
-            fields = load_row(content, (config.text_field,), names_flags=True)
-            block.documents.append(_document(row, fields, config))
+            document, marks = read_row(row, line, config)
+            block.documents.append(document)
             block.num_replaced += marks
         except RowError as error:
             block.skip(row, error, config)
     return block
 
 
-def _document(number: int, row: dict[str, Any], config: TextConfig) -> TextDocument:
+def read_row(number: int, line: bytes, config: TextConfig) -> tuple[TextDocument, int]:
+    """Return the document in a line, and how many places of it are not UTF-8.
+
+    Raises:
+      RowError: it has no text.
+    """
+    content, marks = decode_text(line, config.encoding_errors)
+    field = config.text_field
+    row = load_row(content, (), names_flags=True)
+    fields, name = (row, field) if field in row else _find_nested(row, field)
     if not config.keep_fields:
-        return TextDocument(number, checked_text(row[config.text_field], config.text_field))
-    text = checked_text(row.pop(config.text_field), config.text_field)
-    return TextDocument(number, text, row)
+        return TextDocument(number, checked_text(fields[name], field)), marks
+    return TextDocument(number, checked_text(fields.pop(name), field), row), marks
+
+
+def _find_nested(row: dict[str, Any], field: str) -> tuple[dict[str, Any], str]:
+    """Return the object that has a field, and its name there: "text" for "meta.text".
+
+    Raises:
+      RowError: there is none.
+    """
+    fields, path = row, field
+    while path not in fields:
+        outer, dot, rest = path.partition(".")
+        inner = fields.get(outer)
+        if not dot or not isinstance(inner, dict):
+            raise RowError(_describe_missing(field, fields, names_flags=True))
+        fields, path = inner, rest
+    return fields, path
 
 
 def load_row(line: str, names: Iterable[str], *, names_flags: bool = False) -> dict[str, Any]:
@@ -96,10 +120,14 @@ def load_row(line: str, names: Iterable[str], *, names_flags: bool = False) -> d
         raise RowError(f"not a JSON object: {line.strip()[:20]!r}")
     for name in names:
         if name not in row:
-            keys = ", ".join(map(repr, list(row)[:_NUM_KEYS_NAMED])) or "none"
-            hint = " (--text_field)" if names_flags else ""
-            raise RowError(f"no field {name!r}{hint}; the fields are {keys}")
+            raise RowError(_describe_missing(name, row, names_flags=names_flags))
     return row
+
+
+def _describe_missing(name: str, fields: dict[str, Any], *, names_flags: bool) -> str:
+    keys = ", ".join(map(repr, list(fields)[:_NUM_KEYS_NAMED])) or "none"
+    hint = " (--text_field)" if names_flags else ""
+    return f"no field {name!r}{hint}; the fields are {keys}"
 
 
 def _load(line: str) -> Any:

@@ -38,6 +38,9 @@ class LineBlock:
       num_file_bytes: bytes of the (possibly compressed) file that were read for them.
       num_dropped_bytes: of one line that was too long and was skipped; the data is then an empty
         line in its place.
+      first_row: number in the file of the first line, from 1; None: it follows from what precedes.
+      num_replaced: places that are not UTF-8 and were replaced or ignored before.
+      skipped: file, line and reason for each row that was skipped.
     """
 
     path: str
@@ -45,6 +48,9 @@ class LineBlock:
     data: bytes
     num_file_bytes: int
     num_dropped_bytes: int = 0
+    first_row: int | None = None
+    num_replaced: int = 0
+    skipped: Sequence[str] = ()
 
 
 def read_line_blocks(

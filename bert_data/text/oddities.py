@@ -2,6 +2,7 @@
 
 most lines end without punctuation    wrapped prose: a line is not a sentence
 most lines are {...}                  JSON Lines
+many rows are blank or = A title =    WikiText with a row per line
 a file begins with <!doctype html>    a web page
 
 Files that are not text at all are refused when they are read (`file_kinds.py`).
@@ -9,6 +10,8 @@ A little is read of some files, always the same parts, so this takes millisecond
 """
 
 import contextlib
+import dataclasses
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -17,13 +20,17 @@ from typing import Any
 from bert_data.errors import CorruptDataError
 from bert_data.storage import is_file, is_remote
 from bert_data.text.compression import open_bytes
+from bert_data.text.documents import SKIP, TextConfig
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind, markup_kind
+from bert_data.text.formats import read_documents
 
 SAMPLE_FILES, SAMPLE_BYTES = 8, 1 << 16
 """Files that are looked into, and bytes of text of each."""
 
 _LEAST_LINES = 40  # from which on a share says something
 _MOST_LINES = 1000  # of a file
+_MOST_HEADINGS, _MOST_BLANK = 0.02, 0.1  # shares of lines or rows
+_HEADING = re.compile(rb"\s*=[=\s]*[^=\s].*=\s*")
 _JSON = re.compile(rb'\s*(\{\s*"|\[\s*[{"\[]).*[}\]],?\s*', re.DOTALL)
 _CLOSING = "\"'`)]}»”’*_"  # what may follow the end of a sentence
 
@@ -42,7 +49,7 @@ def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
       are_sentences: whether each line is taken for a sentence.
     """
     json_path = ""
-    num_lines = num_json = num_open = 0
+    num_lines = num_json = num_open = num_headings = 0
     for path in sample_files(paths):
         data = _read_sample(path)
         if binary_kind(data[:HEAD_BYTES]):
@@ -55,11 +62,17 @@ def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
         of_json = sum(_JSON.fullmatch(line) is not None for line in lines)
         json_path = json_path or (path if of_json else "")
         num_json += of_json
+        num_headings += sum(_HEADING.fullmatch(line) is not None for line in lines)
         num_open += sum(not ends_sentence(line.decode(errors="ignore")) for line in lines)
     if num_lines and num_json > num_lines / 2:
         yield (
             f"{num_json:,} of the first {num_lines:,} lines look like JSON, as in {json_path};"
             " --input_format=jsonl reads it"
+        )
+    elif num_headings > _MOST_HEADINGS * num_lines and num_lines >= _LEAST_LINES:
+        yield (
+            f"{num_headings:,} of the first {num_lines:,} lines look like headings of WikiText (= A"
+            " title =); --input_format=wikitext ends documents there and leaves them out"
         )
     elif are_sentences and num_lines >= _LEAST_LINES and num_open > num_lines / 2:
         yield (
@@ -67,6 +80,39 @@ def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
             " prose, but each line is taken for a sentence; --input_format=prose joins the lines"
             " and splits sentences"
         )
+
+
+def odd_rows(paths: Sequence[str], config: TextConfig) -> Iterator[str]:
+    """Yield a sentence if rows that are documents look like lines.
+
+    Args:
+      paths: of files of JSON Lines or Parquet.
+      config: how they are read.
+    """
+    texts: list[str] = []
+    for path in sample_files(paths):
+        texts += itertools.islice(_texts_of_rows(path, config), _MOST_LINES)
+    num_blank = sum(not text or text.isspace() for text in texts)
+    num_headings = sum(_HEADING.fullmatch(text.encode()) is not None for text in texts)
+    are_lines = not any("\n" in text.strip() for text in texts)
+    if len(texts) < _LEAST_LINES or not are_lines:
+        return
+    if num_headings > _MOST_HEADINGS * len(texts) or num_blank > _MOST_BLANK * len(texts):
+        rows = "wikitext" if num_headings else "lines"
+        yield (
+            f"of the first {len(texts):,} rows {num_blank:,} are blank and {num_headings:,} are"
+            " headings (= A title =), as where each row is a line, but each row is taken for a"
+            f" document; --rows={rows} reads rows as lines"
+        )
+
+
+def _texts_of_rows(path: str, config: TextConfig) -> Iterator[str]:
+    """Yield the texts of the rows of a file, as far as they can be read."""
+    config = dataclasses.replace(config, on_error=SKIP, encoding_errors="replace")
+    with contextlib.suppress(CorruptDataError, OSError, ValueError):
+        for block in read_documents([path], config):
+            for document in block.documents:
+                yield document.text if isinstance(document.text, str) else "\n".join(document.text)
 
 
 def _read_sample(path: str) -> bytes:

@@ -3,6 +3,8 @@
      id | text         ->  TextDocument(row 1, "One. Two.")
       7 | One. Two.
 
+A column of structs, such as meta: {text: "One. Two."}, has it as "meta.text".
+
 Row groups are read one after the other, some rows at a time, and only the required columns.
 """
 
@@ -42,10 +44,10 @@ def read_parquet(spans: Sequence[Span], config: TextConfig) -> Iterator[Document
     """
     for span in spans:
         with open_parquet(span.path) as file:
-            _check_column(span.path, file.schema_arrow, config.text_field)
+            names = _check_column(span.path, file.schema_arrow, config.text_field)
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
             for group in range(len(sizes))[span.start : span.end]:
-                yield from _read_group(span.path, file, group, sum(sizes[:group]), config)
+                yield from _read_group(span.path, file, group, sum(sizes[:group]), names, config)
 
 
 @contextlib.contextmanager
@@ -91,16 +93,44 @@ def find_row_group(path: str, position: int) -> int | None:
     return None
 
 
-def _check_column(path: str, schema: "pyarrow.Schema", field: str) -> None:
-    if schema.names.count(field) != 1:
+def _check_column(path: str, schema: "pyarrow.Schema", field: str) -> list[str]:
+    """Return the column of the text, and the names that lead to it where it holds structs.
+
+    Raises:
+      ValueError: there is no such column, or it holds something else.
+    """
+    names, kind = _find_column(schema, field)
+    if kind is None:
         columns = ", ".join(map(repr, schema.names[:_NUM_COLUMNS_NAMED])) or "none"
         raise ValueError(f"{path}: no column {field!r} (--text_field); the columns are {columns}")
-    kind = schema.field(field).type
     if not _is_text(kind) and not (_is_list(kind) and _is_text(kind.value_type)):
         raise ValueError(
             f"{path}: column {field!r} is of type {kind}; it must hold texts or lists of texts; the"
             f" columns are {', '.join(map(repr, schema.names[:_NUM_COLUMNS_NAMED]))}"
         )
+    return names
+
+
+def _find_column(
+    schema: "pyarrow.Schema", field: str
+) -> tuple[list[str], "pyarrow.DataType | None"]:
+    """Return the names of a column, and of fields of its structs, and the type; None: no such."""
+    from pyarrow import types
+
+    if schema.names.count(field) == 1:
+        return [field], schema.field(field).type
+    outer, dot, rest = field.partition(".")
+    if not dot or schema.names.count(outer) != 1:
+        return [], None
+    names, kind = [outer], schema.field(outer).type
+    while types.is_struct(kind):
+        if kind.get_field_index(rest) >= 0:
+            return [*names, rest], kind.field(rest).type
+        outer, dot, rest = rest.partition(".")
+        if not dot or kind.get_field_index(outer) < 0:
+            break
+        names, kind = [*names, outer], kind.field(outer).type
+    return [], None
 
 
 def _is_text(kind: "pyarrow.DataType") -> bool:
@@ -124,15 +154,16 @@ def _read_group(
     file: "pyarrow.parquet.ParquetFile",
     group: int,
     rows_before: int,
+    names: Sequence[str],
     config: TextConfig,
 ) -> Iterator[DocumentBlock]:
     """Yield the documents of a row group; the bytes of its column are shared among its rows."""
     metadata = file.metadata.row_group(group)
     num_bytes, done, reported = metadata.total_byte_size, 0, 0
-    columns = None if config.keep_fields else [config.text_field]
+    columns = None if config.keep_fields else [".".join(names)]
     for batch in file.iter_batches(_ROWS_AT_A_TIME, [group], columns):
         block = DocumentBlock(path=path, num_rows=batch.num_rows)
-        _add_documents(block, batch, rows_before + done, config)
+        _add_documents(block, batch, rows_before + done, names, config)
         done += batch.num_rows
         share = num_bytes * done // max(1, metadata.num_rows)
         block.num_file_bytes, reported = share - reported, share
@@ -140,12 +171,22 @@ def _read_group(
 
 
 def _add_documents(
-    block: DocumentBlock, batch: "pyarrow.RecordBatch", rows_before: int, config: TextConfig
+    block: DocumentBlock,
+    batch: "pyarrow.RecordBatch",
+    rows_before: int,
+    names: Sequence[str],
+    config: TextConfig,
 ) -> None:
     """Add the documents of rows to a block."""
-    names = [name for name in batch.schema.names if name != config.text_field]
-    others = [_values(batch.column(name)) for name in names]
-    for i, value in enumerate(_values(batch.column(config.text_field))):
+    from pyarrow import compute
+
+    column, *inner = names
+    texts = batch.column(column)
+    if inner:
+        texts = compute.struct_field(texts, inner)
+    kept = [name for name in batch.schema.names if inner or name != column]
+    others = [_values(batch.column(name)) for name in kept]
+    for i, value in enumerate(_values(texts)):
         row = rows_before + i + 1
         try:
             value, marks = _plain(value, config.encoding_errors)
@@ -154,10 +195,19 @@ def _add_documents(
             fields = None
             if config.keep_fields:
                 values = (_plain(column[i], config.encoding_errors)[0] for column in others)
-                fields = dict(zip(names, values, strict=True))
+                fields = dict(zip(kept, values, strict=True))
+                if inner:
+                    _remove(fields, names)
             block.documents.append(TextDocument(row, text, fields))
         except RowError as error:
             block.skip(row, error, config)
+
+
+def _remove(fields: dict[str, Any], names: Sequence[str]) -> None:
+    """Remove a value from objects within objects."""
+    for name in names[:-1]:
+        fields = fields[name]
+    del fields[names[-1]]
 
 
 def _values(column: "pyarrow.Array") -> list[Any]:

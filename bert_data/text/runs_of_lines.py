@@ -59,8 +59,12 @@ def read_texts(
     file, row = -1, 0
     for block in blocks:
         if block.file != file:
-            file, row = block.file, count_lines_before(spans[block.file])
-        texts, num_replaced = [], 0
+            file, row = block.file, 0
+            if block.first_row is None:
+                row = count_lines_before(spans[block.file])
+        if block.first_row is not None:
+            row = block.first_row - 1
+        texts, num_replaced = [], block.num_replaced
         for number, data in enumerate(io.BytesIO(block.data), row + 1):
             try:
                 line, marks = decode_text(data, config.encoding_errors)
@@ -89,6 +93,7 @@ def group_lines(
             num_rows=len(lines.texts),
             num_file_bytes=lines.block.num_file_bytes,
             num_replaced=lines.num_replaced,
+            skipped=[*lines.block.skipped],
         )
         if lines.block.num_dropped_bytes:
             open_document.drop(lines.rows_before + 1, lines.block.num_dropped_bytes)

@@ -214,6 +214,7 @@ def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized
         ),
         num_bytes=len(lines.block.data),
         num_file_bytes=lines.block.num_file_bytes,
+        skipped=lines.block.skipped,
     )
 
 
@@ -237,7 +238,12 @@ def _tokenize_lines(
             )
         lines_in_file += tokens.num_lines
         yield _Tokenized(
-            tokens=tokens, num_bytes=len(block.data), num_file_bytes=block.num_file_bytes
+            tokens=dataclasses.replace(
+                tokens, num_replaced=tokens.num_replaced + block.num_replaced
+            ),
+            num_bytes=len(block.data),
+            num_file_bytes=block.num_file_bytes,
+            skipped=block.skipped,
         )
 
 

@@ -14,8 +14,8 @@ from typing import Any
 from absl import logging
 
 from bert_data.text.documents import TextConfig
-from bert_data.text.formats import LINES, find_plain_format
-from bert_data.text.oddities import odd_lines, sample_files
+from bert_data.text.formats import JSONL, LINES, PARQUET, PROSE, find_plain_format
+from bert_data.text.oddities import odd_lines, odd_rows, sample_files
 from bert_data.text.spans import as_spans
 from bert_data.tokens.tokenizer_file import Tokenizer
 
@@ -35,9 +35,14 @@ def warn_of_text(paths: Sequence[str], text: TextConfig, *, are_sentences: bool)
       text: how they are read.
       are_sentences: whether each line is taken for a sentence.
     """
-    if find_plain_format(paths, text) is LINES:
-        for sentence in odd_lines(paths, are_sentences=are_sentences):
-            logging.warning("%s", sentence)
+    text_format = find_plain_format(paths, text)
+    sentences: Iterator[str] = iter(())
+    if text_format in (LINES, PROSE):
+        sentences = odd_lines(paths, are_sentences=are_sentences and text_format is LINES)
+    elif text_format in (JSONL, PARQUET) and text.rows is None:
+        sentences = odd_rows(paths, text)
+    for sentence in sentences:
+        logging.warning("%s", sentence)
 
 
 def warn_of_counts(
@@ -80,7 +85,8 @@ def _odd_documents(num_documents: int, num_sentences: int) -> Iterator[str]:
     elif num_documents > 1 and num_sentences < _LEAST_SENTENCES * num_documents:
         yield (
             f"{num_documents:,} documents have {num_sentences:,} sentences, so next sentences are"
-            " nearly always random ones; in files of lines, only an empty line ends a document"
+            " nearly always random ones; in files of lines, only an empty line ends a document; if"
+            " the rows of JSON Lines or Parquet are lines, --rows=lines reads them so"
         )
 
 

@@ -65,6 +65,8 @@ def read_lines(
     in_lines = find_plain_format([span.path for span in spans], text).read_lines
     if in_lines is not None:
         for lines in read_texts(in_lines(spans, text), spans, text):
+            if skipped is not None:
+                skipped += lines.block.skipped
             yield from lines.texts
         return
     for documents in read_documents(spans, text):

@@ -1,12 +1,14 @@
 """Text that is not what its format says is noticed, and good text is not."""
 
 import gzip
+import json
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from bert_data.text.oddities import SAMPLE_BYTES, ends_sentence, odd_lines, sample_files
+from bert_data.text.documents import TextConfig
+from bert_data.text.oddities import SAMPLE_BYTES, ends_sentence, odd_lines, odd_rows, sample_files
 
 SENTENCES = [f"this is sentence {i} of a text that goes on , and ends here ." for i in range(200)]
 
@@ -89,3 +91,28 @@ def test_a_little_of_some_files_is_read(tmp_path: Path) -> None:
 )
 def test_ends_of_sentences(line: str, is_end: bool) -> None:
     assert ends_sentence(line) == is_end
+
+
+def test_rows_that_look_like_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+
+    def look_at_rows(texts: list[str], **settings: str) -> list[str]:
+        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+        return list(odd_rows([str(path)], TextConfig(**settings)))
+
+    (sentence,) = look_at_rows(["", " = A title = \n", "", " A line . \n", " One more . \n"] * 20)
+    assert sentence.startswith("of the first 100 rows 40 are blank and 20 are headings")
+    assert sentence.endswith("--rows=wikitext reads rows as lines")
+    (sentence,) = look_at_rows(["", "A sentence.", "One more."] * 20)
+    assert sentence.endswith("--rows=lines reads rows as lines")
+    assert look_at_rows(["A sentence.", "One more."] * 20) == []
+    assert look_at_rows(["", "A text\nof lines.", "One more."] * 20) == []
+    path.write_text("no JSON")
+    assert list(odd_rows([str(path)], TextConfig())) == []
+
+
+def test_wikitext_that_is_read_as_lines(tmp_path: Path) -> None:
+    path = tmp_path / "wiki.train.tokens"
+    path.write_text("\n = A title = \n\n A line of text . \n" * 40)
+    (sentence,) = look(path)
+    assert "40 of the first 80 lines look like headings of WikiText" in sentence

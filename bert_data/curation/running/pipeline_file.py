@@ -34,6 +34,8 @@ _INPUT = {
     "files": _FILES,
     "format": str,
     "text_field": str,
+    "rows": str,
+    "document_end": str,
     "id_field": str,
     "weight": float,
 }
@@ -44,7 +46,12 @@ _OUTPUT = {
     "language": str,
     "rejected_file": str,
 }
-_TEXT_KEYS = {"input_format": "format", "text_field": "text_field"}
+_TEXT_KEYS = {
+    "input_format": "format",
+    "text_field": "text_field",
+    "rows": "rows",
+    "document_end": "document_end",
+}
 _NAMED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)=(?P<pattern>.*)", re.DOTALL)
 
 
