@@ -59,6 +59,13 @@ flags.DEFINE_string(
     "usual names (<|endoftext|>, </s> and the like). If it has none, a warning says "
     "so and none is appended.",
 )
+flags.DEFINE_bool("prepend_bos", False, "Begin each document with a start-of-document token.")
+flags.DEFINE_string(
+    "bos_token",
+    None,
+    "The start-of-document token; by default the vocabulary's token with one of the usual names"
+    " (<s>, <|begin_of_text|> and the like). If it has none, that is an error.",
+)
 flags.DEFINE_enum(
     "dtype_rule",
     "curator",
@@ -159,6 +166,8 @@ def _tokenize() -> str:
             level=FLAGS.level,
             append_eod=FLAGS.append_eod,
             eod_token=FLAGS.eod_token,
+            prepend_bos=FLAGS.prepend_bos,
+            bos_token=FLAGS.bos_token,
             dtype_rule=FLAGS.dtype_rule,
             empty_documents=FLAGS.empty_documents,
             num_partitions=FLAGS.partitions,

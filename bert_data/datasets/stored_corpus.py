@@ -79,11 +79,15 @@ def _check_notes(
             f"{prefix}: the token store's sequences are documents; instances need sentences"
             " (--level=sentence)"
         )
-    if settings["eod_id"] is not None:
-        raise ValueError(
-            f"{prefix}: the token store has an end-of-document token in each document; instances"
-            " need a store without it (--noappend_eod)"
-        )
+    for name, what, flag in (
+        ("eod_id", "an end", "--noappend_eod"),
+        ("bos_id", "a start", "--noprepend_bos"),
+    ):
+        if settings.get(name) is not None:
+            raise ValueError(
+                f"{prefix}: the token store has {what}-of-document token in each document;"
+                f" instances need a store without it ({flag})"
+            )
 
 
 def cut_stores(prefixes: Sequence[str], num_parts: int) -> list[list[StoreSpan]]:

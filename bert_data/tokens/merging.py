@@ -103,12 +103,13 @@ def _check_kinds(
             raise ValueError(f"{prefix}: multimodal token stores cannot be merged")
         if not store.ids.size:
             raise ValueError(f"{prefix}: the token store has no token")
-        kind = {"dtype": store.ids.dtype.name}
+        kind: dict[str, Any] = {"dtype": store.ids.dtype.name}
         if noted is not None:
             check_files(prefix, noted)
             check_sums(prefix, noted, ["idx"])
             kind |= {"vocabulary": noted.vocab_sha256[:12], "level": noted.settings["level"]}
             kind |= {"end of documents": noted.settings["eod_id"]}
+            kind |= {"start of documents": noted.settings.get("bos_id")}
         kinds.append(kind)
         for name, value in kind.items():
             if kinds[0].get(name, value) != value:

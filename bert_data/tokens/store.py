@@ -12,6 +12,7 @@ opening a store is cheap, and any sequence is found by one look-up. `store_write
 import dataclasses
 import mmap
 import struct
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,17 +41,20 @@ _CHECKED = 1 << 20  # sequences or documents at a time
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StoreShape:
-    """What a sequence is, and how documents end.
+    """What a sequence is, and how documents begin and end.
 
     Attributes:
       level: one of `LEVELS`.
       eod_id: of the token at the end of each document, or None; at sentence level it ends the last
         sentence.
+      bos_id: of the token at the start of each document, or None; at sentence level it begins the
+        first sentence.
       empty_documents: one of `EMPTY_DOCUMENTS`.
     """
 
     level: str = SENTENCE
     eod_id: int | None = None
+    bos_id: int | None = None
     empty_documents: str = DROP
 
     def __post_init__(self) -> None:
@@ -63,7 +67,15 @@ class StoreShape:
     @property
     def is_plain(self) -> bool:
         """Whether sequences are the sentences, unchanged."""
-        return (self.level, self.eod_id) == (SENTENCE, None) and self.empty_documents != CURATOR
+        has_marks = (self.bos_id, self.eod_id) != (None, None)
+        return self.level == SENTENCE and not has_marks and self.empty_documents != CURATOR
+
+    def settings(self) -> dict[str, Any]:
+        """Return the fields as a store's notes have them: without `bos_id` if it is None."""
+        fields = dataclasses.asdict(self)
+        if self.bos_id is None:
+            del fields["bos_id"]
+        return fields
 
     @property
     def joins_sentences(self) -> bool:

@@ -36,7 +36,7 @@ from bert_data.text.formats import find_plain_format
 from bert_data.text.partitions import plan_partitions
 from bert_data.text.spans import Span
 from bert_data.tokens.backends.names import AUTO
-from bert_data.tokens.end_of_document import find_eod
+from bert_data.tokens.document_marks import find_bos, find_eod
 from bert_data.tokens.filling import fill_store
 from bert_data.tokens.oddities import warn_of_counts, warn_of_text
 from bert_data.tokens.store import CURATOR, DROP, MEGATRON, StoreShape, token_dtype
@@ -77,6 +77,8 @@ class StoreConfig:
       level: what a sequence is; "document" or "sentence".
       append_eod: whether to append a token to each document.
       eod_token: which one; None: the usual one of the vocabulary, see `find_eod`.
+      prepend_bos: whether to begin each document with a token.
+      bos_token: which one; None: the usual one, see `find_bos`.
       dtype_rule: see `token_dtype`.
       empty_documents: "megatron" or "curator", see `EMPTY_DOCUMENTS`. Files of lines have no empty
         documents.
@@ -101,6 +103,8 @@ class StoreConfig:
     level: str = DOCUMENT
     append_eod: bool = False
     eod_token: str | None = None
+    prepend_bos: bool = False
+    bos_token: str | None = None
     dtype_rule: str = CURATOR
     empty_documents: str = MEGATRON
     num_partitions: int = 1
@@ -168,11 +172,11 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     paths = expand_inputs(config.input_file)
     text_format = find_plain_format(paths, config.text)
     tokenizer = config.load_tokenizer()
-    eod = find_eod(tokenizer, config.append_eod, config.eod_token)
     is_lines = text_format.read_lines is not None
     shape = StoreShape(
         level=config.level,
-        eod_id=eod,
+        eod_id=find_eod(tokenizer, config.append_eod, config.eod_token),
+        bos_id=find_bos(tokenizer, config.prepend_bos, config.bos_token),
         empty_documents=DROP if is_lines else config.empty_documents,
     )
     prefixes = partition_prefixes(config.output_prefix, config.num_partitions)
@@ -328,7 +332,7 @@ class _MakeStore:
             vocab_size=self.tokenizer.num_ids,
             vocab_sha256=self.tokenizer.sha256,
             settings={
-                **dataclasses.asdict(self.shape),
+                **self.shape.settings(),
                 "dtype": self.dtype,
                 "id_limit": self.tokenizer.id_limit,
                 "do_lower_case": self.tokenizer.do_lower_case,
@@ -348,9 +352,10 @@ class _MakeStore:
         before, now = notes.made_from, self._notes(partition).made_from
         if before["vocabulary"] != now["vocabulary"]:
             return "was made with another vocabulary"
-        for name, value in now["settings"].items():
-            if before["settings"].get(name) != value:
-                return f"was made with {name} {before['settings'].get(name)!r}, not {value!r}"
+        for name in {**now["settings"], **before["settings"]}:
+            was, value = before["settings"].get(name), now["settings"].get(name)
+            if was != value:
+                return f"was made with {name} {was!r}, not {value!r}"
         if before["inputs"] != now["inputs"]:
             return "was made from other text"
         made_at = modified_ns(notes_path(partition.prefix))

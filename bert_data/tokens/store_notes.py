@@ -32,8 +32,8 @@ class StoreNotes:
 
     Attributes:
       vocab_size, vocab_sha256: of the vocabulary or the tokenizer.json.
-      settings: level, eod_id, empty_documents, dtype, id_limit (above all ids), and how the text
-        was read.
+      settings: level, eod_id, bos_id (if there is one), empty_documents, dtype, id_limit (above all
+        ids), and how the text was read.
       inputs: for each file its name (without folders), its size in bytes, the CRC-32 of its first
         and last bytes, and the part that was read.
       counts: the fields of `TokenCounts`.
@@ -121,6 +121,8 @@ def _check_settings(settings: JsonObject) -> None:
     settings.count("id_limit")
     if settings.take_or_null("eod_id", int) is not None:
         settings.count("eod_id")
+    if settings.values.get("bos_id") is not None:
+        settings.count("bos_id")
     settings.take_or_null("do_lower_case", bool)
 
 

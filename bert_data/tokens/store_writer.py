@@ -44,13 +44,14 @@ class StoreWriter:
           shape: of the sequences; None: `StoreShape()`.
 
         Raises:
-          ValueError: the end-of-document token does not fit the dtype.
+          ValueError: a token that begins or ends documents does not fit the dtype.
         """
         self._prefix = prefix
         self._dtype = np.dtype(dtype)
         self.shape = shape or StoreShape()
-        if self.shape.eod_id is not None:
-            fitting_ids(np.array([self.shape.eod_id]), self._dtype)
+        for mark in (self.shape.bos_id, self.shape.eod_id):
+            if mark is not None:
+                fitting_ids(np.array([mark]), self._dtype)
         self.num_tokens = 0
         self.num_sentences = 0  # complete sequences
         self.num_documents = 0
@@ -112,11 +113,8 @@ class StoreWriter:
             ends, starts = ends + shift, np.concatenate([[0], (ends + shift)[:-1]])
             self.num_empty += int(shift[-1])
             has_sequence = np.ones(ends.size, np.bool_)
+        ids = self._mark_documents(ids, sizes, starts[has_sequence], ends[has_sequence])
         total = np.concatenate([[0], np.cumsum(sizes)])
-        if shape.eod_id is not None:
-            ids = np.insert(ids, total[ends[has_sequence]] - before, shape.eod_id)
-            sizes[ends[has_sequence] - 1] += 1
-            total = np.concatenate([[0], np.cumsum(sizes)])
         last_end = int(ends[-1]) if ends.size else 0
         rest = sizes[last_end:]
         if shape.joins_sentences:
@@ -131,6 +129,42 @@ class StoreWriter:
                 f"a document has more than {MAX_LENGTH:,} tokens, the limit of a token store"
             )
         return ids, whole.astype(np.int32), ends
+
+    def _mark_documents(
+        self,
+        ids: NDArray[Any],
+        sizes: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+    ) -> NDArray[Any]:
+        """Return ids with the tokens that begin and end documents, and add these to the sizes.
+
+        Args:
+          ids: of all sentences but those of the open sequence.
+          sizes: int64[sentences], changed in place; the open sequence, if there is one, is first.
+          starts: int64[documents that end], the first sentence of each.
+          ends: int64[documents that end], after the last sentence of each, > starts.
+        """
+        shape, opened = self.shape, self._open_length >= 0
+        if shape.bos_id is None and shape.eod_id is None:
+            return ids
+        places = np.concatenate([[0], np.cumsum(sizes)]) - max(0, self._open_length)
+        last_end = int(ends[-1]) if ends.size else 0
+        if last_end < sizes.size:
+            starts = np.append(starts, last_end)  # of the document that may continue
+        # In the order of the documents: where one ends and the next one begins, both are inserted.
+        order = np.concatenate([2 * np.arange(starts.size), 2 * np.arange(ends.size) + 1])
+        is_bos = np.arange(order.size) < starts.size
+        where = np.concatenate([places[starts], places[ends]])
+        is_marked = np.where(is_bos, shape.bos_id is not None, shape.eod_id is not None)
+        if opened:
+            is_marked[:1] = False  # it has begun before
+        marks = np.where(is_bos, shape.bos_id or 0, shape.eod_id or 0)
+        sizes[np.concatenate([starts, ends - 1])[is_marked & is_bos]] += 1
+        sizes[np.concatenate([starts, ends - 1])[is_marked & ~is_bos]] += 1
+        chosen = np.argsort(order)
+        chosen = chosen[is_marked[chosen]]
+        return np.insert(ids, where[chosen], marks[chosen])
 
     def _end_documents(self, ends: NDArray[np.int64]) -> None:
         """Record documents' ends: int64[ends], ascending, in sequences of the store."""

@@ -130,19 +130,26 @@ def spot_check(prefix: str, store: TokenStore) -> None:
     last = max(0, store.ids.size - _SPOT_TOKENS)
     for start in np.linspace(0, last, _SPOTS).astype(np.int64).tolist():
         _check_ids(store, path, notes, slice(start, start + _SPOT_TOKENS))
-    eod_id = None if notes is None else notes.settings.get("eod_id")
-    if eod_id is None or not store.num_documents:
+    if notes is None or not store.num_documents:
         return
     documents = np.linspace(0, store.num_documents - 1, _SPOTS).astype(np.int64)
     has_sequence = store.documents[documents] < store.documents[documents + 1]
-    sequences = store.documents[documents[has_sequence] + 1] - 1
-    sequences = sequences[store.lengths[sequences] > 0]
-    ends = store.offsets[sequences] // store.ids.itemsize + store.lengths[sequences] - 1
-    wrong = np.flatnonzero(store.ids[ends] != eod_id)
-    if wrong.size:
-        at = int(ends[wrong[0]])
-        reason = f"a document ends with token {store.ids[at]}, not with {eod_id} as its notes say"
-        raise CorruptDataError(path, at * store.ids.itemsize, reason)
+    documents = documents[has_sequence]
+    for verb, mark, sequences in (
+        ("begins", notes.settings.get("bos_id"), store.documents[documents]),
+        ("ends", notes.settings.get("eod_id"), store.documents[documents + 1] - 1),
+    ):
+        sequences = sequences[store.lengths[sequences] > 0]
+        places = store.offsets[sequences] // store.ids.itemsize
+        if verb == "ends":
+            places = places + store.lengths[sequences] - 1
+        wrong = np.flatnonzero(store.ids[places] != mark)
+        if mark is not None and wrong.size:
+            at = int(places[wrong[0]])
+            reason = (
+                f"a document {verb} with token {store.ids[at]}, not with {mark} as its notes say"
+            )
+            raise CorruptDataError(path, at * store.ids.itemsize, reason)
 
 
 def _check_all_ids(store: TokenStore, path: str, notes: StoreNotes | None) -> int:

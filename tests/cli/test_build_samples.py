@@ -10,7 +10,7 @@ import pytest
 
 from tests.causal.stores import write_notes, write_store
 
-COVERS = ("tokens/end_of_document",)
+COVERS = ("tokens/document_marks",)
 
 
 pytestmark = pytest.mark.process

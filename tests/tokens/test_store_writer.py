@@ -25,15 +25,16 @@ def oracle(documents: Documents, shape: StoreShape, dtype: str) -> tuple[bytes, 
     sequences: list[list[int]] = []
     bounds = [0]
     for document in documents:
-        eod = [] if shape.eod_id is None else [shape.eod_id]
+        bos, eod = ([] if mark is None else [mark] for mark in (shape.bos_id, shape.eod_id))
         if shape.level == "document":
             parts = [[token for sentence in document for token in sentence]] if document else []
         else:
             parts = [list(sentence) for sentence in document]
         if parts:
             parts[-1] += eod
+            parts[0] = bos + parts[0]
         elif shape.empty_documents == "curator":
-            parts = [eod]
+            parts = [bos + eod]
         elif shape.empty_documents == DROP:
             continue
         sequences += parts
@@ -78,6 +79,7 @@ SHAPES = st.builds(
     StoreShape,
     level=st.sampled_from(["document", "sentence"]),
     eod_id=st.sampled_from([None, 7]),
+    bos_id=st.sampled_from([None, 5]),
     empty_documents=st.sampled_from(EMPTY_DOCUMENTS),
 )
 DOCUMENTS = st.lists(
@@ -87,6 +89,7 @@ DOCUMENTS = st.lists(
 
 @given(DOCUMENTS, SHAPES, st.sampled_from(["<u2", "<i4"]), st.lists(st.integers(0, 12), max_size=5))
 @example([[], [[1]], []], StoreShape(level="document", eod_id=7), "<u2", [0, 0, 1])
+@example([[], [[1]], [[2]]], StoreShape(bos_id=5, eod_id=7, empty_documents="curator"), "<u2", [1])
 def test_equals_the_oracle_however_it_is_cut(tmp_path_factory, documents, shape, dtype, cuts):
     prefix = tmp_path_factory.mktemp("store") / "s"
     writer = write(prefix, documents, shape, dtype, cuts)
