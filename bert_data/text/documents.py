@@ -211,6 +211,7 @@ def block_lines(documents: Iterable[TextDocument], level: str, language: str) ->
     """Return documents as lines, with an empty line after each document."""
     lines: list[str] = []
     for sequences in _sequences(documents, level, language):
+        sequences = [text for text in sequences if not text.isspace()]
         lines += [text.replace("\n", " ").replace("\r", " ") for text in sequences]
         lines.append("")
     return "\n".join([*lines, ""]).encode()
@@ -231,12 +232,16 @@ def block_sequences(
 def _sequences(
     documents: Iterable[TextDocument], level: str, language: str
 ) -> Iterator[Sequence[str]]:
-    """Return the texts of each document that form one sequence each; none is blank."""
+    """Return the texts of each document that form one sequence each; none is empty.
+
+    Only a whole document may be blank: some tokenizers have tokens for spaces, which are then what
+    Megatron-LM and NeMo Curator write, too.
+    """
     for document in documents:
         text = document.text
         if level == DOCUMENT:
             whole = text if isinstance(text, str) else "\n".join(text)
-            yield [whole] if whole and not whole.isspace() else []
+            yield [whole] if whole else []
         elif isinstance(text, str):
             yield split_sentences(text, language)
         else:

@@ -127,6 +127,9 @@ def test_what_does_not_go_together(folder, tmp_path):
     make_store(folder, "text.txt", append_eod=True, eod_token="ba")
     with pytest.raises(ValueError, match="has an end-of-document token in each document"):
         records(folder, "s")
+    make_store(folder, "text.txt", prepend_bos=True, bos_token="ba")
+    with pytest.raises(ValueError, match=r"has a start-of-document token .*--noprepend_bos"):
+        records(folder, "s")
     with pytest.raises(FileNotFoundError):
         records(folder, "none", text=TextConfig(input_format="store"))
     assert not list((folder / "out").glob("*")) if (folder / "out").exists() else True

@@ -354,8 +354,8 @@ class TestBlocks:
             [3, 3, 5],
         )
         assert block_sequences(self.DOCUMENTS, DOCUMENT, "en") == (
-            ["One.\r\nTwo. Three", "Four. Five\n\x1c\nsix\nseven"],
-            [1, 1, 2],
+            ["One.\r\nTwo. Three", " \n", "Four. Five\n\x1c\nsix\nseven"],
+            [1, 2, 3],
         )
 
 
