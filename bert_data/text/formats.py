@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from bert_data.text.compression import COMPRESSIONS
+from bert_data.text.corpora.arxiv import read_arxiv
 from bert_data.text.corpora.mediawiki import find_page, read_mediawiki
 from bert_data.text.corpora.stack_exchange import read_stack_exchange
 from bert_data.text.documents import AUTO, FILE, ROWS, DocumentBlock, TextConfig
@@ -289,5 +290,15 @@ STACK_EXCHANGE = TextFormat(
     find_document=_find_whole_file,
     has_lines=False,
 )
-for each in (LINES, WIKITEXT, PROSE, JSONL, PARQUET, HTML, WARC, MEDIAWIKI, STACK_EXCHANGE):
+ARXIV = TextFormat(
+    name="arxiv",
+    endings=(".tex",),
+    read=read_arxiv,
+    find_document=_find_whole_file,
+    has_lines=False,
+)
+_OF_TEXT = (LINES, WIKITEXT, PROSE, JSONL, PARQUET)
+_OF_PAGES = (HTML, WARC)
+_OF_CORPORA = (MEDIAWIKI, STACK_EXCHANGE, ARXIV)
+for each in (*_OF_TEXT, *_OF_PAGES, *_OF_CORPORA):
     register(each)

@@ -2,5 +2,7 @@
 
 mediawiki.py       dumps of Wikipedia and other wikis; wiki_markup.py, wiki_templates.py: markup
 stack_exchange.py  dumps of Stack Exchange
+arxiv.py           papers of arXiv; latex_markup.py: their LaTeX
+archives.py        files in tar and zip archives
 xml_events.py      XML as it is read
 """

@@ -1,0 +1,220 @@
+r"""Papers from arXiv: their LaTeX, cleaned, from archives of sources or from `.tex` files.
+
+    arXiv_src_2401_001.tar                        TextDocument(row 1, "\\section{One} We show ...",
+      2401/2401.00001.gz   a paper of one file       {"arxiv_id": "2401.00001", "title": "On ...",
+      2401/2401.00002.gz   a .tar.gz of files  ->     "num_files": 1})
+      2401/2401.00003.pdf  (no source: left out)   row: the number of the paper in the archive
+
+Several files of a paper are joined where its main file has `\input` and `\include`; without a
+main file (one with `\documentclass`), in the order of their names. `latex_markup.py` says what is
+cleaned. A `.tex` file by itself is a paper; what it inputs is read from its folder.
+"""
+
+import dataclasses
+import functools
+import gzip
+import io
+import posixpath
+import re
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+
+from bert_data.errors import CorruptDataError
+from bert_data.storage import file_size, is_file, read_bytes
+from bert_data.text.compression import open_bytes
+from bert_data.text.corpora.archives import is_archive, read_members
+from bert_data.text.corpora.latex_markup import clean_paper, drop_comments, find_title
+from bert_data.text.documents import DocumentBlock, RowError, TextConfig, TextDocument
+from bert_data.text.spans import Span
+
+MAX_PAPER_BYTES = 1 << 26
+"""The longest source of a paper, and the most that joining its files may make of it."""
+
+_BLOCK_CHARACTERS = 2 << 20
+_MAX_INPUT_DEPTH = 16
+_MAIN = re.compile(r"\\document(?:class|style)\b")
+_INPUT = re.compile(r"\\(?:input|include|subfile)\s*(?:\{\s*([^{}\s]+)\s*\}|\s([\w./-]+))")
+_ENDINGS = re.compile(r"(?:\.tar|\.tex)?(?:\.gz|\.tgz|\.bz2|\.xz|\.zst|\.zip)?\Z")
+
+
+_SOURCE_ENDINGS = (".tex", ".ltx", ".latex")
+
+Read = Callable[[str], "str | None"]
+"""Returns a file of a paper by its name in the paper, None if there is none."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Paper:
+    """A paper's name, and its files by their names; or why it cannot be read."""
+
+    name: str
+    files: dict[str, str]
+    problem: str = ""
+
+
+def read_arxiv(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
+    """Yield papers.
+
+    Raises:
+      ValueError: a paper cannot be read, and `on_error` is "strict"; with the archive and the
+        paper's number.
+      OSError: a file cannot be read.
+      CorruptDataError: an archive is damaged.
+    """
+    for span in spans:
+        block, num_characters = DocumentBlock(path=span.path), 0
+        row = 0
+        try:
+            for row, paper in enumerate(_papers(span.path), 1):
+                block.num_rows += 1
+                num_characters += _add_paper(block, row, paper, span.path, config)
+                if num_characters >= _BLOCK_CHARACTERS:
+                    yield block
+                    block, num_characters = DocumentBlock(path=span.path), 0
+        except CorruptDataError:
+            yield block  # what precedes the damage
+            raise
+        block.num_file_bytes = file_size(span.path)
+        yield block
+
+
+def _add_paper(block: DocumentBlock, row: int, paper: _Paper, path: str, config: TextConfig) -> int:
+    """Add the document of a paper, if it has a source, to a block; return its characters."""
+    num_bytes = sum(map(len, paper.files.values()))
+    if config.max_row_bytes is not None and num_bytes > config.max_row_bytes:
+        block.too_long.append((row, num_bytes))
+        return 0
+    try:
+        if paper.problem:
+            raise RowError(f"{paper.name}: {paper.problem}")
+        source = _join(paper, path)
+    except RowError as error:
+        block.skip(row, error, config)
+        return 0
+    body = clean_paper(source)
+    if body:
+        title = find_title(source)
+        fields = {"arxiv_id": paper.name, "num_files": len(paper.files)}
+        kept = {**fields, "title": title} if title else fields
+        document = TextDocument(row, body, kept if config.keep_fields else None)
+        block.documents.append(document)
+    return len(source)
+
+
+def _papers(path: str) -> Iterator[_Paper]:
+    """Yield the papers of an archive, or of a single file."""
+    if not is_archive(path):
+        with open_bytes(path) as (text, _):
+            data = text.read(MAX_PAPER_BYTES + 1)
+        name = posixpath.basename(path)
+        yield _Paper(_identifier(name), {name: _decode(data)}, _too_long(data))
+        return
+    loose: dict[str, str] = {}  # files that are not packed by paper belong to one
+    for member in read_members(path):
+        name = member.name.lower()
+        if name.endswith((".gz", ".tgz", ".tar")):
+            yield _unpack(member.name, member.read(MAX_PAPER_BYTES + 1))
+        elif name.endswith(_SOURCE_ENDINGS):
+            loose[member.name] = _decode(member.read(MAX_PAPER_BYTES + 1))
+    if loose:
+        problem = _too_long("".join(loose.values()))
+        yield _Paper(_identifier(posixpath.basename(path)), loose, problem)
+
+
+def _unpack(name: str, data: bytes) -> _Paper:
+    """Return the paper in a member of an archive: gzip of a file, or a tar archive of files."""
+    paper = _identifier(name)
+    try:
+        if name.lower().endswith(("gz", "tgz")):
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                data = file.read(MAX_PAPER_BYTES + 1)
+        if problem := _too_long(data):
+            return _Paper(paper, {}, problem)
+        if not tarfile.is_tarfile(io.BytesIO(data)):
+            text = _decode(data)
+            return _Paper(paper, {"main.tex": text} if "\\" in text else {})
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            return _Paper(paper, dict(_sources(archive)))
+    except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
+        return _Paper(paper, {}, f"the paper's archive is damaged ({error})")
+
+
+def _sources(archive: tarfile.TarFile) -> Iterator[tuple[str, str]]:
+    for info in archive:
+        file = archive.extractfile(info) if info.isfile() else None
+        if file is not None and info.name.lower().endswith(_SOURCE_ENDINGS):
+            yield posixpath.normpath(info.name), _decode(file.read())
+
+
+def _too_long(data: bytes | str) -> str:
+    long = len(data) > MAX_PAPER_BYTES
+    return f"a paper has more than {MAX_PAPER_BYTES:,} bytes" if long else ""
+
+
+def _identifier(name: str) -> str:
+    """Return the arXiv's name of a paper: "2401/2401.00001.gz" is "2401.00001"."""
+    return _ENDINGS.sub("", posixpath.basename(name))
+
+
+def _decode(data: bytes) -> str:
+    """Return a file's text: UTF-8, or Latin-1, as older papers are."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _join(paper: _Paper, path: str) -> str:
+    """Return the source of a paper as one text.
+
+    Raises:
+      RowError: joining makes it longer than `MAX_PAPER_BYTES`.
+    """
+    mains = [name for name, text in paper.files.items() if _MAIN.search(drop_comments(text))]
+    if not mains:
+        return "\n".join(paper.files[name] for name in sorted(paper.files))
+    # Of several, the one that holds or inputs most is the paper; others are figures or letters.
+    read = functools.partial(_read, paper.files, path)
+    return max((_Joining(read).join(name) for name in sorted(mains)), key=len)
+
+
+def _read(files: dict[str, str], path: str, name: str) -> str | None:
+    """Return a file of a paper; of a paper that is not in an archive, from its folder."""
+    name = posixpath.normpath(name)
+    for candidate in (name, f"{name}.tex"):
+        if candidate in files:
+            return files[candidate]
+        if not is_archive(path) and not candidate.startswith(("/", "../")):
+            place = posixpath.join(posixpath.dirname(path), candidate)
+            if is_file(place) and file_size(place) <= MAX_PAPER_BYTES:
+                return _decode(read_bytes(place))
+    return None
+
+
+class _Joining:
+    """Puts the files of a paper where they are input."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._characters_left = MAX_PAPER_BYTES
+
+    def join(self, name: str) -> str:
+        """Return a file with what it inputs."""
+        return self._join(self._read(name) or "", posixpath.dirname(name), 0)
+
+    def _join(self, text: str, folder: str, depth: int) -> str:
+        text = drop_comments(text)
+        self._characters_left -= len(text)
+        if self._characters_left < 0:
+            raise RowError(f"its files, joined, have more than {MAX_PAPER_BYTES:,} bytes")
+        if depth == _MAX_INPUT_DEPTH:
+            return text
+        pieces: list[str] = []
+        position = 0
+        for match in _INPUT.finditer(text):
+            file = self._read(posixpath.join(folder, match[1] or match[2]))
+            if file is not None:
+                pieces += [text[position : match.start()], self._join(file, folder, depth + 1)]
+                position = match.end()
+        return "".join([*pieces, text[position:]])

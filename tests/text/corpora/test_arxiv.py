@@ -1,0 +1,142 @@
+"""Papers in archives of sources: how they are packed, how files are joined, what is wrong."""
+
+import gzip
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from bert_data.errors import CorruptDataError
+from bert_data.text.corpora import arxiv
+from bert_data.text.documents import TextConfig
+from bert_data.text.formats import find_format, read_documents
+
+COVERS = ("text/corpora/archives",)
+
+ONE = b"\\documentclass{a}\\title{One}\\begin{document}\\section{A} One. % no\n\\end{document}"
+MAIN = (
+    b"\\documentclass{a}\n\\input macros\n\\begin{document}\n%\\input{secret}\n"
+    b"\\include{parts/first}\\input{parts/second.tex}\\input{missing}\n\\end{document}"
+)
+FILES = {
+    "main.tex": MAIN,
+    "macros.tex": b"\\newcommand{\\us}{we}",
+    "parts/first.tex": b"\\section{First} Here \\us{} are.\n",
+    "parts/second.tex": "\\section{Zweiter} Über".encode("latin-1"),
+    "secret.tex": b"\\section{Secret}",
+    "figure.pdf": b"%PDF",
+}
+
+
+def tar(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+JOINED = "\\section{First} Here we are.\n\\section{Zweiter} Über\\input{missing}"
+PAPERS = {
+    "2401/2401.00001.gz": gzip.compress(ONE),
+    "2401/2401.00002.gz": gzip.compress(tar(FILES)),
+    "2401/2401.00003.pdf": b"%PDF",
+    "2401/hep-th9901001.tar.gz": gzip.compress(tar({"b.tex": b"Two.", "a.tex": b"\\section{A}"})),
+    "2401/2401.00004.gz": gzip.compress(b"%PDF no TeX"),
+}
+
+
+def read(path: Path, **settings):
+    config = TextConfig(**{"keep_fields": True, "input_format": "arxiv", **settings})
+    return list(read_documents([str(path)], config))
+
+
+def test_an_archive_of_papers(tmp_path):
+    path = tmp_path / "arXiv_src_2401_001.tar"
+    path.write_bytes(tar(PAPERS))
+    (block,) = read(path)
+    assert [(document.row, document.text) for document in block.documents] == [
+        (1, "\\section{A} One."),
+        (2, JOINED),
+        (3, "\\section{A}\nTwo."),
+    ]
+    assert [document.fields for document in block.documents] == [
+        {"arxiv_id": "2401.00001", "num_files": 1, "title": "One"},
+        {"arxiv_id": "2401.00002", "num_files": 5},
+        {"arxiv_id": "hep-th9901001", "num_files": 2},
+    ]
+    assert block.num_rows == 4 and block.num_file_bytes == path.stat().st_size
+
+
+@pytest.mark.parametrize("ending", [".tar.gz", ".zip"])
+def test_an_archive_that_is_a_paper(tmp_path, ending):
+    path = tmp_path / f"paper{ending}"
+    if ending == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in FILES.items():
+                archive.writestr(name, data)
+    else:
+        path.write_bytes(gzip.compress(tar(FILES)))
+    (block,) = read(path)
+    assert [document.text for document in block.documents] == [JOINED]
+    assert block.documents[0].fields["arxiv_id"] == "paper"
+
+
+def test_a_file_with_what_it_inputs(tmp_path):
+    for name, data in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    outside = tmp_path.parent / "outside.tex"
+    outside.write_text("\\section{Outside}")
+    path = tmp_path / "main.tex"
+    assert find_format([str(path)]).name == "arxiv"
+    assert read(path)[0].documents[0].text == JOINED
+    path.write_bytes(MAIN.replace(b"missing", b"../outside"))
+    assert "Outside" not in read(path)[0].documents[0].text
+    path.write_bytes(MAIN.replace(b"missing", str(outside).encode()))
+    assert "{Outside}" not in read(path)[0].documents[0].text
+
+
+def test_damaged_papers_are_rows(tmp_path):
+    path = tmp_path / "a.tar"
+    whole = gzip.compress(tar(FILES))
+    path.write_bytes(tar({"1.gz": whole[:-9], "2.gz": b"no gzip", "3.gz": gzip.compress(ONE)}))
+    with pytest.raises(ValueError, match=r"a\.tar:1: 1: the paper's archive is damaged"):
+        read(path)
+    (block,) = read(path, on_error="skip")
+    assert [document.row for document in block.documents] == [3]
+    assert len(block.skipped) == 2
+
+
+def test_damaged_archives(tmp_path):
+    path = tmp_path / "a.tar"
+    whole = tar(PAPERS)
+    for data, reason in [
+        (whole[:700], "a file in the archive is damaged|not a tar archive, or damaged"),
+        (whole[:-9000], "cut off|damaged"),
+        (whole[: -(-len(whole.rstrip(b"\0")) // 512) * 512], "the archive is cut off"),
+        (b"no archive" * 100, "not a tar archive, or damaged"),
+    ]:
+        path.write_bytes(data)
+        with pytest.raises(CorruptDataError, match=reason):
+            read(path)
+    path = tmp_path / "a.zip"
+    path.write_bytes(b"PK\x03\x04" + b"x" * 100)
+    with pytest.raises(CorruptDataError, match="not a zip archive, or damaged"):
+        read(path)
+
+
+def test_files_that_input_themselves_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(arxiv, "MAX_PAPER_BYTES", 20_000)
+    path = tmp_path / "a.tar"
+    itself = b"\\documentclass{a}\\section{A}" + b"\\input{a}" * 9
+    path.write_bytes(tar({"1.gz": gzip.compress(tar({"a.tex": itself}))}))
+    with pytest.raises(ValueError, match="its files, joined, have more than 20,000 bytes"):
+        read(path)
+    path.write_bytes(tar({"1.gz": gzip.compress(tar({"a.tex": b"a" * 40_000}))}))
+    with pytest.raises(ValueError, match="a paper has more than 20,000 bytes"):
+        read(path)
