@@ -1,10 +1,11 @@
-"""The numbers that a configuration allows: one check, one sentence.
+"""The values that a configuration allows: one check, one sentence.
 
 check_bounds("dupe_factor", 0, 1, 1_000_000)
   -> ValueError: dupe_factor is 0; 1 to 1,000,000 is allowed
 """
 
 import reprlib
+from collections.abc import Sequence
 
 MAX_INT32 = 2**31 - 1
 
@@ -37,3 +38,13 @@ def check_integer(field: str, value: object, low: int, high: int = MAX_INT32) ->
             f"{field} is {reprlib.repr(value)}; an integer, {low:,} to {high:,}, is allowed"
         )
     check_bounds(field, value, low, high)
+
+
+def check_choice(field: str, value: str, allowed: Sequence[str]) -> None:
+    """Check a word.
+
+    Raises:
+      ValueError: it is not one of the allowed ones.
+    """
+    if value not in allowed:
+        raise ValueError(f"{field} is {value!r}; allowed are {', '.join(allowed)}")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bert_data.bounds import check_bounds, check_integer
+from bert_data.bounds import check_bounds, check_choice, check_integer
 
 
 @pytest.mark.parametrize("value", [1, 3, 1_000_000, 1.0])
@@ -29,3 +29,9 @@ def test_integers():
     check_integer("seq_length", 9, 1, 9)
     with pytest.raises(ValueError, match=r"^seq_length is 10; 1 to 9 is allowed$"):
         check_integer("seq_length", 10, 1, 9)
+
+
+def test_choices():
+    check_choice("optimizer", "lamb", ("adamw", "lamb"))
+    with pytest.raises(ValueError, match=r"^optimizer is 'sgd'; allowed are adamw, lamb$"):
+        check_choice("optimizer", "sgd", ("adamw", "lamb"))

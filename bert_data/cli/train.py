@@ -9,7 +9,6 @@ SIGTERM it finishes the current step, saves a checkpoint and ends with a non-zer
 
 import dataclasses
 import json
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,12 +17,14 @@ from absl import flags, logging
 from bert_data.bounds import check_integer
 from bert_data.cli import train_flags
 from bert_data.cli.entry import run
+from bert_data.cli.quiet_tensorflow import quiet_tensorflow
+from bert_data.storage import expand_inputs
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
     from bert_data.reader import ReaderConfig
-    from bert_data.training import BertConfig, DistributionConfig, TrainingConfig
+    from bert_data.training import BertConfig, DistributionConfig, HeldOutData, TrainingConfig
 
 FLAGS = flags.FLAGS
 
@@ -36,7 +37,7 @@ def main(_: Sequence[str]) -> None:
         raise ValueError("--vocab_file and --tokenizer_file are both set; choose one")
     for name in ("train_batch_size", "eval_batch_size", "max_eval_steps"):
         check_integer(name, FLAGS[name].value, 1, 2**31 - 1)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow's remarks about itself
+    check_evaluation()
     from bert_data import training
 
     config = model_config()
@@ -46,14 +47,16 @@ def main(_: Sequence[str]) -> None:
             f" reads up to max_position_embeddings = {config.max_position_embeddings} tokens"
         )
     devices, train_data, eval_data = distribution(), training_data(config), evaluation_data(config)
-    configs = [train_data] * FLAGS.do_train + [eval_data] * FLAGS.do_eval
+    evaluates = FLAGS.do_eval or FLAGS.eval_every_steps is not None
+    configs = [train_data] * FLAGS.do_train + [eval_data] * evaluates
     if FLAGS.do_train:
         settings(train_data, FLAGS.train_batch_size)
     check_data(configs)
-    strategy = training.make_strategy(devices)  # the first line that needs TensorFlow
     open_batches(configs)
+    with quiet_tensorflow():
+        strategy = training.make_strategy(devices)
     if FLAGS.do_train:
-        train(config, train_data, strategy)
+        train(config, train_data, eval_data, strategy)
     if FLAGS.do_eval and training.is_chief(strategy):
         evaluate(config, eval_data)
 
@@ -76,6 +79,30 @@ def model_config() -> "BertConfig":
     config = BertConfig.load(FLAGS.bert_config_file, size)
     logging.info("the model is %s, with the %d tokens %s", FLAGS.bert_config_file, size, source)
     return config
+
+
+def check_evaluation() -> None:
+    """Tells what does not fit among the flags about evaluation."""
+    if FLAGS.eval_every_steps is not None:
+        if not FLAGS.do_train:
+            raise ValueError("--eval_every_steps needs --do_train; --do_eval evaluates once")
+        if not FLAGS.eval_input_file:
+            raise ValueError(
+                "--eval_every_steps needs --eval_input_file, records that training does not read"
+            )
+    if FLAGS.eval_input_file:
+        both = {*expand_inputs(FLAGS.input_file)} & {*expand_inputs(FLAGS.eval_input_file)}
+        if both:
+            logging.warning(
+                "--eval_input_file names %d of the files that training reads, such as %s: results"
+                " on them say nothing about new text",
+                *(len(both), min(both)),
+            )
+    if FLAGS.eval_input_file and not FLAGS.do_eval and FLAGS.eval_every_steps is None:
+        logging.warning(
+            "--eval_input_file is not read: set --eval_every_steps to evaluate while training, or"
+            " --do_eval to evaluate afterwards"
+        )
 
 
 def distribution() -> "DistributionConfig":
@@ -169,11 +196,11 @@ def check_data(configs: Sequence["ReaderConfig"]) -> None:
 
 
 def open_batches(configs: Sequence["ReaderConfig"]) -> None:
-    """Tells what is wrong with records before anything is written."""
-    from bert_data.reader import read_batches
+    """Tells what is wrong with records before anything is written, or TensorFlow imported."""
+    from bert_data.reader.sources import make_source
 
     for data in configs:
-        read_batches(data)
+        make_source(data)
 
 
 def has_static_shapes() -> bool:
@@ -211,17 +238,31 @@ def batch_width(way: str) -> str | tuple[int, ...]:
 def settings(data: "ReaderConfig", batch_size: int) -> "TrainingConfig":
     """The flags about training."""
     from bert_data.reader import next_sentence_of
-    from bert_data.training import TrainingConfig
+    from bert_data.training import OptimizerConfig, TrainingConfig
 
+    optimizer = OptimizerConfig(
+        optimizer=FLAGS.optimizer,
+        weight_decay=FLAGS.weight_decay,
+        adam_beta1=FLAGS.adam_beta1,
+        adam_beta2=FLAGS.adam_beta2,
+        adam_epsilon=FLAGS.adam_epsilon,
+        clip_norm=FLAGS.clip_norm,
+    )
     return TrainingConfig(
         output_dir=FLAGS.output_dir,
         num_train_steps=FLAGS.num_train_steps,
         batch_size=batch_size,
+        num_accumulation_steps=FLAGS.num_accumulation_steps,
         learning_rate=FLAGS.learning_rate,
         num_warmup_steps=FLAGS.num_warmup_steps,
+        optimizer=optimizer,
         init_checkpoint=FLAGS.init_checkpoint,
+        continue_from=FLAGS.continue_from,
+        continue_with=FLAGS.continue_with,
         save_checkpoints_steps=FLAGS.save_checkpoints_steps,
         keep_checkpoints=FLAGS.keep_checkpoints,
+        eval_every_steps=FLAGS.eval_every_steps,
+        best_metric=FLAGS.best_metric,
         iterations_per_loop=FLAGS.iterations_per_loop,
         log_every_steps=FLAGS.log_every_steps,
         random_seed=FLAGS.random_seed,
@@ -232,7 +273,12 @@ def settings(data: "ReaderConfig", batch_size: int) -> "TrainingConfig":
     )
 
 
-def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.Strategy") -> None:
+def train(
+    config: "BertConfig",
+    data: "ReaderConfig",
+    eval_data: "ReaderConfig",
+    strategy: "tf.distribute.Strategy",
+) -> None:
     """Trains to the last step."""
     from bert_data import training
     from bert_data.reader import describe_order, read_batches
@@ -252,6 +298,19 @@ def train(config: "BertConfig", data: "ReaderConfig", strategy: "tf.distribute.S
         make_batches,
         strategy=strategy,
         data_description=json.dumps(describe_order(of_all)),
+        held_out=None if FLAGS.eval_every_steps is None else held_out(eval_data),
+    )
+
+
+def held_out(data: "ReaderConfig") -> "HeldOutData":
+    """What evaluations during training read."""
+    from bert_data.reader import describe_order, read_batches
+    from bert_data.training import HeldOutData
+
+    order = {**describe_order(data), "max_eval_steps": FLAGS.max_eval_steps}
+    return HeldOutData(
+        make_batches=lambda: read_batches(data).take(FLAGS.max_eval_steps),
+        description=json.dumps(order),
     )
 
 
@@ -263,6 +322,11 @@ def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
     last = training.last_whole_checkpoint(FLAGS.output_dir, use_older=FLAGS.use_older_checkpoint)
     checkpoint = training.open_weights(last or FLAGS.init_checkpoint or FLAGS.output_dir)
     logging.info("evaluating %s", checkpoint.prefix)
+    if not FLAGS.eval_input_file:
+        logging.warning(
+            "evaluating on the records of --input_file, which training reads: the results say"
+            " nothing about new text; --eval_input_file names records that were held out"
+        )
     model = training.load_pretrained(
         checkpoint.prefix, config, next_sentence=next_sentence_of(data)
     )

@@ -8,7 +8,10 @@ from bert_data.training.config import BertConfig
 GROUPS = {  # what --help shows first
     "common": "bert_config_file input_file output_dir init_checkpoint do_train do_eval"
     " train_batch_size learning_rate num_train_steps num_warmup_steps max_seq_length"
-    " max_predictions_per_seq save_checkpoints_steps eval_input_file vocab_file tokenizer_file",
+    " max_predictions_per_seq save_checkpoints_steps eval_input_file eval_every_steps"
+    " vocab_file tokenizer_file",
+    "optimizer": "optimizer num_accumulation_steps weight_decay adam_beta1 adam_beta2 adam_epsilon"
+    " clip_norm continue_from continue_with",
     "batches": "batching pool_batches num_buckets max_tokens_per_batch batch_width"
     " remote_cache_bytes dynamic_masking masked_lm_prob do_whole_word_mask next_sentence"
     " skip_corrupt",
@@ -45,9 +48,56 @@ flags.DEFINE_integer(
 )
 flags.DEFINE_bool("do_train", False, "Train.")
 flags.DEFINE_bool("do_eval", False, "Evaluate the last checkpoint.")
-flags.DEFINE_integer("train_batch_size", 32, "Examples per training step, over all devices.")
+flags.DEFINE_integer(
+    "train_batch_size",
+    32,
+    "Examples per batch, over all devices. A training step reads --num_accumulation_steps of them.",
+)
+flags.DEFINE_integer(
+    "num_accumulation_steps",
+    1,
+    "Batches per training step: their gradients are summed before the weights change, as if they"
+    " were one large batch. Steps of the learning rate, of the log and of checkpoints are updates.",
+)
 flags.DEFINE_integer("eval_batch_size", 8, "Examples per evaluation step.")
-flags.DEFINE_float("learning_rate", 5e-5, "Peak learning rate of Adam.")
+flags.DEFINE_float("learning_rate", 5e-5, "Peak learning rate of the optimizer.")
+flags.DEFINE_enum(
+    "optimizer",
+    "adamw",
+    ["adamw", "lamb"],
+    "adamw: Adam with decoupled weight decay and without bias correction, as Google's program has"
+    " it. lamb: LAMB (You et al., 2020), for batches of thousands of examples.",
+)
+flags.DEFINE_float(
+    "weight_decay",
+    0.01,
+    "Share of a weight that decays in a step, times the learning rate; biases and LayerNorm do not"
+    " decay.",
+)
+flags.DEFINE_float("adam_beta1", 0.9, "Decay of the mean of gradients, below 1.")
+flags.DEFINE_float("adam_beta2", 0.999, "Decay of the mean of squared gradients, below 1.")
+flags.DEFINE_float("adam_epsilon", 1e-6, "Added to the root of the mean of squared gradients.")
+flags.DEFINE_float(
+    "clip_norm",
+    1.0,
+    "Largest norm of all gradients together; larger ones are scaled down to it. 0: any is allowed.",
+)
+flags.DEFINE_string(
+    "continue_from",
+    None,
+    "Instead of --init_checkpoint: the --output_dir of another run of the same model, or one of its"
+    " checkpoints, which this run continues in its own --output_dir, such as with longer sequences."
+    " Ignored if --output_dir has a checkpoint.",
+)
+flags.DEFINE_enum(
+    "continue_with",
+    "steps",
+    ["steps", "moments", "weights"],
+    "What --continue_from takes over. steps: weights, the optimizer's moments and the number of"
+    " steps done, so that the learning rate goes on where it was; --num_train_steps counts them,"
+    " too. moments: weights and moments; steps count from 0, with a warm-up of their own. weights:"
+    " these alone.",
+)
 flags.DEFINE_integer(
     "num_train_steps", 100000, "Number of training steps, including those before a restart."
 )
@@ -149,7 +199,22 @@ flags.DEFINE_enum(
     " manifest says, or nsp.",
 )
 flags.DEFINE_string(
-    "eval_input_file", None, "Records for --do_eval; by default, those of --input_file."
+    "eval_input_file",
+    None,
+    "Held-out records for --do_eval and --eval_every_steps; --do_eval alone reads those of"
+    " --input_file by default.",
+)
+flags.DEFINE_integer(
+    "eval_every_steps",
+    None,
+    "While training, evaluate on --eval_input_file every so many steps and after the last one, and"
+    " keep the best checkpoint in the folder best of --output_dir.",
+)
+flags.DEFINE_enum(
+    "best_metric",
+    "masked_lm_loss",
+    ["masked_lm_loss", "masked_lm_accuracy", "loss"],
+    "Which result of --eval_every_steps decides what is best.",
 )
 flags.DEFINE_bool("skip_corrupt", False, "Skip damaged records with a warning.")
 flags.DEFINE_integer(
@@ -162,4 +227,9 @@ flags.DEFINE_bool(
     "If the last checkpoint in --output_dir is damaged, continue from (or evaluate) the last one"
     " before it that is whole.",
 )
-flags.DEFINE_integer("log_every_steps", 100, "Number of steps between two lines of the log.")
+flags.DEFINE_integer(
+    "log_every_steps",
+    100,
+    "Number of steps between two lines of the log, of metrics.jsonl in --output_dir, and two points"
+    " of TensorBoard's curves.",
+)

@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from bert_data.training.config import BertConfig
 from bert_data.training.saved_classes import register_saved_classes
-from bert_data.training.training_config import DistributionConfig, TrainingConfig
+from bert_data.training.training_config import (
+    DistributionConfig,
+    OptimizerConfig,
+    TrainingConfig,
+)
 
 if TYPE_CHECKING:
     from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint, latest_checkpoint
@@ -25,10 +29,12 @@ if TYPE_CHECKING:
     from bert_data.training.evaluation import evaluate, write_results
     from bert_data.training.google_checkpoint import write_checkpoint
     from bert_data.training.init_checkpoint import open_weights
+    from bert_data.training.lamb import Lamb
     from bert_data.training.loop import train
     from bert_data.training.model import PretrainingModel, pretraining_model
     from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
     from bert_data.training.predict import best_guesses, load_pretrained
+    from bert_data.training.run_output import HeldOutData
 
 # Keras reads this when it is first imported; a user's own setting may name another backend.
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -37,6 +43,8 @@ register_saved_classes()
 _OF_TENSORFLOW = {
     "AdamWeightDecay": "optimizer",
     "Checkpoint": "checkpoints",
+    "HeldOutData": "run_output",
+    "Lamb": "lamb",
     "PretrainingModel": "model",
     "TextClassifier": "classifier",
     "WarmupLinearDecay": "optimizer",
@@ -62,6 +70,9 @@ __all__ = [
     "BertConfig",
     "Checkpoint",
     "DistributionConfig",
+    "HeldOutData",
+    "Lamb",
+    "OptimizerConfig",
     "PretrainingModel",
     "TextClassifier",
     "TrainingConfig",

@@ -2,7 +2,8 @@
 
     state at step 0 ─▶ 100 steps ─▶ report ─▶ 100 steps ─▶ report ─▶ ... ─▶ the last one, or a stop
 
-A call ends where something is due: a report or a checkpoint.
+A call ends where something is due: a report, an evaluation or a checkpoint. The first call does one
+step, so that whoever watches soon sees that training works.
 """
 
 import time
@@ -37,7 +38,8 @@ def run_steps(
       stop: of this host; updated if another host is asked to stop.
 
     Yields:
-      A report at multiples of log_every_steps, when a checkpoint is due, and at the end.
+      A report after the first step, at multiples of log_every_steps, when an evaluation or a
+      checkpoint is due, and at the end.
 
     Raises:
       ValueError: the data ended, or the loss is not a number.
@@ -50,14 +52,16 @@ def run_steps(
         stop_flag=stop.flag,
         jit_compile=config.jit_compile,
     )
+    periods = [config.log_every_steps, config.save_checkpoints_steps]
+    if config.eval_every_steps:
+        periods.append(config.eval_every_steps)
     step, rows, seconds = state.step, [], 0.0
-    stops = False
+    is_first, stops = True, False
     while step < config.num_train_steps and not stops:
         num_steps = min(
-            config.iterations_per_loop,
+            1 if is_first else config.iterations_per_loop,
             config.num_train_steps - step,
-            config.log_every_steps - step % config.log_every_steps,
-            config.save_checkpoints_steps - step % config.save_checkpoints_steps,
+            *(period - step % period for period in periods),
         )
         start = time.monotonic()
         rows.append(_call(run, iterator, num_steps, state))
@@ -67,10 +71,9 @@ def run_steps(
         stops = bool(rows[-1][-1, COLUMNS.index("num_stops")])
         if stops:
             stop.note_other_host()
-        periods = (config.log_every_steps, config.save_checkpoints_steps)
-        if stops or any(is_due(step, period, config) for period in periods):
-            yield _report(config, state, np.concatenate(rows), step, seconds)
-            rows, seconds = [], 0.0
+        if is_first or stops or any(is_due(step, period, config) for period in periods):
+            yield _report(config, state, np.concatenate(rows), seconds, is_first=is_first)
+            rows, seconds, is_first = [], 0.0, False
 
 
 def is_due(step: int, period: int, config: TrainingConfig) -> bool:
@@ -109,8 +112,15 @@ def _refuse_nan(rows: np.ndarray, step: int) -> None:
 
 
 def _report(
-    config: TrainingConfig, state: TrainingState, rows: np.ndarray, step: int, seconds: float
+    config: TrainingConfig,
+    state: TrainingState,
+    rows: np.ndarray,
+    seconds: float,
+    *,
+    is_first: bool,
 ) -> TrainingReport:
+    """Report on the steps of some rows, of which the last was just done."""
+    step, optimizer = state.step, state.optimizer
     schedule = WarmupLinearDecay(
         config.learning_rate, config.num_train_steps, config.num_warmup_steps
     )
@@ -121,7 +131,10 @@ def _report(
         segment_losses=rows[:, 1],
         sentence_task=state.model.sentence_task,
         learning_rate=float(schedule(step - 1)),
+        gradient_norm=float(optimizer.gradient_norm.numpy()),
+        loss_scale=float(optimizer.loss_scale.numpy()) if optimizer.loss_scaling else None,
         num_examples=int(rows[:, 2].sum(dtype=np.float64)),
         num_tokens=int(rows[:, 3].sum(dtype=np.float64)),
         seconds=seconds,
+        is_first=is_first,
     )

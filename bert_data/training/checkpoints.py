@@ -205,6 +205,17 @@ def save_checkpoint(
     return prefix
 
 
+def remove_other_checkpoints(prefix: str) -> None:
+    """Remove all checkpoints of a folder but one.
+
+    Raises:
+      OSError: one cannot be removed.
+    """
+    for other in _list_checkpoints(os.path.dirname(prefix)):
+        if other != prefix:
+            _remove_bundle(other)
+
+
 @contextlib.contextmanager
 def naming_write(path: str) -> Iterator[None]:
     """Turn an error of TensorFlow while it writes a file or a folder into an OSError that names it.

@@ -18,7 +18,35 @@ from bert_data.training.model import MASKED_LM, Features, PretrainingModel
 from bert_data.training.report import TensorBoard
 from bert_data.training.steps import segment_answers
 
+EVAL_FOLDER = "eval"
+"""The folder of the curves, in that of a run."""
 _RESULTS = "eval_results.txt"
+
+
+class Evaluator:
+    """Computes the metrics of a model, again and again without compiling anew."""
+
+    def __init__(self, model: PretrainingModel) -> None:
+        """Take a model, on one device or several; the evaluation runs on one."""
+        self._task = model.sentence_task
+        self._sums_of = tf.function(
+            lambda batch: batch_sums(model, batch), reduce_retracing=True, autograph=False
+        )
+
+    def evaluate(self, batches: Iterable[Features]) -> dict[str, float]:
+        """Return the metrics; see `evaluate`."""
+        rows = []
+        try:
+            for batch in batches:
+                rows.append(self._sums_of(batch).numpy())
+        except tf.errors.OpError as error:
+            explained = explain(error)
+            if explained is error:
+                raise
+            raise explained from None
+        if not rows:
+            raise ValueError("there is not one batch of data to evaluate on")
+        return metrics(np.array(rows, np.float64), self._task)
 
 
 def evaluate(model: PretrainingModel, batches: Iterable[Features]) -> dict[str, float]:
@@ -36,21 +64,7 @@ def evaluate(model: PretrainingModel, batches: Iterable[Features]) -> dict[str, 
       ValueError: there is no batch, or the reader refuses one.
       CorruptDataError: a record is damaged.
     """
-    rows = []
-    sums_of = tf.function(
-        lambda batch: batch_sums(model, batch), reduce_retracing=True, autograph=False
-    )
-    try:
-        for batch in batches:
-            rows.append(sums_of(batch).numpy())
-    except tf.errors.OpError as error:
-        explained = explain(error)
-        if explained is error:
-            raise
-        raise explained from None
-    if not rows:
-        raise ValueError("there is not one batch of data to evaluate on")
-    return metrics(np.array(rows, np.float64), model.sentence_task)
+    return Evaluator(model).evaluate(batches)
 
 
 def batch_sums(model: PretrainingModel, batch: Features) -> tf.Tensor:
@@ -89,20 +103,29 @@ def metrics(rows: np.ndarray, sentence_task: str | None) -> dict[str, float]:
     return results
 
 
+def write_results_file(folder: str, step: int, results: dict[str, float]) -> None:
+    """Writes the results as sorted lines "key = value" of eval_results.txt, which is replaced."""
+    make_folder(folder)
+    lines = "".join(f"{line}\n" for line in _result_lines(step, results))
+    write_bytes(os.path.join(folder, _RESULTS), lines.encode())
+
+
+def _result_lines(step: int, results: dict[str, float]) -> list[str]:
+    return sorted(f"{key} = {value}" for key, value in {**results, "global_step": step}.items())
+
+
 def write_results(folder: str, step: int, results: dict[str, float]) -> None:
-    """Writes the results as sorted lines "key = value", and as points of TensorBoard's curves.
+    """Logs and writes the results, and adds them to TensorBoard's curves in eval/.
 
     Args:
-      folder: of the training run; eval_results.txt there is replaced, eval/ there gets the curves.
+      folder: of the training run.
       step: of the model.
       results: from `evaluate`.
     """
-    lines = sorted(f"{key} = {value}" for key, value in {**results, "global_step": step}.items())
     logging.info("***** Eval results *****")
-    for line in lines:
+    for line in _result_lines(step, results):
         logging.info("  %s", line)
-    make_folder(folder)
-    write_bytes(os.path.join(folder, _RESULTS), "".join(f"{line}\n" for line in lines).encode())
-    curves = TensorBoard(os.path.join(folder, "eval"))
+    write_results_file(folder, step, results)
+    curves = TensorBoard(os.path.join(folder, EVAL_FOLDER))
     curves.write(step, results)
     curves.publish()

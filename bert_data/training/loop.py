@@ -1,6 +1,6 @@
 """Pretraining from the first step to the last, or from the last checkpoint on.
 
-    make_batches, BertConfig, TrainingConfig  ->  output_dir/model.ckpt-*, bert_config.json, events
+    make_batches, BertConfig, TrainingConfig  ->  output_dir/model.ckpt-*, events.*, metrics.jsonl
 
 A run that is killed and restarted continues as if nothing had happened.
 """
@@ -12,8 +12,8 @@ import tensorflow as tf
 from absl import logging
 
 from bert_data.training.batches import MakeBatches, distribute_batches
-from bert_data.training.calls import is_due, run_steps
-from bert_data.training.checkpoints import last_whole_checkpoint, save_checkpoint
+from bert_data.training.calls import run_steps
+from bert_data.training.checkpoints import last_whole_checkpoint
 from bert_data.training.config import BertConfig
 from bert_data.training.distribution import (
     agree_on,
@@ -25,8 +25,13 @@ from bert_data.training.init_checkpoint import load_weights
 from bert_data.training.lamb import Lamb
 from bert_data.training.model import PretrainingModel, pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
-from bert_data.training.output_folder import claim_output_folder, write_config
-from bert_data.training.report import TensorBoard, TrainingReport, log_report
+from bert_data.training.output_folder import (
+    check_same_model,
+    claim_output_folder,
+    write_config,
+)
+from bert_data.training.report import TrainingReport, log_report
+from bert_data.training.run_output import HeldOutData, RunOutput
 from bert_data.training.state import TrainingState
 from bert_data.training.stopping import heed_signals
 from bert_data.training.training_config import TrainingConfig
@@ -39,6 +44,7 @@ def train(
     *,
     strategy: tf.distribute.Strategy | None = None,
     data_description: str = "",
+    held_out: HeldOutData | None = None,
     observers: Sequence[Callable[[TrainingReport], None]] = (),
 ) -> PretrainingModel:
     """Train until `num_train_steps` are done, saving checkpoints.
@@ -54,7 +60,8 @@ def train(
       strategy: devices; by default, one.
       data_description: what `make_batches` reads and in which order. If it has changed after a
         restart, reading starts from the beginning.
-      observers: called with each report, besides the log and TensorBoard, in each process.
+      held_out: what to evaluate on every `eval_every_steps`; it has no influence on the training.
+      observers: called with each report, besides the logs and TensorBoard, in each process.
 
     Returns:
       The trained model.
@@ -67,6 +74,10 @@ def train(
       KeyboardInterrupt: with the number of the signal that asked to stop.
     """
     strategy = strategy or tf.distribute.get_strategy()
+    if (config.eval_every_steps is None) != (held_out is None):
+        raise ValueError("eval_every_steps needs held-out data, and these need eval_every_steps")
+    if config.continue_from:
+        check_same_model(config.continue_from, bert_config, "use the model's own configuration")
     if config.jit_compile:
         check_that_xla_compiles(strategy)
     with (
@@ -83,7 +94,7 @@ def train(
                          config.num_train_steps)  # fmt: skip
             return state.model
         try:
-            _train_on(config, state, make_batches, strategy, observers)
+            _train_on(config, bert_config, state, make_batches, strategy, held_out, observers)
         except BaseException as error:
             # An iterator that a traceback keeps alive can prevent a process from ending: its thread
             # waits for an interpreter that is gone.
@@ -94,9 +105,11 @@ def train(
 
 def _train_on(
     config: TrainingConfig,
+    bert_config: BertConfig,
     state: TrainingState,
     make_batches: MakeBatches,
     strategy: tf.distribute.Strategy,
+    held_out: HeldOutData | None,
     observers: Sequence[Callable[[TrainingReport], None]],
 ) -> None:
     """Do the remaining steps; see `train`."""
@@ -112,21 +125,15 @@ def _train_on(
         start_batch=state.next_batch,
         num_accumulation_steps=config.num_accumulation_steps,
     )
-    chief = is_chief(strategy)
-    reporters = [log_report, *observers]
-    curves = TensorBoard(config.output_dir) if chief else None
-    if curves is not None:
-        reporters.append(curves.write_report)
+    output = RunOutput(config, bert_config, state, held_out) if is_chief(strategy) else None
     with heed_signals() as stop:
-        saved_step = state.step
         for report in run_steps(config, strategy, state, iter(batches), stop):
-            for reporter in reporters:
+            for reporter in (log_report, *observers):
                 reporter(report)
-            is_saved = is_due(report.step, config.save_checkpoints_steps, config)
-            if curves is not None and is_saved:
-                saved_step = _save(config, state, curves)
-        if curves is not None and saved_step != state.step:
-            _save(config, state, curves)
+            if output is not None:
+                output.write(report)
+        if output is not None:
+            output.close()
         agree_on(strategy, "last step", state.step)  # no host leaves before everything is saved
         stop.raise_if_asked()
 
@@ -152,9 +159,31 @@ def _first_state(
     if last is not None:
         state.restore(last)
         logging.info("continuing from %s", last)
+    elif config.continue_from:
+        _take_over(config, state)
     elif config.init_checkpoint:
         load_weights(model, config.init_checkpoint, fresh_heads=True)
     return state
+
+
+def _take_over(config: TrainingConfig, state: TrainingState) -> None:
+    """Begin where another run is; see `TrainingConfig.continue_from`."""
+    source = config.continue_from
+    assert source
+    prefix = last_whole_checkpoint(source, use_older=config.use_older_checkpoint) or source
+    if config.continue_with == "weights":
+        load_weights(state.model, prefix)
+    elif config.continue_with == "moments":
+        state.take_moments(prefix)
+    else:
+        state.restore(prefix)
+    if state.step >= config.num_train_steps:
+        raise ValueError(
+            f"{prefix} has done {state.step} steps, and num_train_steps is"
+            f" {config.num_train_steps}: raise it, as it counts these steps, or set continue_with"
+            " to moments, which counts from 0"
+        )
+    logging.info("continuing from %s with its %s", prefix, config.continue_with)
 
 
 def _make_optimizer(config: TrainingConfig) -> AdamWeightDecay:
@@ -173,13 +202,3 @@ def _make_optimizer(config: TrainingConfig) -> AdamWeightDecay:
         loss_scaling=config.mixed_precision == "float16",
         gradient_accumulation_steps=num_batches if num_batches > 1 else None,
     )
-
-
-def _save(config: TrainingConfig, state: TrainingState, curves: TensorBoard) -> int:
-    """Save a checkpoint, and the curves up to there; return its step."""
-    prefix = save_checkpoint(
-        config.output_dir, state.step, state.values(), num_kept=config.keep_checkpoints
-    )
-    curves.publish()
-    logging.info("saved %s", prefix)
-    return state.step

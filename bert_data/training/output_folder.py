@@ -1,6 +1,7 @@
 """The folder of a training run: checkpoints, events, and the configuration they belong to.
 
-    output_dir/bert_config.json, checkpoint, model.ckpt-*, events.*, eval/, eval_results.txt
+    output_dir/bert_config.json, checkpoint, model.ckpt-*, events.*, metrics.jsonl
+               best/, eval/, eval_results.txt
 
 A run of another configuration is refused, and so is a second run while one trains in the folder.
 """
@@ -17,6 +18,7 @@ from bert_data.storage import (
     RunLock,
     exists,
     hidden_path,
+    is_folder,
     is_remote,
     make_folder,
     write_bytes,
@@ -52,7 +54,9 @@ def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) 
         if write and not is_remote(folder):
             stack.callback(_lock(folder).release)
         if latest_checkpoint(folder) is not None:
-            _compare(folder, config)
+            check_same_model(
+                folder, config, "use another output_dir, or the model's own configuration"
+            )
         if write:
             remove_left_overs(folder)
         yield
@@ -89,7 +93,18 @@ def folder_config(folder: str) -> BertConfig | None:
     return None
 
 
-def _compare(folder: str, config: BertConfig) -> None:
+def check_same_model(path: str, config: BertConfig, advice: str) -> None:
+    """Check that checkpoints are of a model; settings that may change are logged if they have.
+
+    Args:
+      path: the folder of the checkpoints, or the prefix of one.
+      config: of the model.
+      advice: for the error.
+
+    Raises:
+      ValueError: a size differs from that in the folder's configuration, if it has one.
+    """
+    folder = path if is_folder(path) else os.path.dirname(path)
     before = folder_config(folder)
     if before is None:
         return
@@ -99,7 +114,7 @@ def _compare(folder: str, config: BertConfig) -> None:
             continue
         if field.name not in _MAY_CHANGE:
             raise ValueError(
-                f"{folder} holds checkpoints of a model whose {field.name} is {old}, not {new}: use"
-                " another output_dir, or the model's own configuration"
+                f"{folder} holds checkpoints of a model whose {field.name} is {old}, not {new}:"
+                f" {advice}"
             )
         logging.warning("%s was %s in %s and is %s now", field.name, old, folder, new)

@@ -1,9 +1,10 @@
 """What training says while it works: a line in the log, and curves for TensorBoard.
 
     step 200/1000  loss 6.214031 (mean of 100: 6.402518)  masked_lm 5.5272  next_sentence 0.6868
-      lr 8.9e-05  412 examples/s  21,904 tokens/s  0:01:02 left
+      lr 8.9e-05  gradient_norm 1.42  412 examples/s  21,904 tokens/s  0:01:02 left
 
-The first loss is the last step's, so that it does not depend on restarts.
+The first loss is the last step's, so that it does not depend on restarts. The first step of a
+process, which compiles the graph, is reported by itself.
 """
 
 import dataclasses
@@ -27,10 +28,13 @@ class TrainingReport:
       masked_lm_losses: float32[n], of each of the last n steps.
       segment_losses: float32[n], of the next sentence or the order of sentences.
       learning_rate: of the last step.
+      gradient_norm: of the last step, before clipping; infinite where float16 overflowed.
+      loss_scale: of the next step, in float16; None: losses are not scaled.
       num_examples: read in the n steps.
       num_tokens: in them, without padding.
       seconds: that the n steps took.
       sentence_task: what segment_losses are of, or None, and they are 0.
+      is_first: whether it is about a process's first step, whose pace says nothing.
     """
 
     step: int
@@ -38,10 +42,13 @@ class TrainingReport:
     masked_lm_losses: np.ndarray
     segment_losses: np.ndarray
     learning_rate: float
+    gradient_norm: float
+    loss_scale: float | None
     num_examples: int
     num_tokens: int
     seconds: float
     sentence_task: str | None
+    is_first: bool
 
     @property
     def losses(self) -> np.ndarray:
@@ -61,24 +68,47 @@ class TrainingReport:
         """At the pace of the last n steps."""
         return (self.num_train_steps - self.step) * self.seconds / len(self.losses)
 
+    @property
+    def metrics(self) -> dict[str, float]:
+        """What curves and the log of metrics show, by name."""
+        values = {
+            "loss": self.losses[-1],
+            **{f"{task}_loss": loss for task, loss in self.last_losses.items()},
+            "learning_rate": self.learning_rate,
+            "gradient_norm": self.gradient_norm,
+        }
+        if self.loss_scale is not None:
+            values["loss_scale"] = self.loss_scale
+        if not self.is_first:
+            values["examples_per_second"] = self.num_examples / self.seconds
+            values["tokens_per_second"] = self.num_tokens / self.seconds
+        return {name: float(value) for name, value in values.items()}
+
 
 def log_report(report: TrainingReport) -> None:
     """Write a report as one line of the log."""
+    scale = "" if report.loss_scale is None else f"  loss_scale {report.loss_scale:.0f}"
     logging.info(
-        "step %d/%d  loss %.6f (mean of %d: %.6f)  %s  lr %.3g"
-        "  %s examples/s  %s tokens/s  %s left",
+        "step %d/%d  loss %.6f (mean of %d: %.6f)  %s  lr %.3g  gradient_norm %.3g%s  %s",
         report.step, report.num_train_steps, report.losses[-1],
         len(report.losses), report.losses.mean(dtype=np.float64),
         "  ".join(f"{task} {loss:.4f}" for task, loss in report.last_losses.items()),
-        report.learning_rate,
-        f"{report.num_examples / report.seconds:,.0f}",
-        f"{report.num_tokens / report.seconds:,.0f}",
-        duration(report.seconds_left),
+        report.learning_rate, report.gradient_norm, scale, _pace(report),
     )  # fmt: skip
 
 
+def _pace(report: TrainingReport) -> str:
+    if report.is_first:
+        return f"compiled and done in {report.seconds:.1f} s"
+    return (
+        f"{report.num_examples / report.seconds:,.0f} examples/s"
+        f"  {report.num_tokens / report.seconds:,.0f} tokens/s"
+        f"  {duration(report.seconds_left)} left"
+    )
+
+
 class TensorBoard:
-    """Curves in a folder: the last step's losses, the learning rate and the pace."""
+    """Curves in a folder, such as those of `TrainingReport.metrics`."""
 
     def __init__(self, folder: str) -> None:
         """Open a new file of curves.
@@ -89,19 +119,6 @@ class TensorBoard:
         self._folder, self._staged = folder, StagedFolder(folder)
         with naming_write(folder):
             self._writer = tf.summary.create_file_writer(self._staged.path)
-
-    def write_report(self, report: TrainingReport) -> None:
-        """Add one point to each curve of training."""
-        self.write(
-            report.step,
-            {
-                "loss": report.losses[-1],
-                **{f"{task}_loss": loss for task, loss in report.last_losses.items()},
-                "learning_rate": report.learning_rate,
-                "examples_per_second": report.num_examples / report.seconds,
-                "tokens_per_second": report.num_tokens / report.seconds,
-            },
-        )
 
     def write(self, step: int, values: dict[str, float]) -> None:
         """Add one point to each of the named curves.

@@ -89,21 +89,41 @@ class TrainingState:
           ValueError: the checkpoint does not fit the model.
           CorruptDataError: it is damaged.
         """
-        checkpoint = Checkpoint(path)
-        variables = {**named_weights(self.model), **self._slots()}
-        # Runs without float16, or of the other optimizer, do not save these.
-        missing = [name for name in _OPTIONAL if name not in checkpoint]
-        counter = variables.get(NUM_UPDATES)
-        variables = {n: v for n, v in variables.items() if n not in missing}
-        check_shapes(checkpoint, variables)
-        for name, variable in variables.items():
-            variable.assign(checkpoint.read(name))
+        checkpoint = self.take_moments(path)
         step = int(checkpoint.read(_STEP))
-        if counter is not None and NUM_UPDATES in missing:
-            counter.assign(step)
         self.optimizer.iterations.assign(step)
         self.first_step, self.first_batch = step, self._batches_read(checkpoint)
         self._log_changes(checkpoint)
+
+    def take_moments(self, path: str) -> Checkpoint:
+        """Take the weights and the optimizer's moments of a checkpoint, but not its steps.
+
+        Returns:
+          The checkpoint.
+
+        Raises:
+          ValueError: the checkpoint does not fit the model, or has no moments.
+          CorruptDataError: it is damaged.
+        """
+        checkpoint = Checkpoint(path)
+        slots = self._slots()
+        # Runs without float16, or of the other optimizer, do not save these.
+        missing = [name for name in _OPTIONAL if name not in checkpoint]
+        weights = named_weights(self.model)
+        check_shapes(checkpoint, weights)
+        for name in (*slots, _STEP):
+            if name not in checkpoint and name not in missing:
+                raise ValueError(
+                    f"checkpoint {checkpoint.prefix} has weights but no {name!r} of an optimizer:"
+                    " continue_with=weights or init_checkpoint take the weights alone"
+                )
+        variables = {n: v for n, v in {**weights, **slots}.items() if n not in missing}
+        check_shapes(checkpoint, variables)
+        for name, variable in variables.items():
+            variable.assign(checkpoint.read(name))
+        if NUM_UPDATES in slots and NUM_UPDATES in missing:
+            slots[NUM_UPDATES].assign(int(checkpoint.read(_STEP)))
+        return checkpoint
 
     def _log_changes(self, checkpoint: Checkpoint) -> None:
         if _SETTINGS not in checkpoint:

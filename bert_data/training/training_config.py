@@ -8,7 +8,7 @@ DistributionConfig(kind="mirrored")
 import dataclasses
 from typing import Any
 
-from bert_data.bounds import check_bounds, check_integer
+from bert_data.bounds import check_bounds, check_choice, check_integer
 from bert_data.objectives.next_sentence import NSP, check_next_sentence
 
 _MAX_STEPS = 2**31 - 1  # a call of the graph counts its steps in int32
@@ -17,6 +17,8 @@ _MAX_CPU_DEVICES = 256
 _MAX_TPU_CORES = 1_000_000
 KINDS = ("auto", "one", "mirrored", "multi_worker", "tpu")
 OPTIMIZERS = ("adamw", "lamb")
+CONTINUE_WITH = ("steps", "moments", "weights")
+BEST_METRICS = ("masked_lm_loss", "masked_lm_accuracy", "loss")
 _MAX_BETA = 1 - 2**-20  # 1 - beta must not vanish in float32
 _MAX_ACCUMULATION = 1_000_000
 
@@ -44,10 +46,7 @@ class OptimizerConfig:
     clip_norm: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.optimizer not in OPTIMIZERS:
-            raise ValueError(
-                f"optimizer is {self.optimizer!r}; allowed are {', '.join(OPTIMIZERS)}"
-            )
+        check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_bounds("weight_decay", self.weight_decay, 0, 1)
         check_bounds("adam_beta1", self.adam_beta1, 0, _MAX_BETA)
         check_bounds("adam_beta2", self.adam_beta2, 0, _MAX_BETA)
@@ -69,8 +68,16 @@ class TrainingConfig:
       num_warmup_steps: steps until the peak, >= 0.
       optimizer: its kind and settings.
       init_checkpoint: initial weights if `output_dir` has no checkpoint.
+      continue_from: in its place, a run of the same model that this one continues in a folder of
+        its own: the folder, for its last checkpoint, or the prefix of one.
+      continue_with: what it takes over: "steps": the weights, the optimizer's moments and the
+        number of steps done, so that the schedule goes on; "moments": weights and moments, and
+        steps count from 0; "weights": these alone.
       save_checkpoints_steps: steps between checkpoints, >= 1; there is one at the end, too.
       keep_checkpoints: number of last checkpoints to keep, >= 1.
+      eval_every_steps: steps between evaluations on held-out data, >= 1; there is one at the end,
+        too. None: none.
+      best_metric: the result of an evaluation that decides which checkpoint is kept as the best.
       iterations_per_loop: largest number of steps in one call of the graph, >= 1.
       log_every_steps: steps between reports, >= 1.
       random_seed: of initial weights and dropout.
@@ -89,8 +96,12 @@ class TrainingConfig:
     num_warmup_steps: int = 10_000
     optimizer: OptimizerConfig = OptimizerConfig()
     init_checkpoint: str | None = None
+    continue_from: str | None = None
+    continue_with: str = CONTINUE_WITH[0]
     save_checkpoints_steps: int = 1000
     keep_checkpoints: int = 5
+    eval_every_steps: int | None = None
+    best_metric: str = BEST_METRICS[0]
     iterations_per_loop: int = 1000
     log_every_steps: int = 100
     random_seed: int = 12345
@@ -101,6 +112,12 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check_next_sentence(self.next_sentence)
+        check_choice("continue_with", self.continue_with, CONTINUE_WITH)
+        check_choice("best_metric", self.best_metric, BEST_METRICS)
+        if self.continue_from and self.init_checkpoint:
+            raise ValueError("init_checkpoint and continue_from are both set; choose one")
+        if self.eval_every_steps is not None:
+            check_integer("eval_every_steps", self.eval_every_steps, 1, _MAX_STEPS)
         at_least_one = (
             "num_train_steps", "batch_size", "save_checkpoints_steps", "keep_checkpoints",
             "iterations_per_loop", "log_every_steps",
@@ -117,7 +134,8 @@ class TrainingConfig:
         """What a run that continues should have in common with the run that it continues."""
         names = (
             "learning_rate", "num_train_steps", "num_warmup_steps", "init_checkpoint",
-            "mixed_precision", "jit_compile", "random_seed", "num_accumulation_steps",
+            "continue_from", "continue_with", "mixed_precision", "jit_compile", "random_seed",
+            "num_accumulation_steps",
         )  # fmt: skip
         settings = {name: getattr(self, name) for name in names}
         return settings | dataclasses.asdict(self.optimizer)
@@ -146,7 +164,6 @@ class DistributionConfig:
     num_cpu_devices: int = 1
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"distribution is {self.kind!r}; allowed are {', '.join(KINDS)}")
+        check_choice("distribution", self.kind, KINDS)
         check_integer("num_cpu_devices", self.num_cpu_devices, 1, _MAX_CPU_DEVICES)
         check_integer("num_tpu_cores", self.num_tpu_cores, 1, _MAX_TPU_CORES)

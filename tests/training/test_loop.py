@@ -9,12 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.config import BertConfig
 from bert_data.training.evaluation import evaluate
 from bert_data.training.loop import train
 from bert_data.training.model import named_weights
 from bert_data.training.predict import load_pretrained
 from bert_data.training.report import TrainingReport
+from bert_data.training.run_output import HeldOutData
 from bert_data.training.training_config import OptimizerConfig, TrainingConfig
 from tests.training.tiny import batches_of, random_batch, tiny_config
 
@@ -23,6 +25,7 @@ COVERS = (
     "training/calls",
     "training/output_folder",
     "training/report",
+    "training/run_output",
     "training/steps",
     "training/training_config",
 )
@@ -99,7 +102,7 @@ def test_steps_a_call_change_nothing(tmp_path: Path) -> None:
         reports: list[TrainingReport] = []
         short = config(tmp_path / name, iterations_per_loop=iterations)
         train(short, small(), batches_of(EXAMPLES, 8), observers=[reports.append])
-        assert [report.step for report in reports] == [4, 5, 8, 10, 12]
+        assert [report.step for report in reports] == [1, 4, 5, 8, 10, 12]
         all_losses.append(losses_of(reports))
     assert all_losses[0] == all_losses[1]
     assert len(all_losses[0]) == 12
@@ -131,7 +134,7 @@ def test_batches_of_one_update_are_one_large_batch(tmp_path: Path) -> None:
         models.append(train(run, small(), batches_of(EXAMPLES, size), observers=[reports.append]))
         all_losses.append(losses_of(reports))
         assert sum(report.num_examples for report in reports) == 12 * 8
-        assert reports[0].learning_rate == pytest.approx(1e-2 * (1 - 3 / 12))
+        assert reports[1].learning_rate == pytest.approx(1e-2 * (1 - 3 / 12))
     assert all_losses[0] == pytest.approx(all_losses[1], rel=1e-4)
     assert len(all_losses[1]) == 12
     for name, variable in named_weights(models[0]).items():
@@ -155,8 +158,8 @@ def test_reports_say_what_was_read(tmp_path: Path) -> None:
     rows = np.arange(12 * 8) % 20
     assert num_tokens == EXAMPLES["input_mask"][rows].sum()
     assert sum(report.num_examples for report in reports) == 12 * 8
-    assert reports[0].learning_rate == pytest.approx(1e-2 * (1 - 3 / 12))
-    assert reports[0].seconds_left > 0 and reports[-1].seconds_left == 0
+    assert reports[1].learning_rate == pytest.approx(1e-2 * (1 - 3 / 12))
+    assert reports[1].seconds_left > 0 and reports[-1].seconds_left == 0
 
 
 @pytest.mark.slow
@@ -189,6 +192,70 @@ def test_starts_from_weights_of_another_run(tmp_path: Path) -> None:
     for name, variable in first.items():
         np.testing.assert_array_equal(variable.numpy(), other[name].numpy())
     assert [report.step for report in reports] == [1]
+
+
+@pytest.mark.slow
+def test_evaluations_leave_the_training_as_it_is(tmp_path: Path) -> None:
+    """And the log of metrics has each step once, with the results where one was due."""
+    held_out = HeldOutData(make_batches=lambda: [random_batch(seed=7)], description="seed 7")
+    batches, reports, again = batches_of(EXAMPLES, 8), [], []
+    train(config(tmp_path / "a"), small(), batches, observers=[reports.append])
+    evaluating = config(tmp_path / "b", eval_every_steps=3)
+    model = train(evaluating, small(), batches, held_out=held_out, observers=[again.append])
+    assert losses_of(again) == losses_of(reports)
+
+    log = tmp_path / "b" / "metrics.jsonl"
+    metrics = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["step"] for line in metrics] == [1, 3, 4, 5, 6, 8, 9, 10, 12]
+    results = {m["step"]: m["eval_masked_lm_loss"] for m in metrics if "eval_loss" in m}
+    assert list(results) == [3, 6, 9, 12]
+    best = min(results, key=results.__getitem__)
+    assert Path(tmp_path / "b" / "best" / f"model.ckpt-{best}.index").exists()
+    expected = evaluate(model, [random_batch(seed=7)])
+    assert results[12] == pytest.approx(expected["masked_lm_loss"], rel=1e-6)
+    assert metrics[-1]["gradient_norm"] == pytest.approx(again[-1].gradient_norm, rel=1e-6)
+    assert metrics[0].keys() == {
+        "step", "loss", "masked_lm_loss", "next_sentence_loss", "learning_rate", "gradient_norm",
+    }  # fmt: skip
+
+    text, files = log.read_text(), sorted(os.listdir(tmp_path / "b" / "best"))
+    for each in tmp_path.glob("b/model.ckpt-1*"):
+        each.unlink()  # as if it had been killed after step 5
+    train(evaluating, small(), batches, held_out=held_out)
+    metrics_again = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["step"] for line in metrics_again] == [1, 3, 4, 5, 6, 8, 9, 10, 12]
+    losses = [[line["loss"] for line in lines] for lines in (metrics, metrics_again)]
+    assert losses[0] == losses[1] and log.read_text() != text  # the pace differs
+    assert sorted(os.listdir(tmp_path / "b" / "best")) == files
+
+
+@pytest.mark.slow
+def test_a_run_continues_another_in_a_folder_of_its_own(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    batches, source = batches_of(EXAMPLES, 8), str(tmp_path / "a")
+    train(config(source, num_train_steps=5), small(), batches)
+    before = Checkpoint(source)
+    for what, first_step in (("steps", 6), ("moments", 1), ("weights", 1)):
+        reports: list[TrainingReport] = []
+        second = config(
+            tmp_path / what, continue_from=source, continue_with=what,
+            num_train_steps=first_step, num_warmup_steps=1 if first_step == 1 else 0,
+        )  # fmt: skip
+        train(second, small(), batches, observers=[reports.append])
+        assert [report.step for report in reports] == [first_step]
+        after = Checkpoint(str(tmp_path / what))
+        table, slot = "bert/embeddings/word_embeddings", "bert/embeddings/word_embeddings/adam_v"
+        # The rate of a first step with a warm-up is 0, so weights do not change.
+        assert np.array_equal(before.read(table), after.read(table)) == (what != "steps")
+        grown = np.linalg.norm(after.read(slot)) / np.linalg.norm(before.read(slot))
+        assert (grown < 0.9) == (what == "weights")
+    assert "continue_from was not set and is" in caplog.text
+    with pytest.raises(ValueError, match="has done 5 steps, and num_train_steps is 5: raise it"):
+        train(config(tmp_path / "x", continue_from=source, num_train_steps=5), small(), batches)
+    with pytest.raises(ValueError, match="hidden_size is 8, not 16: use the model's own"):
+        train(config(tmp_path / "y", continue_from=source), small(hidden_size=16), batches)
+    assert not (tmp_path / "y").exists()
 
 
 @pytest.mark.slow
@@ -229,6 +296,10 @@ def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
         ({"learning_rate": math.nan}, "learning_rate is nan; 1e-12 to 1,000 is"),
         ({"learning_rate": math.inf}, "learning_rate is inf"),
         ({"keep_checkpoints": 0}, "keep_checkpoints is 0"),
+        ({"eval_every_steps": 0}, "eval_every_steps is 0"),
+        ({"best_metric": "x"}, "best_metric is 'x'; allowed are masked_lm_loss, masked_lm_acc"),
+        ({"continue_with": "x"}, "continue_with is 'x'; allowed are steps, moments, weights"),
+        ({"continue_from": "a", "init_checkpoint": "b"}, "are both set; choose one"),
         ({"num_accumulation_steps": 0}, "num_accumulation_steps is 0; 1 to 1,000,000 is"),
         ({"num_warmup_steps": -1}, "num_warmup_steps is -1"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0; 1e-12 to 1,000 is allowed"),

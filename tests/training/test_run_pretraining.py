@@ -62,6 +62,8 @@ def test_killed_and_started_again_it_sees_what_it_would_have_seen(
     undisturbed = start(checkout, data, tmp_path / "a", "--do_train", "--do_eval", *flags)
     log = undisturbed.communicate(timeout=250)[1]
     assert undisturbed.returncode == 0, log
+    assert "evaluating on the records of --input_file, which training reads" in log
+    assert "0000 00:00:" not in log  # TensorFlow's remarks about itself
     expected = losses_by_step(log)
     assert sorted(expected) == list(range(1, 31))
 
@@ -229,6 +231,10 @@ def test_other_records_of_the_same_name_are_read_from_their_beginning(
         (["--do_train", "--input_file={data}/none*"], "no file matches '{data}/none*'"),
         (["--do_train", "--train_batch_size=0"], "train_batch_size is 0; 1 to 2,147,483,647 is"),
         ([], "nothing to do: set --do_train, --do_eval or both"),
+        (["--do_eval", "--eval_every_steps=5"],
+         "--eval_every_steps needs --do_train; --do_eval evaluates once"),
+        (["--do_train", "--eval_every_steps=5"], "--eval_every_steps needs --eval_input_file"),
+        (["--do_train", "--adam_beta1=1"], "adam_beta1 is 1.0; 0 to 0.99"),
         (["--do_train", "--vocab_file=v", "--tokenizer_file=t"],
          "--vocab_file and --tokenizer_file are both set; choose one"),
     ],

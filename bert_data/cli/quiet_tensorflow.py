@@ -1,0 +1,65 @@
+"""Keep remarks about itself, which TensorFlow writes while it is imported, off standard error.
+
+    with quiet_tensorflow():
+        import tensorflow
+
+    I0000 ... oneDNN custom operations are on ...      dropped
+    E0000 ... failed call to cuInit ...                dropped where NVIDIA's driver is not loaded
+    E0000 ... any other                                passed on at once
+
+Its C++ code writes them before it heeds TF_CPP_MIN_LOG_LEVEL. A process of its own filters them, so
+that an error is seen even if the import ends the program. TF_CPP_MIN_LOG_LEVEL=0 shows everything.
+"""
+
+import contextlib
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from bert_data.storage import exists
+
+_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+_WARNINGS_HIDDEN = "2"
+_DRIVER = "/dev/nvidiactl"  # where NVIDIA's driver is loaded
+_REMARKS = [r"WARNING: All log messages before absl::InitializeLog\(\)", r"I0000 "]
+_WITHOUT_DRIVER = r"E0000 .*failed call to cuInit"
+_FILTER = (
+    "import re, sys\n"
+    "dropped = re.compile(sys.argv[1].encode())\n"
+    "for line in iter(sys.stdin.buffer.readline, b''):\n"
+    "    if not dropped.match(line):\n"
+    "        sys.stderr.buffer.write(line)\n"
+    "        sys.stderr.buffer.flush()\n"
+)
+
+
+@contextlib.contextmanager
+def quiet_tensorflow() -> Iterator[None]:
+    """Drop TensorFlow's remarks while the block runs, and later ones below errors.
+
+    The block imports it; its devices are found before the block ends, as that gives remarks, too.
+    """
+    if os.environ.setdefault(_LEVEL, _WARNINGS_HIDDEN) == "0" or sys.stderr is None:
+        yield
+        return
+    logging.getLogger("tensorflow").setLevel(logging.WARNING)
+    remarks = _REMARKS if exists(_DRIVER) else [*_REMARKS, _WITHOUT_DRIVER]
+    sys.stderr.flush()
+    before = os.dup(2)
+    # In a session of its own it does not get the terminal's Ctrl-C.
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _FILTER, "|".join(remarks)],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stdin is not None
+        os.dup2(process.stdin.fileno(), 2)
+        try:
+            yield
+            sys.modules["tensorflow"].config.list_logical_devices()
+        finally:
+            sys.stderr.flush()
+            os.dup2(before, 2)
+            os.close(before)

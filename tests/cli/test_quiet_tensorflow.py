@@ -1,0 +1,48 @@
+"""What reaches standard error while TensorFlow is imported."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+# A module in TensorFlow's place, and what its C++ code writes.
+PROGRAM = """
+import os, sys, types
+from bert_data.cli.quiet_tensorflow import quiet_tensorflow
+config = types.SimpleNamespace(list_logical_devices=lambda: os.write(2, b"E0000 1 x.cc:1] bad\\n"))
+with quiet_tensorflow():
+    sys.modules["tensorflow"] = types.SimpleNamespace(config=config)
+    os.write(2, b"WARNING: All log messages before absl::InitializeLog() is called are written\\n")
+    os.write(2, b"I0000 00:00:17 1 port.cc:153] oneDNN custom operations are on.\\n")
+    print("printed", file=sys.stderr)
+    {inside}
+os.write(2, b"I0000 afterwards\\n")
+"""
+
+pytestmark = pytest.mark.process
+
+
+def run(checkout, inside: str, **environment: str) -> subprocess.CompletedProcess:
+    others = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(inside=inside)],
+        cwd=checkout, env={**others, **environment}, capture_output=True, text=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+
+
+def test_remarks_are_dropped_and_errors_are_not(checkout) -> None:
+    result = run(checkout, "pass")
+    assert result.stderr.splitlines() == ["printed", "E0000 1 x.cc:1] bad", "I0000 afterwards"]
+
+
+def test_an_error_that_ends_the_program_is_seen(checkout) -> None:
+    result = run(checkout, 'os.write(2, b"F0000 no AVX here"); os.abort()')
+    assert result.returncode == -signal.SIGABRT
+    assert result.stderr.splitlines() == ["printed", "F0000 no AVX here"]
+
+
+def test_level_0_shows_everything(checkout) -> None:
+    assert "oneDNN" in run(checkout, "pass", TF_CPP_MIN_LOG_LEVEL="0").stderr

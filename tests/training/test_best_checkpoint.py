@@ -1,0 +1,80 @@
+"""The best checkpoint, and what a run that continues makes of it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bert_data.training.best_checkpoint import BestCheckpoint
+from bert_data.training.model import pretraining_model
+from bert_data.training.optimizer import AdamWeightDecay
+from bert_data.training.predict import load_pretrained
+from bert_data.training.state import TrainingState
+from tests.training.tiny import tiny_config
+
+CONFIG = tiny_config(num_hidden_layers=1)
+
+
+@pytest.fixture(scope="module")
+def state() -> TrainingState:
+    model = pretraining_model(CONFIG)
+    optimizer = AdamWeightDecay(0.1)
+    optimizer.build(model.trainable_variables)
+    return TrainingState(model=model, optimizer=optimizer)
+
+
+def offer(best: BestCheckpoint, state: TrainingState, step: int, **results: float) -> bool:
+    state.optimizer.iterations.assign(step)
+    return best.offer(state, results)
+
+
+def checkpoints(best: BestCheckpoint) -> list[str]:
+    return sorted(name for name in os.listdir(best.folder) if name.endswith(".index"))
+
+
+def new(folder: Path, metric: str = "masked_lm_loss", data: str = "a") -> BestCheckpoint:
+    return BestCheckpoint(str(folder), CONFIG, metric, data)
+
+
+def test_only_the_best_is_kept(tmp_path: Path, state: TrainingState) -> None:
+    best = new(tmp_path)
+    assert offer(best, state, 3, masked_lm_loss=5.0)
+    assert not offer(best, state, 4, masked_lm_loss=float("nan"))
+    assert not offer(best, state, 5, masked_lm_loss=5.0)
+    assert offer(best, state, 6, masked_lm_loss=4.5)
+    assert checkpoints(best) == ["model.ckpt-6.index"]
+    results = (tmp_path / "best" / "eval_results.txt").read_text()
+    assert results == "global_step = 6\nmasked_lm_loss = 4.5\n"
+    assert load_pretrained(best.folder).config == CONFIG
+
+    again = new(tmp_path)  # a run that continues
+    assert not offer(again, state, 9, masked_lm_loss=4.6)
+    assert offer(again, state, 4, masked_lm_loss=4.4)  # it continues from before step 6
+    assert checkpoints(again) == ["model.ckpt-4.index"]
+
+
+def test_the_highest_accuracy_is_best(tmp_path: Path, state: TrainingState) -> None:
+    best = new(tmp_path, "masked_lm_accuracy")
+    assert offer(best, state, 1, masked_lm_accuracy=0.1)
+    assert not offer(best, state, 2, masked_lm_accuracy=0.05)
+    assert offer(best, state, 3, masked_lm_accuracy=0.2)
+
+
+def test_other_data_are_not_compared(
+    tmp_path: Path, state: TrainingState, caplog: pytest.LogCaptureFixture
+) -> None:
+    offer(new(tmp_path), state, 8, masked_lm_loss=1.0)
+    other = new(tmp_path, data="b")
+    assert "was evaluated on other data" in caplog.text
+    assert offer(other, state, 5, masked_lm_loss=2.0)
+    assert checkpoints(other) == ["model.ckpt-5.index"]
+
+
+def test_a_damaged_one_is_replaced(
+    tmp_path: Path, state: TrainingState, caplog: pytest.LogCaptureFixture
+) -> None:
+    offer(new(tmp_path), state, 8, masked_lm_loss=1.0)
+    index = tmp_path / "best" / "model.ckpt-8.index"
+    index.write_bytes(index.read_bytes()[:20])
+    assert offer(new(tmp_path), state, 9, masked_lm_loss=2.0)
+    assert "the next evaluation's checkpoint takes its place" in caplog.text
