@@ -156,7 +156,11 @@ def count_workers(num_workers: int) -> int:
       ValueError: num_workers is negative, or more than any machine has cores.
     """
     check_bounds("num_workers", num_workers, 0, MAX_WORKERS)
-    return num_workers or len(os.sched_getaffinity(0))
+    if num_workers:
+        return num_workers
+    if hasattr(os, "sched_getaffinity"):  # macOS has none
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def open_threads(num_workers: int) -> Executor:
