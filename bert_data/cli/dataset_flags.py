@@ -32,13 +32,13 @@ def define_dataset_flags() -> Callable[[], dict[str, Any]]:
             "output_format", registry.TFRECORD, registry.format_names(),
             "tfrecord: tf.train.Examples, with an index for each file. parquet: one row per"
             " instance, with the lists tokens, segment_ids, masked_positions and masked_labels, and"
-            " the boolean is_random_next (sop: sentence_order_label; none: no label); unpadded,"
+            " the boolean is_random_next (sop: sentence_order_label; none: no label),"
             " compressed with zstd, and with the manifest also in the files' metadata.",
         ),
         "record_layout": flags.DEFINE_enum(
             "record_layout", fields.RAGGED, fields.LAYOUTS,
-            "Layout of TFRecord files. ragged: unpadded, with the row splits of whole words."
-            " reference: padded, like Google's.",
+            "ragged: unpadded, in TFRecord with the row splits of whole words. reference: padded,"
+            " like Google's; in Parquet, tokens are padded with 0 and segments with -1.",
         ),
         "compression": flags.DEFINE_enum(
             "compression", "none", registry.COMPRESSIONS, "Compression of TFRecord files."

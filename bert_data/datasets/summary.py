@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from bert_data.formats.registry import PARQUET
 from bert_data.objectives.next_sentence import NONE, NSP, TASKS
 from bert_data.progress import size
+from bert_data.schema.fields import REFERENCE
 
 if TYPE_CHECKING:  # so that a command loads only what makes its own kind of set
     from bert_data.datasets.config import Dataset
@@ -50,7 +51,8 @@ def _lines(dataset: "Dataset") -> Iterator[str]:
     room = made.num_instances * manifest.max_seq_length
     predicted = made.num_masked + made.num_kept + made.num_replaced
     is_parquet = manifest.output_format == PARQUET
-    kind = "rows of Parquet" if is_parquet else f"{manifest.record_layout} records"
+    rows = "padded rows of Parquet" if manifest.record_layout == REFERENCE else "rows of Parquet"
+    kind = rows if is_parquet else f"{manifest.record_layout} records"
     yield f"{kind} in {len(dataset.paths):,} file(s)"
     yield _row("text", f"{len(dataset.inputs):,} file(s), {size(tokens.num_bytes)}")
     yield _row("documents", f"{tokens.num_documents:,}")

@@ -1,7 +1,10 @@
-"""Shards as Parquet files: one row per record, one list per ragged field, no padding.
+"""Shards as Parquet files: one row per record, one list per ragged field.
 
      tokens               segment_ids   is_random_next   masked_positions   masked_labels
      [101 7592 102 ...]   [0 0 0 1 1]   false            [3]                [2003]
+
+Records of the layout "reference" are padded to a fixed number of tokens: [101 ... 0 0] with the
+segments [0 ... -1 -1]; their predictions are not padded. Others have no padding.
 
 Files are compressed by zstd and have a checksum per page. Their metadata holds JSON under
 `METADATA_KEY` that says what made them, so that a file can be identified on its own. Where whole
@@ -46,11 +49,13 @@ def to_rows(batch: ColumnBatch, schema: "pyarrow.Schema") -> "pyarrow.RecordBatc
     import pyarrow as pa
 
     fields = [field for field in batch.kind.stored if field.column is not None]
-    arrays = [_to_arrow(field, batch[field]) for field in fields]
+    padded_to = batch.kind.in_parquet().padded_to
+    arrays = [_to_arrow(field, batch[field], padded_to.get(field.axis, 0)) for field in fields]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _to_arrow(field: Field, column: Column) -> "pyarrow.Array":
+def _to_arrow(field: Field, column: Column, padded_to: int) -> "pyarrow.Array":
+    """Return a column's array; its lists are padded to a length, unless that is 0."""
     import pyarrow as pa
 
     values = pa.array(column.values.reshape(-1))
@@ -59,6 +64,12 @@ def _to_arrow(field: Field, column: Column) -> "pyarrow.Array":
     splits = column.splits
     if splits is None:
         splits = np.concatenate([[0], np.cumsum(column.lengths())]).astype(np.int32)
+    if padded_to:
+        rows = np.full((splits.size - 1, padded_to), field.column_padding, field.dtype)
+        is_value = np.arange(padded_to) < np.diff(splits)[:, None]
+        rows[is_value] = column.values.reshape(-1)[splits[0] : splits[-1]]
+        values = pa.array(rows.reshape(-1))
+        splits = (padded_to * np.arange(rows.shape[0] + 1)).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(splits), values)
 
 

@@ -138,14 +138,11 @@ def find_format(
             raise ValueError(f"{field} is {value!r}; it must be {' or '.join(allowed)}")
     shard_format = _FORMATS[name]
     own = shard_format.compression
-    for field, value, only, why in (
-        ("record_layout", record_layout, RAGGED, "its rows are never padded"),
-        ("compression", compression, NONE, f"it is compressed inside, by {own}"),
-    ):
-        if own is not None and value != only:
-            raise ValueError(
-                f"{field} is {value!r}; with output_format {name!r} it must be {only!r}, as {why}"
-            )
+    if own is not None and compression != NONE:
+        raise ValueError(
+            f"compression is {compression!r}; with output_format {name!r} it must be {NONE!r}, as"
+            f" it is compressed inside, by {own}"
+        )
     for entry in output_file.split(","):
         if entry.partition("@")[0].endswith(".parquet") and name != PARQUET:
             raise ValueError(

@@ -62,6 +62,7 @@ class Field:
       role: what its values mean.
       column: its name in Parquet; None if Parquet omits it, because it follows from the other
         columns or the vocabulary.
+      column_padding: what follows a row's values where rows of Parquet are padded.
       is_implied: whether all its values are 1 where there is no padding, so that no column stores
         them.
     """
@@ -72,6 +73,7 @@ class Field:
     role: Role
     _: dataclasses.KW_ONLY
     column: str | None = None
+    column_padding: int = 0
     is_implied: bool = False
 
     def __post_init__(self) -> None:
@@ -94,7 +96,9 @@ class Field:
 
 INPUT_IDS = Field("input_ids", INT32, Axis.TOKENS, Role.IDS, column="tokens")
 INPUT_MASK = Field("input_mask", INT32, Axis.TOKENS, Role.WEIGHTS, is_implied=True)
-SEGMENT_IDS = Field("segment_ids", INT8, Axis.TOKENS, Role.SEGMENTS, column="segment_ids")
+SEGMENT_IDS = Field(
+    "segment_ids", INT8, Axis.TOKENS, Role.SEGMENTS, column="segment_ids", column_padding=-1
+)
 INPUT_IDS_SPLITS = Field("input_ids_splits_0", INT32, Axis.WORDS, Role.SPLITS)
 MASKED_LM_POSITIONS = Field(
     "masked_lm_positions", INT32, Axis.PREDICTIONS, Role.POSITIONS, column="masked_positions"
@@ -152,9 +156,13 @@ class RecordKind:
         return tuple(field for field in self.fields if not field.is_implied)
 
     def in_parquet(self) -> "RecordKind":
-        """Return the kind as Parquet stores it: without the fields that it omits, and unpadded."""
+        """Return the kind as Parquet stores it: without the fields that it omits.
+
+        Only tokens are padded, if anything is: the segment -1 shows where a row's padding begins.
+        """
         fields = tuple(field for field in self.fields if field.column or field.is_implied)
-        return RecordKind(name=self.name, fields=fields)
+        padded_to: dict[Axis, int] = {a: n for a, n in self.padded_to.items() if a is Axis.TOKENS}
+        return RecordKind(name=self.name, fields=fields, padded_to=padded_to)
 
     def find(self, axis: Axis, role: Role) -> Field | None:
         """Return the first field of this axis and role, or None."""

@@ -1,9 +1,11 @@
 """Instances as Parquet: the rows are the TFRecord files' records, and other programs read them."""
 
+import dataclasses
 import json
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,6 +22,7 @@ from bert_data.formats.parquet import METADATA_KEY
 from bert_data.formats.registry import find_format
 from bert_data.kernels.crc32c import crc32c
 from bert_data.objectives.making import InstanceConfig
+from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.schema import fields
 from tests.formats.tfrecords import split_records
 
@@ -210,6 +213,28 @@ class TestOtherPrograms:
         assert rows == table.column("tokens").to_pylist()
 
 
+def test_padded_rows_are_read_as_those_without_padding(make, tmp_path):
+    """As Hugging Face's articles have them: tokens followed by 0s, segments by -1s."""
+    (ragged,) = make(tmp_path, "ragged.parquet")
+    (padded,) = make(tmp_path, "padded.parquet", record_layout="reference")
+    plain, rows = (pq.read_table(path).to_pylist() for path in (ragged, padded))
+    assert any(len(row["tokens"]) < INSTANCES.max_seq_length for row in plain)
+    for row in plain:
+        num_padding = INSTANCES.max_seq_length - len(row["tokens"])
+        row["tokens"] += [0] * num_padding
+        row["segment_ids"] += [-1] * num_padding
+    assert rows == plain
+    for batching in ("stream", "pools"):
+        config = ReaderConfig(input_patterns="a", batch_size=3, batching=batching)
+        batches = [
+            list(iterate_arrays(dataclasses.replace(config, input_patterns=str(path))))
+            for path in (ragged, padded)
+        ]
+        for one, other in zip(*batches, strict=True):
+            assert one.keys() == other.keys()
+            assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -217,11 +242,6 @@ class TestOtherPrograms:
             {"compression": "gzip"},
             "compression is 'gzip'; with output_format 'parquet' it must be 'none', as it is"
             " compressed inside, by zstd",
-        ),
-        (
-            {"record_layout": "reference"},
-            "record_layout is 'reference'; with output_format 'parquet' it must be 'ragged', as its"
-            " rows are never padded",
         ),
         ({"name": "orc"}, "output_format is 'orc'; it must be tfrecord or parquet"),
     ],
