@@ -143,10 +143,10 @@ def _check_settings(text_format: TextFormat, config: TextConfig) -> None:
     for field, formats in (("document_end", [PROSE]), ("rows", [JSONL, PARQUET])):
         value = getattr(config, field)
         if value is not None and text_format not in formats:
-            names = " and ".join(each.name for each in formats)
+            names = " or ".join(each.name for each in formats)
             raise ValueError(
                 f"{field} is {value!r}, but the format is {text_format.name}; --{field} is for"
-                f" {names}"
+                f" --input_format={names}"
             )
 
 
