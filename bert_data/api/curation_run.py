@@ -67,7 +67,8 @@ class CurationRun:
         self._engine = self._given.engine()
         # Other processes cannot import a script, nor a notebook.
         is_local = any(type(step).__module__ == "__main__" for step in steps)
-        self._num_workers = 1 if is_local else self._engine.count_workers(num_workers)
+        is_alone = is_local and not self._engine.is_cluster
+        self._num_workers = 1 if is_alone else self._engine.count_workers(num_workers)
 
     def _pipeline(self, files: TextFiles, output_file: str, rejected_file: str | None) -> Pipeline:
         given = self._given

@@ -13,6 +13,7 @@ from types import FrameType
 from absl import app, flags, logging
 
 from bert_data import __version__
+from bert_data.cli import foreign_flags
 from bert_data.cli.help_page import help_page
 from bert_data.errors import CorruptDataError, first_sentence
 
@@ -119,6 +120,9 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
     except flags.Error as error:
         missing = _MISSING_FLAG.findall(str(error))
         reason = shorten(str(error), _FLAG_CHARACTERS)
+        if isinstance(error, flags.UnrecognizedFlagError):
+            explained = foreign_flags.explain(error.flagname, set(flags.FLAGS))
+            reason = f"unknown flag: {explained}" if explained else reason
         sentence = f"missing: {', '.join(missing)}" if missing else reason
         _say(argv[0], f"{sentence} (--help tells what there is)")
         sys.exit(2)

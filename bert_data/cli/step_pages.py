@@ -6,8 +6,9 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from bert_data.curation.own_steps import installed_steps
 from bert_data.curation.running.presets import PRESETS
-from bert_data.curation.step import CorpusStep, Step, steps_by_name
+from bert_data.curation.step import CorpusStep, Step, find_step, steps_by_name
 
 _WIDTH = 96
 
@@ -17,12 +18,15 @@ def list_steps() -> str:
     steps = steps_by_name()
     wide = max(map(len, steps), default=0)
     lines = ["steps:", *(f"  {name:<{wide}}  {_first_line(step)}" for name, step in steps.items())]
+    lines += [f"  {name}  {where}, installed" for name, where in installed_steps().items()]
     lines.append("presets:")
     wide = max(map(len, PRESETS))
     for preset, entries in PRESETS.items():
         names = ", ".join(name for name, _ in entries)
         lines.append(f"  {preset:<{wide}}  {names}")
-    lines.append("--explain=STEP tells more of one.")
+    lines.append(
+        "--explain=STEP tells more of one. A step of your own is module.Class (docs/python.md)."
+    )
     return "\n".join(lines)
 
 
@@ -32,10 +36,7 @@ def explain_step(name: str) -> str:
     Raises:
       ValueError: the step is unknown.
     """
-    steps = steps_by_name()
-    if name not in steps:
-        raise ValueError(f"unknown step {name!r}; the steps are {', '.join(steps)}")
-    return "\n".join(_explain(name, steps[name]))
+    return "\n".join(_explain(name, find_step(name)))
 
 
 def _explain(name: str, step: type[Step]) -> Iterator[str]:

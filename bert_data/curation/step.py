@@ -28,6 +28,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from bert_data.curation.document import Document
+from bert_data.curation.own_steps import installed_steps, load_own_step
 from bert_data.curation.parameters import convert_fields
 from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.work.ranges import Range, RangeReader
@@ -42,7 +43,7 @@ class Step(abc.ABC):
     """What all steps share.
 
     Attributes:
-      name: of the step, in pipelines.
+      name: of the step, in pipelines; by default that of its class.
       step_examples: for documentation and test: pairs of a text and the text that is kept, or None
         if it is rejected.
       example_parameters: of the step in its examples.
@@ -58,6 +59,11 @@ class Step(abc.ABC):
     example_fields: ClassVar[Mapping[str, Any]] = {}
     accepts_markup: ClassVar[bool] = False
     is_meant_to_shorten: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__module__ != __name__ and not hasattr(cls, "name"):
+            cls.name = cls.__name__
 
     def __post_init__(self) -> None:
         """Convert and check the parameters by their annotations."""
@@ -212,13 +218,26 @@ def steps_by_name() -> dict[str, type[Step]]:
     return dict(sorted(_STEPS.items()))
 
 
-def _find_step(name: str) -> type[Step]:
-    """Return a step; loads its own file alone, as some take long."""
+def find_step(name: str) -> type[Step]:
+    """Return a step; loads its own file alone, as some take long.
+
+    Args:
+      name: of a registered step, or of an entry point; or "module.Class", see `own_steps`.
+
+    Raises:
+      ValueError: there is no such step.
+    """
+    if "." in name:
+        return load_own_step(name, Step)
     if name.isidentifier() and importlib.util.find_spec(f"{_PACKAGE}.{name}"):
         importlib.import_module(f"{_PACKAGE}.{name}")
-    if name not in _STEPS:
-        raise ValueError(f"unknown step {name!r}; the steps are {', '.join(steps_by_name())}")
-    return _STEPS[name]
+    if name in _STEPS:
+        return _STEPS[name]
+    installed = installed_steps()
+    if name not in installed:
+        known = ", ".join([*steps_by_name(), *installed])
+        raise ValueError(f"unknown step {name!r}; the steps are {known}, or module.Class")
+    return load_own_step(installed[name], Step)
 
 
 def make_step(name: str, parameters: dict[str, Any]) -> Step:
@@ -232,7 +251,7 @@ def make_step(name: str, parameters: dict[str, Any]) -> Step:
     Raises:
       ValueError: the step or a parameter is unknown, or a value is not allowed.
     """
-    step = _find_step(name)
+    step = find_step(name)
     fields = {field.name: field for field in dataclasses.fields(step)}
     for parameter in parameters:
         if parameter not in fields:

@@ -137,7 +137,10 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
         (["--input_file=x.jsonl", "--output_file=o"], "data set input: no file matches 'x.jsonl'"),
         (["--input_file=web.jsonl", "--output_file=o", "--steps=lenght"], "unknown step 'lenght'"),
         (["--input_file=web.jsonl", "--output_file=o", "--preset=x"], "no preset 'x'"),
-        (["--input_files=web.jsonl"], "Unknown command line flag 'input_files'"),
+        (
+            ["--input_files=web.jsonl"],
+            "--input_files of NVIDIA DeepLearningExamples is --input_file here",
+        ),
         (["--explain=lenght"], "unknown step 'lenght'"),
         (["--explain="], "unknown step ''"),
         (

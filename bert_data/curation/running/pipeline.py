@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import bert_data
+from bert_data.curation.own_steps import read_sources
 from bert_data.curation.parameters import Share, Within, convert_fields
 from bert_data.curation.running.data_sets import DataSet, TextShard
 from bert_data.curation.running.ledger import LEDGER_MODES, REJECTED
@@ -211,7 +212,7 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
     lists = sorted(set(_files_named(steps)) | set(filter(None, [pipeline.vocab_file])))
     return {
         "version": bert_data.__version__,
-        "program": _digest_of_program(),
+        "program": _digest_of_program(pipeline.steps),
         "output": absolute_path(name),
         "split_sentences": [pipeline.output.split_sentences, pipeline.output.language],
         "max_document_bytes": pipeline.max_document_bytes,
@@ -247,11 +248,13 @@ def _files_named(value: Any) -> Iterator[str]:
                 yield from filter(is_file, [name] if exists(name) else glob(name))
 
 
-def _digest_of_program() -> str:
+def _digest_of_program(steps: Sequence[LabelledStep]) -> str:
     """Return a digest of the code, as other code cannot resume its unfinished work."""
     package = escape(os.path.dirname(bert_data.__file__))
     digest = hashlib.sha256()
     for part in ("curation/*.py", "curation/*/*.py", "text/*.py", "work/*.py"):
         for path in glob(f"{package}/{part}"):
             digest.update(read_bytes(path))
+    for source in read_sources(type(each.step) for each in steps):
+        digest.update(source)
     return digest.hexdigest()

@@ -83,7 +83,7 @@ def load_yaml(text: str | bytes) -> Any:
         raise ValueError("not readable as YAML (nested too deep)") from None
 
 
-_STEP = re.compile(r"(?P<name>\w+)(?::(?P<parameters>.*))?", re.DOTALL)
+_STEP = re.compile(r"(?P<name>[\w.]+)(?::(?P<parameters>.*))?", re.DOTALL)
 
 
 def parse_step_flags(values: Iterable[str]) -> list[Any]:

@@ -1,0 +1,77 @@
+"""Flags of other programs are answered with ours, and docs/migrating.md lists them all."""
+
+import re
+from pathlib import Path
+
+import pytest
+from absl import flags
+
+from bert_data.cli import entry
+from bert_data.cli.foreign_flags import FOREIGN, explain
+
+KNOWN = {"input_file", "compression", "num_workers", "output_prefix"}
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("gzip_compress", "--gzip_compress of tensorflow/models is --compression=gzip here"),
+        ("nogzip_compress", "--gzip_compress of tensorflow/models is --compression=gzip here"),
+        ("num-workers", "--num-workers is written --num_workers here"),
+        ("workers", "--workers of Megatron-LM is --num_workers here"),
+        (
+            "use_fp16",
+            "--use_fp16 of NVIDIA DeepLearningExamples is --mixed_precision=float16 of bert-data",
+        ),
+        (
+            "use_v2_feature_names",
+            "--use_v2_feature_names of tensorflow/models has no counterpart here: records keep",
+        ),
+        (
+            "json-keys",
+            "--json-keys of Megatron-LM is --text_field of bert-data tokenize, which names one",
+        ),
+    ],
+)
+def test_a_foreign_flag_is_answered_with_ours(name, sentence):
+    assert (explain(name, KNOWN) or "").startswith(sentence)
+
+
+@pytest.mark.parametrize("name", ["max_seq_lenght", "no", "x-y", ""])
+def test_other_flags_are_not(name):
+    assert explain(name, KNOWN) is None
+
+
+def test_a_foreign_flag_that_is_typed_ends_with_ours(monkeypatch, capsys):
+    values = flags.FlagValues()
+    flags.DEFINE_string("output_prefix", None, "A prefix.", flag_values=values)
+    monkeypatch.setattr(flags, "FLAGS", values)
+    with pytest.raises(SystemExit) as ended:
+        entry._parse_flags(["bert-data tokenize", "--output-prefix=a"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == (
+        "bert-data tokenize: error: unknown flag: --output-prefix is written --output_prefix here"
+        " (--help tells what there is)\n"
+    )
+
+
+def test_the_document_has_every_flag(checkout):
+    text = (checkout / "docs" / "migrating.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `--([\w-]+)` \| (.*) \|$", text, re.MULTILINE))
+    table = {flag.name: flag for each in FOREIGN.values() for flag in each}
+    assert set(rows) - {"masked_lm_prob", "short_seq_prob"} == set(table)
+    for name, flag in table.items():
+        ours, remark = rows[name].split(" | ") if " | " in rows[name] else (rows[name], "")
+        assert ours.rstrip(" |").replace("`", "") == (flag.ours or "none")
+        assert remark == flag.remark
+
+
+def test_our_flags_exist(checkout: Path):
+    source = "".join(path.read_text() for path in (checkout / "bert_data" / "cli").glob("*.py"))
+    defined = set(re.findall(r'DEFINE_\w+\(\s*"(\w+)"', source))
+    named = [name for each in FOREIGN.values() for flag in each for name in re.findall(
+        r"--(\w+)", f"{flag.ours} {flag.remark}")]  # fmt: skip
+    assert {name.removeprefix("no") if name == "nodo_lower_case" else name for name in named} <= (
+        defined
+    )
+    assert not {flag.name for each in FOREIGN.values() for flag in each} & (defined - {"input"})
