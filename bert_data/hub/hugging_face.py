@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from bert_data.storage import OutputSet, file_size
+from bert_data.storage import OutputSet, exists, file_size
 from bert_data.tokens.casing import validate_case_matches_checkpoint
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer
@@ -73,9 +73,12 @@ class HuggingFaceExportConfig:
 
     @property
     def inputs(self) -> list[str]:
-        """The files that are read; of a checkpoint its prefix or folder."""
-        named = (self.init_checkpoint, self.vocab_file, self.tokenizer_file, self.bert_config_file)
-        return [path for path in named if path]
+        """The files that are read; of a checkpoint of TensorFlow its prefix or folder."""
+        weights = self.init_checkpoint
+        named = (weights, self.vocab_file, self.tokenizer_file, self.bert_config_file)
+        folder = os.path.dirname(weights) if weights.endswith(_WEIGHTS) else weights
+        beside = (os.path.join(folder, name) for name in (_WEIGHTS, _CONFIG))
+        return [*filter(None, named), *filter(exists, beside)]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -108,3 +108,20 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path: Path) -> 
     with pytest.raises(FileExistsError, match=r"hf/config\.json"):
         export(tmp_path)
     assert [path.name for path in (tmp_path / "hf").iterdir()] == ["config.json"]
+
+
+@pytest.mark.parametrize("name", ["", "model.safetensors"])
+def test_weights_of_hugging_face_are_not_replaced_by_their_own_export(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in TOKENS))
+    folder = tmp_path / "hf"
+    folder.mkdir()
+    for file in ("model.safetensors", "config.json"):
+        (folder / file).write_text("{}")
+    with pytest.raises(ValueError, match=r"hf/model\.safetensors' is an input too"):
+        export(tmp_path, init_checkpoint=str(folder / name), overwrite=True)
+    assert {path.read_text() for path in folder.iterdir()} == {"{}"}
+    (folder / "model.safetensors").rename(folder / "model-00001-of-00001.safetensors")
+    with pytest.raises(ValueError, match=r"hf/config\.json' is an input too"):
+        export(tmp_path, init_checkpoint=str(folder), overwrite=True)
