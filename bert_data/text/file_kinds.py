@@ -57,7 +57,7 @@ _KINDS = (
     _Kind("a 7-Zip archive", b"7z\xbc\xaf\x27\x1c", _DECOMPRESS),
     _Kind("a RAR archive", b"Rar!\x1a\x07", _DECOMPRESS),
     _Kind("a tar archive", b"ustar", "unpack it first", 257),
-    _Kind("an EPUB book", b"mimetypeapplication/epub", _EXTRACT, 30),
+    _Kind("an EPUB book", b"mimetypeapplication/epub", "--input_format=epub reads it", 30),
     _Kind("an OpenDocument file", b"mimetypeapplication/vnd.oasis", _EXTRACT, 30),
     _Kind("an Office document", b"[Content_Types].xml", _EXTRACT, 30),
     _Kind("a zip archive", b"PK\x03\x04", "unpack it first"),

@@ -15,9 +15,19 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.corpora.arxiv import read_arxiv
+from bert_data.text.corpora.epub import read_epub
+from bert_data.text.corpora.gutenberg import read_gutenberg
 from bert_data.text.corpora.mediawiki import find_page, read_mediawiki
 from bert_data.text.corpora.stack_exchange import read_stack_exchange
-from bert_data.text.documents import AUTO, FILE, ROWS, DocumentBlock, TextConfig
+from bert_data.text.documents import (
+    AUTO,
+    BLANK_LINE,
+    FILE,
+    HEADING,
+    ROWS,
+    DocumentBlock,
+    TextConfig,
+)
 from bert_data.text.html import read_html
 from bert_data.text.jsonl import read_jsonl
 from bert_data.text.lines import (
@@ -140,7 +150,7 @@ def find_format(paths: Sequence[str], config: TextConfig | None = None) -> TextF
 
 def _check_settings(text_format: TextFormat, config: TextConfig) -> None:
     """Refuse settings of other formats."""
-    for field, formats in (("document_end", [PROSE]), ("rows", [JSONL, PARQUET])):
+    for field, formats in (("document_end", [PROSE, *_OF_BOOKS]), ("rows", [JSONL, PARQUET])):
         value = getattr(config, field)
         if value is not None and text_format not in formats:
             names = " or ".join(each.name for each in formats)
@@ -148,6 +158,11 @@ def _check_settings(text_format: TextFormat, config: TextConfig) -> None:
                 f"{field} is {value!r}, but the format is {text_format.name}; --{field} is for"
                 f" --input_format={names}"
             )
+    if config.document_end == BLANK_LINE and text_format in _OF_BOOKS:
+        raise ValueError(
+            f"document_end is {BLANK_LINE!r}, but the format is {text_format.name}; it must be"
+            f" {FILE} (a book is a document) or {HEADING} (a chapter is)"
+        )
 
 
 def find_plain_format(paths: Sequence[str], config: TextConfig) -> TextFormat:
@@ -297,8 +312,24 @@ ARXIV = TextFormat(
     find_document=_find_whole_file,
     has_lines=False,
 )
+GUTENBERG = TextFormat(
+    name="gutenberg",
+    endings=(),
+    read=read_gutenberg,
+    find_document=_find_whole_file,
+    has_lines=False,
+)
+EPUB = TextFormat(
+    name="epub",
+    endings=(".epub",),
+    read=read_epub,
+    find_document=_find_whole_file,
+    has_lines=False,
+    is_compressed=False,
+)
 _OF_TEXT = (LINES, WIKITEXT, PROSE, JSONL, PARQUET)
 _OF_PAGES = (HTML, WARC)
 _OF_CORPORA = (MEDIAWIKI, STACK_EXCHANGE, ARXIV)
-for each in (*_OF_TEXT, *_OF_PAGES, *_OF_CORPORA):
+_OF_BOOKS = (GUTENBERG, EPUB)
+for each in (*_OF_TEXT, *_OF_PAGES, *_OF_CORPORA, *_OF_BOOKS):
     register(each)

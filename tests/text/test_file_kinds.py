@@ -65,7 +65,7 @@ SAMPLES = {
     "bzip2 data; add .bz2 to its name": bz2.compress(b"One sentence.\n" * 9),
     "xz data; add .xz to its name": lzma.compress(b"One sentence.\n"),
     "a zip archive; unpack it first": zipped("a.txt"),
-    "an EPUB book; extract": zipped("mimetype"),
+    "an EPUB book; --input_format=epub": zipped("mimetype"),
     "an Office document; extract": zipped("[Content_Types].xml"),
     "a tar archive; unpack it first": tarred(),
     "a NumPy array": packed(lambda s: np.save(s, np.arange(9))),

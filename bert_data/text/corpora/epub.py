@@ -1,0 +1,127 @@
+"""Books as EPUB: the text of their pages in reading order, with title, author and language.
+
+    a.epub  META-INF/container.xml -> package.opf -> spine: chapter-1.xhtml, chapter-2.xhtml
+      ->  TextDocument(row 1, "Loomings\\n\\nCall me Ishmael. ...",
+                       {"title": "Moby-Dick", "author": "Herman Melville", "language": "en"})
+
+Pages outside the reading order (`linear="no"`), the table of contents and the readings of ruby are
+left out. Tags are removed by resiliparse. The format is EPUB 3 (W3C) or 2.
+"""
+
+import posixpath
+import re
+import urllib.parse
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from xml.etree import ElementTree
+
+from bert_data.errors import CorruptDataError
+from bert_data.packages import load_package
+from bert_data.storage import file_size, naming, open_input
+from bert_data.text.corpora.chapters import Chapter, make_block
+from bert_data.text.documents import DocumentBlock, RowError, TextConfig
+from bert_data.text.html import decode_page
+from bert_data.text.spans import Span
+
+MAX_PAGE_BYTES = 64 << 20
+
+_CONTAINER = "META-INF/container.xml"
+_RIGHTS = "META-INF/rights.xml"
+# Readings of ruby, and the numbers of printed pages.
+_ASIDES = re.compile(
+    r"<(rt|rp)\b[^<>]*>[^<]*</\1\s*>|<(\w+)\b[^<>]*\bpagebreak\b[^<>]*(?:/>|>[^<]*</\2\s*>)",
+    re.IGNORECASE,
+)
+_LEAST_WORDS = 3  # of a page; covers have fewer
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
+_PAGE_TYPES = ("application/xhtml+xml", "text/html")
+
+
+def read_epub(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
+    """Yield books; one is in memory as a whole. Each page is a chapter.
+
+    Raises:
+      ValueError: a book is encrypted, or has no pages, and `on_error` is "strict"; with the file.
+        Or resiliparse is not installed.
+      OSError: a file cannot be read.
+      CorruptDataError: a file is damaged, or is no EPUB.
+    """
+    for span in spans:
+        try:
+            with naming(span.path), open_input(span.path) as file, zipfile.ZipFile(file) as book:
+                chapters, fields = _read(span.path, book, config)
+        except RowError as error:
+            block = DocumentBlock(path=span.path, num_rows=1)
+            block.skip(1, error, config)
+            yield block
+            continue
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, KeyError) as error:
+            raise CorruptDataError(span.path, 0, f"not an EPUB, or damaged ({error})") from error
+        except ElementTree.ParseError as error:
+            reason = f"the description of the book is damaged ({error})"
+            raise CorruptDataError(span.path, 0, reason) from None
+        yield make_block(span.path, chapters, fields, file_size(span.path), config)
+
+
+def _read(
+    path: str, book: zipfile.ZipFile, config: TextConfig
+) -> tuple[list[Chapter], dict[str, str]]:
+    if _RIGHTS in book.namelist():
+        raise RowError("the book is encrypted")
+    container = ElementTree.fromstring(_member(book, _CONTAINER))
+    root = container.find(".//{*}rootfile")
+    if root is None:
+        raise CorruptDataError(path, 0, "the container of the EPUB names no package")
+    place = root.get("full-path", "")
+    package = ElementTree.fromstring(_member(book, place))
+    extract = load_package("resiliparse.extract.html2text", f"{path}: EPUB")
+    chapters: list[Chapter] = []
+    for name in _pages(package, posixpath.dirname(place)):
+        page, _ = decode_page(_member(book, name), None, config.encoding_errors)
+        text = extract.extract_plain_text(
+            _ASIDES.sub("", page), preserve_formatting=True, main_content=False
+        )
+        if len(text.split()) >= _LEAST_WORDS:
+            chapters.append(Chapter("", _BLANK_LINES.sub("\n\n", text).strip()))
+    if not chapters:
+        raise RowError("the book has no text")
+    return chapters, _describe(package)
+
+
+def _member(book: zipfile.ZipFile, name: str) -> bytes:
+    """Return a file of the book.
+
+    Raises:
+      KeyError: there is none of that name.
+      RowError: it has more than `MAX_PAGE_BYTES`.
+    """
+    with book.open(name) as file:
+        data = file.read(MAX_PAGE_BYTES + 1)
+    if len(data) > MAX_PAGE_BYTES:
+        raise RowError(f"{name} has more than {MAX_PAGE_BYTES:,} bytes")
+    return data
+
+
+def _pages(package: ElementTree.Element, folder: str) -> Iterator[str]:
+    """Yield the names of the pages in reading order."""
+    items = {item.get("id"): item for item in package.iterfind(".//{*}manifest/{*}item")}
+    for reference in package.iterfind(".//{*}spine/{*}itemref"):
+        item = items.get(reference.get("idref"))
+        if item is None or reference.get("linear") == "no":
+            continue
+        is_contents = "nav" in (item.get("properties") or "").split()
+        if item.get("media-type") in _PAGE_TYPES and not is_contents:
+            name = urllib.parse.unquote(item.get("href", "")).partition("#")[0]
+            yield posixpath.normpath(posixpath.join(folder, name))
+
+
+def _describe(package: ElementTree.Element) -> dict[str, str]:
+    """Return what the package says of the book."""
+    names = {"title": "title", "creator": "author", "language": "language", "date": "date"}
+    fields: dict[str, str] = {}
+    for element in package.iterfind(".//{*}metadata/*"):
+        name = names.get(element.tag.rpartition("}")[2])
+        if name and name not in fields and (element.text or "").strip():
+            fields[name] = " ".join((element.text or "").split())
+    return fields

@@ -1,0 +1,108 @@
+"""Books as EPUB: pages in reading order, what is left out, fields, damage."""
+
+import zipfile
+
+import pytest
+
+from bert_data.errors import CorruptDataError
+from bert_data.text.corpora import epub
+from bert_data.text.documents import TextConfig
+from bert_data.text.formats import find_format, read_documents
+
+CONTAINER = """<?xml version="1.0"?>
+<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>
+<rootfile full-path="OPS/package.opf" media-type="application/oebps-package+xml"/>
+</rootfiles></container>"""
+PACKAGE = """<?xml version="1.0"?>
+<package xmlns="http://www.idpf.org/2007/opf" version="3.0">
+<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:title>Rivers
+ and Lakes</dc:title><dc:creator>A. Author</dc:creator><dc:creator>B.</dc:creator>
+<dc:language>ja</dc:language></metadata>
+<manifest>
+<item id="a" href="text/one%20page.xhtml" media-type="application/xhtml+xml"/>
+<item id="b" href="two.xhtml#x" media-type="application/xhtml+xml"/>
+<item id="c" href="notes.xhtml" media-type="application/xhtml+xml"/>
+<item id="d" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>
+<item id="e" href="cover.svg" media-type="image/svg+xml"/>
+<item id="f" href="cover.xhtml" media-type="application/xhtml+xml"/>
+</manifest>
+<spine><itemref idref="f"/><itemref idref="e"/><itemref idref="d"/><itemref idref="b"/>
+<itemref idref="a"/><itemref idref="c" linear="no"/><itemref idref="z"/></spine>
+</package>"""
+PAGE = "<?xml version='1.0'?><html><head><title>T</title></head><body>{}</body></html>"
+FILES = {
+    "mimetype": "application/epub+zip",
+    "META-INF/container.xml": CONTAINER,
+    "OPS/package.opf": PACKAGE,
+    "OPS/text/one page.xhtml": PAGE.format(
+        "<h1>Rivers</h1><p>They <ruby>川<rp>(</rp><rt>かわ</rt><rp>)</rp></ruby> flow &amp;"
+        '<span epub:type="pagebreak" id="p9">9</span> end.</p>'
+    ),
+    "OPS/two.xhtml": PAGE.format("<p>This page comes first.</p>"),
+    "OPS/notes.xhtml": PAGE.format("<p>Notes at the end.</p>"),
+    "OPS/nav.xhtml": PAGE.format("<nav>one two three four</nav>"),
+    "OPS/cover.xhtml": PAGE.format("<p>Cover</p>"),
+}
+
+
+def write(path, **changed):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, text in (FILES | changed).items():
+            if text is not None:
+                book.writestr(name, text)
+    return path
+
+
+def read(path, **settings):
+    (block,) = read_documents([str(path)], TextConfig(**{"keep_fields": True, **settings}))
+    return block
+
+
+TEXTS = ["This page comes first.", "Rivers\n\nThey 川 flow & end."]
+
+
+def test_a_book(tmp_path):
+    path = write(tmp_path / "a.epub")
+    assert find_format([str(path)]).name == "epub"
+    block = read(path)
+    (document,) = block.documents
+    assert document.text == "\n\n".join(TEXTS)
+    assert document.fields == {"title": "Rivers and Lakes", "author": "A. Author", "language": "ja"}
+    assert (block.num_rows, block.num_file_bytes) == (1, path.stat().st_size)
+    assert read(path, keep_fields=False).documents[0].fields is None
+
+
+def test_pages_are_chapters(tmp_path):
+    block = read(write(tmp_path / "a.epub"), document_end="heading")
+    assert [(each.row, each.text) for each in block.documents] == list(enumerate(TEXTS, 1))
+
+
+def test_damage(tmp_path):
+    path = write(tmp_path / "a.epub")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-30])
+    with pytest.raises(CorruptDataError, match="not an EPUB, or damaged"):
+        read(path)
+    middle = whole.index(b"OPS/two.xhtml") + 20
+    path.write_bytes(whole[:middle] + b"\xff" * 20 + whole[middle + 20 :])
+    with pytest.raises(CorruptDataError, match="not an EPUB, or damaged"):
+        read(path)
+    for name, text in [("META-INF/container.xml", None), ("OPS/two.xhtml", None)]:
+        with pytest.raises(CorruptDataError, match="not an EPUB, or damaged"):
+            read(write(path, **{name: text}))
+    with pytest.raises(CorruptDataError, match="the description of the book is damaged"):
+        read(write(path, **{"OPS/package.opf": "<package>"}))
+
+
+def test_books_without_text(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.epub", **{"META-INF/rights.xml": "<rights/>"})
+    with pytest.raises(ValueError, match=r"a\.epub:1: the book is encrypted"):
+        read(path)
+    empty = {"OPS/text/one page.xhtml": PAGE.format(""), "OPS/two.xhtml": PAGE.format("")}
+    assert read(write(path, **empty), on_error="skip").skipped == [
+        f"{path}:1: the book has no text"
+    ]
+    monkeypatch.setattr(epub, "MAX_PAGE_BYTES", 100)
+    with pytest.raises(ValueError, match=r"META-INF/container\.xml has more than 100 bytes"):
+        read(write(path))
