@@ -6,8 +6,9 @@ r"""Train a WordPiece vocabulary on text: vocab.txt, and the same vocabulary as 
 The text may have any format that create_pretraining_data.py reads. The file has one token per line,
 and its id is the line number from 0: [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4, then single
 characters, then longer and longer pieces. tokenizer.json is for the `tokenizers` library and for
---tokenizer_file. Set the same --do_lower_case for create_pretraining_data.py. The same text and
-flags give the same files on every machine.
+--tokenizer_file; with tokenizer_config.json beside it, which names the special tokens,
+transformers' `AutoTokenizer.from_pretrained` loads the folder. Set the same --do_lower_case for
+create_pretraining_data.py. The same text and flags give the same files on every machine.
 """
 
 from collections.abc import Sequence
@@ -83,7 +84,7 @@ def main(argv: Sequence[str]) -> None:
         overwrite=FLAGS.overwrite,
     )
     num_tokens = len(trained.tokens)
-    logging.info("%s: the same for the tokenizers library", json_path)
+    logging.info("%s: the same for the libraries of Hugging Face", json_path)
     logging.info(
         "%s: %s tokens from %s lines%s; %s of %s characters kept",
         path,

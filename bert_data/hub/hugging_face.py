@@ -8,16 +8,23 @@ The folder holds the weights of `BertForPreTraining`, which the other classes lo
 """
 
 import dataclasses
-import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bert_data.storage import OutputSet, exists, file_size
 from bert_data.tokens.casing import validate_case_matches_checkpoint
+from bert_data.tokens.hugging_face import (
+    PADDING,
+    ROLES,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    to_json,
+    tokenizer_config,
+    tokenizer_json,
+)
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer
-from bert_data.tokens.vocabulary_training import tokenizer_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,19 +32,10 @@ if TYPE_CHECKING:
     from bert_data.training import BertConfig
 
 _WEIGHTS, _CONFIG = "model.safetensors", "config.json"
-_VOCABULARY, _TOKENIZER = "vocab.txt", "tokenizer.json"
-_TOKENIZER_CONFIG, _SPECIAL_TOKENS = "tokenizer_config.json", "special_tokens_map.json"
-FILES = (_VOCABULARY, _TOKENIZER, _TOKENIZER_CONFIG, _SPECIAL_TOKENS, _WEIGHTS, _CONFIG)
+_VOCABULARY, _SPECIAL_TOKENS = "vocab.txt", "special_tokens_map.json"
+FILES = (_VOCABULARY, TOKENIZER, TOKENIZER_CONFIG, _SPECIAL_TOKENS, _WEIGHTS, _CONFIG)
 """Of the folder, in the order in which they appear."""
 
-_PADDING = "[PAD]"
-_ROLES = {
-    "cls_token": "[CLS]",
-    "mask_token": "[MASK]",
-    "pad_token": _PADDING,
-    "sep_token": "[SEP]",
-    "unk_token": "[UNK]",
-}
 _MASKED_LM, _NEXT_SENTENCE, _POOLER = "cls/predictions/", "cls/seq_relationship/", "bert/pooler/"
 
 
@@ -153,7 +151,7 @@ def _load_tokenizer(config: HuggingFaceExportConfig) -> FastTokenizer:
             f"{config.tokenizer_file} is not WordPiece with BERT's rules; only models with these"
             " are exported"
         )
-    missing = [token for token in _ROLES.values() if token not in tokenizer.vocabulary.ids]
+    missing = [token for token in ROLES.values() if token not in tokenizer.vocabulary.ids]
     if missing:
         raise ValueError(
             f"{tokenizer.vocabulary.path} has no token {', '.join(missing)}, which Hugging Face's"
@@ -178,30 +176,19 @@ def _texts(tokenizer: FastTokenizer, model: "BertConfig", architecture: str) -> 
     values = write_hugging_face(
         dataclasses.asdict(model),
         architecture=architecture,
-        pad_token_id=vocabulary.ids[_PADDING],
+        pad_token_id=vocabulary.ids[PADDING],
     )
-    tokenizer_values = {
-        **_ROLES,
-        "clean_up_tokenization_spaces": True,
-        "do_lower_case": tokenizer.do_lower_case,
-        "model_max_length": model.max_position_embeddings,
-        "strip_accents": None,
-        "tokenize_chinese_chars": True,
-        # BertTokenizer would build rules of its own: longer words than 100 letters are [UNK].
-        "tokenizer_class": "PreTrainedTokenizerFast",
-    }
+    tokenizer_values = tokenizer_config(
+        do_lower_case=tokenizer.do_lower_case, model_max_length=model.max_position_embeddings
+    )
     return {
         _VOCABULARY: "".join(f"{token}\n" for token in vocabulary.tokens),
-        _TOKENIZER: tokenizer_json(
+        TOKENIZER: tokenizer_json(
             vocabulary.tokens,
             do_lower_case=tokenizer.do_lower_case,
             max_word_letters=tokenizer.max_word_letters,
         ),
-        _TOKENIZER_CONFIG: _json(tokenizer_values),
-        _SPECIAL_TOKENS: _json(_ROLES),
-        _CONFIG: _json(values),
+        TOKENIZER_CONFIG: to_json(tokenizer_values),
+        _SPECIAL_TOKENS: to_json(ROLES),
+        _CONFIG: to_json(values),
     }
-
-
-def _json(values: Mapping[str, Any]) -> str:
-    return json.dumps(values, indent=2, sort_keys=True) + "\n"

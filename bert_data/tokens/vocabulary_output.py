@@ -1,16 +1,16 @@
 """Writes a trained vocabulary: vocab.txt, and the same vocabulary as a tokenizer.json.
 
 write_vocabulary(VocabularyTrainingConfig(input_files=("a.txt",), vocab_size=8000), "en.txt")
-  ->  en.txt, en.tokenizer.json
+  ->  en.txt, en.tokenizer.json, en.tokenizer_config.json (which tokens are special)
 """
 
 import os
 
 from bert_data.storage import OutputSet
+from bert_data.tokens.hugging_face import to_json, tokenizer_config, tokenizer_json
 from bert_data.tokens.vocabulary_training import (
     TrainedVocabulary,
     VocabularyTrainingConfig,
-    tokenizer_json,
     train_vocabulary,
 )
 
@@ -18,7 +18,7 @@ from bert_data.tokens.vocabulary_training import (
 def write_vocabulary(
     config: VocabularyTrainingConfig, path: str, *, json_path: str | None = None, overwrite: bool
 ) -> TrainedVocabulary:
-    """Train a vocabulary and write its two files, which appear together or not at all.
+    """Train a vocabulary and write its three files, which appear together or not at all.
 
     Args:
       config: of the training.
@@ -30,16 +30,18 @@ def write_vocabulary(
       ValueError, OSError: see `train_vocabulary`; a file cannot be written.
     """
     json_path = json_path or json_path_beside(path)
+    config_path = f"{os.path.splitext(json_path)[0]}_config.json"
     with OutputSet(
-        path, [json_path, path], reads=config.input_files, overwrite=overwrite
+        path, [json_path, config_path, path], reads=config.input_files, overwrite=overwrite
     ) as outputs:
         trained = train_vocabulary(config)
         definition = tokenizer_json(trained.tokens, do_lower_case=config.do_lower_case)
+        roles = to_json(tokenizer_config(do_lower_case=config.do_lower_case))
         lines = "".join(f"{token}\n" for token in trained.tokens)
-        for name, content in ((json_path, definition), (path, lines)):
+        for name, content in ((json_path, definition), (config_path, roles), (path, lines)):
             with outputs.open(name) as file:
                 file.write(content.encode())
-        outputs.commit([json_path], [path])  # vocab.txt means that both are of one run
+        outputs.commit([json_path, config_path], [path])  # vocab.txt: all are of one run
     return trained
 
 

@@ -14,7 +14,6 @@ the characters are found first and numbered in order, so that the same text give
 import collections
 import dataclasses
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from absl import logging
@@ -27,7 +26,6 @@ from bert_data.text.spans import as_spans
 from bert_data.tokens.piece_merging import merge_pieces
 from bert_data.tokens.vocabulary_file import CONTINUATION, MAX_VOCAB_SIZE
 from bert_data.tokens.word_counts import TextCounts, count_on_cluster, read_lines
-from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 from bert_data.work import THIS_MACHINE, Engine
 
 if TYPE_CHECKING:
@@ -146,36 +144,6 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
         num_characters=len(counts),
         num_characters_kept=len(kept),
     )
-
-
-def tokenizer_json(
-    tokens: Sequence[str], *, do_lower_case: bool, max_word_letters: int = MAX_LETTERS_OF_WORD
-) -> str:
-    """Return a vocabulary as a tokenizer.json of the `tokenizers` library, with BERT's rules.
-
-    Args:
-      tokens: by id; all of `SPECIAL_TOKENS` are among them.
-      do_lower_case: whether the text is lower-cased and loses its accents.
-      max_word_letters: longer words are [UNK].
-    """
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-
-    ids = {token: number for number, token in enumerate(tokens)}
-    model = models.WordPiece(
-        vocab=ids,
-        unk_token="[UNK]",
-        max_input_chars_per_word=max_word_letters,
-        continuing_subword_prefix=CONTINUATION,
-    )
-    tokenizer = Tokenizer(model)
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=do_lower_case)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.BertProcessing(
-        ("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"])
-    )
-    tokenizer.decoder = decoders.WordPiece(prefix=CONTINUATION)
-    tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
-    return tokenizer.to_str(pretty=True) + "\n"
 
 
 def _count(

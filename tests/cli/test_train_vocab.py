@@ -42,7 +42,8 @@ def test_says_what_it_made(checkout: Path, small_text: Path, tmp_path: Path) -> 
     assert result.returncode == 0
     assert f"{path}: 60 tokens from " in result.stderr
     assert path.read_text(encoding="utf-8").splitlines()[:2] == ["[PAD]", "[UNK]"]
-    assert {p.name for p in path.parent.iterdir()} == {"tokenizer.json", "vocab.txt"}
+    names = {"tokenizer.json", "tokenizer_config.json", "vocab.txt"}
+    assert {p.name for p in path.parent.iterdir()} == names
 
 
 def test_both_files_mean_the_same(checkout: Path, small_text: Path, tmp_path: Path) -> None:
@@ -64,6 +65,11 @@ def test_both_files_mean_the_same(checkout: Path, small_text: Path, tmp_path: Pa
         expected = library.encode("Babado zzz, " + "do" * 90, add_special_tokens=False).ids
         assert tokenizer.encode("Babado zzz, " + "do" * 90) == expected
         assert library.encode("ba").tokens[0] == "[CLS]"
+        short, _ = library.encode_batch(["ba", "ba ba"])
+        assert short.tokens[-1] == "[PAD]"
+        roles = json.loads((tmp_path / f"{lower}.tokenizer_config.json").read_text())
+        assert (roles["mask_token"], roles["pad_token"]) == ("[MASK]", "[PAD]")
+        assert library.padding["pad_id"] == library.token_to_id("[PAD]")
 
 
 def test_says_when_the_text_is_too_small(checkout: Path, small_text: Path, tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from bert_data.causal.config import GptConfig
 from bert_data.causal.gpt import GptDataset
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.objectives.making import InstanceConfig
+from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.merging import merge_stores
 from bert_data.tokens.store import open_store
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer
 from bert_data.tokens.verifying import verify_store
-from bert_data.tokens.vocabulary_training import tokenizer_json
 from tests.damage.lab import Kind
 from tests.damage.materials import stories, write_text, write_vocabulary
 from tests.goldens.inputs import VOCABULARIES

@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 from bert_data.hub.exporting import ExportConfig, export
-from bert_data.tokens.vocabulary_training import tokenizer_json
+from bert_data.tokens.hugging_face import tokenizer_json
 from tests.full_disk import full_disk
 from tests.hub.exports import TOKENS, write_model
 

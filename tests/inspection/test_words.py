@@ -60,7 +60,7 @@ def test_sentencepiece() -> None:
 
 
 def test_a_tokenizer_json_of_bert_has_the_digest_of_its_vocabulary(tmp_path: Path) -> None:
-    from bert_data.tokens.vocabulary_training import tokenizer_json
+    from bert_data.tokens.hugging_face import tokenizer_json
 
     vocabulary = load_words(str(write_vocabulary(tmp_path)))
     path = tmp_path / "tokenizer.json"

@@ -11,8 +11,8 @@ import tensorflow as tf
 
 from bert_data.objectives.masking import MaskingRule, masking_rule
 from bert_data.reader import ReaderConfig, describe_order, iterate_batches
+from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
-from bert_data.tokens.vocabulary_training import tokenizer_json
 from tests.reader.making import feature, write_examples
 from tests.reader.remasking_oracle import Masked, mask
 
