@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from absl import flags
 
 from bert_data.cli import entry, output_flags
+from bert_data.cli.tokenizer_flags import one_vocabulary
 from bert_data.objectives.next_sentence import NEXT_SENTENCE
 
 FLAGS = flags.FLAGS
@@ -40,14 +41,18 @@ flags.DEFINE_string(
 flags.DEFINE_string(
     "vocab_file",
     None,
-    "The vocabulary of the records, or their tokenizer.json: compared with the manifest, and needed"
-    " to count [UNK] in the records and to compare words.",
+    "The vocabulary of the records: compared with the manifest, and needed to count [UNK] in the"
+    " records and to compare words.",
+)
+flags.DEFINE_string(
+    "tokenizer_file", None, "A tokenizer.json, .model or .tiktoken file in place of --vocab_file."
 )
 flags.DEFINE_string(
     "text_file",
     None,
     "The text that the records were made from, or its token store by prefix: shows whether random"
-    " next sentences are of the same document, and which words are [UNK]. Needs --vocab_file.",
+    " next sentences are of the same document, and which words are [UNK]. Needs --vocab_file or"
+    " --tokenizer_file.",
 )
 flags.DEFINE_bool(
     "do_lower_case", None, "Case of the vocabulary, if no manifest says it (then true)."
@@ -70,7 +75,7 @@ def main(argv: Sequence[str]) -> int:
 
     config = CheckConfig(
         input_patterns=expand_records(FLAGS.input_file),
-        vocab_file=FLAGS.vocab_file,
+        vocab_file=one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file),
         text_file=FLAGS.text_file,
         do_lower_case=FLAGS.do_lower_case,
         next_sentence=FLAGS.next_sentence,

@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING
 from absl import flags, logging
 
 from bert_data.cli import engine_flags, entry, text_flags
+from bert_data.cli.tokenizer_flags import one_vocabulary
 from bert_data.curation import PACKAGES
 from bert_data.packages import load_package
 
@@ -153,6 +154,9 @@ flags.DEFINE_bool(
 )
 flags.DEFINE_string(
     "vocab_file", None, "A WordPiece vocabulary: also count tokens after each step (slower)."
+)
+flags.DEFINE_string(
+    "tokenizer_file", None, "The same with a tokenizer.json, .model or .tiktoken file."
 )
 flags.DEFINE_bool("do_lower_case", True, "With --vocab_file: lower-case the text.")
 flags.DEFINE_integer(
@@ -280,7 +284,7 @@ def _pipeline() -> "Pipeline":
         shard_bytes=round(FLAGS.shard_mb * 1e6),
         max_memory_bytes=FLAGS.max_memory_mb * 1_000_000,
         count_words=FLAGS.count_words,
-        vocab_file=FLAGS.vocab_file,
+        vocab_file=one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file),
         do_lower_case=FLAGS.do_lower_case,
         with_examples=bool(FLAGS.report),
         warn_share=FLAGS.warn_share,

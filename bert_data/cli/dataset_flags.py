@@ -10,6 +10,7 @@ from bert_data.cli import engine_flags, text_flags, tokenizer_flags
 from bert_data.formats import registry
 from bert_data.objectives.next_sentence import NEXT_SENTENCE, NSP
 from bert_data.schema import fields
+from bert_data.tokens.special_tokens import parse_special_tokens
 
 
 @functools.cache
@@ -46,6 +47,11 @@ def define_dataset_flags() -> Callable[[], dict[str, Any]]:
         "num_examples": flags.DEFINE_integer("num_examples", 3, "Number of records to log."),
         **_define_work_flags(),
     }  # fmt: skip
+    special_tokens = flags.DEFINE_list(
+        "special_tokens", [],
+        "With --tokenizer_file, where the file does not say which tokens begin an instance, end a"
+        " segment, mask, pad and stand for unknown ones: cls=TOKEN,sep=TOKEN,mask=TOKEN and so on.",
+    )  # fmt: skip
     text = text_flags.define_text_flags(more_formats=("store",))
     engine = engine_flags.define_engine_flags()
     tokenizer = tokenizer_flags.define_tokenizer_flags()
@@ -55,6 +61,7 @@ def define_dataset_flags() -> Callable[[], dict[str, Any]]:
             "text": text(),
             "engine": engine(),
             **tokenizer(),
+            "special_tokens": parse_special_tokens(special_tokens.value),
             **{name: flag.value for name, flag in options.items()},
         }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from absl import flags
 
 from bert_data.cli import text_flags
+from bert_data.cli.tokenizer_flags import one_vocabulary
 from bert_data.objectives.next_sentence import NEXT_SENTENCE
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def define_source_flags() -> Callable[..., "tuple[Source, Words]"]:
             "vocab_file", None, "The vocabulary, to show words; without it, ids are shown."
         ),
         "tokenizer_file": flags.DEFINE_string(
-            "tokenizer_file", None, "A tokenizer.json in place of --vocab_file."
+            "tokenizer_file", None,
+            "A tokenizer.json, .model or .tiktoken file in place of --vocab_file.",
         ),
         "next_sentence": flags.DEFINE_enum(
             "next_sentence", None, NEXT_SENTENCE,
@@ -50,15 +52,14 @@ def define_source_flags() -> Callable[..., "tuple[Source, Words]"]:
         from bert_data.inspection.words import load_words
 
         its_own = {name: flag.value for name, flag in values.items()}
-        if its_own["vocab_file"] and its_own["tokenizer_file"]:
-            raise ValueError("--vocab_file and --tokenizer_file are both set; choose one")
+        its_vocabulary = one_vocabulary(its_own["vocab_file"], its_own["tokenizer_file"])
         config = opening.SourceConfig(
             input_file=its_own["input_file"] if path is None else path,
             text=dataclasses.replace(text(), keep_fields=True),
             next_sentence=its_own["next_sentence"],
             samples=sample_config(),
         )
-        words = load_words(vocabulary or its_own["vocab_file"] or its_own["tokenizer_file"])
+        words = load_words(vocabulary or its_vocabulary)
         return opening.open_source(config), words
 
     return open_source

@@ -35,3 +35,14 @@ def define_tokenizer_flags() -> Callable[[], dict[str, Any]]:
         ),
     }  # fmt: skip
     return lambda: {name: flag.value for name, flag in options.items()}
+
+
+def one_vocabulary(vocab_file: str | None, tokenizer_file: str | None) -> str | None:
+    """Return the one of two flags that is set, for what reads a file of either kind.
+
+    Raises:
+      ValueError: both are set.
+    """
+    if vocab_file and tokenizer_file:
+        raise ValueError("--vocab_file and --tokenizer_file are both set; choose one")
+    return vocab_file or tokenizer_file

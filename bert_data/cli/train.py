@@ -18,6 +18,7 @@ from bert_data.bounds import check_integer
 from bert_data.cli import train_flags
 from bert_data.cli.entry import run
 from bert_data.cli.quiet_tensorflow import quiet_tensorflow
+from bert_data.cli.tokenizer_flags import one_vocabulary
 from bert_data.storage import expand_inputs
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ def main(_: Sequence[str]) -> None:
     """Trains and evaluates as the flags say."""
     if not (FLAGS.do_train or FLAGS.do_eval):
         raise ValueError("nothing to do: set --do_train, --do_eval or both")
-    if FLAGS.vocab_file and FLAGS.tokenizer_file:
-        raise ValueError("--vocab_file and --tokenizer_file are both set; choose one")
+    one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
     for name in ("train_batch_size", "eval_batch_size", "max_eval_steps"):
         check_integer(name, FLAGS[name].value, 1, 2**31 - 1)
     check_evaluation()

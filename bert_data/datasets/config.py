@@ -7,7 +7,7 @@ DatasetConfig(...)  --load_checked_tokenizer-->  tokenizer, vocabulary
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bert_data.bounds import check_bounds, check_integer
 from bert_data.datasets.budget import share_memory
@@ -46,6 +46,7 @@ class DatasetConfig:
       input_file, output_file: comma-separated, see `bert_data.storage`.
       vocab_file, tokenizer_file, do_lower_case, tokenizer_backend: of the tokenizer, see
         `load_tokenizer`. The files do not depend on the backend.
+      special_tokens: role -> token, where the tokenizer_file does not say it.
       text: how the input is read; its format may also be "store", see `find_corpus`.
       instances: how instances are made.
       output_format, record_layout, compression: of the shards, see `formats.registry.find_format`;
@@ -67,6 +68,7 @@ class DatasetConfig:
     tokenizer_file: str | None = None
     do_lower_case: bool = True
     tokenizer_backend: str = AUTO
+    special_tokens: Mapping[str, str] = dataclasses.field(default_factory=dict)
     text: TextConfig = dataclasses.field(default_factory=TextConfig)
     instances: InstanceConfig = dataclasses.field(default_factory=InstanceConfig)
     output_format: str = TFRECORD
@@ -158,11 +160,12 @@ def load_checked_tokenizer(config: DatasetConfig) -> tuple[Tokenizer, Vocabulary
         config.tokenizer_file,
         do_lower_case=config.do_lower_case,
         backend=config.tokenizer_backend,
+        special_tokens=config.special_tokens,
     )
     vocabulary = vocabulary_of(tokenizer)
     if config.instances.do_whole_word_mask and not vocabulary.continuation.any():
         raise ValueError(
-            "--do_whole_word_mask needs a vocabulary with pieces that begin with ##;"
+            "--do_whole_word_mask needs a vocabulary with pieces that continue words, such as ##s;"
             f" {vocabulary.path} has none"
         )
     return tokenizer, vocabulary
@@ -205,6 +208,8 @@ def describe_set(
     # Flags that the reference does not have are omitted where they change nothing.
     if instances.next_sentence != NSP:
         flags["next_sentence"] = instances.next_sentence
+    if config.special_tokens:
+        flags["special_tokens"] = dict(config.special_tokens)
     if config.num_partitions:
         flags["num_partitions"] = config.num_partitions
     return Manifest(

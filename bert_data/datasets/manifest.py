@@ -210,6 +210,10 @@ def _check_flags(flags: JsonObject, counts: JsonObject, *, is_labelled: bool) ->
         counts.object("labels")
     elif "masked_lm_prob" in flags.values:
         flags.take("masked_lm_prob", float)
+    if "special_tokens" in flags.values:
+        special = flags.object("special_tokens")
+        for role in special.values:
+            special.take(role, str)
 
 
 def find_manifest(shard: str) -> Manifest | None:

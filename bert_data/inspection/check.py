@@ -164,9 +164,11 @@ def check_set(config: CheckConfig) -> Report:
       ValueError: a pattern matches nothing, there are no records, or the vocabulary is another one.
       OSError: a file cannot be read.
     """
-    vocabulary = None if config.vocab_file is None else read_vocabulary(config.vocab_file)
     beside = FoundDamage()
     shards = find_shards(config.as_reader(), beside)
+    vocabulary = None
+    if config.vocab_file is not None:
+        vocabulary = read_vocabulary(config.vocab_file, special_tokens=shards[0].special_tokens)
     _refuse_others(shards, vocabulary, config.next_sentence)
     kind = kind_of_others(shards)
     if kind is not None:

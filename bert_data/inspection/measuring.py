@@ -26,6 +26,7 @@ from bert_data.reader.examples.example import (
     WEIGHTS,
 )
 from bert_data.reader.examples.number_lists import put_numbers
+from bert_data.tokens.word_bits import goes_on
 
 COUNTS = (
     "records", "tokens", "predictions", "expected_predictions", "at_limit", "masked", "kept",
@@ -46,7 +47,7 @@ FAULTS = {
     "specials": "that predict a special token",
     "label": "whose next_sentence_label is neither 0 nor 1",
     "splits": "whose row splits do not ascend from 0 to their number of tokens",
-    "words": "whose row splits contradict the vocabulary's ## pieces",
+    "words": "whose row splits contradict the vocabulary's pieces of words",
     "too_long": "of more tokens than max_seq_length",
     "too_many": "with more predictions than their flags allow",
     "too_few": "with fewer predictions than their flags ask for",
@@ -74,7 +75,7 @@ class Rule(NamedTuple):
       whole_words: 1 if all pieces of a word are predicted together, 0 if not.
       num_to_predict: int32[length + 1], predictions of a record of each length; a longer one counts
         as the longest. Empty if they are unknown.
-      continues: bool[vocab_size], whether a piece continues a word; empty if that is unknown.
+      word_bits: uint16[vocab_size], see `tokens.word_bits`; empty if that is unknown.
     """
 
     cls_id: int
@@ -87,7 +88,7 @@ class Rule(NamedTuple):
     is_pair: int
     whole_words: int
     num_to_predict: NDArray[np.int32]
-    continues: NDArray[np.bool_]
+    word_bits: NDArray[np.uint16]
 
 
 class Measured(NamedTuple):
@@ -224,10 +225,9 @@ def _restore(
 
 @inner
 def _begins_word(record: _Record, i: Scalar, b_begin: Scalar, rule: Rule) -> bool:
-    token = record.ids[i]
-    if i <= 1 or i == b_begin or token < 0 or token >= rule.continues.size:
+    if i <= 1 or i == b_begin:
         return True
-    return not rule.continues[token]
+    return not goes_on(rule.word_bits, np.int64(record.ids[i - 1]), np.int64(record.ids[i]))
 
 
 @inner
@@ -252,7 +252,7 @@ def _check_words(
     if splits.size:
         if not _are_good(splits, size):
             return _BAD_SPLITS
-    elif not rule.continues.size:
+    elif not rule.word_bits.size:
         return 0
     faults, word = np.int64(0), np.int64(0)
     num_pieces = num_predicted = np.int64(0)
@@ -261,7 +261,7 @@ def _check_words(
         if splits.size:
             is_split = splits[word] == i
             word += np.int64(is_split)
-            if rule.continues.size and begins != is_split:
+            if rule.word_bits.size and begins != is_split:
                 faults |= _BAD_WORDS
             begins = is_split
         if begins:

@@ -159,5 +159,5 @@ def rule_of(
         int(settings.next_sentence != NONE),
         -1 if settings.whole_words is None else int(settings.whole_words),
         num_to_predict,
-        np.zeros(0, np.bool_) if vocabulary is None else vocabulary.continuation,
+        np.zeros(0, np.uint16) if vocabulary is None else vocabulary.word_bits,
     )

@@ -6,15 +6,14 @@ None             [101 4895]            ->  "101" "4895"
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.storage import read_bytes
-from bert_data.tokens.tokenizer_file import load_tokenizer
-from bert_data.tokens.tokenizer_json import find_definition, vocabulary_sha256
-from bert_data.tokens.vocabulary import SPECIAL, load_vocabulary
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_file import read_tokenizer
+from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_file import CONTINUATION
 
 MASK = "[MASK]"
@@ -32,9 +31,29 @@ class Words:
       mask_id: of [MASK]; None if it is unknown.
     """
 
-    def __init__(self, path: str | None, sha256: str | None, tokens: Sequence[str]) -> None:
+    def __init__(
+        self,
+        path: str | None,
+        sha256: str | None,
+        tokens: Sequence[str],
+        *,
+        word_bits: NDArray[np.uint16] | None = None,
+        special_ids: Collection[int] = (),
+        mask_token: str = MASK,
+    ) -> None:
+        """Take the tokens of a vocabulary.
+
+        Args:
+          path: of the vocabulary.
+          sha256: of it.
+          tokens: of each id.
+          word_bits: which tokens are of one word, see `tokens.word_bits`; None: each is a word.
+          special_ids: of tokens that do not come from text.
+          mask_token: the one that masks others.
+        """
         self.path, self.sha256, self.tokens = path, sha256, tokens
-        self.mask_id = tokens.index(MASK) if MASK in tokens else None
+        self.mask_id = tokens.index(mask_token) if mask_token in tokens else None
+        self._word_bits, self._special_ids = word_bits, special_ids
         marks = (_BYTE_LEVEL, _SENTENCEPIECE)
         self._mark = next((m for m in marks if any(t.startswith(m) for t in tokens)), None)
 
@@ -49,21 +68,21 @@ class Words:
     def is_special(self, number: int) -> bool:
         """Whether an id is [CLS], [SEP] or another token that does not come from text."""
         token = self.token(number)
-        return token in SPECIAL or (token.startswith("<|") and token.endswith("|>"))
+        is_named_so = token in SPECIAL or (token.startswith("<|") and token.endswith("|>"))
+        return is_named_so or number in self._special_ids
 
-    def continues(self, number: int) -> bool:
-        """Whether a token continues the word before it."""
-        if not self.tokens or self.is_outside(number) or self.is_special(number):
+    def continues(self, previous: int, number: int) -> bool:
+        """Whether a token continues the word of the one before it."""
+        if self._word_bits is None or self.is_outside(number) or self.is_outside(previous):
             return False
-        token = self.token(number)
-        return not token.startswith(self._mark) if self._mark else token.startswith(CONTINUATION)
+        if self.is_special(number) or self.is_special(previous):
+            return False
+        return bool(self._word_bits[previous] >> 8 & self._word_bits[number] & 0xFF)
 
     def divide(self, ids: Sequence[int]) -> list[tuple[int, int]]:
         """Return where each word begins and ends, in pieces."""
         begins = [
-            i
-            for i, number in enumerate(ids)
-            if i == 0 or not self.continues(number) or self.is_special(ids[i - 1])
+            i for i, number in enumerate(ids) if i == 0 or not self.continues(ids[i - 1], number)
         ]
         return list(zip(begins, [*begins[1:], len(ids)], strict=True)) if begins else []
 
@@ -80,7 +99,7 @@ class Words:
 
 
 def load_words(path: str | None) -> Words:
-    """Load a vocabulary, or a tokenizer.json of any kind.
+    """Load a vocabulary, or the tokens of a tokenizer's file.
 
     Raises:
       OSError: the file cannot be read.
@@ -88,14 +107,19 @@ def load_words(path: str | None) -> Words:
     """
     if path is None:
         return Words(None, None, ())
-    if find_definition(path, read_bytes(path)) is None:
-        vocabulary = load_vocabulary(path)
-        return Words(path, vocabulary.sha256, list(vocabulary.tokens))
-    ids = load_tokenizer(None, path).ids
-    tokens = [""] * (max(ids.values(), default=-1) + 1)
-    for token, number in ids.items():
-        tokens[number] = token
-    return Words(path, vocabulary_sha256(path), tokens)
+    tokenizer = read_tokenizer(path, do_lower_case=True)
+    if isinstance(tokenizer, FastTokenizer):
+        vocabulary = tokenizer.vocabulary
+        tokens = list(vocabulary.tokens)
+        return Words(path, vocabulary.sha256, tokens, word_bits=vocabulary.word_bits)
+    return Words(
+        path,
+        tokenizer.sha256,
+        tokenizer.tokens,
+        word_bits=tokenizer.word_bits,
+        special_ids=tokenizer.content.special_ids,
+        mask_token=tokenizer.content.special_tokens.get("mask", MASK),
+    )
 
 
 class WordSearch:
@@ -115,20 +139,14 @@ class WordSearch:
         """
         if words.path is None:
             raise ValueError(f"--word={word} needs --vocab_file, which has the ids of words")
-        is_definition = find_definition(words.path, read_bytes(words.path)) is not None
-        tokenizer = (
-            load_tokenizer(None, words.path)
-            if is_definition
-            else load_tokenizer(words.path, do_lower_case=do_lower_case)
-        )
+        tokenizer = read_tokenizer(words.path, do_lower_case=do_lower_case)
         self._words = words
         self._needles: set[tuple[int, ...]] = set()
-        if word in SPECIAL and word in tokenizer.ids:
+        if word in tokenizer.ids and words.is_special(tokenizer.ids[word]):
             self._needles.add((tokenizer.ids[word],))
             return
         self._needles |= {tuple(tokenizer.encode(text)) for text in (word, f" {word}")}
-        unknown = tokenizer.ids.get("[UNK]")
-        if not all(self._needles) or any(unknown in needle for needle in self._needles):
+        if not all(self._needles) or any(tokenizer.unk_id in needle for needle in self._needles):
             raise ValueError(f"--word={word} is unknown to {words.path}, so no record contains it")
 
     def find(self, ids: NDArray[np.integer]) -> set[int]:
@@ -138,7 +156,9 @@ class WordSearch:
             size = len(needle)
             for at in np.flatnonzero(ids[: ids.size - size + 1] == needle[0]).tolist():
                 end = at + size
-                is_whole = end == ids.size or not self._words.continues(int(ids[end]))
+                is_whole = end == ids.size or not self._words.continues(
+                    int(ids[end - 1]), int(ids[end])
+                )
                 if is_whole and tuple(ids[at:end].tolist()) == needle:
                     found |= set(range(at, end))
         return found

@@ -25,6 +25,7 @@ from bert_data.schema.fields import (
     RecordKind,
 )
 from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.word_bits import goes_on
 
 _AHEAD = 8
 _NO_WORDS = np.zeros(0, np.bool_)
@@ -93,7 +94,7 @@ def _put_tokens(
 def _put_word_splits(
     tokens: NDArray[np.int32],
     b_start: Scalar,
-    continues: NDArray[np.bool_],
+    word_bits: NDArray[np.uint16],
     splits: NDArray[np.int32],
 ) -> Scalar:
     """Write the row splits of the pieces into words; return the number of splits.
@@ -104,7 +105,8 @@ def _put_word_splits(
     for i in range(tokens.size):
         splits[num_words] = i  # overwritten by the next piece unless this one begins a word
         is_first = np.int64(i == 1) | np.int64(i == b_start)
-        num_words += is_first | 1 - np.int64(continues[tokens[i]])
+        is_other = i == 0 or not goes_on(word_bits, np.int64(tokens[i - 1]), np.int64(tokens[i]))
+        num_words += is_first | np.int64(is_other)
     splits[num_words] = tokens.size
     return num_words + 1
 
@@ -135,7 +137,7 @@ def _fill_columns(
     cls_id: Scalar,
     sep_id: Scalar,
     code_bits: Scalar,
-    continues: NDArray[np.bool_],
+    word_bits: NDArray[np.uint16],
     token_splits: NDArray[np.int32],
     tokens: NDArray[np.int32],
     segments: NDArray[np.int8],
@@ -152,8 +154,7 @@ def _fill_columns(
       order: uint32[instances], the rows to read.
       ids: uint16 or int32[tokens] of the token store.
       cls_id, sep_id, code_bits: of the vocabulary.
-      continues: bool[vocabulary size], whether a piece continues a word; empty: words are not
-        needed.
+      word_bits: uint16[vocabulary size], see `tokens.word_bits`; empty: words are not needed.
       token_splits, prediction_splits: int32[instances + 1], row splits of tokens and predictions.
       tokens, segments: [tokens], filled.
       positions, labels: [predictions], filled.
@@ -167,8 +168,8 @@ def _fill_columns(
         row, start, stop = rows[order[i]], token_splits[i], token_splits[i + 1]
         own = tokens[start:stop]
         b_start = _put_tokens(row, ids, cls_id, sep_id, own, segments[start:stop])
-        if continues.size:
-            num_splits += _put_word_splits(own, b_start, continues, splits[num_splits:])
+        if word_bits.size:
+            num_splits += _put_word_splits(own, b_start, word_bits, splits[num_splits:])
         split_splits[i + 1] = num_splits
         start, stop = prediction_splits[i], prediction_splits[i + 1]
         _put_predictions(row, code_bits, own, positions[start:stop], labels[start:stop])
@@ -202,7 +203,7 @@ def read_columns(
     splits = np.empty(num_tokens + order.size if has_words else 0, np.int32)
     _fill_columns(
         rows, order, ids, vocabulary.cls_id, vocabulary.sep_id, code_bits(vocabulary.size),
-        vocabulary.continuation if has_words else _NO_WORDS,
+        vocabulary.word_bits if has_words else _NO_WORDS,
         token_splits, tokens, segments, prediction_splits, positions, labels, split_splits, splits,
     )  # fmt: skip
     columns = {

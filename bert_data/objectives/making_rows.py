@@ -51,7 +51,7 @@ def _mask(
     Enough draws are in reserve; `length` is that of the instance with its special tokens.
     """
     a_begin, a_length, b_begin, b_length = segments
-    if rule.continues.size:
+    if rule.word_bits.size:
         for t in range(a_length):
             scratch.tokens[t] = ids[a_begin + t]
         for t in range(b_length):

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner
 from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.word_bits import goes_on
 
 NUM_MASKED, NUM_KEPT, NUM_REPLACED = 0, 1, 2
 NOT_PREDICTED, KEPT = -1, -2  # in place of an id that is shown
@@ -42,7 +43,7 @@ class MaskingRule(NamedTuple):
       num_to_predict: int32[max_seq_length + 1], most predictions of an instance of each length,
         special tokens included.
       word_ids: int32[words], the ids that a random word is drawn from, >= 0.
-      continues: bool[vocabulary size], whether an id's piece continues a word; empty if single
+      word_bits: uint16[vocabulary size], see `tokens.word_bits`; empty if single
         tokens are masked.
       mask_id: id of [MASK].
       cls_id, sep_id: ids that are never predicted; the caller leaves them out of the tokens.
@@ -50,7 +51,7 @@ class MaskingRule(NamedTuple):
 
     num_to_predict: NDArray[np.int32]
     word_ids: NDArray[np.int32]
-    continues: NDArray[np.bool_]
+    word_bits: NDArray[np.uint16]
     mask_id: int
     cls_id: int
     sep_id: int
@@ -82,7 +83,7 @@ def masking_rule(
     return MaskingRule(
         num_to_predict=np.array(counts, np.int32),
         word_ids=vocabulary.word_ids.astype(np.int32),
-        continues=vocabulary.continuation if whole_words else np.zeros(0, np.bool_),
+        word_bits=vocabulary.word_bits if whole_words else np.zeros(0, np.uint16),
         mask_id=vocabulary.mask_id,
         cls_id=vocabulary.cls_id,
         sep_id=vocabulary.sep_id,
@@ -125,15 +126,17 @@ def list_candidates(num_tokens: Scalar, rule: MaskingRule, scratch: MaskingScrat
       scratch: `tokens` holds the instance's if whole words are masked; `starts` and `order` are
         filled.
     """
-    starts, order, continues = scratch.starts, scratch.order, rule.continues
+    starts, order, word_bits = scratch.starts, scratch.order, rule.word_bits
     num_candidates = num_tokens
-    if continues.size:
+    if word_bits.size:
         num_candidates = 0
+        previous = np.int64(-1)
         for t in range(num_tokens):
-            token = np.int64(np.uint32(scratch.tokens[t]))  # a damaged record may have any number
-            if t == 0 or token >= continues.size or not continues[token]:
+            token = np.int64(scratch.tokens[t])  # a damaged record may have any number
+            if not goes_on(word_bits, previous, token):
                 starts[num_candidates] = t
                 num_candidates += 1
+            previous = token
         starts[num_candidates] = num_tokens
     else:
         for t in range(num_tokens + 1):

@@ -135,6 +135,7 @@ class PlannedSource:
         if config.num_epochs is not None:
             check_start(config.start_batch, config.num_epochs * self.plan.num_batches)
         self.next_sentence = shards[0].next_sentence
+        self._special_tokens = shards[0].special_tokens
         self.layout: Layout = PACKED if config.batching == PACKED_ROWS else PLANNED
         if self.next_sentence == NONE:
             self.layout = without_labels(self.layout)
@@ -169,7 +170,7 @@ class PlannedSource:
             raise ValueError(f"{limit}; it must be given, >= 1, because dynamic_masking is True")
         assert config.vocab_file is not None
         return masking_rule(
-            read_vocabulary(config.vocab_file),
+            read_vocabulary(config.vocab_file, special_tokens=self._special_tokens),
             max_seq_length=self.plan.max_width,
             max_predictions_per_seq=most,
             masked_lm_prob=config.masked_lm_prob,

@@ -5,10 +5,12 @@ load_tokenizer(None, "tokenizer.json").tokenize_sequences(["a b", "c"], ends=[1,
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bert_data.text.documents import TextDocument, block_sequences
 from bert_data.tokens.backends.choosing import Choice
@@ -25,15 +27,19 @@ class TokenizerContent:
       path: of the file.
       sha256: hex digest of its bytes.
       ids: token -> id, of all tokens, including added ones.
-      unk_token: the unknown token, if there is one.
-      has_continuations: whether tokens that begin with "##" continue a word.
+      unk_token: the unknown token of the model, if there is one.
+      special_tokens: role -> token, see `special_tokens`.
+      special_ids: of tokens that are no part of text.
+      find_word_bits: of the tokens by id, see `word_bits`.
     """
 
     path: str
     sha256: str
     ids: Mapping[str, int]
     unk_token: str | None
-    has_continuations: bool = False
+    special_tokens: Mapping[str, str]
+    special_ids: frozenset[int]
+    find_word_bits: Callable[[Sequence[str], frozenset[int]], NDArray[np.uint16]]
 
 
 class LibraryTokenizer:
@@ -44,7 +50,6 @@ class LibraryTokenizer:
     Attributes:
       path: the file it was read from.
       sha256: hex digest of the file's bytes.
-      has_continuations: whether tokens that begin with "##" continue a word.
       ids: token -> id, of all tokens, including added ones.
       num_ids: number of tokens.
       id_limit: all ids are below it; there may be gaps.
@@ -60,8 +65,8 @@ class LibraryTokenizer:
         Args:
           choice: has the backend.
           content: of the file.
-          reopen: makes the tokenizer again in another process, of path, sha256, and the choice's
-            name and reason.
+          reopen: makes the tokenizer again in another process, of path, sha256, special tokens, and
+            the choice's name and reason.
         """
         assert choice.backend is not None
         self.do_lower_case = self.max_word_letters = None  # the file has its own rules
@@ -69,7 +74,6 @@ class LibraryTokenizer:
         self.content = content
         self.path = content.path
         self.sha256 = content.sha256
-        self.has_continuations = content.has_continuations
         self.ids = dict(content.ids)
         self.num_ids = len(self.ids)
         self.id_limit = max(self.ids.values(), default=-1) + 1
@@ -78,7 +82,23 @@ class LibraryTokenizer:
         self._reopen = reopen
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._reopen, (self.path, self.sha256, self.choice.name, self.choice.reason)
+        special = dict(self.content.special_tokens)
+        return self._reopen, (
+            self.path, self.sha256, special, self.choice.name, self.choice.reason,
+        )  # fmt: skip
+
+    @functools.cached_property
+    def tokens(self) -> list[str]:
+        """The token of each id; "" for ids without one."""
+        tokens = [""] * self.id_limit
+        for token, number in self.ids.items():
+            tokens[number] = token
+        return tokens
+
+    @functools.cached_property
+    def word_bits(self) -> NDArray[np.uint16]:
+        """uint16 [id_limit], which tokens are of one word; see `tokens.word_bits`."""
+        return self.content.find_word_bits(self.tokens, self.content.special_ids)
 
     def tokenize_documents(
         self, documents: Iterable[TextDocument], level: str, language: str

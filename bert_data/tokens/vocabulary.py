@@ -2,7 +2,7 @@ r"""A checked vocabulary, with all that the stages need to know about it.
 
     [PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nwalk\n##ing\n
       -> ids {"[PAD]": 0, ..., "walk": 5, "##ing": 6}, size 7, unk_id 1, ..., mask_id 4
-         continuation [F F F F F F T], word_ids [0 1 2 3 4 5 6], sha256 of the bytes
+         continuation [F F F F F F T], word_bits, word_ids [0 1 2 3 4 5 6], sha256 of the bytes
 
 `vocabulary_file` defines what a token is and which id it has. This module refuses a file that
 cannot be used, and warns, with line numbers, of one that looks like a mistake.
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from bert_data.storage import read_bytes
 from bert_data.tokens.vocabulary_file import CONTINUATION, stripped_lines
+from bert_data.tokens.word_bits import marked_continuations
 
 PADDING = "[PAD]"
 
@@ -43,8 +44,8 @@ class Vocabulary:
         occurs twice is that of its last line.
       word_ids: int32 [len(ids)], the id of each key of `ids`, in order: 0, 1, ... unless the file
         has duplicates. Drawing a random word draws a position in this array, not an id.
-      continuation: bool [size], whether the token of that id begins with "##".
-      unk_id: id of [UNK]; likewise cls_id, sep_id, mask_id.
+      word_bits: uint16 [size], which tokens are of one word, see `word_bits`.
+      unk_id: id of [UNK], or -1 if there is none; likewise cls_id, sep_id, mask_id.
       pad_id: id of [PAD], or 0 if the vocabulary has none. (Records are always padded with 0.)
     """
 
@@ -53,12 +54,17 @@ class Vocabulary:
     tokens: Sequence[str]
     ids: dict[str, int]
     word_ids: NDArray[np.int32]
-    continuation: NDArray[np.bool_]
+    word_bits: NDArray[np.uint16]
     unk_id: int
     cls_id: int
     sep_id: int
     mask_id: int
     pad_id: int
+
+    @property
+    def continuation(self) -> NDArray[np.bool_]:
+        """Bool [size], whether a token may continue the word of the one before it."""
+        return self.word_bits & 0xFF != 0
 
     @property
     def size(self) -> int:
@@ -96,25 +102,20 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
             f"{'line' if len(tokens) == 1 else 'lines'}; each needs a line{hint}"
         )
     _warn_of_oddities(path, tokens, ids)
-    continuation = [token.startswith(CONTINUATION) for token in tokens]
-    return make_vocabulary(path, hashlib.sha256(content).hexdigest(), tokens, ids, continuation)
+    return make_vocabulary(path, hashlib.sha256(content).hexdigest(), tokens, ids)
 
 
 def make_vocabulary(
-    path: str,
-    sha256: str,
-    tokens: Sequence[str],
-    ids: dict[str, int],
-    continuation: Sequence[bool],
+    path: str, sha256: str, tokens: Sequence[str], ids: dict[str, int]
 ) -> Vocabulary:
-    """Return a vocabulary with all of `REQUIRED`; see `Vocabulary` for the arguments."""
+    """Return a WordPiece vocabulary with all of `REQUIRED`; see `Vocabulary` for the arguments."""
     return Vocabulary(
         path=path,
         sha256=sha256,
         tokens=tokens,
         ids=ids,
         word_ids=np.fromiter(ids.values(), np.int32, len(ids)),
-        continuation=np.array(continuation, np.bool_),
+        word_bits=marked_continuations([token.startswith(CONTINUATION) for token in tokens]),
         unk_id=ids["[UNK]"],
         cls_id=ids["[CLS]"],
         sep_id=ids["[SEP]"],

@@ -167,8 +167,14 @@ class TestTokenizerFile:
         whole_words = InstanceConfig(
             max_seq_length=32, max_predictions_per_seq=5, do_whole_word_mask=True
         )
-        with pytest.raises(ValueError, match=r"begin with ##; .*b\.json has none"):
-            records(folder, "text.txt", instances=whole_words, **settings)
+        masked_by_word = records(folder, "text.txt", instances=whole_words, **settings)
+        assert masked_by_word != made
         byte_pairs(folder / "b.json", special[:4])
-        with pytest.raises(ValueError, match=r"b\.json has no token \[MASK\]; "):
+        with pytest.raises(ValueError, match=r"b\.json does not say .* used as mask, which"):
             records(folder, "text.txt", **settings)
+        definition = json.loads((folder / "b.json").read_text())
+        definition["pre_tokenizer"] = {"type": "Whitespace"}
+        (folder / "b.json").write_text(json.dumps(definition))
+        named = {**settings, "special_tokens": {"mask": "[SEP]"}}
+        with pytest.raises(ValueError, match=r"that continue words, .*b\.json has none"):
+            records(folder, "text.txt", instances=whole_words, **named)

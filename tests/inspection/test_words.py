@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bert_data.inspection.words import Words, WordSearch, load_words
+from bert_data.tokens.word_bits import words_by_mark
 from tests.inspection.looking import TOKENS, ids, write_vocabulary
 
 
@@ -52,9 +53,8 @@ def test_byte_level_bpe(tmp_path: Path) -> None:
 
 
 def test_sentencepiece() -> None:
-    words = Words(
-        "x", "y", ["<unk>", "\u2581the", "\u2581un", "able", "\u2581", "<0xC3>", "<0xA9>"]
-    )
+    tokens = ["<unk>", "\u2581the", "\u2581un", "able", "\u2581", "<0xC3>", "<0xA9>"]
+    words = Words("x", "y", tokens, word_bits=words_by_mark(tokens, [0], "\u2581"))
     assert texts(words, [1, 2, 3, 4]) == ["the", "unable", "\u2581"]
     assert texts(words, [1, 5, 6]) == ["the\u00e9"]
 

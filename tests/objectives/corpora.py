@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from bert_data.tokens.store import TokenStore, open_store, token_dtype
 from bert_data.tokens.store_writer import StoreWriter
 from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.word_bits import marked_continuations
 from tests.objectives.oracle import Document
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -39,7 +40,7 @@ def vocabulary_of(tokens: Sequence[str]) -> Vocabulary:
         tokens=list(tokens),
         ids=ids,
         word_ids=np.array(list(ids.values()), np.int32),
-        continuation=np.array([token.startswith("##") for token in tokens]),
+        word_bits=marked_continuations([token.startswith("##") for token in tokens]),
         unk_id=ids["[UNK]"],
         cls_id=ids["[CLS]"],
         sep_id=ids["[SEP]"],

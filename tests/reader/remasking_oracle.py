@@ -25,13 +25,16 @@ def mask(
     """Masks a record's tokens, which stand as they were before any masks."""
     words: list[list[int]] = []
     special = (rule.cls_id, rule.sep_id)
+    previous = -1
     for t, token in enumerate(tokens):
         if token in special:
             continue
-        if words and rule.continues.size and rule.continues[token]:
+        bits = rule.word_bits
+        if words and bits.size and int(bits[previous]) >> 8 & int(bits[token]) & 0xFF:
             words[-1].append(t)  # also behind [SEP], as where records are made
         else:
             words.append([t])
+        previous = token
     key = python_key(seed, epoch, MASKS, record)
     wanted = int(rule.num_to_predict[len(tokens)]) if tokens else 0
     masked = Masked(list(tokens), [], [])

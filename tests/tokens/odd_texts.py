@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import tokenization
 from bert_data.tokens.definition import strip_accents
 from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.word_bits import marked_continuations
 
 # Characters that each step of the definition treats in a way of its own.
 ODD = [
@@ -41,7 +42,7 @@ def make_vocabulary(pieces: Iterable[str]) -> Vocabulary:
         tokens=tokens,
         ids=ids,
         word_ids=np.array(list(ids.values()), np.int32),
-        continuation=np.array([token.startswith("##") for token in tokens]),
+        word_bits=marked_continuations([token.startswith("##") for token in tokens]),
         unk_id=1,
         cls_id=2,
         sep_id=3,

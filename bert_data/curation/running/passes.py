@@ -36,6 +36,7 @@ from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, read_de
 from bert_data.curation.verdict import Verdict
 from bert_data.kernels import clock
 from bert_data.storage import make_folder, open_scratch
+from bert_data.text.documents import DOCUMENT, TextDocument
 from bert_data.text.sentences import check_language, split_sentences
 
 LEDGER, REJECTED_DOCUMENTS = "ledger.arrow", "rejected.jsonl"
@@ -239,13 +240,12 @@ def _log_config(pipeline: Pipeline) -> LogConfig:
 @functools.lru_cache(maxsize=1)
 def token_counter(vocab_file: str, do_lower_case: bool) -> CountTokens:
     """Return a counter of tokens; made once per process, as a vocabulary takes time to load."""
-    from bert_data.tokens.tokenizer import FastTokenizer
-    from bert_data.tokens.vocabulary import load_vocabulary
+    from bert_data.tokens.tokenizer_file import read_tokenizer
 
-    tokenizer = FastTokenizer(load_vocabulary(vocab_file), do_lower_case)
+    tokenizer = read_tokenizer(vocab_file, do_lower_case=do_lower_case)
 
     def count(text: str) -> int:
-        block = tokenizer.tokenize_block(text.encode(errors="replace"))
-        return int(block.ids.size)
+        document = TextDocument(1, text.encode(errors="replace").decode())
+        return int(tokenizer.tokenize_documents([document], DOCUMENT, "").ids.size)
 
     return count

@@ -116,7 +116,8 @@ class Pipeline:
       shard_bytes: about the size of a shard, in bytes on disk.
       max_memory_bytes: about the memory of a task that decides over all documents.
       count_words: whether to count words at each step.
-      vocab_file: WordPiece vocabulary for counting tokens; None: they are not counted.
+      vocab_file: vocabulary, or file of a tokenizer, for counting tokens; None: they are not
+        counted.
       do_lower_case: whether that vocabulary is of lower-cased text.
       with_examples: whether to collect examples of what each rule rejects and keeps.
       warn_share: warn if a step rejects or removes more than this share of the documents, or of

@@ -12,7 +12,7 @@ import errno
 import functools
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from absl import logging
 
@@ -63,6 +63,11 @@ class Shard:
     num_records: int | None = None
     expected_bytes: int | None = None
     next_sentence: str = NSP
+
+    @property
+    def special_tokens(self) -> Mapping[str, str]:
+        """Special tokens that were named when the records were made, by role."""
+        return {} if self.manifest is None else self.manifest.flags.get("special_tokens", {})
 
     @property
     def needs_label(self) -> bool:

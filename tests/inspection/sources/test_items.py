@@ -14,9 +14,12 @@ from bert_data.inspection.sources.items import (
     show_ids,
 )
 from bert_data.inspection.words import Words
+from bert_data.tokens.word_bits import marked_continuations
 from tests.inspection.looking import TOKENS, ids
 
-WORDS = Words("vocab.txt", "", TOKENS)
+WORDS = Words(
+    "vocab.txt", "", TOKENS, word_bits=marked_continuations([t.startswith("##") for t in TOKENS])
+)
 VALUES = st.one_of(
     st.lists(st.integers(-9, 9), max_size=3).map(lambda v: np.array(v, np.int64)),
     st.text("ab1 ", max_size=3),
