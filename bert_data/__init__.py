@@ -10,7 +10,11 @@ TensorFlow and numba wait for a stage that needs them.
 """
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
+
+if sys.platform == "win32":
+    raise ImportError("bert_data needs Linux or macOS; on Windows, run it in WSL2 or in Docker")
 
 if TYPE_CHECKING:
     from bert_data.api.curating import Curated, KeptDocument, RejectedDocument, curate

@@ -23,6 +23,7 @@ RENAMED = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "examples/from_text_to_model.ipynb": "from_text_to_model.ipynb",
 }
 _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=[)#])")
 

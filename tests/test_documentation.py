@@ -7,6 +7,8 @@ from types import ModuleType
 
 import pytest
 
+import bert_data
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 PAGES = sorted(
     [*CHECKOUT.glob("*.md"), *CHECKOUT.glob("docs/**/*.md"), *CHECKOUT.glob("benchmarks/**/*.md")]
@@ -109,6 +111,13 @@ def test_the_site_has_every_page() -> None:
         "changelog.md",
         "contributing.md",
     }
+
+
+def test_the_reference_has_every_public_name() -> None:
+    named = re.findall(
+        r"^::: bert_data\.(\w+)$", read(CHECKOUT / "docs/reference.md"), re.MULTILINE
+    )
+    assert sorted(named) == sorted(bert_data.__all__)
 
 
 @pytest.mark.process

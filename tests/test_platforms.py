@@ -1,6 +1,8 @@
 """Systems that lack what Linux has, simulated: macOS has no affinity and no posix_fadvise."""
 
 import os
+import runpy
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,12 @@ def macos(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_cores_are_those_of_the_machine() -> None:
     assert count_workers(0) == os.cpu_count()
     assert count_workers(3) == 3
+
+
+def test_windows_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch, checkout: Path) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(ImportError, match="on Windows, run it in WSL2 or in Docker"):
+        runpy.run_path(str(checkout / "bert_data" / "__init__.py"))
 
 
 def test_records_are_the_same(
