@@ -40,7 +40,14 @@ from bert_data.storage.names import MAX_SHARDS, OutputNames, expand_inputs, expa
 from bert_data.storage.outputs import OutputSet
 from bert_data.storage.paths import absolute_path, common_folder, is_remote
 from bert_data.storage.patterns import escape, glob, matches
-from bert_data.storage.reading import MappedFile, map_file, open_input, read_bytes, read_range
+from bert_data.storage.reading import (
+    MappedFile,
+    map_file,
+    open_input,
+    read_bytes,
+    read_many,
+    read_range,
+)
 from bert_data.storage.refusals import real_path, refuse_existing, refuse_inputs
 from bert_data.storage.run_lock import RunLock, remove_left_overs
 from bert_data.storage.scratch_folders import scratch_folder

@@ -4,12 +4,14 @@ open_input("a.txt")         a plain file        open_input("s3://b/a.txt")    a 
 map_file("store.bin").data  uint8[bytes], read-only, read from disk on access
 """
 
+import contextlib
 import dataclasses
 import io
 import mmap
 import os
 import weakref
-from typing import IO, TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage.failures import naming
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _REMOTE_BUFFER_BYTES = 1 << 20
+_NUM_REQUESTS = 16  # at a time
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def open_input(path: Path, *, buffering: int = -1) -> IO[bytes]:
@@ -59,15 +65,51 @@ def read_range(path: Path, start: int, out: "NDArray[Any]") -> None:
       CorruptDataError: it ends before the array is full.
     """
     view = out.reshape(-1).view("u1").data
-    with naming(path), open_input(path, buffering=0) as file:
-        file.seek(start)
+    with naming(path), _open_range(path) as read_into:
         done = 0
         while done < len(view):
-            num_bytes = cast(Any, file).readinto(view[done:])
+            num_bytes = read_into(view[done:], start + done)
             if not num_bytes:
                 reason = f"ends; {len(view) - done:,} more bytes were written"
                 raise CorruptDataError(path, start + done, reason)
             done += num_bytes
+
+
+@contextlib.contextmanager
+def _open_range(path: Path) -> Iterator[Callable[[Any, int], int]]:
+    """Open a file to read parts of it, at the least cost."""
+    if is_remote(path):
+        with RemoteFile(os.fspath(path)) as file:
+
+            def read_into(buffer: Any, offset: int) -> int:
+                file.seek(offset)
+                return file.readinto(buffer)
+
+            yield read_into
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield lambda buffer, offset: os.preadv(descriptor, [buffer], offset)
+    finally:
+        os.close(descriptor)
+
+
+def read_many(
+    read: Callable[[Item], Result], items: Sequence[Item], paths: Sequence[Path]
+) -> list[Result]:
+    """Call a function with each item, several at a time if it reads remote files.
+
+    Args:
+      read: of an item.
+      items: its arguments.
+      paths: what it reads.
+    """
+    if len(items) <= 1 or not any(map(is_remote, paths)):
+        return list(map(read, items))
+    from concurrent.futures import ThreadPoolExecutor  # here, as it would delay the start
+
+    with ThreadPoolExecutor(min(_NUM_REQUESTS, len(items))) as pool:
+        return list(pool.map(read, items))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

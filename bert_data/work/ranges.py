@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.work.records import FilePart, Layout, RecordFile, Records, Words, sort_words
+from bert_data.storage import read_many
+from bert_data.work.merging import Merge
+from bert_data.work.records import FilePart, Layout, RecordFile, Records, Words
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,9 +97,14 @@ class RangeReader:
           max_bytes: of a portion, >= 1.
         """
         self.layout, self._max_bytes = records.layout, max_bytes
+        bounds = read_many(
+            lambda file: _bounds(file, records.layout, keys),
+            records.files,
+            [file.path for file in records.files],
+        )
         runs = [
-            FilePart(file.path, records.layout.num_words, *_bounds(file, records.layout, keys))
-            for file in records.files
+            FilePart(file.path, records.layout.num_words, *each)
+            for file, each in zip(records.files, bounds, strict=True)
         ]
         self.num_before = sum(run.begin for run in runs)
         self._runs = [(run.path, run.begin, run.end) for run in runs if run.begin < run.end]
@@ -108,32 +115,25 @@ class RangeReader:
     def _open_runs(self, prefix: tuple[int, ...] = ()) -> list[FilePart]:
         """Return the runs, or what they hold of a group."""
         runs = [FilePart(path, self.layout.num_words, *bounds) for path, *bounds in self._runs]
-        for run in runs if prefix else ():
-            run.begin, run.end = run.cut(prefix), run.cut(prefix, after=True)
+        if prefix:
+            cuts = read_many(
+                lambda run: (run.cut(prefix), run.cut(prefix, after=True)),
+                runs,
+                [run.path for run in runs],
+            )
+            for run, cut in zip(runs, cuts, strict=True):
+                run.begin, run.end = cut
         return [run for run in runs if run.begin < run.end]
 
     def portions(self, prefix: tuple[int, ...] = ()) -> Iterator[Words]:
         """Yield all records in order, at least one a portion; or only those of a group."""
-        runs, num_keys = self._open_runs(prefix), self.layout.num_keys
+        merge = self._merge(prefix)
+        while not merge.is_done:
+            yield merge.next_portion()
+
+    def _merge(self, prefix: tuple[int, ...] = ()) -> Merge:
         max_records = max(self._max_bytes // self.layout.num_bytes, 1)
-        buffers = [np.empty((0, self.layout.num_words), np.uint64) for _ in runs]
-        while runs:
-            # Each run gets its share, so that all come to their ends at about the same time.
-            left = [len(b) + run.end - run.begin for b, run in zip(buffers, runs, strict=True)]
-            num_left = sum(left)
-            for k, run in enumerate(runs):
-                size = max(max_records * left[k] // num_left, 1)
-                if len(buffers[k]) < size and run.begin < run.end:
-                    more = run.read(size - len(buffers[k]))
-                    buffers[k] = np.concatenate([buffers[k], more]) if len(buffers[k]) else more
-            unread = [b for b, run in zip(buffers, runs, strict=True) if run.begin < run.end]
-            bound = min((tuple(b[-1, :num_keys].tolist()) for b in unread), default=None)
-            cuts = [_count_up_to(b, bound) for b in buffers]
-            parts = [b[:cut] for b, cut in zip(buffers, cuts, strict=True)]
-            rest = [b[cut:] for b, cut in zip(buffers, cuts, strict=True)]
-            open_runs = [k for k, run in enumerate(runs) if len(rest[k]) or run.begin < run.end]
-            runs, buffers = [runs[k] for k in open_runs], [rest[k] for k in open_runs]
-            yield sort_words(np.concatenate(parts), num_keys)
+        return Merge(self._open_runs(prefix), self.layout, max_records)
 
     def records(self) -> np.ndarray:
         """Return all records of the range in order, with named fields."""
@@ -147,9 +147,9 @@ class RangeReader:
           num_fields: records that agree in their first so many fields are a group.
           weigh: returns the weights of records with named fields, for `totals`.
         """
-        num_seen, open_group = 0, _OpenGroup()
-        for words in self.portions():
-            num_seen += len(words)
+        merge, open_group = self._merge(), _OpenGroup()
+        while not merge.is_done:
+            words = merge.next_groups(num_fields)
             records = self.layout.named(words)
             starts, groups = _find_groups(words, num_fields)
             sizes = np.diff(np.append(starts, len(words)))
@@ -164,11 +164,11 @@ class RangeReader:
             else:
                 open_group = _OpenGroup()
             key = tuple(words[-1, :num_fields].tolist())
-            if num_seen == len(self):
+            if merge.ends_group:
                 open_group = _OpenGroup()
             elif open_group.key == key:
                 open_group = dataclasses.replace(open_group, num_seen=int(places[-1]) + 1)
-            else:  # the last group may continue
+            else:
                 open_group = self._measure_group(key, leaders[-1], int(places[-1]) + 1, weigh)
                 trailers[-1] = open_group.trailer
                 sizes[-1], totals[-1] = open_group.size, open_group.total
@@ -208,15 +208,6 @@ def _find_groups(words: Words, num_fields: int) -> tuple[NDArray[np.int64], NDAr
     for k in range(num_fields):
         is_start[1:] |= words[1:, k] != words[:-1, k]
     return np.flatnonzero(is_start), np.cumsum(is_start) - 1
-
-
-def _count_up_to(words: Words, bound: tuple[int, ...] | None) -> int:
-    """Return the number of sorted records whose first words are at most `bound`; None: all."""
-    if bound is None:
-        return len(words)
-    return bisect.bisect_right(
-        range(len(words)), bound, key=lambda place: tuple(words[place, : len(bound)].tolist())
-    )
 
 
 def _bounds(file: RecordFile, layout: Layout, keys: Range) -> tuple[int, int]:

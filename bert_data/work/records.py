@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.storage import open_input, open_scratch, read_values
+from bert_data.storage import is_remote, open_scratch, read_range
 
 _WORD_BYTES = 8
 _NUM_SAMPLES = 32
+_BLOCK_BYTES, _REMOTE_BLOCK_BYTES = 1 << 15, 1 << 20
+"""So much of a file is read at once to find a key in it: about what a further read costs."""
 
 Words = NDArray[np.uint64]
 """[records, words of each]."""
@@ -190,33 +192,38 @@ class FilePart:
 
     def keys(self, places: Sequence[int], num_keys: int) -> list[tuple[int, ...]]:
         """Return the first words of some records."""
-        with open_input(self.path, buffering=0) as file:
-            return [self._key(file, place, num_keys) for place in places]
-
-    def _key(self, file: Any, place: int, num_keys: int) -> tuple[int, ...]:
-        file.seek(place * self.num_words * _WORD_BYTES)
-        return tuple(np.frombuffer(file.read(num_keys * _WORD_BYTES), np.uint64).tolist())
+        return [_key(self._read(place, 1)[0], num_keys) for place in places]
 
     def cut(self, key: tuple[int, ...], *, after: bool = False) -> int:
         """Return the place of the first record whose first words are at least `key`, or above."""
         search = bisect.bisect_right if after else bisect.bisect_left
-        with open_input(self.path, buffering=0) as file:
-            return search(
-                range(self.end),  # places before `begin` are never looked at
-                key,
-                self.begin,
-                self.end,
-                key=lambda place: self._key(file, place, len(key)),
-            )
+        block_bytes = _REMOTE_BLOCK_BYTES if is_remote(self.path) else _BLOCK_BYTES
+        max_records = max(block_bytes // (self.num_words * _WORD_BYTES), 1)
+        begin, end = self.begin, self.end
+        while end - begin > max_records:
+            middle = (begin + end) // 2
+            (found,) = self.keys([middle], len(key))
+            if found > key or (found == key and not after):
+                end = middle
+            else:
+                begin = middle + 1
+        block = self._read(begin, end - begin)
+        return begin + search(block, key, key=lambda record: _key(record, len(key)))
 
     def read(self, num_records: int) -> Words:
         """Return the next records, and move past them."""
-        num_records = min(num_records, self.end - self.begin)
-        with open_input(self.path, buffering=0) as file:
-            file.seek(self.begin * self.num_words * _WORD_BYTES)
-            words = read_values(file, np.uint64, num_records * self.num_words)
-        self.begin += num_records
-        return words.reshape(num_records, self.num_words)
+        words = self._read(self.begin, min(num_records, self.end - self.begin))
+        self.begin += len(words)
+        return words
+
+    def _read(self, place: int, num_records: int) -> Words:
+        words = np.empty((num_records, self.num_words), np.uint64)
+        read_range(self.path, place * self.num_words * _WORD_BYTES, words)
+        return words
+
+
+def _key(record: NDArray[np.uint64], num_keys: int) -> tuple[int, ...]:
+    return tuple(record[:num_keys].tolist())
 
 
 def records_from_json(description: Any) -> Records:

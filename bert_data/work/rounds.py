@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bert_data.progress import progress
-from bert_data.storage import make_folder, remove
+from bert_data.storage import is_remote, make_folder, remove
 from bert_data.work.executor import Executor
 from bert_data.work.folder_tasks import FolderTask, read_report
 from bert_data.work.ranges import Range, RangeReader, split_keys
@@ -36,13 +36,16 @@ _PROCESS_BYTES = 200_000_000
 """Memory of a process before it does anything: the interpreter, packages, machine code."""
 
 _PORTION_SHARE, _TASK_SHARE = 12, 2
-"""Of the rest: the part that one portion of records takes, and the records of a task."""
+"""Of the rest: the part that one portion of records takes, and the records of a small task."""
 
-_MAX_TASK_BYTES = 128_000_000
-"""More records than that are not one task, so that there are tasks for many workers."""
+_NUM_TASKS, _MIN_TASK_BYTES, _MAX_TASK_BYTES = 128, 128_000_000, 1_000_000_000
+"""Of more than so many tasks, each gets more, up to the last number: a task reads in portions."""
 
-_MAX_FILES, _MERGED_FILES = 256, 128
-"""Of more files, so many are merged to one: every range is read from all of them."""
+_LEAST_READ_BYTES, _MAX_FILES, _MAX_REMOTE_FILES = 3000, 4096, 256
+"""Each portion is read from all files: there are fewer, and reads are no smaller than that."""
+
+_MERGED_FILES, _MERGED_PORTIONS = 128, 3
+"""Of more files, so many are merged to one; merging holds more records, as it does nothing else."""
 
 _MIN_BYTES = 1 << 20
 
@@ -97,7 +100,11 @@ class Rounds:
         """
         self.parts, free = parts, max(max_bytes - _PROCESS_BYTES, _MIN_BYTES)
         self.portion_bytes = free // _PORTION_SHARE
-        self._task_bytes = min(free // _TASK_SHARE, _MAX_TASK_BYTES)
+        self._small_task_bytes = min(free // _TASK_SHARE, _MIN_TASK_BYTES)
+        max_files = _MAX_REMOTE_FILES if is_remote(folder) else _MAX_FILES
+        self._max_files = min(
+            max(self.portion_bytes // _LEAST_READ_BYTES, _MERGED_FILES), max_files
+        )
         self.counted: collections.Counter[str] = collections.Counter()
         self.num_bytes = 0
         self.folder, self._executor = folder, executor
@@ -123,9 +130,9 @@ class Rounds:
           What was written, by name.
         """
         groups: list[list[Part]] = []
-        size = 0
+        size, max_bytes = 0, self._task_bytes(sum(part.num_bytes for part in self.parts))
         for part in self.parts:
-            if not groups or size + part.num_bytes > self._task_bytes:
+            if not groups or size + part.num_bytes > max_bytes:
                 groups.append([])
                 size = 0
             groups[-1].append(part)
@@ -140,7 +147,7 @@ class Rounds:
         Records that agree in their first field are in one range. For arguments and result see
         `over_parts`.
         """
-        ranges = split_keys(source, self._task_bytes)
+        ranges = split_keys(source, self._task_bytes(source.num_bytes))
         return self._run(name, _RangeWork(function, source), ranges, outputs)
 
     def remove(self, *used: Records) -> None:
@@ -148,6 +155,10 @@ class Rounds:
         for records in used:
             for file in records.files:
                 remove(file.path)
+
+    def _task_bytes(self, num_bytes: int) -> int:
+        """Return the size of a task of a round over so many bytes."""
+        return max(self._small_task_bytes, min(num_bytes // _NUM_TASKS, _MAX_TASK_BYTES))
 
     def _run(
         self, name: str, work: Any, items: Sequence[Any], outputs: Mapping[str, Layout]
@@ -187,7 +198,7 @@ class Rounds:
 
     def _merge(self, name: str, records: Records) -> Records:
         """Return the same records in fewer files, if they are in too many."""
-        if len(records.files) <= _MAX_FILES:
+        if len(records.files) <= self._max_files:
             return records
         groups = [
             dataclasses.replace(records, files=records.files[start : start + _MERGED_FILES])
@@ -262,5 +273,5 @@ class _RangeWork:
 
 def _merge_files(records: Records, writers: Writers, max_bytes: int) -> collections.Counter[str]:
     (writer,) = writers.values()
-    writer.add_sorted(RangeReader(records, Range(), max_bytes).portions())
+    writer.add_sorted(RangeReader(records, Range(), _MERGED_PORTIONS * max_bytes).portions())
     return collections.Counter()

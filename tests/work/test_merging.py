@@ -1,0 +1,70 @@
+"""Merging sorted runs gives what sorting all records gives, whatever is dense where."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_data.work.merging import Merge
+from bert_data.work.records import FilePart, Layout, RecordWriter
+
+LAYOUT = Layout(("key", "other"), num_keys=2)
+
+# A run is dense somewhere, and may begin with a key that is hot in all of them.
+runs = st.lists(
+    st.tuples(st.integers(0, 3000), st.integers(0, 12), st.integers(0, 60), st.integers(0, 40)),
+    min_size=1,
+    max_size=30,
+)
+
+
+def write(folder, described):
+    writer, rows = RecordWriter(LAYOUT, str(folder / "r"), 1 << 20), []
+    for number, (low, bits, num_hot, num_rows) in enumerate(described):
+        draw = np.random.default_rng(number)
+        keys = np.append(np.full(num_hot, 5), low + draw.integers(0, 1 << bits, num_rows + 1))
+        words = np.stack([keys, draw.integers(0, 1 << 62, len(keys))], axis=1).astype(np.uint64)
+        writer.add_words(words)
+        writer.flush()
+        rows += [tuple(row) for row in words.tolist()]
+    parts = [FilePart(file.path, 2, 0, file.num_records) for file in writer.files]
+    return parts, sorted(rows)
+
+
+@given(runs, st.integers(1, 300))
+def test_portions_are_in_order_and_bounded(tmp_path_factory, described, max_records):
+    parts, rows = write(tmp_path_factory.mktemp("runs"), described)
+    merge, found = Merge(parts, LAYOUT, max_records), []
+    while not merge.is_done:
+        portion = merge.next_portion().tolist()
+        assert 1 <= len(portion) <= 2 * max_records + 10 * len(parts)
+        found += map(tuple, portion)
+    assert found == rows
+
+
+@given(runs, st.integers(1, 300))
+def test_groups_are_whole_or_alone(tmp_path_factory, described, max_records):
+    parts, rows = write(tmp_path_factory.mktemp("runs"), described)
+    merge, found = Merge(parts, LAYOUT, max_records), []
+    while not merge.is_done:
+        portion = merge.next_groups(1).tolist()
+        found += map(tuple, portion)
+        if merge.ends_group:
+            assert len(found) == len(rows) or rows[len(found)][0] != found[-1][0]
+        else:
+            assert len({key for key, _ in portion}) == 1
+    assert found == rows
+
+
+@pytest.mark.parametrize("num_runs", [1, 50])
+def test_uneven_runs_take_few_portions(tmp_path, num_runs):
+    """The first run has nearly all small keys; the others must not make each portion short."""
+    described = [(10, 13, 0, 20_000), *itertools.repeat((10, 17, 0, 2000), num_runs - 1)]
+    parts, rows = write(tmp_path, described)
+    merge, sizes = Merge(parts, LAYOUT, 4000), []
+    while not merge.is_done:
+        sizes.append(len(merge.next_portion()))
+    assert sum(sizes) == len(rows)
+    assert len(sizes) <= 6 * len(rows) / 4000
