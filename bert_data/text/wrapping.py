@@ -22,20 +22,21 @@ from collections.abc import Iterator, Sequence
 
 _LEAST_WIDTH, _MOST_WIDTH = 20, 200
 _FULL = 0.85  # the share of the width from which on a line is full
+_LONGEST_WORD = 25  # characters of a word that count, with the space before it
 _LEAST_WRAPS = 0.8  # the share of line ends that are wraps
 _LEAST_SMALL = 1 / 3  # the share of lines that begin with a small letter
 _LEAST_OPEN = 50  # characters of a line without an end of a sentence, which a capital may continue
 
-_BLANK_LINES = re.compile(r"((?:\A|\n)(?:[^\S\n]*+\n)++|\n[^\S\n]*+\Z)")
-FENCE = re.compile(r"^[^\S\n]*+```", re.MULTILINE)
+FENCE = re.compile(r"[ \t]*+```")
 """Begins and ends a block of code, in Markdown."""
 
-_FENCED = re.compile(
-    r"(^[^\S\n]*+```[^\n]*+(?:\n(?![^\S\n]*+```)[^\n]*+)*+(?:\n[^\n]*+)?+)", re.MULTILINE
-)
+# What blank lines and fences begin with.
+_BREAKS = frozenset(["", "`", *filter(str.isspace, map(chr, range(0x3001)))])
 _BULLET = re.compile(r"\s*([-*+•‣◦▪–]|\(?(\d{1,3}|[A-Za-z])[.)])\s")
 _TABLE = re.compile(r"\s*\||\S\t|\S {3,}\S")
-_LAYOUT = re.compile(r"^(?:[^\S\n]|[-*+•‣◦▪–(]|(\d{1,3}|[A-Za-z])[.)]\s)", re.MULTILINE)
+# What the lines of a paragraph with several units may begin with; cheaper than a pattern.
+_LAYOUT_FIRST, _LAYOUT_SECOND = frozenset(" \t\u3000-*+•‣◦▪–(0123456789"), frozenset(".)")
+_TABLE_SIGNS, _CODE_SIGNS = ("|", "\t", "   "), (";", "{", "}", "(", "=")
 _CODE = re.compile(r"[;{}]\s*\Z|\w\(|\w\s*[=!<>]?=\s*\S")
 _SOFT_HYPHEN = "\u00ad"
 _HYPHENATED = re.compile(r"(\w*[^\W\d_])[-‐]\Z")
@@ -69,16 +70,31 @@ def join_wrapped_lines(text: str) -> str:
     if "\n" not in text:
         return text
     words = _Words(text)
-    parts = _FENCED.split(text) if FENCE.search(text) else [text]
-    parts[::2] = (_join_paragraphs(part, words) for part in parts[::2])
-    return "".join(parts)
+    lines = text.split("\n")
+    if _BREAKS.isdisjoint([line[:1] for line in lines]):
+        return "\n".join(_join_paragraph(lines, words))
+    out: list[str] = []
+    for paragraph in _paragraphs(lines):
+        out += _join_paragraph(paragraph, words) if len(paragraph) > 1 else paragraph
+    return "\n".join(out)
 
 
-def _join_paragraphs(text: str, words: "_Words") -> str:
-    """Join the lines of the paragraphs of a text without fences."""
-    parts = _BLANK_LINES.split(text)
-    parts[::2] = (_join_paragraph(part, words) if "\n" in part else part for part in parts[::2])
-    return "".join(parts)
+def _paragraphs(lines: Sequence[str]) -> Iterator[list[str]]:
+    """Yield runs of lines that are not blank; blank ones, and those between fences, alone."""
+    paragraph: list[str] = []
+    is_fenced = False
+    for line in lines:
+        is_fence = line[:1] in _BREAKS and FENCE.match(line) is not None
+        if line and not line.isspace() and not is_fence and not is_fenced:
+            paragraph.append(line)
+            continue
+        if paragraph:
+            yield paragraph
+            paragraph = []
+        is_fenced ^= is_fence
+        yield [line]
+    if paragraph:
+        yield paragraph
 
 
 class _Words:
@@ -94,21 +110,23 @@ class _Words:
         return word.lower() in self._words
 
 
-def _join_paragraph(paragraph: str, words: _Words) -> str:
-    """Return a paragraph: as it is, or joined, with blank lines between units."""
-    lines = paragraph.split("\n")
+def _join_paragraph(lines: list[str], words: _Words) -> list[str]:
+    """Return the lines of a paragraph: as they are, or joined, with blank lines between units."""
     if max(map(len, lines)) > _MOST_WIDTH:
-        return paragraph
-    units = [lines] if _LAYOUT.search(paragraph) is None else list(_units(lines))
+        return lines
+    is_plain = _LAYOUT_FIRST.isdisjoint([line[:1] for line in lines]) and (
+        _LAYOUT_SECOND.isdisjoint([line[1:2] for line in lines])
+    )
+    units = [lines] if is_plain else list(_units(lines))
     wraps = [_find_wraps(unit) for unit in units]
     if not any(map(any, wraps)):
-        return paragraph
+        return lines
     out: list[str] = []
     for unit, is_wrap in zip(units, wraps, strict=True):
         if out:
             out.append("")
         out += _join_unit(unit, is_wrap, words) if any(is_wrap) else unit
-    return "\n".join(out)
+    return out
 
 
 def _units(lines: Sequence[str]) -> Iterator[list[str]]:
@@ -155,9 +173,12 @@ def _is_laid_out(lines: Sequence[str]) -> bool:
     """Whether lines are a table or code, or their indentation means something."""
     if len({_indent(line) for line in lines[1:]}) > 1:
         return True
-    if 2 * sum(_TABLE.search(line) is not None for line in lines) >= len(lines):
-        return True
-    return 2 * sum(_CODE.search(line) is not None for line in lines) >= len(lines)
+    text = "\n".join(lines)
+    for signs, pattern in ((_TABLE_SIGNS, _TABLE), (_CODE_SIGNS, _CODE)):
+        has_sign = any(sign in text for sign in signs)  # cheaper than a pattern for each line
+        if has_sign and 2 * sum(pattern.search(line) is not None for line in lines) >= len(lines):
+            return True
+    return False
 
 
 def _find_wraps(lines: Sequence[str]) -> list[bool]:
@@ -166,7 +187,11 @@ def _find_wraps(lines: Sequence[str]) -> list[bool]:
     width = max(lengths)
     num_ends = len(lines) - 1
     none = [False] * num_ends
-    if not _LEAST_WIDTH <= width <= _MOST_WIDTH or _is_laid_out(lines):
+    least = _FULL * width - _LONGEST_WORD
+    num_nearly_full = sum(length > least for length in lengths[:-1])
+    if num_nearly_full < _LEAST_WRAPS * num_ends or not _LEAST_WIDTH <= width <= _MOST_WIDTH:
+        return none
+    if _is_laid_out(lines):
         return none
     is_full = [
         length + _first_length(line, following) > _FULL * width or _is_hyphenated(line, following)
@@ -191,7 +216,7 @@ def _first_length(line: str, following: str) -> int:
     """Return the characters that the first word of the next line would have added to a line."""
     match = _FIRST_WORD.match(following)
     word = match[1] if match else ""
-    return 1 if _UNSPACED.match(word) else 1 + len(word)
+    return 1 if _UNSPACED.match(word) else 1 + min(len(word), _LONGEST_WORD - 1)
 
 
 def _is_hyphenated(line: str, following: str) -> bool:

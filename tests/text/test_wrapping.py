@@ -82,7 +82,7 @@ def test_kept(text):
     assert join_wrapped_lines(text) == text
 
 
-LINE = st.text(st.sampled_from("ab A.-\t中é0*#|;{`"), max_size=40)
+LINE = st.text(st.sampled_from("ab A.-\t\xa0\x1c中é0*#|;{`"), max_size=40)
 
 
 @given(st.lists(st.one_of(LINE, st.sampled_from(["", "  and so it went on and on", PROSE[:60]]))))
