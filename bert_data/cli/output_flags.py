@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 GROUP = "how it is shown"  # the title of these flags in --help
 
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
 class ShowFunction(Protocol):
@@ -26,10 +26,10 @@ class ShowFunction(Protocol):
         self,
         title: str,
         reads: Sequence[str],
-        find: Callable[[], _Found],
-        show: "Callable[[Output, _Found], object]",
-        as_json: Callable[[_Found], Any],
-    ) -> _Found:
+        find: Callable[[], _Result],
+        show: "Callable[[Output, _Result], object]",
+        as_json: Callable[[_Result], Any],
+    ) -> _Result:
         """Find something, show it, and return it.
 
         Args:
@@ -55,28 +55,28 @@ def define_output_flags(json_help: str) -> ShowFunction:
     def output(
         title: str,
         reads: Sequence[str],
-        find: Callable[[], _Found],
-        show: "Callable[[Output, _Found], object]",
-        as_json: Callable[[_Found], Any],
-    ) -> _Found:
+        find: Callable[[], _Result],
+        show: "Callable[[Output, _Result], object]",
+        as_json: Callable[[_Result], Any],
+    ) -> _Result:
         # Imported here so that --help and a mistyped flag are answered at once.
         from bert_data.inspection.page import open_page
         from bert_data.inspection.terminal import Terminal
 
         if html.value is None:
-            found = find()
+            result = find()
             if as_rows.value:
-                values = as_json(found)
+                values = as_json(result)
                 for row in values if isinstance(values, Iterator) else ():
                     sys.stdout.write(json.dumps(row) + "\n")
                 if not isinstance(values, Iterator):
                     sys.stdout.write(json.dumps(values, indent=1) + "\n")
             else:
-                show(Terminal(sys.stdout), found)
-            return found
+                show(Terminal(sys.stdout), result)
+            return result
         with open_page(html.value, title, reads=reads, overwrite=overwrite.value) as page:
-            found = find()
-            show(page, found)
-        return found
+            result = find()
+            show(page, result)
+        return result
 
     return output

@@ -40,8 +40,8 @@ def derived_seed(random_seed: int, *names: object) -> int:
 
 def count_lanes(num_shards: int, num_partitions: int) -> int:
     """Return the number of lanes of each shard, >= 1."""
-    wanted = max(_LEAST_OF_SHARD, _LEAST_LANES // num_shards)
-    return max(1, min(wanted, _MOST_LANES // num_shards, _MOST_PIECES // num_partitions))
+    enough = max(_LEAST_OF_SHARD, _LEAST_LANES // num_shards)
+    return max(1, min(enough, _MOST_LANES // num_shards, _MOST_PIECES // num_partitions))
 
 
 def deck_size(num_words: int) -> int:

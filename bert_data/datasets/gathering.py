@@ -98,8 +98,8 @@ class ShardLanes:
           OSError, CorruptDataError: a file cannot be read.
         """
         left: InstanceChunk | None = None
-        wanted = max(_LEAST_BYTES, _RANGE_BYTES * len(self._pieces))
-        groups = list(self._groups(max_bytes, min(max_bytes, wanted)))
+        target_bytes = max(_LEAST_BYTES, _RANGE_BYTES * len(self._pieces))
+        groups = list(self._groups(max_bytes, min(max_bytes, target_bytes)))
         for first, stop in groups:
             rows, ids, order = self._read(first, stop, left, shuffler)
             is_last = stop == groups[-1][1]
@@ -109,8 +109,8 @@ class ShardLanes:
                 start += chunk_size
             left = None if is_last else _copy(rows, ids, order[start:])
 
-    def _groups(self, max_bytes: int, wanted_bytes: int) -> Iterator[tuple[int, int]]:
-        """Yield (first, stop) of consecutive lanes to read together: one, or as many as wanted."""
+    def _groups(self, max_bytes: int, target_bytes: int) -> Iterator[tuple[int, int]]:
+        """Yield (first, stop) of lanes to read together: one, or about target_bytes of them."""
         row_bytes = 4 * self._num_words + _BYTES_BESIDE_ROW
         lane_bytes = self._sizes @ [row_bytes, self._dtype.itemsize]
         first, num_bytes = 0, 0
@@ -120,7 +120,7 @@ class ShardLanes:
                     f"the set needs more shards, or --max_memory_mb: {more / 1e6:,.0f} MB of a"
                     f" shard's instances are shuffled at once, {max_bytes / 1e6:,.0f} MB fit"
                 )
-            if num_bytes and num_bytes + more > wanted_bytes:
+            if num_bytes and num_bytes + more > target_bytes:
                 yield first, lane
                 first, num_bytes = lane, 0
             num_bytes += more

@@ -47,9 +47,9 @@ def summarize(dataset: "Dataset") -> str:
 
 
 def _lines(dataset: "Dataset") -> Iterator[str]:
-    tokens, made, manifest = dataset.tokens, dataset.instances, dataset.manifest
-    room = made.num_instances * manifest.max_seq_length
-    predicted = made.num_masked + made.num_kept + made.num_replaced
+    tokens, counts, manifest = dataset.tokens, dataset.instances, dataset.manifest
+    room = counts.num_instances * manifest.max_seq_length
+    predicted = counts.num_masked + counts.num_kept + counts.num_replaced
     is_parquet = manifest.output_format == PARQUET
     rows = "padded rows of Parquet" if manifest.record_layout == REFERENCE else "rows of Parquet"
     kind = rows if is_parquet else f"{manifest.record_layout} records"
@@ -67,17 +67,18 @@ def _lines(dataset: "Dataset") -> Iterator[str]:
             f"{tokens.num_replaced:,} invalid byte sequences were replaced or ignored",
         )
     yield _row(
-        "instances", f"{made.num_instances:,} of {made.num_tokens / made.num_instances:.1f} tokens"
+        "instances",
+        f"{counts.num_instances:,} of {counts.num_tokens / counts.num_instances:.1f} tokens",
     )
-    padding = _percent(room - made.num_tokens, room)
+    padding = _percent(room - counts.num_tokens, room)
     yield _row("padding", f"{padding} if every row is padded to {manifest.max_seq_length}")
-    yield _segments_row(made, manifest.next_sentence)
+    yield _segments_row(counts, manifest.next_sentence)
     shares = (
         f"{_percent(part, predicted)} {name}"
         for part, name in (
-            (made.num_masked, "[MASK]"),
-            (made.num_replaced, "random"),
-            (made.num_kept, "kept"),
+            (counts.num_masked, "[MASK]"),
+            (counts.num_replaced, "random"),
+            (counts.num_kept, "kept"),
         )
     )
     yield _row("to predict", f"{predicted:,} tokens: {', '.join(shares)}")
@@ -87,13 +88,13 @@ def _lines(dataset: "Dataset") -> Iterator[str]:
     yield from _files(dataset)
 
 
-def _segments_row(made: "InstanceCounts", next_sentence: str) -> str:
-    random = f"{_percent(made.num_random_next, made.num_instances)} random"
+def _segments_row(counts: "InstanceCounts", next_sentence: str) -> str:
+    random = f"{_percent(counts.num_random_next, counts.num_instances)} random"
     if next_sentence == NONE:
         return _row("next sentence", "none, one segment per instance")
-    if made.num_swapped is None:
+    if counts.num_swapped is None:
         return _row("next sentence", random)
-    swapped = f"{_percent(made.num_swapped, made.num_instances)} swapped"
+    swapped = f"{_percent(counts.num_swapped, counts.num_instances)} swapped"
     return _row("sentence order", f"{swapped}, {random} after lone sentences")
 
 

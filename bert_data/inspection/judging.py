@@ -72,20 +72,20 @@ class Surveyed:
     @functools.cached_property
     def limits(self) -> "Limits":
         """What max_predictions_per_seq does to the set."""
-        wanted = at_limit = 0
+        num_unlimited = at_limit = 0
         for settings, survey in zip(self.settings, self.surveys, strict=True):
             lengths = np.arange(survey.num_of_length.size)
             most = settings.most_to_predict(lengths).astype(np.int64)
-            wanted += int(most @ survey.num_of_length)
+            num_unlimited += int(most @ survey.num_of_length)
             limit = settings.max_predictions_per_seq
             at_limit += 0 if limit is None else int(survey.num_of_length[most >= limit].sum())
-        return Limits(wanted, at_limit)
+        return Limits(num_unlimited, at_limit)
 
     def from_manifests(self, group: str, name: str) -> int | None:
         """Return a count of all manifests together; None if one is missing, or does not have it."""
-        found = {id(shard.manifest): shard.manifest for shard in self.shards}
+        manifests = {id(shard.manifest): shard.manifest for shard in self.shards}
         total = 0
-        for manifest in found.values():
+        for manifest in manifests.values():
             count = manifest.counts.get(group, {}).get(name) if manifest is not None else None
             if not isinstance(count, int):
                 return None
@@ -98,11 +98,11 @@ class Limits:
     """What max_predictions_per_seq does.
 
     Attributes:
-      num_wanted: predictions if there were no limit.
+      num_unlimited: predictions if there were no limit.
       num_at_limit: records that reach it by their length.
     """
 
-    num_wanted: int
+    num_unlimited: int
     num_at_limit: int
 
 
@@ -220,12 +220,12 @@ def _same_document(set_: Surveyed) -> Iterator[Finding]:
     random, records = set_.counts["random_next"], set_.counts["records"]
     if set_.objective != NSP or not random:
         return
-    found = set_.same_document
-    if found is not None:
-        if found.interval(CERTAIN)[0] > _MOST_SAME:
+    share = set_.same_document
+    if share is not None:
+        if share.interval(CERTAIN)[0] > _MOST_SAME:
             yield _harmful(
                 "same_document",
-                f"{found.part:,} of {found.whole:,} random next sentences are of the same document"
+                f"{share.part:,} of {share.whole:,} random next sentences are of the same document"
                 " as the first segment; is there a blank line between documents?",
             )
     elif set_.from_manifests("text", "num_documents") == 1:
@@ -325,11 +325,11 @@ def _judge_repeats(set_: Surveyed) -> Iterator[Finding]:
 
 
 def _judge_limit(set_: Surveyed) -> Iterator[Finding]:
-    wanted, counts = set_.limits.num_wanted, set_.counts
+    num_unlimited, counts = set_.limits.num_unlimited, set_.counts
     limits = [each.max_predictions_per_seq for each in set_.settings]
-    if not all(limits) or not wanted or any(each.whole_words for each in set_.settings):
+    if not all(limits) or not num_unlimited or any(each.whole_words for each in set_.settings):
         return  # without predictions, the reader chooses them
-    lost = 1 - counts["expected_predictions"] / wanted
+    lost = 1 - counts["expected_predictions"] / num_unlimited
     if lost > _MOST_LOST:
         yield Finding(
             "prediction_limit",

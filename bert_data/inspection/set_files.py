@@ -86,12 +86,12 @@ def refuse_samples(shards: Sequence[Shard]) -> None:
 
 def _manifests(shards: Sequence[Shard]) -> list[tuple[str, Manifest]]:
     """Return each manifest once, with its folder."""
-    found = {
+    manifests = {
         id(shard.manifest): (os.path.dirname(shard.path), shard.manifest)
         for shard in shards
         if shard.manifest is not None
     }
-    return list(found.values())
+    return list(manifests.values())
 
 
 def _without_manifest(shards: Sequence[Shard], settings: Sequence[Settings]) -> list[str]:
@@ -114,7 +114,7 @@ def _is_listed(shard: Shard) -> bool:
 def _unreadable_manifests(shards: Sequence[Shard]) -> list[str]:
     """Return manifests, by their names, of the shards' sets that are none."""
     local = [shard.path for shard in shards if not storage.is_remote(shard.path)]
-    found = []
+    unreadable = []
     for folder in dict.fromkeys(map(os.path.dirname, local)):
         names = [os.path.basename(path) for path in local if os.path.dirname(path) == folder]
         readable = list_manifests(folder, (FORMAT, SAMPLES_FORMAT))
@@ -122,8 +122,8 @@ def _unreadable_manifests(shards: Sequence[Shard]) -> list[str]:
         for path in storage.glob(pattern):
             of_set = os.path.basename(path).removeprefix(MANIFEST_PREFIX).removesuffix(".json")
             if path not in readable and any(name.startswith(of_set) for name in names):
-                found.append(path)
-    return found
+                unreadable.append(path)
+    return unreadable
 
 
 def _without_index(shards: Sequence[Shard]) -> list[str]:

@@ -96,8 +96,8 @@ def unknown_words(paths: Sequence[str], text: TextConfig, tokenizer: Tokenizer) 
     for path in sample_files(paths):
         counts.update(_first_text(path, text).split())
     frequent = (word for word, _ in counts.most_common(_MOST_WORDS) if word.isprintable())
-    found = (repr(word) for word in frequent if _is_unknown(word, tokenizer))
-    return [word for word, _ in zip(found, range(_SHOWN_WORDS), strict=False)]
+    unknown = (repr(word) for word in frequent if _is_unknown(word, tokenizer))
+    return [word for word, _ in zip(unknown, range(_SHOWN_WORDS), strict=False)]
 
 
 def _first_text(path: str, text: TextConfig) -> str:

@@ -169,8 +169,8 @@ class Rounds:
         files: dict[str, list[RecordFile]] = {output: [] for output in outputs}
         for place, report in self._reports(folder, task, items):
             self.counted.update(report["counted"])
-            for output, found in report["files"].items():
-                records = Records(outputs[output], tuple(RecordFile(*each) for each in found))
+            for output, parts in report["files"].items():
+                records = Records(outputs[output], tuple(RecordFile(*each) for each in parts))
                 files[output] += placed(records, place).files
         written = {key: Records(outputs[key], tuple(each)) for key, each in files.items()}
         self.num_bytes += sum(records.num_bytes for records in written.values())

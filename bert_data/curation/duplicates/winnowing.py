@@ -48,10 +48,10 @@ def winnow(words: NDArray[np.uint64], bounds: NDArray[np.int64], length: int) ->
       bounds: int64 [documents + 1], where each begins, and the end of the last one.
       length: of a run, >= 1.
     """
-    found = Winnowed(np.zeros(len(words), np.uint64), np.full(len(words), -1, np.int64))
+    winnowed = Winnowed(np.zeros(len(words), np.uint64), np.full(len(words), -1, np.int64))
     size = (length + 1) // 2
-    _find_least(words, bounds, size, length - size + 1, found.hashes, found.least)
-    return found
+    _find_least(words, bounds, size, length - size + 1, winnowed.hashes, winnowed.least)
+    return winnowed
 
 
 def hash_runs(

@@ -152,8 +152,8 @@ def _write_ngrams(length: int, part: Part, own: Own, writers: Writers) -> None:
 def _find_recurring(reader: RangeReader, writers: Writers) -> None:
     """Write where n-grams begin that occur more than once."""
     for batch in reader.batches(1):
-        found = batch.records[batch.sizes > 1]
-        writers["places"].add(document=found["document"], word=found["word"])
+        recurring = batch.records[batch.sizes > 1]
+        writers["places"].add(document=recurring["document"], word=recurring["word"])
 
 
 def _write_runs(length: int, part: Part, own: Own, writers: Writers) -> None:

@@ -77,15 +77,15 @@ def store_prefixes(names: str) -> list[str]:
     for entry in names.split(","):
         if entry.endswith(_STORE_ENDINGS):
             paths = [entry] if storage.exists(entry) else storage.glob(entry)
-            found = [os.path.splitext(path)[0] for path in paths or [entry]]
+            of_entry = [os.path.splitext(path)[0] for path in paths or [entry]]
         elif "@" in entry and not storage.exists(entry):
-            found = list(storage.expand_outputs(entry).paths)
+            of_entry = list(storage.expand_outputs(entry).paths)
         else:
-            found = [entry]
+            of_entry = [entry]
         is_named = entry.endswith(_STORE_ENDINGS)
-        if not all(is_named or storage.exists(f"{prefix}.idx") for prefix in found):
+        if not all(is_named or storage.exists(f"{prefix}.idx") for prefix in of_entry):
             return []
-        prefixes += found
+        prefixes += of_entry
     return prefixes
 
 

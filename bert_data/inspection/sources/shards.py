@@ -218,12 +218,12 @@ def read_payloads(shard: Shard, places: Sequence[int] | None) -> Iterator[tuple[
             part = there[begin : begin + _RECORDS_AT_A_TIME]
             yield from zip(part, records.read(np.array(part)), strict=True)
         return
-    wanted = None if places is None else set(places)
+    included = None if places is None else set(places)
     with contextlib.closing(walk_blocks(shard, are_instances=False)) as blocks:
         for first, block in blocks:
             ends = (block.starts + block.sizes).tolist()
             for place, start, end in zip(itertools.count(first), block.starts.tolist(), ends):
-                if wanted is None or place in wanted:
+                if included is None or place in included:
                     yield place, block.data[start:end].tobytes()
             if places is not None and first + block.num_records > places[-1]:
                 return

@@ -208,9 +208,9 @@ class RemoteRecords(TFRecords):
                 yield _Stage(whole, np.zeros(0, np.int64), base, np.zeros(len(taken), np.int64))
                 continue
             valid = [records[records >= 0] for records in taken]
-            wanted = np.concatenate([np.zeros(0, np.int64), *valid])
-            kept = whole or KeptRecords(self._shards, self._places, np.unique(wanted))
-            units = kept.units_of(wanted)
+            requested = np.concatenate([np.zeros(0, np.int64), *valid])
+            kept = whole or KeptRecords(self._shards, self._places, np.unique(requested))
+            units = kept.units_of(requested)
             order, first = np.unique(units, return_index=True)
             order = order[np.argsort(first)]
             if whole is not None:

@@ -91,13 +91,13 @@ def find_shards(config: ReaderConfig, damage: Damage | None = None) -> tuple[Sha
         would match, but that is not there (unless config.skip_corrupt).
       CorruptDataError: an index or a manifest is damaged, unless it is ignored.
     """
-    found = damage or Damage(skip=False)
+    faults = damage or Damage(skip=False)
     paths: dict[str, None] = {}
     for pattern in config.patterns:
         paths.update(dict.fromkeys(_matches(pattern)))
     manifests = _Manifests()
     shards = tuple(
-        _with_objective(_add_details(shard, manifests, found, config.skip_corrupt), config)
+        _with_objective(_add_details(shard, manifests, faults, config.skip_corrupt), config)
         for shard in map_files(_describe, list(paths), list(paths))
     )
     _look_for_others(paths, manifests.of_shard, config, must_be_whole=damage is None)
