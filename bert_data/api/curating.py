@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bert_data.api.documents import Documents, as_files
-from bert_data.api.options import plain
 from bert_data.api.text import Path
 from bert_data.curation import PACKAGES
 from bert_data.packages import load_package
+from bert_data.plain_values import plain
 from bert_data.storage import scratch_folder
 
 if TYPE_CHECKING:

@@ -28,6 +28,9 @@ from bert_data.work import open_executor
 StepEntry = str | Mapping[str, Mapping[str, Any] | None] | Step | type[Step]
 """A step: as of --steps, {name: parameters}, a step, or its class."""
 
+_IN_BYTES = {"shard_mb": "shard_bytes", "max_memory_mb": "max_memory_bytes"}
+"""Flags, and the fields that hold their values in bytes."""
+
 _KEPT, _REJECTED = "kept.jsonl", "rejected.jsonl"
 
 
@@ -61,7 +64,7 @@ class CurationRun:
         Raises:
           TypeError: there is no option of a name.
         """
-        others = ("work_dir", "engine", "ray_address")
+        others = ("work_dir", "engine", "ray_address", *_IN_BYTES)
         self._given = Options("curate", options, Pipeline, Output, TextConfig, others=others)
         self._steps = steps
         self._engine = self._given.engine()
@@ -76,12 +79,15 @@ class CurationRun:
         encoding_errors = given.take("encoding_errors", "replace")
         text = given.config(TextConfig, on_error=on_error, encoding_errors=encoding_errors)
         output = given.config(Output, files=output_file, rejected_file=rejected_file)
+        megabytes = {each: given.take(each, None) for each in _IN_BYTES}
+        sizes = {_IN_BYTES[each]: round(1e6 * mb) for each, mb in megabytes.items() if mb}
         return given.config(
             Pipeline,
             data_sets=(DataSet(name=DEFAULT_NAME, files=files.names, text=text),),
             steps=label_steps(self._steps),
             output=output,
             on_error=on_error,
+            **sizes,
         )
 
     def to_files(

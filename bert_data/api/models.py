@@ -9,17 +9,22 @@ import dataclasses
 import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bert_data import hub, training
-from bert_data.api.options import Options, plain
+from bert_data.api.options import Options
 from bert_data.api.reading import Files, names_of
 from bert_data.api.text import Path
-from bert_data.reader import ReaderConfig, can_be_planned, describe_order, next_sentence_of
+from bert_data.plain_values import plain
+from bert_data.reader import (
+    ReaderConfig,
+    can_be_planned,
+    describe_order,
+    next_sentence_of,
+    vocab_size_of_manifests,
+)
+from bert_data.training.config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE
 from bert_data.training.training_config import OptimizerConfig
-
-if TYPE_CHECKING:
-    import tensorflow as tf
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -56,62 +61,72 @@ def train(
     Args:
       files: names or patterns of shards, or what `create_records` returned.
       output_dir: folder for checkpoints and curves.
-      bert_config: sizes of the model: a JSON file, its values, or a `BertConfig`.
+      bert_config: sizes of the model: a JSON file, its values, a `BertConfig`, or a name: tiny,
+        mini, small, medium, base or large.
       num_train_steps: in all, including those before a restart.
       num_warmup_steps: until the peak of the learning rate; None: a tenth of the steps.
       batch_size: examples per step.
       learning_rate: the peak.
-      eval_files: records to evaluate the model on.
+      eval_files: records to evaluate the model on at the end, and every `eval_every_steps`.
       options: init_checkpoint, save_checkpoints_steps, log_every_steps, weight_decay and others, as
         the flags of `bert-data train`; batching, max_seq_length, dynamic_masking and others of
         `bert_data.reader.ReaderConfig`.
     """
-    from bert_data.reader import read_batches
+    from bert_data.reader import read_batches  # not at the top: it loads TensorFlow
 
-    config = _bert_config(bert_config)
+    names = names_of(files)
+    config = _bert_config(bert_config, names)
     given = Options(
         "train",
         {**options, "batch_size": batch_size},
         *(ReaderConfig, training.TrainingConfig, OptimizerConfig),
     )
     seed, steps = given.take("random_seed", 12345), plain(num_train_steps)
-    data = _training_data(given, names_of(files), config, seed)
+    data = _training_data(given, names, config, seed)
     assert data.batch_size is not None
     settings = given.config(
         training.TrainingConfig,
         output_dir=os.fspath(output_dir),
         num_train_steps=steps,
-        num_warmup_steps=plain(num_warmup_steps) if num_warmup_steps is not None else steps // 10,
+        num_warmup_steps=steps // 10 if num_warmup_steps is None else num_warmup_steps,
         batch_size=data.batch_size,
-        learning_rate=float(learning_rate),
+        learning_rate=learning_rate,
         random_seed=seed,
         next_sentence=next_sentence_of(data),
         optimizer=given.config(OptimizerConfig),
     )
     given.end()
+    held_out = None if eval_files is None else _held_out(data, eval_files)
     read_batches(data)  # says what is wrong with records before anything is written
-
-    def make_batches(start_batch: int, context: "tf.distribute.InputContext") -> "tf.data.Dataset":
-        here = dataclasses.replace(data, start_batch=start_batch)
-        return read_batches(here, input_context=context)
-
     model = training.train(
-        settings, config, make_batches, data_description=json.dumps(describe_order(data))
+        settings,
+        config,
+        lambda start_batch, context: read_batches(
+            dataclasses.replace(data, start_batch=start_batch), input_context=context
+        ),
+        data_description=json.dumps(describe_order(data)),
+        held_out=held_out if settings.eval_every_steps is not None else None,
     )
     checkpoint = training.last_whole_checkpoint(settings.output_dir)
     assert checkpoint is not None
     results: Mapping[str, float] = {}
-    if eval_files is not None:
-        results = training.evaluate(model, read_batches(_evaluation_data(data, eval_files)))
+    if held_out is not None:
+        results = training.evaluate(model, held_out.make_batches())
     return Trained(checkpoint=checkpoint, step=steps, results=results, model=model)
 
 
-def _bert_config(config: "Path | Mapping[str, Any] | training.BertConfig") -> training.BertConfig:
+def _bert_config(
+    config: "Path | Mapping[str, Any] | training.BertConfig", names: str
+) -> training.BertConfig:
+    """Return the model; a published size has the vocabulary of the records."""
     if isinstance(config, training.BertConfig):
         return config
     if isinstance(config, Mapping):
         return training.BertConfig.from_dict({name: plain(each) for name, each in config.items()})
-    return training.BertConfig.from_json_file(os.fspath(config))
+    file_or_name = os.fspath(config)
+    records = ReaderConfig(input_patterns=names, batch_size=1)
+    size = vocab_size_of_manifests(records) if file_or_name in PUBLISHED_SIZES else None
+    return training.BertConfig.load(file_or_name, size or PUBLISHED_VOCAB_SIZE)
 
 
 def _training_data(
@@ -131,15 +146,21 @@ def _training_data(
     )
 
 
-def _evaluation_data(data: ReaderConfig, files: Files) -> ReaderConfig:
+def _held_out(data: ReaderConfig, files: Files) -> "training.HeldOutData":
     """Return what evaluation reads: once, in order, and dynamic masks as of the first epoch."""
-    return dataclasses.replace(
+    from bert_data.reader import read_batches
+
+    held_out = dataclasses.replace(
         data,
         input_patterns=names_of(files),
         batching="plain" if data.dynamic_masking else "stream",
         shuffle=False,
         num_epochs=1,
         drop_remainder=False,
+    )
+    return training.HeldOutData(
+        make_batches=lambda: read_batches(held_out),
+        description=json.dumps(describe_order(held_out)),
     )
 
 

@@ -6,26 +6,13 @@
 
 import dataclasses
 import difflib
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-import numpy as np
-
+from bert_data.plain_values import plain
 from bert_data.work import THIS_MACHINE, Engine
 
 Config = TypeVar("Config")
-
-
-def plain(value: Any) -> Any:
-    """Return a value without NumPy's numbers and paths: int, float, bool, str; also in a list."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, list | tuple):
-        return type(value)(map(plain, value))
-    return value
 
 
 class Options:

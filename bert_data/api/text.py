@@ -9,11 +9,12 @@ import dataclasses
 import os
 
 from bert_data.api.documents import Documents, as_files
-from bert_data.api.options import Options, plain
+from bert_data.api.options import Options
 from bert_data.datasets.budget import share_memory
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import summarize
 from bert_data.objectives.making import InstanceConfig
+from bert_data.plain_values import plain
 from bert_data.storage import expand_inputs, own_work_folder
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_making import PARTITION_MB, StoreConfig, make_stores
@@ -206,10 +207,10 @@ def tokenize(
       do_lower_case: with vocab_file: whether to lower-case the text and drop accents.
       level: what a sequence of the store is: "document" or "sentence".
       overwrite: whether to replace an existing store.
-      options: append_eod, num_partitions and others, as the flags of `bert-data tokenize`.
+      options: append_eod, partitions and others, as the flags of `bert-data tokenize`.
     """
     prefix = os.fspath(output_prefix)
-    others = ("max_memory_mb", "ray_address")
+    others = ("partitions", "max_memory_mb", "ray_address")
     given = Options("tokenize", options, StoreConfig, TextConfig, others=others)
     engine, num_workers = given.engine(), given.take("num_workers", 0)
     max_memory_mb = given.take("max_memory_mb", _MAX_MEMORY_MB)
@@ -227,6 +228,7 @@ def tokenize(
             do_lower_case=bool(do_lower_case),
             text=given.config(TextConfig),
             level=level,
+            num_partitions=given.take("partitions", 1),
             num_workers=num_workers,
             num_processes=max(1, min(max_memory_mb // PARTITION_MB, MAX_WORKERS)),
             engine=engine,

@@ -4,6 +4,7 @@ import dataclasses
 
 from bert_data.bounds import check_integer
 from bert_data.causal.splits import parse_split
+from bert_data.plain_values import make_plain
 
 _MAX_SEED = 2**32 - 1
 _MAX_SEQ_LENGTH = 2**31 - 2
@@ -46,6 +47,7 @@ class GptConfig:
     verify: bool = False
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_integer("seq_length", self.seq_length, 1, _MAX_SEQ_LENGTH)
         check_integer("seed", self.seed, 0, _MAX_SEED)
         parse_split(self.split)

@@ -24,6 +24,7 @@ from bert_data.formats.registry import (
 from bert_data.objectives.making import InstanceConfig, InstanceCounts
 from bert_data.objectives.next_sentence import LABELS, NSP
 from bert_data.objectives.rows import Instance
+from bert_data.plain_values import make_plain
 from bert_data.schema.fields import RAGGED, masked_lm_records
 from bert_data.storage import MAX_SHARDS
 from bert_data.text.documents import TextConfig
@@ -83,6 +84,7 @@ class DatasetConfig:
     engine: Engine = THIS_MACHINE
 
     def __post_init__(self) -> None:
+        make_plain(self)
         share_memory(self.max_memory_mb, 1)
         find_format(
             self.output_format,

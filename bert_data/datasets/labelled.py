@@ -26,6 +26,7 @@ from bert_data.objectives.labelled_texts import (
     make_labelled_columns,
 )
 from bert_data.objectives.labels import LabelConfig, LabelNumbers, find_classes
+from bert_data.plain_values import make_plain
 from bert_data.progress import progress
 from bert_data.schema.fields import LABELLED, labelled_records
 from bert_data.storage import expand_inputs, expand_outputs, file_size, is_file, open_scratch
@@ -77,6 +78,7 @@ class LabelledDatasetConfig:
     overwrite: bool = False
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if self.sentences not in SENTENCES:
             allowed = ", ".join(SENTENCES)
             raise ValueError(f"sentences is {self.sentences!r}; it must be one of {allowed}")

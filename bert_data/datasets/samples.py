@@ -25,6 +25,7 @@ from bert_data.datasets.sample_shards import SampleWriting, sample_bytes
 from bert_data.errors import CorruptDataError
 from bert_data.formats.registry import TFRECORD, find_format
 from bert_data.formats.summed_file import ManifestFile
+from bert_data.plain_values import make_plain
 from bert_data.progress import progress
 from bert_data.storage import (
     JsonObject,
@@ -79,6 +80,7 @@ class SampleExportConfig:
     engine: Engine = THIS_MACHINE
 
     def __post_init__(self) -> None:
+        make_plain(self)
         find_format(self.output_format, output_file=self.output_file)
         expand_outputs(self.output_file)
         self.engine.count_workers(self.num_workers)

@@ -5,6 +5,8 @@ ExportConfig(vocab_file="vocab.txt", init_checkpoint="model", output_dir="hub")
 
 import dataclasses
 
+from bert_data.plain_values import make_plain
+
 TOKENIZERS = ("exact", "fast")
 MIN_SEQ_LENGTH = 3  # [CLS] and two [SEP]
 MAX_SEQ_LENGTH = 2**31 - 1
@@ -42,6 +44,7 @@ class ExportConfig:
     overwrite: bool = False
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if not self.output_dir:
             raise ValueError("output_dir is ''; it must be a folder")
         if not self.has_text and not self.init_checkpoint:

@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from bert_data.plain_values import make_plain
 from bert_data.storage import OutputSet, exists, file_size
 from bert_data.tokens.casing import validate_case_matches_checkpoint
 from bert_data.tokens.hugging_face import (
@@ -64,6 +65,7 @@ class HuggingFaceExportConfig:
     overwrite: bool = False
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if not self.init_checkpoint:
             raise ValueError("init_checkpoint is not set; it names the weights")
         if not self.output_dir:

@@ -128,9 +128,10 @@ def load_fitting_encoder(
 @contextlib.contextmanager
 def _quiet_tensorflow() -> Iterator[None]:
     """Keep TensorFlow from logging hidden folder names and the like while it saves."""
-    level = logging.get_verbosity()
-    logging.set_verbosity(logging.WARNING)
+    logger = logging.get_absl_logger()
+    level = logger.level  # not get_verbosity(), which is never "as the root logger"
+    logger.setLevel("WARNING")
     try:
         yield
     finally:
-        logging.set_verbosity(level)
+        logger.setLevel(level)

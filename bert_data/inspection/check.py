@@ -43,6 +43,7 @@ from bert_data.inspection.same_document import count_same_document
 from bert_data.inspection.set_files import check_listing
 from bert_data.inspection.surveying import FoundDamage, Survey, add_padded, survey_shard
 from bert_data.objectives.next_sentence import NONE, NSP
+from bert_data.plain_values import make_plain
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.text.documents import TextConfig
@@ -80,6 +81,7 @@ class CheckConfig:
     batch_size: int = 32
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if self.text_file is not None and self.vocab_file is None:
             raise ValueError(
                 f"text_file is {self.text_file!r}; it needs vocab_file, to be compared with records"

@@ -38,6 +38,7 @@ from bert_data.objectives.next_sentence import NEXT_SENTENCE, NONE, NSP, SOP, ch
 from bert_data.objectives.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
 from bert_data.objectives.sentences import SegmentRule, Sentences
 from bert_data.objectives.shuffling import shuffled_indices
+from bert_data.plain_values import make_plain
 from bert_data.progress import progress
 from bert_data.storage import naming
 from bert_data.tokens.store import TokenStore
@@ -77,6 +78,7 @@ class InstanceConfig:
     next_sentence: str = NSP
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_next_sentence(self.next_sentence)
         for field, low, high in (
             ("max_seq_length", _MIN_SEQ_LENGTH, MAX_SEQ_LENGTH),

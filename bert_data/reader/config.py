@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bert_data.bounds import check_integer
 from bert_data.objectives.next_sentence import check_next_sentence
+from bert_data.plain_values import make_plain
 from bert_data.reader.planning.config import BATCHINGS, PACKED, is_ascending
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ class ReaderConfig:
     remote_cache_bytes: int = REMOTE_CACHE_BYTES
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if self.next_sentence is not None:
             check_next_sentence(self.next_sentence)
         if not self.patterns or not all(self.patterns):

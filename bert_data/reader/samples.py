@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bert_data.bounds import check_integer
 from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet, fill_batch
+from bert_data.plain_values import make_plain
 from bert_data.reader.config import for_replica
 from bert_data.reader.layout import (
     ENDLESS,
@@ -68,6 +69,7 @@ class SampleReaderConfig:
     form: str = "features"
 
     def __post_init__(self) -> None:
+        make_plain(self)
         for name in ("batch_size", "num_hosts", "num_epochs"):
             value = getattr(self, name)
             if name != "num_epochs" or value is not None:

@@ -15,6 +15,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bert_data.plain_values import make_plain
 from bert_data.text import ENCODING_ERRORS
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language, split_sentences
 
@@ -70,6 +71,7 @@ class TextConfig:
     max_row_bytes: int | None = None
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if self.max_row_bytes is not None and self.max_row_bytes < 1:
             raise ValueError(f"max_row_bytes is {self.max_row_bytes}; it must be 1 or more")
         if not self.text_field:

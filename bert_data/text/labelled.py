@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from bert_data.plain_values import make_plain
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import RowError, Text, checked_text
 from bert_data.text.jsonl import load_row
@@ -43,6 +44,7 @@ class LabelledTextConfig:
     column_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if self.input_format not in (None, *FORMATS):
             raise ValueError(
                 f"input_format is {self.input_format!r}; it must be {', '.join(FORMATS)} or None"

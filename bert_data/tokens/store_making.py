@@ -19,6 +19,7 @@ from absl import logging
 
 from bert_data.bounds import check_bounds
 from bert_data.errors import CorruptDataError
+from bert_data.plain_values import make_plain
 from bert_data.storage import (
     MAX_SHARDS,
     OutputSet,
@@ -114,6 +115,7 @@ class StoreConfig:
     overwrite: bool = False
 
     def __post_init__(self) -> None:
+        make_plain(self)
         token_dtype(1, self.dtype_rule)
         if self.empty_documents == DROP:
             raise ValueError("empty_documents is 'drop'; it must be megatron or curator")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from absl import logging
 
 from bert_data.bounds import check_bounds
+from bert_data.plain_values import make_plain
 from bert_data.progress import progress
 from bert_data.storage import exists, is_file
 from bert_data.text.documents import TextConfig
@@ -64,6 +65,7 @@ class VocabularyTrainingConfig:
     work_dir: str = ""
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if not self.input_files:
             raise ValueError("input_files is empty; name at least one file")
         for field, low, high in (

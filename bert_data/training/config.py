@@ -15,6 +15,7 @@ from typing import Any, Self
 from absl import logging
 
 from bert_data.bounds import check_integer
+from bert_data.plain_values import make_plain
 from bert_data.storage import JsonObject
 from bert_data.training.hugging_face_config import is_of_hugging_face, read_hugging_face
 
@@ -85,6 +86,7 @@ class BertConfig:
     layer_norm_eps: float = _GOOGLES_EPSILON
 
     def __post_init__(self) -> None:
+        make_plain(self)
         for field in dataclasses.fields(self):
             if field.type in (int, "int"):
                 most = _MAX_LAYERS if field.name == "num_hidden_layers" else _MAX_SIZE

@@ -10,6 +10,7 @@ from typing import Any
 
 from bert_data.bounds import check_bounds, check_choice, check_integer
 from bert_data.objectives.next_sentence import NSP, check_next_sentence
+from bert_data.plain_values import make_plain
 
 _MAX_STEPS = 2**31 - 1  # a call of the graph counts its steps in int32
 _LEARNING_RATES = (1e-12, 1000)
@@ -46,6 +47,7 @@ class OptimizerConfig:
     clip_norm: float = 1.0
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_bounds("weight_decay", self.weight_decay, 0, 1)
         check_bounds("adam_beta1", self.adam_beta1, 0, _MAX_BETA)
@@ -111,6 +113,7 @@ class TrainingConfig:
     use_older_checkpoint: bool = False
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_next_sentence(self.next_sentence)
         check_choice("continue_with", self.continue_with, CONTINUE_WITH)
         check_choice("best_metric", self.best_metric, BEST_METRICS)
@@ -164,6 +167,7 @@ class DistributionConfig:
     num_cpu_devices: int = 1
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_choice("distribution", self.kind, KINDS)
         check_integer("num_cpu_devices", self.num_cpu_devices, 1, _MAX_CPU_DEVICES)
         check_integer("num_tpu_cores", self.num_tpu_cores, 1, _MAX_TPU_CORES)

@@ -134,11 +134,11 @@ from bert_data import DocumentStep, Verdict, measure
 documents = [f"Document number {number} is this." * 9 for number in range(400)]
 done = bert_data.curate(
     documents, steps="length:min_words=4", output_file="clean.jsonl", num_workers=2,
-    shard_bytes=20_000,
+    shard_mb=0.02,
 )
 print(done.num_kept)
 stores = bert_data.tokenize(
-    documents, "store", tokenizer_file="t.json", num_partitions=2, num_workers=2
+    documents, "store", tokenizer_file="t.json", partitions=2, num_workers=2
 )
 print(len(stores.prefixes))
 
@@ -147,7 +147,7 @@ class Short(DocumentStep):
     def judge(self, document):
         return Verdict(document, (measure("max_letters", len(document.text), 9),))
 
-print(bert_data.curate([*documents, "Short."], steps=Short, shard_bytes=20_000).texts)
+print(bert_data.curate([*documents, "Short."], steps=Short, shard_mb=0.02).texts)
 """
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.api.options import Options, plain
+from bert_data.api.options import Options
 from bert_data.work import Engine
 
 
@@ -20,13 +20,6 @@ class Size:
 class Place:
     folder: str
     names: tuple[str, ...] = ()
-
-
-def test_numbers_of_numpy_and_paths_become_those_of_python():
-    values = (np.int64(3), np.float64(0.5), np.bool_(True), Path("a/b"), [np.int8(1)], "x", None)
-    converted = [plain(value) for value in values]
-    assert converted == [3, 0.5, True, "a/b", [1], "x", None]
-    assert [type(value) for value in converted[:4]] == [int, float, bool, str]
 
 
 def test_each_configuration_takes_its_own():

@@ -22,6 +22,7 @@ from bert_data.bounds import check_integer
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
+from bert_data.plain_values import make_plain
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.indexes import why_not_addressable
 from bert_data.reader.files.records import tfrecords_of_shards
@@ -65,6 +66,7 @@ class LabelledReaderConfig:
     vocab_file: str | None = None
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if self.plan.batching == "packed":
             raise ValueError("plan.batching is 'packed'; a row must hold one text and its label")
         if self.num_epochs is not None:
