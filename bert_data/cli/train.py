@@ -255,6 +255,7 @@ def settings(data: "ReaderConfig", batch_size: int) -> "TrainingConfig":
         num_accumulation_steps=FLAGS.num_accumulation_steps,
         learning_rate=FLAGS.learning_rate,
         num_warmup_steps=FLAGS.num_warmup_steps,
+        num_schedule_steps=FLAGS.num_schedule_steps,
         optimizer=optimizer,
         init_checkpoint=FLAGS.init_checkpoint,
         continue_from=FLAGS.continue_from,

@@ -11,7 +11,7 @@ GROUPS = {  # what --help shows first
     " max_predictions_per_seq save_checkpoints_steps eval_input_file eval_every_steps"
     " vocab_file tokenizer_file",
     "optimizer": "optimizer num_accumulation_steps weight_decay adam_beta1 adam_beta2 adam_epsilon"
-    " clip_norm continue_from continue_with",
+    " clip_norm num_schedule_steps continue_from continue_with",
     "batches": "batching pool_batches num_buckets max_tokens_per_batch batch_width"
     " remote_cache_bytes dynamic_masking masked_lm_prob do_whole_word_mask next_sentence"
     " skip_corrupt",
@@ -103,6 +103,12 @@ flags.DEFINE_integer(
 )
 flags.DEFINE_integer(
     "num_warmup_steps", 10000, "Number of steps in which the learning rate rises to its peak."
+)
+flags.DEFINE_integer(
+    "num_schedule_steps",
+    None,
+    "The step at which the learning rate reaches 0, if it is later than --num_train_steps: a run"
+    " that --continue_from continues needs a rate that is left to go on with.",
 )
 flags.DEFINE_integer("save_checkpoints_steps", 1000, "Number of steps between checkpoints.")
 flags.DEFINE_integer(

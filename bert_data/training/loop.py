@@ -189,7 +189,7 @@ def _take_over(config: TrainingConfig, state: TrainingState) -> None:
 def _make_optimizer(config: TrainingConfig) -> AdamWeightDecay:
     settings = config.optimizer
     schedule = WarmupLinearDecay(
-        config.learning_rate, config.num_train_steps, config.num_warmup_steps
+        config.learning_rate, config.last_schedule_step, config.num_warmup_steps
     )
     num_batches = config.num_accumulation_steps
     return {"adamw": AdamWeightDecay, "lamb": Lamb}[settings.optimizer](

@@ -68,6 +68,8 @@ class TrainingConfig:
         batch of the same examples, up to the rounding of floats and the draws of dropout.
       learning_rate: the peak, 1e-12 to 1000.
       num_warmup_steps: steps until the peak, >= 0.
+      num_schedule_steps: the step at which the learning rate reaches 0, if that is later than
+        `num_train_steps`, as where another run is to continue this one.
       optimizer: its kind and settings.
       init_checkpoint: initial weights if `output_dir` has no checkpoint.
       continue_from: in its place, a run of the same model that this one continues in a folder of
@@ -96,6 +98,7 @@ class TrainingConfig:
     num_accumulation_steps: int = 1
     learning_rate: float = 5e-5
     num_warmup_steps: int = 10_000
+    num_schedule_steps: int | None = None
     optimizer: OptimizerConfig = OptimizerConfig()
     init_checkpoint: str | None = None
     continue_from: str | None = None
@@ -129,8 +132,16 @@ class TrainingConfig:
             check_integer(name, getattr(self, name), 1, _MAX_STEPS)
         check_integer("num_accumulation_steps", self.num_accumulation_steps, 1, _MAX_ACCUMULATION)
         check_integer("num_warmup_steps", self.num_warmup_steps, 0, _MAX_STEPS)
+        if self.num_schedule_steps is not None:
+            least = self.num_train_steps
+            check_integer("num_schedule_steps", self.num_schedule_steps, least, _MAX_STEPS)
         check_integer("random_seed", self.random_seed, -(2**63), 2**63 - 1)
         check_bounds("learning_rate", self.learning_rate, *_LEARNING_RATES)
+
+    @property
+    def last_schedule_step(self) -> int:
+        """The step at which the learning rate reaches 0."""
+        return self.num_schedule_steps or self.num_train_steps
 
     @property
     def lasting_settings(self) -> dict[str, Any]:
@@ -141,7 +152,8 @@ class TrainingConfig:
             "num_accumulation_steps",
         )  # fmt: skip
         settings = {name: getattr(self, name) for name in names}
-        return settings | dataclasses.asdict(self.optimizer)
+        schedule = {"num_schedule_steps": self.last_schedule_step}
+        return settings | schedule | dataclasses.asdict(self.optimizer)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

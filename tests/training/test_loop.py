@@ -234,16 +234,19 @@ def test_a_run_continues_another_in_a_folder_of_its_own(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     batches, source = batches_of(EXAMPLES, 8), str(tmp_path / "a")
-    train(config(source, num_train_steps=5), small(), batches)
+    train(config(source, num_train_steps=5, num_schedule_steps=12), small(), batches)
     before = Checkpoint(source)
     for what, first_step in (("steps", 6), ("moments", 1), ("weights", 1)):
         reports: list[TrainingReport] = []
         second = config(
             tmp_path / what, continue_from=source, continue_with=what,
             num_train_steps=first_step, num_warmup_steps=1 if first_step == 1 else 0,
+            num_schedule_steps=12,
         )  # fmt: skip
         train(second, small(), batches, observers=[reports.append])
         assert [report.step for report in reports] == [first_step]
+        rate = 1e-2 * (1 - 5 / 12) if what == "steps" else 0
+        assert reports[0].learning_rate == pytest.approx(rate)
         after = Checkpoint(str(tmp_path / what))
         table, slot = "bert/embeddings/word_embeddings", "bert/embeddings/word_embeddings/adam_v"
         # The rate of a first step with a warm-up is 0, so weights do not change.
@@ -296,6 +299,7 @@ def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
         ({"learning_rate": math.nan}, "learning_rate is nan; 1e-12 to 1,000 is"),
         ({"learning_rate": math.inf}, "learning_rate is inf"),
         ({"keep_checkpoints": 0}, "keep_checkpoints is 0"),
+        ({"num_schedule_steps": 11}, "num_schedule_steps is 11; 12 to 2,147,483,647 is"),
         ({"eval_every_steps": 0}, "eval_every_steps is 0"),
         ({"best_metric": "x"}, "best_metric is 'x'; allowed are masked_lm_loss, masked_lm_acc"),
         ({"continue_with": "x"}, "continue_with is 'x'; allowed are steps, moments, weights"),

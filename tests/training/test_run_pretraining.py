@@ -1,6 +1,7 @@
 """The command: what it writes, how it goes on after a kill, what it refuses."""
 
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -292,5 +293,7 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
     for name in ("model.ckpt-30.index", "model.ckpt-30.data-00000-of-00001"):
         assert contents[name] == (tmp_path / "out" / name).read_bytes()
     assert sum(name.startswith("events.") for name in contents) == 2
+    metrics = [json.loads(line) for line in contents["metrics.jsonl"].splitlines()]
+    assert [line["step"] for line in metrics] == list(range(1, 31))
     assert any(name.startswith("eval/events.") for name in contents)
     assert not (tmp_path / "unused").exists()
