@@ -15,6 +15,7 @@ While there is a bar, what goes to standard error (the log, warnings) appears ab
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
@@ -39,6 +40,32 @@ def keep_silent() -> None:
     """Show no progress from now on; for processes whose log is read when they are done."""
     global _may_draw, _may_log
     _may_draw = _may_log = False
+
+
+def draws_bars() -> bool:
+    """Whether progress is drawn on a terminal, so that a library may draw its own."""
+    return _may_draw and sys.stderr.isatty()
+
+
+@contextlib.contextmanager
+def tell_time(name: str) -> Iterator[None]:
+    """Log how long a stage has been running, for what reports nothing while it works."""
+    start = time.monotonic()
+    is_over = threading.Event()
+
+    def log() -> None:
+        while not is_over.wait(_SECONDS_BETWEEN_LINES):
+            logging.info("%s: %s so far", name, duration(time.monotonic() - start))
+
+    thread = threading.Thread(target=log, daemon=True)
+    if _may_log and not draws_bars():
+        thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        if thread.is_alive():
+            thread.join()
 
 
 @contextlib.contextmanager

@@ -1,4 +1,8 @@
-"""Counts the words and characters of a text, as BERT's basic tokenizer splits it, on a cluster.
+"""Counts the words and characters of a text, as BERT's basic tokenizer splits it.
+
+a.txt  --count_words-->  TextCounts(words={"the": 7, ...}, characters={"t": 9, ...})
+
+On a cluster, by tasks:
 
 a.txt  --plan_shards-->  parts  --count_part, on the nodes-->  counts in the work folder
 all counts  --added up-->  TextCounts(words={"the": 7, ...}, characters={"t": 9, ...})
@@ -9,7 +13,7 @@ import dataclasses
 import functools
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import bert_data
@@ -33,6 +37,7 @@ from bert_data.work import (
 _PART_BYTES = 64_000_000  # of text on disk
 _TASK_BYTES = 1_000_000_000  # of memory, for all different words of a part
 _COUNTS = "counts.json"
+_MAX_CHUNKS = 1_000_000  # that are held in memory
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -123,20 +128,57 @@ def _count_part(
     text: TextConfig, do_lower_case: bool, part: TextPart, folder: str
 ) -> dict[str, Any]:
     """Count a part of a text, and write the counts into a folder."""
+    counts = count_words(part.spans, text, do_lower_case=do_lower_case)
+    content = {"words": counts.words, "characters": counts.characters}
+    write_bytes(os.path.join(folder, _COUNTS), json.dumps(content).encode())
+    return {"num_lines": counts.num_lines, "num_skipped": counts.num_skipped}
+
+
+def count_words(
+    spans: Sequence[Span],
+    text: TextConfig,
+    *,
+    do_lower_case: bool,
+    advance: Callable[[int], None] = lambda _: None,
+) -> TextCounts:
+    """Count a text in this process.
+
+    Lines are cut at spaces, which no word crosses, and each different chunk is normalized once.
+
+    Args:
+      spans: of the files.
+      text: how they are read.
+      do_lower_case: whether it is lower-cased and loses its accents.
+      advance: called with the number of lines that have been read.
+    """
+    chunks, words = collections.Counter[str](), collections.Counter[str]()
+    skipped: list[str] = []
+    num_lines = 0
+    for line in read_lines(spans, text, skipped):
+        chunks.update(line.split(" "))
+        num_lines += 1
+        advance(1)
+        if len(chunks) > _MAX_CHUNKS:
+            _move_words(chunks, words, do_lower_case)
+    _move_words(chunks, words, do_lower_case)
+    characters = collections.Counter[str]()
+    for word, count in words.items():
+        for character in word:
+            characters[character] += count
+    return TextCounts(
+        words=words, characters=characters, num_lines=num_lines, num_skipped=len(skipped)
+    )
+
+
+def _move_words(
+    chunks: collections.Counter[str], words: collections.Counter[str], do_lower_case: bool
+) -> None:
+    """Count the words of chunks, and forget the chunks."""
     from tokenizers import normalizers, pre_tokenizers
 
     normalizer = normalizers.BertNormalizer(lowercase=do_lower_case)
     splitter = pre_tokenizers.BertPreTokenizer()
-    words, characters = collections.Counter[str](), collections.Counter[str]()
-    skipped: list[str] = []
-    num_lines = 0
-    for line in read_lines(part.spans, text, skipped):
-        normal = normalizer.normalize_str(line)
-        characters.update(normal)
-        words.update(word for word, _ in splitter.pre_tokenize_str(normal))
-        num_lines += 1
-    for character in [c for c in characters if c.isspace()]:
-        del characters[character]
-    counts = {"words": words, "characters": characters}
-    write_bytes(os.path.join(folder, _COUNTS), json.dumps(counts).encode())
-    return {"num_lines": num_lines, "num_skipped": len(skipped)}
+    for chunk, count in chunks.items():
+        for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(chunk)):
+            words[word] += count
+    chunks.clear()

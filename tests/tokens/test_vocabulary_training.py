@@ -3,7 +3,6 @@
 import collections
 import gzip
 import itertools
-import os
 from pathlib import Path
 
 import pytest
@@ -128,10 +127,13 @@ def test_unusable_settings(small_text: Path, settings: dict[str, object], senten
         train(small_text, **settings)
 
 
-def test_a_pipe_can_be_read_only_once(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match=r"pipe is not a regular file; the text is read three"):
-        train(tmp_path / "pipe", vocab_size=50)
+def test_words_are_counted_in_parts(
+    small_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = train(small_text, vocab_size=60)
+    monkeypatch.setattr("bert_data.tokens.word_counts._MAX_CHUNKS", 3)
+    monkeypatch.setattr("bert_data.tokens.vocabulary_training._TEXT_CHARACTERS", 10)
+    assert train(small_text, vocab_size=60) == expected
 
 
 def test_a_text_without_words(tmp_path: Path) -> None:
