@@ -76,6 +76,12 @@ flags.DEFINE_enum(
 flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
 flags.DEFINE_integer("num_workers", 0, "Workers that write samples; 0 is all cores.")
 ENGINE = engine_flags.define_engine_flags()
+flags.DEFINE_string(
+    "work_dir",
+    None,
+    "Folder or URI for unfinished work, up to about the size of the output; by default a hidden one"
+    " beside the output, or among the temporary files if the output is remote and --engine=local.",
+)
 flags.DEFINE_integer(
     "eod_id",
     None,
@@ -247,6 +253,7 @@ def _export(
         num_workers=FLAGS.num_workers,
         num_processes=MAX_WORKERS,
         engine=ENGINE(),
+        work_dir=FLAGS.work_dir,
     )
     start = time.monotonic()
     made_from = {"input": names, "weights": weights}

@@ -92,7 +92,8 @@ def _define_work_flags() -> dict[str, flags.FlagHolder[Any]]:
         ),
         "work_dir": flags.DEFINE_string(
             "work_dir", None,
-            "Folder for temporary files (default: the folder of the first output).",
+            "Folder for temporary files (default: the folder of the first output). With"
+            " --num_partitions or --engine=ray it holds unfinished work, and may be a URI.",
         ),
         "overwrite": flags.DEFINE_bool("overwrite", False, "Replace existing outputs."),
     }  # fmt: skip

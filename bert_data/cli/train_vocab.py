@@ -77,7 +77,7 @@ def main(argv: Sequence[str]) -> None:
             max_characters=FLAGS.max_characters,
             text=TEXT(),
             engine=ENGINE(),
-            work_dir=storage.own_work_folder(path, "words"),
+            work_dir=storage.own_work_folder(path, "words", is_shared=ENGINE().is_cluster),
         ),
         path,
         json_path=json_path,

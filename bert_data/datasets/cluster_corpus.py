@@ -18,7 +18,7 @@ from typing import Any
 import bert_data
 from bert_data.datasets.config import DatasetConfig
 from bert_data.progress import progress
-from bert_data.storage import expand_outputs, hidden_path, is_remote, read_status
+from bert_data.storage import expand_outputs, hidden_path, read_status
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_plain_format
 from bert_data.text.partitions import plan_shards
@@ -52,7 +52,7 @@ def _fill_part(
 
 @contextlib.contextmanager
 def tokenized_by_cluster(
-    config: DatasetConfig, paths: Sequence[str], tokenizer: Tokenizer, *, work_dir: str
+    config: DatasetConfig, paths: Sequence[str], tokenizer: Tokenizer
 ) -> Iterator[Sequence[str]]:
     """Tokenize text on a cluster; the block uses the stores, and ends with the set complete.
 
@@ -60,7 +60,6 @@ def tokenized_by_cluster(
       config: of the set.
       paths: of the text.
       tokenizer: of the text.
-      work_dir: where the parts go if the set is remote and the configuration names no folder.
 
     Yields:
       The folders of the parts, in their order.
@@ -82,7 +81,7 @@ def tokenized_by_cluster(
         }
     )
     beside = hidden_path(expand_outputs(config.output_file).name, "tokens")
-    parent = config.work_dir or (work_dir if is_remote(beside) else beside)
+    parent = config.work_dir or beside
     with open_work_folder(parent, work, is_own=not config.work_dir) as folder:
         task = FolderTask(
             parent=os.path.join(folder, "parts"),

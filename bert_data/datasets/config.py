@@ -26,7 +26,7 @@ from bert_data.objectives.next_sentence import LABELS, NSP
 from bert_data.objectives.rows import Instance
 from bert_data.plain_values import make_plain
 from bert_data.schema.fields import RAGGED, masked_lm_records
-from bert_data.storage import MAX_SHARDS
+from bert_data.storage import MAX_SHARDS, is_remote
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.backends.names import AUTO
 from bert_data.tokens.filling import TokenCounts
@@ -55,7 +55,8 @@ class DatasetConfig:
       num_workers: threads, or processes with partitions; 0: all cores. With a cluster, tasks at a
         time. The files do not depend on it, nor on the engine.
       max_memory_mb: of each process, in 10**6 bytes, >= 300, see `share_memory`.
-      work_dir: folder for what spills to disk; None: the first output's.
+      work_dir: folder for what spills to disk; None: the first output's. With partitions or a
+        cluster it holds unfinished work, too, and may be remote: see `local_work_dir`.
       overwrite: whether to replace existing outputs.
       num_examples: number of records to return, 0 to 10,000.
       num_partitions: 0: all instances are drawn from one stream of random numbers, as by Google's
@@ -171,6 +172,12 @@ def load_checked_tokenizer(config: DatasetConfig) -> tuple[Tokenizer, Vocabulary
             f" {vocabulary.path} has none"
         )
     return tokenizer, vocabulary
+
+
+def local_work_dir(config: DatasetConfig) -> str | None:
+    """Return the folder for what spills to disk: tasks may leave their work in a remote one."""
+    has_tasks = config.num_partitions or config.engine.is_cluster
+    return None if has_tasks and is_remote(config.work_dir or "") else config.work_dir
 
 
 def make_writer(config: DatasetConfig, manifest: Manifest) -> ShardWriter:

@@ -21,6 +21,7 @@ from bert_data.datasets.config import (
     Stage,
     describe_set,
     load_checked_tokenizer,
+    local_work_dir,
     make_writer,
 )
 from bert_data.datasets.corpus import check_corpus, find_corpus, load_corpus
@@ -88,7 +89,7 @@ def create_dataset(config: DatasetConfig) -> Dataset:
             inputs=[*run.corpus.paths, *filter(None, (config.vocab_file, config.tokenizer_file))],
             has_indexes=run.shard_format.has_index,
             overwrite=config.overwrite,
-            work_dir=config.work_dir,
+            work_dir=local_work_dir(config),
         ) as run.record_set,
         open_threads(run.budget.num_workers) as run.executor,
         contextlib.ExitStack() as run.stack,
@@ -160,11 +161,7 @@ def _load_tokens(run: _Run) -> tuple[TokenStore, TokenCounts]:
     config, corpus, prefix = run.config, run.corpus, run.path("tokens")
     if config.engine.is_cluster and not corpus.stores:
         check_corpus(corpus, run.tokenizer, run.vocabulary, text=config.text)
-        folders = run.stack.enter_context(
-            tokenized_by_cluster(
-                config, corpus.paths, run.tokenizer, work_dir=run.record_set.outputs.work_dir
-            )
-        )
+        folders = run.stack.enter_context(tokenized_by_cluster(config, corpus.paths, run.tokenizer))
         return join_parts(folders, prefix)
     return load_corpus(
         corpus,

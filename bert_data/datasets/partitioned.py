@@ -26,6 +26,7 @@ from bert_data.datasets.config import (
     Stage,
     describe_set,
     load_checked_tokenizer,
+    local_work_dir,
 )
 from bert_data.datasets.corpus import check_corpus, cut_corpus, find_corpus
 from bert_data.datasets.manifest import manifest_path, parse_file
@@ -94,7 +95,7 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
             inputs=[*run.corpus.paths, *filter(None, (config.vocab_file, config.tokenizer_file))],
             has_indexes=find_format(config.output_format).has_index,
             overwrite=config.overwrite or run.has_committed(),
-            work_dir=config.work_dir,
+            work_dir=local_work_dir(config),
         ) as record_set,
         open_work_folder(
             run.parent,
@@ -146,7 +147,9 @@ class _Run:
         most = max(len(self._partitions), self._work.num_shards)
         self.num_tasks = min(self._num_workers, most)
         self.fingerprint = fingerprint(self._describe())
-        self.parent = config.work_dir or own_work_folder(self._names.name, "partitions")
+        self.parent = config.work_dir or own_work_folder(
+            self._names.name, "partitions", is_shared=config.engine.is_cluster
+        )
         self.stages: list[Stage] = []
 
     def _describe(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from bert_data.storage import (
     is_file,
     is_folder,
     list_folder,
-    make_folder,
+    open_folder,
     own_work_folder,
     read_bytes,
     remove,
@@ -70,6 +70,9 @@ class SampleExportConfig:
         share of the threads. More than one process needs a program whose main module can be
         imported (`if __name__ == "__main__"`). A cluster ignores it.
       engine: what writes the shards; a cluster writes each in one thread.
+      work_dir: folder for unfinished work, local or remote, which all nodes of a cluster see. None:
+        a hidden one beside the output or, without a cluster, among the temporary files for a
+        remote output.
     """
 
     output_file: str
@@ -78,6 +81,7 @@ class SampleExportConfig:
     num_workers: int = 0
     num_processes: int = 1
     engine: Engine = THIS_MACHINE
+    work_dir: str | None = None
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -110,36 +114,36 @@ def export_splits(
     """
     writings = [_plan(dataset, config, made_from or {}) for dataset in datasets]
     set_name = writings[0].names.name
-    parent = own_work_folder(set_name, "samples")
+    is_cluster = config.engine.is_cluster
+    parent = config.work_dir or own_work_folder(set_name, "samples", is_shared=is_cluster)
     work = fingerprint([writing.depends_on() for writing in writings])
-    if files := _find_finished(writings, parent, work):
+    if files := _find_finished(writings, parent, work, is_own=not config.work_dir):
         return files
     num_tasks, num_threads = _share_workers(config, writings)
-    with open_record_sets(
-        [writing.names for writing in writings],
-        inputs=[path for dataset in datasets for path in _inputs_of(dataset)],
-        has_indexes=find_format(config.output_format).has_index,
-        overwrite=config.overwrite,
-        work_dir=None,
-    ) as record_sets:
-        work_dir = record_sets[0].outputs.work_dir
-        with (
-            open_work_folder(
-                parent, work, is_own=True, useless_after=(CorruptDataError,)
-            ) as folder,
-            open_executor(
-                num_tasks, engine=config.engine, folder=folder, task_bytes=_TASK_BYTES
-            ) as executor,
-        ):
-            files = []
-            for writing, record_set in zip(writings, record_sets, strict=True):
-                snapshot = os.path.join(work_dir, writing.dataset.split)
-                if config.engine.is_cluster or num_tasks > 1:
-                    make_folder(snapshot)
-                    take_snapshot(writing.dataset).save(snapshot)
-                writing = dataclasses.replace(writing, snapshot=snapshot, num_threads=num_threads)
-                files.append(_write_shards(record_set, writing, folder, executor))
-            commit_sets(record_sets, list(map(_whole_manifest, writings, files)))
+    with (
+        open_record_sets(
+            [writing.names for writing in writings],
+            inputs=[path for dataset in datasets for path in _inputs_of(dataset)],
+            has_indexes=find_format(config.output_format).has_index,
+            overwrite=config.overwrite,
+            work_dir=None,
+        ) as record_sets,
+        open_work_folder(
+            parent, work, is_own=not config.work_dir, useless_after=(CorruptDataError,)
+        ) as folder,
+        open_executor(
+            num_tasks, engine=config.engine, folder=folder, task_bytes=_TASK_BYTES
+        ) as executor,
+    ):
+        files = []
+        for writing, record_set in zip(writings, record_sets, strict=True):
+            snapshot = os.path.join(folder, f".snapshot-{writing.dataset.split}")
+            if is_cluster or num_tasks > 1:
+                with open_folder(snapshot) as snapshot_folder:
+                    take_snapshot(writing.dataset).save(snapshot_folder)
+            writing = dataclasses.replace(writing, snapshot=snapshot, num_threads=num_threads)
+            files.append(_write_shards(record_set, writing, folder, executor))
+        commit_sets(record_sets, list(map(_whole_manifest, writings, files)))
     return files
 
 
@@ -183,7 +187,7 @@ def _whole_manifest(writing: SampleWriting, files: tuple[ManifestFile, ...]) -> 
 
 
 def _find_finished(
-    writings: Sequence[SampleWriting], parent: str, work: str
+    writings: Sequence[SampleWriting], parent: str, work: str, *, is_own: bool
 ) -> list[tuple[ManifestFile, ...]] | None:
     """Return what the same run wrote earlier if it was killed after its files had appeared.
 
@@ -191,7 +195,7 @@ def _find_finished(
     """
     if is_folder(parent):
         remove_abandoned(parent)
-        if not list_folder(parent):
+        if is_own and not list_folder(parent):
             remove(parent)
     if not is_folder(os.path.join(parent, work)):
         return None
@@ -207,7 +211,7 @@ def _find_finished(
             return None
         if read_bytes(path) != text:
             return None
-    with open_work_folder(parent, work, is_own=True):
+    with open_work_folder(parent, work, is_own=is_own):
         logging.info("an earlier run wrote all files and was killed before it could clean up")
     remove_left_overs(writings[0].names.name)
     return files

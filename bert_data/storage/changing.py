@@ -17,7 +17,13 @@ from bert_data.storage.failures import naming
 from bert_data.storage.file_systems import resolve
 from bert_data.storage.hidden import is_of_this_host, new_token, token_of, writing_path
 from bert_data.storage.paths import Path, is_remote, open_named
-from bert_data.storage.uploading import is_in_object_store, upload
+from bert_data.storage.uploading import (
+    files_by_depth,
+    is_in_object_store,
+    remove_remote_folder,
+    upload,
+    upload_all,
+)
 
 
 @contextlib.contextmanager
@@ -70,18 +76,34 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def open_folder(path: Path) -> Iterator[str]:
+def open_folder(path: Path, *, last: str = "") -> Iterator[str]:
     """Make a new folder to write into; it gets its name when the block ends without an error.
 
     If another process has created a folder of that name meanwhile, that one stays: folders of tasks
-    do not depend on who makes them, so either is right.
+    do not depend on who makes them, so either is right. A remote folder is written locally, then
+    its files are uploaded.
+
+    Args:
+      path: of the folder.
+      last: name of the file in it that is uploaded last: a remote folder is whole once it has it.
 
     Yields:
-      The path of the folder until then.
+      The path of the folder until then, always a local one.
 
     Raises:
       OSError: it cannot be made.
     """
+    if is_remote(path):
+        import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
+
+        with tempfile.TemporaryDirectory(prefix="bert_data-") as folder:
+            yield folder
+            inner, outer = files_by_depth(folder, os.fspath(path))
+            voucher = outer.pop(os.path.join(path, last), None)
+            upload_all({**inner, **outer}, [])
+            if voucher is not None:
+                upload(voucher, os.path.join(path, last))
+        return
     partial = writing_path(path, new_token())
     descriptor = _make_locked(partial)
     try:
@@ -120,10 +142,13 @@ def open_marker(folder: Path, data: bytes) -> Iterator[str]:
 
 
 def remove_folder(path: str) -> None:
-    """Remove a local folder, if it exists; a run killed meanwhile never leaves part of it there.
+    """Remove a folder, if it exists; a run killed meanwhile never leaves part of a local one there.
 
     `remove_abandoned` removes what is left under a hidden name.
     """
+    if is_remote(path):
+        remove_remote_folder(path)
+        return
     hidden = writing_path(path, new_token())
     with contextlib.suppress(FileNotFoundError):
         os.rename(path, hidden)

@@ -53,12 +53,13 @@ def hidden_path(path: Path, ending: str) -> str:
     return os.path.join(folder, f".{name}.{ending}")
 
 
-def own_work_folder(path: Path, ending: str) -> str:
-    """Return the local path for the lock, or the unfinished work, of an output.
+def own_work_folder(path: Path, ending: str, *, is_shared: bool = False) -> str:
+    """Return the path for the lock, or the unfinished work, of an output.
 
-    It is hidden beside a local output, and among the temporary files for a remote one.
+    It is hidden beside a local output, and among the temporary files for a remote one, unless other
+    machines share it.
     """
-    if not is_remote(path):
+    if is_shared or not is_remote(path):
         return hidden_path(path, ending)
     import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
 

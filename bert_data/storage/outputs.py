@@ -33,6 +33,7 @@ from bert_data.storage.hidden import (
     work_folder,
 )
 from bert_data.storage.paths import is_remote, open_named
+from bert_data.storage.reading import open_input
 from bert_data.storage.refusals import (
     refuse_doubles,
     refuse_existing,
@@ -42,6 +43,7 @@ from bert_data.storage.refusals import (
 from bert_data.storage.run_lock import Identity, RunLock, commits_held, identity, remove_mixture
 from bert_data.storage.uploading import files_by_depth, remove_remote_folder, upload_all
 
+_COPY_BYTES = 8 << 20
 _NUM_SYNCS = 16  # at a time: a disk takes little longer for all of them than for one
 
 
@@ -169,6 +171,10 @@ class OutputSet:
 
     def link_in(self, path: str, source: str) -> None:
         """Add a file to the set by a link or a copy, and leave it where it is."""
+        if is_remote(source):
+            with open_input(source) as file, self.open(path) as copy:
+                shutil.copyfileobj(file, copy, _COPY_BYTES)
+            return
         with naming(path):
             try:
                 os.link(source, self.partial(path))

@@ -20,7 +20,10 @@ from absl import logging
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import (
+    file_size,
+    is_file,
     is_folder,
+    is_remote,
     list_folder,
     make_folder,
     naming,
@@ -32,9 +35,11 @@ from bert_data.storage import (
     remove_folder,
     write_bytes,
 )
+from bert_data.work.executor import count_workers, open_threads
 
 _REPORT, _SUMS = "report.json", "sums.json"
 _BLOCK_BYTES = 1 << 20
+_NUM_REQUESTS = 16  # at a time
 
 
 class Named(Protocol):
@@ -65,7 +70,7 @@ class FolderTask:
     def __call__(self, item: Named, /) -> str:
         """Make the folder of an item; if another process has made it meanwhile, that one stays."""
         # Errors of a full disk that name no file get the folder's name.
-        with naming(self.path(item)), open_folder(self.path(item)) as partial:
+        with naming(self.path(item)), open_folder(self.path(item), last=_SUMS) as partial:
             report = self.function(item, partial)
             assert not {_REPORT, _SUMS} & set(list_folder(partial))
             text = json.dumps(report, default=_plain)
@@ -76,7 +81,12 @@ class FolderTask:
 
     def find(self, item: Named, /) -> str | None:
         """Return the folder of an item if it exists."""
-        return self.path(item) if is_folder(self.path(item)) else None
+        return self.path(item) if _is_done(self.path(item)) else None
+
+
+def _is_done(folder: str) -> bool:
+    """Whether the folder of a task is complete; one in an object store appears file by file."""
+    return is_file(os.path.join(folder, _SUMS)) if is_remote(folder) else is_folder(folder)
 
 
 def _list_files(folder: str, inside: str = "") -> Iterator[str]:
@@ -101,16 +111,32 @@ def _sum_up(path: str) -> list[int]:
 
 
 def _find_damage(folder: str) -> CorruptDataError | None:
-    """Compare the files of a finished task with what they were; used ones may be gone."""
+    """Compare the files of a finished task with what they were; used ones may be gone.
+
+    Object stores check the contents of their objects themselves, so that sizes are compared there.
+    """
     try:
-        sums = read_json(os.path.join(folder, _SUMS))
+        sums = dict(read_json(os.path.join(folder, _SUMS)))
         for name in _list_files(folder):
-            path = os.path.join(folder, name)
-            if name != _SUMS and _sum_up(path) != dict(sums).get(name):
+            path, known = os.path.join(folder, name), sums.get(name, [])
+            if name == _SUMS:
+                continue
+            is_same = file_size(path) == known[0] if is_remote(path) else _sum_up(path) == known
+            if not is_same:
                 return CorruptDataError(path, 0, "not the file that the task wrote")
-    except (CorruptDataError, OSError, ValueError, TypeError) as error:
+    except (CorruptDataError, OSError, LookupError, ValueError, TypeError) as error:
         return CorruptDataError(os.path.join(folder, _SUMS), 0, f"not readable ({error})")
     return None
+
+
+def _find_any_damage(root: str) -> CorruptDataError | None:
+    """Look for damage in all finished tasks, several at a time."""
+    folders = list(_done_tasks(root))
+    if not folders:
+        return None
+    num_threads = _NUM_REQUESTS if is_remote(root) else count_workers(0)
+    with open_threads(min(num_threads, len(folders))) as executor:
+        return next(filter(None, executor.ordered_map(_find_damage, folders)), None)
 
 
 def _plain(value: Any) -> Any:
@@ -151,7 +177,7 @@ def open_work_folder(
     is_new = not is_folder(parent)
     make_folder(root)
     remove_abandoned(parent)
-    others = [name for name in list_folder(parent) if name != fingerprint] if is_own else []
+    others = [name for name in _names(parent) if name != fingerprint] if is_own else []
     if others:
         logging.warning(
             "%s has unfinished work of %d other run(s), with other files, steps or parameters; this"
@@ -159,10 +185,9 @@ def open_work_folder(
             parent,
             len(others),
         )
-    for name in list_folder(root):
+    for name in _names(root):
         remove_abandoned(os.path.join(root, name))
-    damages = map(_find_damage, filter(is_folder, _done_tasks(root)))
-    damage = next(filter(None, damages), None)
+    damage = _find_any_damage(root)
     if damage is not None:  # tasks have removed what they used, so they cannot be run again alone
         logging.warning("%s: unfinished work is damaged; starting from the beginning", damage)
         remove_folder(root)
@@ -178,17 +203,22 @@ def open_work_folder(
     _remove_root(parent, root, with_parent=is_own, if_empty=is_new)
 
 
+def _names(folder: str) -> list[str]:
+    """Return the names in a folder; of an object store's, there may be none."""
+    return list_folder(folder) if not is_remote(folder) or is_folder(folder) else []
+
+
 def _done_tasks(root: str) -> Iterator[str]:
     """Yield the folders of finished tasks."""
-    for folder in (os.path.join(root, name) for name in list_folder(root) if name[0] != "."):
-        yield from (os.path.join(folder, task) for task in list_folder(folder) if task[0] != ".")
+    for folder in (os.path.join(root, name) for name in _names(root) if name[0] != "."):
+        tasks = (os.path.join(folder, task) for task in list_folder(folder) if task[0] != ".")
+        yield from filter(_is_done, tasks)
 
 
 def _remove_root(parent: str, root: str, *, with_parent: bool, if_empty: bool) -> None:
     """Remove a work folder, and its parent if that is the run's own, or new and empty."""
-    for name in list_folder(parent) if with_parent else [os.path.basename(root)]:
+    for name in _names(parent) if with_parent else [os.path.basename(root)]:
         remove_folder(os.path.join(parent, name))
-    if with_parent:
-        remove(parent)
-    if if_empty and is_folder(parent) and not list_folder(parent):
-        remove(parent)
+    is_empty = is_folder(parent) and not list_folder(parent)
+    if with_parent or (if_empty and is_empty):
+        (remove_folder if is_remote(parent) else remove)(parent)

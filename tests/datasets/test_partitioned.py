@@ -333,3 +333,16 @@ def test_a_remote_set_goes_on_with_what_is_missing(create, monkeypatch, tmp_path
         create("remote", **output)
     assert contents(tmp_path / "remote") == expected
     assert not contents(tmp_path / "temporary")
+
+
+def test_work_in_an_object_store_goes_on_with_what_is_missing(create, object_store, monkeypatch):
+    expected = contents(create("plain", "t@2"))
+    work = {"work_dir": object_store.uri("work")}
+    with monkeypatch.context() as patch, pytest.raises(KeyError):
+        patch.setattr(partitioned, "write_shard", _fail)
+        create("killed", "t@2", **work)
+    assert any(key.endswith("sums.json") for key in object_store.keys("work/"))
+    with monkeypatch.context() as patch:
+        patch.setattr(partitioned, "deal_partition", _fail)
+        assert contents(create("killed", "t@2", **work)) == expected
+    assert not any(object_store.contents("work/").values())  # folders' markers at most

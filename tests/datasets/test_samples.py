@@ -209,6 +209,21 @@ def test_a_run_goes_on_with_the_shards_that_are_missing(
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
 
 
+def test_work_in_an_object_store_goes_on_with_what_is_missing(
+    dataset, tmp_path, monkeypatch, object_store
+):
+    def run(name, **settings):
+        export(dataset, tmp_path / name / "x@3", **settings)
+
+    run("whole")
+    work_dir = object_store.uri("work")
+    stop_before_last_shard(monkeypatch, lambda: run("stopped", work_dir=work_dir))
+    assert any(key.endswith("/sums.json") for key in object_store.contents())
+    assert written_now(monkeypatch, lambda: run("stopped", work_dir=work_dir)) == [2]
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
+    assert not any(object_store.contents("work/").values())
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 

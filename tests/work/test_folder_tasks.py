@@ -1,5 +1,6 @@
 """Folders of tasks appear whole; the folder of unfinished work stays while it is of use."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -124,3 +125,44 @@ class TestWorkFolder:
             self.use(tmp_path / "work", error=ValueError())
         (tmp_path / "work/f1/t/a/letters").unlink()
         assert self.use(tmp_path / "work") == ["t"]
+
+
+class TestInAnObjectStore:
+    def run(self, store, *names, function=write_letters, keep=False):
+        """A run that does tasks in bucket/work/f1; returns whether it did each, or None."""
+        done = []
+        with (
+            contextlib.suppress(KeyError),
+            open_work_folder(store.uri("work"), "f1", is_own=True) as root,
+        ):
+            task = FolderTask(parent=f"{root}/t", function=function)
+            with open_executor(1) as executor:
+                done = [new for _, new in run_tasks("t", task, [*map(Letters, names)], executor)]
+            if keep:
+                raise KeyError
+        return done
+
+    def test_a_run_resumes_and_removes_its_folder(self, object_store):
+        assert self.run(object_store, "a", "bb", keep=True) == [True, True]
+        names = ("letters", "report.json", "sums.json")
+        assert object_store.keys("work/f1/t/a/") == [f"work/f1/t/a/{name}" for name in names]
+        assert self.run(object_store, "a", "bb", "c") == [False, False, True]
+        assert not any(object_store.contents("work/").values())
+
+    def test_a_task_whose_upload_did_not_end_is_not_done(self, object_store, caplog):
+        self.run(object_store, "a", "bb", keep=True)
+        object_store.remove("work/f1/t/a/sums.json")
+        assert self.run(object_store, "a", "bb") == [True, False]
+        assert "damaged" not in caplog.text
+
+    def test_a_failing_upload_leaves_no_finished_task(self, object_store):
+        object_store.fail("403", method="PUT", key="a/letters", times=99)
+        with pytest.raises(PermissionError):
+            self.run(object_store, "a")
+        assert not object_store.get("work/f1/t/a/sums.json")
+
+    def test_a_file_of_another_size_is_damage(self, object_store, caplog):
+        self.run(object_store, "a", keep=True)
+        object_store.put("work/f1/t/a/letters", b"other")
+        assert self.run(object_store, "a") == [True]
+        assert "a/letters: byte offset 0: not the file that the task wrote" in caplog.text
