@@ -22,7 +22,7 @@ from bert_data.storage import is_file, is_remote
 from bert_data.text.compression import open_bytes
 from bert_data.text.documents import SKIP, TextConfig
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind, markup_kind
-from bert_data.text.formats import read_documents
+from bert_data.text.formats import JSONL, LINES, PARQUET, PROSE, find_format, read_documents
 
 SAMPLE_FILES, SAMPLE_BYTES = 8, 1 << 16
 """Files that are looked into, and bytes of text of each."""
@@ -39,6 +39,24 @@ def sample_files(paths: Sequence[str]) -> list[str]:
     """Return the files to look into: regular local ones, evenly spread over all."""
     step = max(1, -(-len(paths) // SAMPLE_FILES))
     return [path for path in paths[::step] if not is_remote(path) and is_file(path)]
+
+
+def odd_text(
+    paths: Sequence[str], config: TextConfig, *, are_sentences: bool = False
+) -> Iterator[str]:
+    """Yield a sentence about each kind of oddity in files of any format.
+
+    Args:
+      paths: of the files.
+      config: how they are read.
+      are_sentences: whether each line of a file of lines is taken for a sentence.
+    """
+    text_format = find_format(paths, config)
+    if text_format.name in (LINES.name, PROSE.name):
+        is_lines = text_format.name == LINES.name
+        yield from odd_lines(paths, are_sentences=are_sentences and is_lines)
+    elif text_format in (JSONL, PARQUET) and config.rows is None:
+        yield from odd_rows(paths, config)
 
 
 def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:

@@ -6,6 +6,7 @@ BERT's vocabulary, which has none    -> no end, with a warning, as in NeMo Curat
 stores whose notes say 50256         -> 50256, for their readers
 """
 
+import dataclasses
 from collections.abc import Sequence
 
 from absl import logging
@@ -21,6 +22,20 @@ USUAL_STARTS = (
 )  # fmt: skip
 
 
+@dataclasses.dataclass(frozen=True)
+class _Mark:
+    """What a token does to documents, its flags, and its usual names."""
+
+    verb: str
+    flag: str
+    token_flag: str
+    usual: Sequence[str]
+
+
+_END = _Mark("end", "append_eod", "eod_token", USUAL_ENDS)
+_START = _Mark("begin", "prepend_bos", "bos_token", USUAL_STARTS)
+
+
 def find_eod(tokenizer: Tokenizer, append_eod: bool, token: str | None = None) -> int | None:
     """Return the id of the token that ends documents, or None if documents have no such token.
 
@@ -34,12 +49,8 @@ def find_eod(tokenizer: Tokenizer, append_eod: bool, token: str | None = None) -
       ValueError: the tokenizer has no such token, or several of the usual ones; or `token` is set
         without `append_eod`.
     """
-    if not append_eod:
-        if token is not None:
-            raise ValueError(f"--eod_token={token} needs --append_eod")
-        return None
-    eod = _find(tokenizer, "eod_token", token, "end", USUAL_ENDS)
-    if eod is None:
+    eod = _find(tokenizer, append_eod, token, _END)
+    if eod is None and append_eod:
         logging.warning(
             "--append_eod has no effect: the vocabulary has no usual end-of-document token; name"
             " one with --eod_token"
@@ -50,21 +61,11 @@ def find_eod(tokenizer: Tokenizer, append_eod: bool, token: str | None = None) -
 def find_bos(tokenizer: Tokenizer, prepend_bos: bool, token: str | None = None) -> int | None:
     """Return the id of the token that begins documents, or None if documents have no such token.
 
-    Args:
-      tokenizer: has the token.
-      prepend_bos: whether to begin each document with a token.
-      token: which one; None: the one of `USUAL_STARTS` that the tokenizer has.
-
-    Raises:
-      ValueError: the tokenizer has no such token, or several of the usual ones; or `token` is set
-        without `prepend_bos`.
+    For arguments and errors see `find_eod`; a tokenizer without a usual token (`USUAL_STARTS`) is
+    an error, too.
     """
-    if not prepend_bos:
-        if token is not None:
-            raise ValueError(f"--bos_token={token} needs --prepend_bos")
-        return None
-    bos = _find(tokenizer, "bos_token", token, "begin", USUAL_STARTS)
-    if bos is None:
+    bos = _find(tokenizer, prepend_bos, token, _START)
+    if bos is None and prepend_bos:
         raise ValueError(
             "--prepend_bos: the vocabulary has no usual start-of-document token; name one with"
             " --bos_token"
@@ -72,23 +73,26 @@ def find_bos(tokenizer: Tokenizer, prepend_bos: bool, token: str | None = None) 
     return bos
 
 
-def _find(
-    tokenizer: Tokenizer, flag: str, token: str | None, verb: str, usual_tokens: Sequence[str]
-) -> int | None:
-    """Return the id of a token, or of the only usual one; None if there is none of these."""
+def _find(tokenizer: Tokenizer, is_wanted: bool, token: str | None, mark: _Mark) -> int | None:
+    """Return the id of a token, or of the only usual one; None if it is not wanted or unknown."""
+    if not is_wanted:
+        if token is not None:
+            raise ValueError(f"--{mark.token_flag}={token} needs --{mark.flag}")
+        return None
     ids = tokenizer.ids
     if token is not None:
         if token not in ids:
-            raise ValueError(f"--{flag}={token} is not among the {len(ids):,} tokens")
+            raise ValueError(f"--{mark.token_flag}={token} is not among the {len(ids):,} tokens")
         return ids[token]
-    usual = [each for each in usual_tokens if each in ids]
+    usual = [each for each in mark.usual if each in ids]
     if len(usual) > 1:
         raise ValueError(
-            f"several tokens may {verb} documents: {', '.join(usual)}; name one with --{flag}"
+            f"several tokens may {mark.verb} documents: {', '.join(usual)}; name one with"
+            f" --{mark.token_flag}"
         )
     if not usual:
         return None
-    logging.info("%s (id %d) %ss each document", usual[0], ids[usual[0]], verb)
+    logging.info("%s (id %d) %ss each document", usual[0], ids[usual[0]], mark.verb)
     return ids[usual[0]]
 
 

@@ -14,8 +14,8 @@ from typing import Any
 from absl import logging
 
 from bert_data.text.documents import TextConfig
-from bert_data.text.formats import JSONL, LINES, PARQUET, PROSE, find_plain_format
-from bert_data.text.oddities import odd_lines, odd_rows, sample_files
+from bert_data.text.formats import find_plain_format
+from bert_data.text.oddities import odd_text, sample_files
 from bert_data.text.spans import as_spans
 from bert_data.tokens.tokenizer_file import Tokenizer
 
@@ -35,13 +35,7 @@ def warn_of_text(paths: Sequence[str], text: TextConfig, *, are_sentences: bool)
       text: how they are read.
       are_sentences: whether each line is taken for a sentence.
     """
-    text_format = find_plain_format(paths, text)
-    sentences: Iterator[str] = iter(())
-    if text_format in (LINES, PROSE):
-        sentences = odd_lines(paths, are_sentences=are_sentences and text_format is LINES)
-    elif text_format in (JSONL, PARQUET) and text.rows is None:
-        sentences = odd_rows(paths, text)
-    for sentence in sentences:
+    for sentence in odd_text(paths, text, are_sentences=are_sentences):
         logging.warning("%s", sentence)
 
 

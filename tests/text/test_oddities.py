@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from bert_data.text.documents import TextConfig
-from bert_data.text.oddities import SAMPLE_BYTES, ends_sentence, odd_lines, odd_rows, sample_files
+from bert_data.text.oddities import (
+    SAMPLE_BYTES,
+    ends_sentence,
+    odd_lines,
+    odd_rows,
+    odd_text,
+    sample_files,
+)
 
 SENTENCES = [f"this is sentence {i} of a text that goes on , and ends here ." for i in range(200)]
 
@@ -116,3 +123,18 @@ def test_wikitext_that_is_read_as_lines(tmp_path: Path) -> None:
     path.write_text("\n = A title = \n\n A line of text . \n" * 40)
     (sentence,) = look(path)
     assert "40 of the first 80 lines look like headings of WikiText" in sentence
+
+
+def test_each_format_is_looked_at_in_its_way(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text('{"text": "One."}\n' * 50)
+    for input_format in ("lines", "prose"):
+        config = TextConfig(input_format=input_format)
+        (sentence,) = odd_text([str(path)], config)
+        assert "look like JSON" in sentence
+    path.write_text('{"text": ""}\n' * 50)
+    (sentence,) = odd_text([str(path)], TextConfig(input_format="jsonl"))
+    assert "50 are blank" in sentence
+    for rows in ("documents", "lines"):
+        assert not list(odd_text([str(path)], TextConfig(input_format="jsonl", rows=rows)))
+    assert not list(odd_text([str(path)], TextConfig(input_format="html")))

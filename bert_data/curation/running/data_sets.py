@@ -12,12 +12,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from absl import logging
+
 from bert_data.curation.document import Document
 from bert_data.curation.running.step_log import ReadLog
 from bert_data.errors import CorruptDataError
 from bert_data.storage import absolute_path, common_folder, expand_inputs, read_statuses
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
 from bert_data.text.formats import find_format
+from bert_data.text.oddities import odd_text
 from bert_data.text.partitions import plan_shards
 from bert_data.text.spans import Span
 
@@ -115,6 +118,13 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
             for i, part in enumerate(parts)
         ]
     return shards
+
+
+def warn_of_inputs(data_sets: Sequence[DataSet]) -> None:
+    """Warn of files that are probably not what their format says."""
+    for data_set in data_sets:
+        for sentence in odd_text(expand_inputs(data_set.files), data_set.text):
+            logging.warning("data set %s: %s", data_set.name, sentence)
 
 
 def read_shard(

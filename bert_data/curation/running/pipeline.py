@@ -253,7 +253,7 @@ def _digest_of_program(steps: Sequence[LabelledStep]) -> str:
     """Return a digest of the code, as other code cannot resume its unfinished work."""
     package = escape(os.path.dirname(bert_data.__file__))
     digest = hashlib.sha256()
-    for part in ("curation/*.py", "curation/*/*.py", "text/*.py", "work/*.py"):
+    for part in ("curation/*.py", "curation/*/*.py", "text/*.py", "text/*/*.py", "work/*.py"):
         for path in glob(f"{package}/{part}"):
             digest.update(read_bytes(path))
     for source in read_sources(type(each.step) for each in steps):

@@ -17,7 +17,12 @@ from typing import Any
 
 import bert_data
 from bert_data.curation.running.counts import StepCounts
-from bert_data.curation.running.data_sets import TextShard, check_name, plan_all_shards
+from bert_data.curation.running.data_sets import (
+    TextShard,
+    check_name,
+    plan_all_shards,
+    warn_of_inputs,
+)
 from bert_data.curation.running.document_files import (
     WrittenFile,
     compressed,
@@ -134,6 +139,7 @@ def curate(
     texts = more_outputs or {}
     paths = _OutputPaths(pipeline.output, tuple(texts))
     shards = plan_all_shards(pipeline.data_sets, pipeline.shard_bytes)
+    warn_of_inputs(pipeline.data_sets)
     pipeline = put_extract_first(pipeline, shards)
     work = describe_work(pipeline, shards, paths.name)
     run_name = fingerprint(work)
