@@ -91,18 +91,21 @@ def train_vocab(
     vocab_file: Path = "vocab.txt",
     *,
     vocab_size: int = 30_000,
-    do_lower_case: bool = True,
+    model: str = "wordpiece",
+    do_lower_case: bool | None = None,
     tokenizer_file: Path | None = None,
     overwrite: bool = False,
     **options: object,
 ) -> Vocabulary:
-    """Train a WordPiece vocabulary, and write it as vocab.txt and as a tokenizer.json.
+    """Train a vocabulary, and write it as a tokenizer.json and, if it is WordPiece, as vocab.txt.
 
     Args:
       documents: texts, lists of sentences, or names of files.
-      vocab_file: file to write.
+      vocab_file: file to write; only WordPiece has it.
       vocab_size: number of tokens.
-      do_lower_case: whether to lower-case the text and drop accents.
+      model: "wordpiece", "bpe" (byte-level) or "unigram".
+      do_lower_case: whether to lower-case the text and, for WordPiece, drop accents; None: only for
+        WordPiece.
       tokenizer_file: the tokenizer.json to write; None: beside the vocabulary.
       overwrite: whether to replace existing files.
       options: min_frequency, max_characters and others, as the flags of `bert-data train-vocab`.
@@ -111,7 +114,7 @@ def train_vocab(
     json_path = json_path_beside(path) if tokenizer_file is None else os.fspath(tokenizer_file)
     given = Options(
         "train_vocab",
-        {**options, "vocab_size": vocab_size},
+        {**options, "vocab_size": vocab_size, "model": model},
         *(VocabularyTrainingConfig, TextConfig),
         others=("engine", "ray_address"),
     )
@@ -119,7 +122,7 @@ def train_vocab(
         config = given.config(
             VocabularyTrainingConfig,
             input_files=tuple(expand_inputs(files.names)),
-            do_lower_case=bool(do_lower_case),
+            do_lower_case=model == "wordpiece" if do_lower_case is None else bool(do_lower_case),
             text=given.config(TextConfig),
             engine=given.engine(),
             work_dir=own_work_folder(path, "words"),

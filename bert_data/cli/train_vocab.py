@@ -1,14 +1,16 @@
-r"""Train a WordPiece vocabulary on text: vocab.txt, and the same vocabulary as a tokenizer.json.
+r"""Train a vocabulary on text: of WordPiece as vocab.txt, and of any model as a tokenizer.json.
 
     bert-data train-vocab --input_file='text/*.txt' --vocab_size=8000 \
         --output_file=vocab.txt
+    bert-data train-vocab --input_file='text/*.txt' --model=bpe --output_file=tokenizer.json
 
-The text may have any format that create_pretraining_data.py reads. The file has one token per line,
-and its id is the line number from 0: [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4, then single
-characters, then longer and longer pieces. tokenizer.json is for the `tokenizers` library and for
---tokenizer_file; with tokenizer_config.json beside it, which names the special tokens,
+The text may have any format that create_pretraining_data.py reads. vocab.txt has one token per
+line, and its id is the line number from 0: [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4, then
+single characters, then longer and longer pieces. tokenizer.json is for the `tokenizers` library and
+for --tokenizer_file; with tokenizer_config.json beside it, which names the special tokens,
 transformers' `AutoTokenizer.from_pretrained` loads the folder. Set the same --do_lower_case for
-create_pretraining_data.py. The same text and flags give the same files on every machine.
+create_pretraining_data.py. The same text and flags give the same files on every machine, but for
+the last digits of Unigram's scores.
 """
 
 from collections.abc import Sequence
@@ -19,7 +21,7 @@ from bert_data.cli import engine_flags, entry, text_flags
 
 FLAGS = flags.FLAGS
 
-_COMMON = "input_file output_file vocab_size do_lower_case overwrite"  # for --help
+_COMMON = "input_file output_file model vocab_size do_lower_case overwrite"  # for --help
 
 flags.DEFINE_string(
     "input_file",
@@ -33,14 +35,30 @@ flags.DEFINE_integer(
     "characters. 30,000 is usual for a language; a few thousand are enough for a few "
     "MB of text.",
 )
-flags.DEFINE_string("output_file", "vocab.txt", "File for the vocabulary, one token per line.")
+flags.DEFINE_enum(
+    "model",
+    "wordpiece",
+    ["wordpiece", "bpe", "unigram"],
+    "wordpiece: BERT's. bpe: byte-level, as of GPT-2, RoBERTa and ModernBERT. unigram: as of"
+    " SentencePiece. The latter two are written as a tokenizer.json only.",
+)
+flags.DEFINE_string(
+    "output_file",
+    "vocab.txt",
+    "File for the vocabulary, one token per line; with --model=bpe or unigram, the tokenizer.json,"
+    " or a name beside which it goes.",
+)
 flags.DEFINE_string(
     "tokenizer_output_file",
     None,
     "File for the tokenizer.json; by default beside the vocabulary: tokenizer.json "
     "beside vocab.txt, en.tokenizer.json beside en.txt.",
 )
-flags.DEFINE_bool("do_lower_case", True, "Lower-case the text and drop accents.")
+flags.DEFINE_bool(
+    "do_lower_case",
+    None,
+    "Lower-case the text and, for wordpiece, drop accents; by default only for wordpiece.",
+)
 flags.DEFINE_integer(
     "min_frequency", 2, "Merge two pieces only if they occur together at least this often."
 )
@@ -68,11 +86,13 @@ def main(argv: Sequence[str]) -> None:
         raise ValueError("--input_file is missing: name the text to train on")
     path = FLAGS.output_file
     json_path = FLAGS.tokenizer_output_file or json_path_beside(path)
+    is_wordpiece = FLAGS.model == "wordpiece"
     trained = write_vocabulary(
         VocabularyTrainingConfig(
             input_files=tuple(storage.expand_inputs(FLAGS.input_file)),
             vocab_size=FLAGS.vocab_size,
-            do_lower_case=FLAGS.do_lower_case,
+            model=FLAGS.model,
+            do_lower_case=is_wordpiece if FLAGS.do_lower_case is None else FLAGS.do_lower_case,
             min_frequency=FLAGS.min_frequency,
             max_characters=FLAGS.max_characters,
             text=TEXT(),
@@ -84,10 +104,11 @@ def main(argv: Sequence[str]) -> None:
         overwrite=FLAGS.overwrite,
     )
     num_tokens = len(trained.tokens)
-    logging.info("%s: the same for the libraries of Hugging Face", json_path)
+    if is_wordpiece:
+        logging.info("%s: the same for the libraries of Hugging Face", json_path)
     logging.info(
         "%s: %s tokens from %s lines%s; %s of %s characters kept",
-        path,
+        path if is_wordpiece else json_path,
         f"{num_tokens:,}",
         f"{trained.num_lines:,}",
         f" ({trained.num_skipped:,} rows without a text were skipped)" * bool(trained.num_skipped),

@@ -17,6 +17,9 @@ from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 PADDING = "[PAD]"
+MODEL_INPUTS = ("input_ids", "token_type_ids", "attention_mask")
+"""What tokenizers of transformers return; without segment ids, pairs would look like one text."""
+
 ROLES = {
     "cls_token": "[CLS]",
     "mask_token": "[MASK]",
@@ -71,6 +74,7 @@ def tokenizer_config(
     return {
         **ROLES,
         **length,
+        "model_input_names": list(MODEL_INPUTS),
         "clean_up_tokenization_spaces": True,
         "do_lower_case": do_lower_case,
         "strip_accents": None,

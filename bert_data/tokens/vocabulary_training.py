@@ -27,6 +27,7 @@ from bert_data.tokens.vocabulary_file import CONTINUATION, MAX_VOCAB_SIZE
 from bert_data.tokens.word_counts import TextCounts, count_on_cluster, count_words
 from bert_data.work import THIS_MACHINE, Engine
 
+WORDPIECE, BPE, UNIGRAM = MODELS = ("wordpiece", "bpe", "unigram")
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _MAX_FREQUENCY = 2**63 - 1
 _TEXT_CHARACTERS = 100_000  # that the library gets at a time
@@ -41,11 +42,12 @@ class VocabularyTrainingConfig:
       text: how they are read.
       vocab_size: entries, the five special tokens and single characters included; 6 to
         `MAX_VOCAB_SIZE`.
-      do_lower_case: lower-case the text and drop its accents, as the tokenizer does with the same
-        flag.
-      min_frequency: how often a merged piece must occur; >= 1.
-      max_characters: how many different characters are kept, the most frequent ones; >= 1. A word
-        with any other character will be [UNK].
+      model: one of `MODELS`; for those but WORDPIECE see `train_tokenizer`.
+      do_lower_case: lower-case the text and, for WordPiece, drop its accents, as the tokenizer does
+        with the same flag.
+      min_frequency: how often a merged piece must occur; >= 1. Unigram has no such bound.
+      max_characters: how many different characters WordPiece keeps, the most frequent ones; >= 1. A
+        word with any other character will be [UNK].
       engine: what counts words; a cluster counts parts of the text. This process then needs some
         2 kB of memory for each different word there, and 0.2 kB here.
       work_dir: folder of a cluster's unfinished work, which all nodes see.
@@ -53,6 +55,7 @@ class VocabularyTrainingConfig:
 
     input_files: tuple[str, ...]
     vocab_size: int
+    model: str = WORDPIECE
     do_lower_case: bool = True
     min_frequency: int = 2
     max_characters: int = 1000
@@ -64,6 +67,10 @@ class VocabularyTrainingConfig:
         make_plain(self)
         if not self.input_files:
             raise ValueError("input_files is empty; name at least one file")
+        if self.model not in MODELS:
+            raise ValueError(f"model is {self.model!r}; it must be one of {', '.join(MODELS)}")
+        if self.model != WORDPIECE and self.engine.is_cluster:
+            raise ValueError(f"engine is a cluster, which trains only wordpiece, not {self.model}")
         for field, low, high in (
             ("vocab_size", len(SPECIAL_TOKENS) + 1, MAX_VOCAB_SIZE),
             ("min_frequency", 1, _MAX_FREQUENCY),

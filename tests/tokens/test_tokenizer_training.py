@@ -1,0 +1,79 @@
+"""Trained tokenizers have BERT's special tokens, and go through the whole library."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer
+
+from bert_data.tokens.tokenizer_file import load_tokenizer, vocabulary_of
+from bert_data.tokens.tokenizer_training import train_tokenizer
+from bert_data.tokens.vocabulary_output import json_path_beside, write_vocabulary
+from bert_data.tokens.vocabulary_training import (
+    BPE,
+    SPECIAL_TOKENS,
+    UNIGRAM,
+    VocabularyTrainingConfig,
+)
+from bert_data.work import Engine
+
+
+def config_of(path: Path, model: str, **settings: object) -> VocabularyTrainingConfig:
+    size = 300 if model == BPE else 60
+    return VocabularyTrainingConfig(
+        **{"input_files": (str(path),), "model": model, "vocab_size": size, "do_lower_case": False}
+        | settings  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("model", [BPE, UNIGRAM])
+def test_a_trained_tokenizer(small_text: Path, tmp_path: Path, model: str) -> None:
+    path = tmp_path / "tokenizer.json"
+    trained = write_vocabulary(config_of(small_text, model), str(path), overwrite=False)
+    assert {each.name for each in tmp_path.iterdir()} == {"tokenizer.json", "tokenizer_config.json"}
+    assert trained.tokens[:6] == (*SPECIAL_TOKENS, "<|endoftext|>")
+    assert trained.num_lines == len(small_text.read_text().splitlines())
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    assert (config["mask_token"], config["pad_token"]) == ("[MASK]", "[PAD]")
+    library = Tokenizer.from_file(str(path))
+    assert library.padding["pad_token"] == "[PAD]"
+    pair = library.encode("one", "two")
+    assert pair.tokens[0] == "[CLS]" and pair.tokens.count("[SEP]") == 2
+    assert set(pair.type_ids) == {0, 1}
+    tokenizer = load_tokenizer(None, str(path))
+    assert tokenizer.choice.name == ("fastokens" if model == BPE else "tokenizers")
+    vocabulary = vocabulary_of(tokenizer)
+    special = (vocabulary.pad_id, vocabulary.unk_id, vocabulary.cls_id, vocabulary.sep_id)
+    assert (*special, vocabulary.mask_id) == (0, 1, 2, 3, 4)
+    assert vocabulary.continuation.any()
+    line = small_text.read_text().splitlines()[0]
+    assert library.decode(tokenizer.encode(line)).strip() == line.strip()
+
+
+def test_bpe_is_the_same_in_every_run_and_follows_the_case(small_text: Path) -> None:
+    first, again = (train_tokenizer(config_of(small_text, BPE)) for _ in range(2))
+    assert first == again
+    _, lower = train_tokenizer(config_of(small_text, BPE, do_lower_case=True))
+    assert (
+        Tokenizer.from_str(lower).encode("ABC").ids == Tokenizer.from_str(lower).encode("abc").ids
+    )
+    assert Tokenizer.from_str(first[1]).encode("A").ids != Tokenizer.from_str(lower).encode("A").ids
+
+
+def test_what_cannot_be_trained(small_text: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="model is 'bbpe'; it must be one of wordpiece, bpe, unig"):
+        config_of(small_text, "bbpe")
+    with pytest.raises(ValueError, match="engine is a cluster, which trains only wordpiece, not"):
+        config_of(small_text, BPE, engine=Engine(name="ray"))
+    with pytest.raises(ValueError, match="vocab_size is 7, which the library cannot train: "):
+        train_tokenizer(config_of(small_text, UNIGRAM, vocab_size=7))
+    (tmp_path / "blank.txt").write_text("\n \n")
+    for model in (BPE, UNIGRAM):
+        with pytest.raises(ValueError, match=r"no words in .*blank\.txt"):
+            train_tokenizer(config_of(tmp_path / "blank.txt", model))
+
+
+def test_where_the_tokenizer_json_goes() -> None:
+    names = ["a/vocab.txt", "en.txt", "a/b.json", "tokenizer.json"]
+    expected = ["a/tokenizer.json", "en.tokenizer.json", "a/b.json", "tokenizer.json"]
+    assert list(map(json_path_beside, names)) == expected
