@@ -112,6 +112,7 @@ TOKENIZE = (
     ForeignFlag(
         MEGATRON, "keep-sequential-samples", "", "partitions always have the order of the text"
     ),
+    ForeignFlag(MEGATRON, "dataset-impl", "", "stores are always of the kind mmap"),
     ForeignFlag(MEGATRON, "log-interval", "", "progress is shown all the time"),
     ForeignFlag(
         MEGATRON,
