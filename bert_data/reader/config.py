@@ -37,7 +37,8 @@ class ReaderConfig:
     """Configuration of `read_batches`.
 
     Attributes:
-      input_patterns: patterns of shards; a string with commas, or a sequence. Local or remote.
+      input_patterns: patterns of shards, or path@N; a string with commas, or a sequence. Local or
+        remote.
       batch_size: rows of a batch, >= 1; None with max_tokens_per_batch. With "stream", of this
         host's batch; otherwise of a planned batch of all hosts together, of which each host gets
         its rows. Under an `input_context`, always of all replicas together, and each takes its

@@ -36,7 +36,13 @@ from bert_data.storage.changing import (
 from bert_data.storage.failures import naming
 from bert_data.storage.hidden import hidden_path, own_work_folder
 from bert_data.storage.json_files import JsonObject, parse_json, read_json
-from bert_data.storage.names import MAX_SHARDS, OutputNames, expand_inputs, expand_outputs
+from bert_data.storage.names import (
+    MAX_SHARDS,
+    OutputNames,
+    expand_inputs,
+    expand_outputs,
+    pattern_of,
+)
 from bert_data.storage.outputs import OutputSet
 from bert_data.storage.paths import absolute_path, common_folder, is_remote
 from bert_data.storage.patterns import escape, glob, matches

@@ -1,7 +1,7 @@
 """Expand patterns to input files, and specifications to output files.
 
 "b.txt,a*.txt"      -> b.txt, a1.txt, a2.txt       (each pattern's matches sorted)
-"data/train@3"      -> data/train-00000-of-00003 ... data/train-00002-of-00003
+"data/train@3"      -> data/train-00000-of-00003 ... data/train-00002-of-00003    both ways
 """
 
 import dataclasses
@@ -20,6 +20,9 @@ MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
 def expand_inputs(patterns: str) -> list[str]:
     """Return the files of a comma-separated list of patterns, each pattern's matches sorted.
 
+    Args:
+      patterns: "path@N" matches the shards of a set of N.
+
     Raises:
       ValueError: a pattern matches nothing or an entry is empty.
       FileNotFoundError: a bucket does not exist.
@@ -29,7 +32,7 @@ def expand_inputs(patterns: str) -> list[str]:
     for pattern in patterns.split(","):
         if not pattern:
             raise ValueError(f"the list of inputs {patterns!r} has an empty file name")
-        matches = [pattern] if exists(pattern) else glob(pattern)
+        matches = [pattern] if exists(pattern) else glob(pattern_of(pattern))
         if not matches:
             refuse_missing_buckets([pattern])
             raise ValueError(f"no file matches {pattern!r}")
@@ -40,6 +43,14 @@ def expand_inputs(patterns: str) -> list[str]:
                 errno.EISDIR, "is a directory, not a file (name the files in it)", path
             )
     return paths
+
+
+def pattern_of(entry: str) -> str:
+    """Return the pattern of the files that `path@N` stands for, or another entry as it is."""
+    sharded = _SHARDED.fullmatch(entry)
+    if sharded is None or not 1 <= int(sharded["count"]) <= MAX_SHARDS:
+        return entry
+    return f"{sharded['path']}-?????-of-{int(sharded['count']):05d}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.storage import OutputNames, expand_inputs, expand_outputs
+from bert_data.storage import OutputNames, expand_inputs, expand_outputs, pattern_of
 
 
 class TestInputs:
@@ -27,6 +27,16 @@ class TestInputs:
                 (tmp_path / name / file).touch()
         found = expand_inputs(f"{tmp_path}/[^a]*.txt,{tmp_path}/**/a.txt")
         assert found == [f"{tmp_path}/{name}" for name in (".c.txt", "b.txt", "x/a.txt")]
+
+    def test_a_set_is_named_as_it_was_written(self, tmp_path):
+        names = [f"t-0000{i}-of-00002" for i in range(2)]
+        for name in (*names, "t-00000-of-00003", "u@2"):
+            (tmp_path / name).touch()
+        assert expand_inputs(f"{tmp_path}/t@2") == [f"{tmp_path}/{name}" for name in names]
+        assert expand_inputs(f"{tmp_path}/u@2") == [f"{tmp_path}/u@2"]  # there is such a file
+        assert list(map(pattern_of, ["a@0", "a@b", "a", "s3://b/a@2"])) == [
+            "a@0", "a@b", "a", "s3://b/a-?????-of-00002"
+        ]  # fmt: skip
 
     @pytest.mark.parametrize("patterns", ["{}/none*.txt", "{}/a.txt,{}/none", "{}/dangling/x"])
     def test_no_match_is_an_error_that_names_the_pattern(self, tmp_path, patterns):

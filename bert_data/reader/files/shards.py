@@ -114,7 +114,8 @@ def _look_for_others(
     """Look for the other shards of the sets: those that manifests list, or names promise."""
 
     def matching(absent: Iterable[str]) -> list[str]:
-        return [p for p in absent if any(storage.matches(each, p) for each in config.patterns)]
+        patterns = list(map(storage.pattern_of, config.patterns))
+        return [path for path in absent if any(storage.matches(each, path) for each in patterns)]
 
     others = [path for path in manifests if path not in paths]
     are_there = map_files(storage.exists, others, others)
@@ -148,7 +149,7 @@ def _tell_absent(paths: Sequence[str], which: str) -> None:
 def _matches(pattern: str) -> list[str]:
     if storage.exists(pattern):
         return [pattern]
-    matches = [path for path in storage.glob(pattern) if not is_sidecar(path)]
+    matches = [path for path in storage.glob(storage.pattern_of(pattern)) if not is_sidecar(path)]
     if not matches:
         raise ValueError(f"no file matches {pattern!r}")
     return matches
