@@ -29,8 +29,8 @@ _NUMBER_WORDS = (
     "|sixth|seventh|eighth|ninth|tenth|last"
 )
 _NUMBER = rf"(?:{_ROMAN}|{_ROMAN.lower()}|\d{{1,3}}|(?i:(?:the\s+)?(?:{_NUMBER_WORDS})(?:-\w+)?))"
-# A title begins with a capital, a quote or a digit, or follows a dash or colon.
-_TITLE = r"(?:\s*[.:—–-]+(?:\s*\S.*)?|\s+[\"'“‘«(_*]*(?=[^\W_a-z])[^\W\d_].*)?"
+# A title follows a full stop, a dash or a colon; or begins with a capital, and is no sentence.
+_TITLE = r"(?:\s*[.:—–-]+(?:\s*\S.*)?|\s+[\"'“‘«(_*]*(?=[^\W_a-z])[^\W\d_](?:.*[^\s.!?,;])?)?"
 _NUMBERED = re.compile(rf"\s*[_*]*(?i:{_WORDS})\s+{_NUMBER}(?![\w]){_TITLE}\s*\Z")
 _NUMBERED_CHINESE = re.compile(
     r"\s*第\s*[\d〇零一二三四五六七八九十百千两]+\s*[章回节節部卷篇幕](?:\s.*)?\Z"
@@ -70,9 +70,12 @@ def _heading_at(lines: Sequence[str], place: int) -> int:
     line, following = lines[place], lines[place + 1 :]
     if len(line.strip()) > _MOST_CHARACTERS:
         return 0
-    if is_marked(line) or _UNDERLINE.match(line):
+    if is_marked(line):
         return 1
-    if following and _UNDERLINE.match(following[0]) and not _UNDERLINE.match(line):
+    is_rule, *are_rules = (_UNDERLINE.match(each) is not None for each in lines[place : place + 3])
+    if is_rule:
+        return 3 if are_rules == [False, True] else 0  # a title between two lines
+    if are_rules[:1] == [True]:
         return 2
     if _is_numbered(line):
         return 1 + len(following) if _is_title(following) else 1

@@ -71,8 +71,7 @@ def read_texts(
             except RowError as error:
                 raise ValueError(f"{block.path}:{number}: {error}") from None
             num_replaced += marks
-            line = line.replace("\r", "")
-            texts.append(line.rstrip() if keeps_indents else line.strip())
+            texts.append(line.rstrip() if keeps_indents else line.replace("\r", "").strip())
         yield TextLines(block=block, rows_before=row, texts=texts, num_replaced=num_replaced)
         row += len(texts)
 

@@ -13,10 +13,12 @@ of the lines show it: the width is that of the longest line of the paragraph, an
 wrap if the line and the first word of the next one together exceed 85% of the width. The lines of a
 paragraph are joined if four fifths of their ends are wraps, the width is 20 to 200 characters,
 and a third of the lines after the first begin with a small letter; in scripts without capitals, if
-half of the lines end within a sentence. Nothing but the paragraph decides, so the result stays as
+half of the lines end within a sentence. Not if three quarters of the lines end with a comma, a full
+stop or the like, as those of poems do. Nothing but the paragraph decides, so the result stays as
 it is when it is joined again.
 """
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -24,6 +26,7 @@ _LEAST_WIDTH, _MOST_WIDTH = 20, 200
 _FULL = 0.85  # the share of the width from which on a line is full
 _LONGEST_WORD = 25  # characters of a word that count, with the space before it
 _LEAST_WRAPS = 0.8  # the share of line ends that are wraps
+_MOST_STOPS = 0.75  # the share of line ends at commas and the like from which on it is a poem
 _LEAST_SMALL = 1 / 3  # the share of lines that begin with a small letter
 _LEAST_OPEN = 50  # characters of a line without an end of a sentence, which a capital may continue
 
@@ -33,10 +36,10 @@ FENCE = re.compile(r"[ \t]*+```")
 # What blank lines and fences begin with.
 _BREAKS = frozenset(["", "`", *filter(str.isspace, map(chr, range(0x3001)))])
 _BULLET = re.compile(r"\s*([-*+•‣◦▪–]|\(?(\d{1,3}|[A-Za-z])[.)])\s")
-_TABLE = re.compile(r"\s*\||\S\t|\S {3,}\S")
+_TABLE = re.compile(r"\A\s*[|>]|\S\t|\S {3,}\S")  # or quoted mail
 # What the lines of a paragraph with several units may begin with; cheaper than a pattern.
 _LAYOUT_FIRST, _LAYOUT_SECOND = frozenset(" \t\u3000-*+•‣◦▪–(0123456789"), frozenset(".)")
-_TABLE_SIGNS, _CODE_SIGNS = ("|", "\t", "   "), (";", "{", "}", "(", "=")
+_TABLE_SIGNS, _CODE_SIGNS = ("|", ">", "\t", "   "), (";", "{", "}", "(", "=")
 _CODE = re.compile(r"[;{}]\s*\Z|\w\(|\w\s*[=!<>]?=\s*\S")
 _SOFT_HYPHEN = "\u00ad"
 _HYPHENATED = re.compile(r"(\w*[^\W\d_])[-‐]\Z")
@@ -46,6 +49,7 @@ _DASHES = ("--", "—", "―", "–")
 _FIRST_WORD = re.compile(r"\s*(\S+)")
 _SMALL, _CAPITAL = "small", "capital"
 _OPENING = "\"'“‘«„([{*_"
+_STOPS = (",", ";", ":", ".", "!", "?", "，", "。", "；")
 _ENDS = (".", "!", "?", ":", "…", "。", "！", "？", "»", "”", '"')
 # Scripts without spaces between words: their lines are joined without one.
 _LATIN = "\u02ff"  # scripts up to here have spaces
@@ -125,7 +129,9 @@ def _join_paragraph(lines: list[str], words: _Words) -> list[str]:
     for unit, is_wrap in zip(units, wraps, strict=True):
         if out:
             out.append("")
-        out += _join_unit(unit, is_wrap, words) if any(is_wrap) else unit
+        # What is kept is a paragraph of its own now.
+        join = functools.partial(_join_unit, is_wrap=is_wrap) if any(is_wrap) else _join_paragraph
+        out += join(unit, words=words)
     return out
 
 
@@ -183,7 +189,8 @@ def _is_laid_out(lines: Sequence[str]) -> bool:
 
 def _find_wraps(lines: Sequence[str]) -> list[bool]:
     """Return for each line but the last whether its end is a wrap."""
-    lengths = [len(line.rstrip()) for line in lines]
+    margin = min(map(_indent, lines))
+    lengths = [len(line.rstrip()) - margin for line in lines]
     width = max(lengths)
     num_ends = len(lines) - 1
     none = [False] * num_ends
@@ -198,6 +205,9 @@ def _find_wraps(lines: Sequence[str]) -> list[bool]:
         for length, line, following in zip(lengths, lines, lines[1:], strict=False)
     ]
     if sum(is_full) < _LEAST_WRAPS * num_ends:
+        return none
+    num_stops = sum(line.rstrip().endswith(_STOPS) for line in lines[:-1])
+    if num_ends > 2 and num_stops >= _MOST_STOPS * num_ends:
         return none
     cases = [_case(line) for line in lines[1:]]
     num_small, num_capital = cases.count(_SMALL), cases.count(_CAPITAL)

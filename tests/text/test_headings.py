@@ -34,6 +34,7 @@ from bert_data.text.headings import count_heading_lines
         " = = Career = = ",
         "A title\n=======",
         "Another title\n---",
+        "=====\nTitle\n=====",
         "PREFACE",
         "Table of Contents",
         "CHAPTER I. Down the Hole\nCHAPTER II. The Pool\nCHAPTER III. A Race\nCHAPTER IV. The End",
@@ -59,6 +60,9 @@ def test_headings(heading):
         "Civil war",
         "MIXED letters",
         "-----\ntext",
+        "***",
+        "---",
+        "Section 2 Applies to everybody.",
     ],
 )
 def test_what_is_no_heading(paragraph):

@@ -102,6 +102,13 @@ def test_settings_of_other_formats():
         TextConfig(document_end="page")
 
 
+def test_line_ends_of_old_computers(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"The old man closed the door and\rwalked along the river.\r\rIt was late.\r")
+    expected = "The old man closed the door and walked along the river.\n\nIt was late."
+    assert read(path) == [(1, expected)]
+
+
 def test_what_is_not_utf8_is_named_with_its_line(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"one\n\ncaf\xe9\n")

@@ -65,11 +65,15 @@ def test_joined(text, expected):
         "Roses are red,\nViolets are blue,\nSugar is sweet,\nAnd so are you.",
         "April is the cruellest month, breeding\nLilacs out of the dead land, mixing\n"
         "Memory and desire, stirring\nDull roots with spring rain.",
+        "    O loaf of bread,\n    so round, so red,\n    I'd rather die than\n    not be fed.",
+        "o wind from the west, that carries the rain,\nand clouds from the sea, birds to plain,\n"
+        "and ships to the bay, and leaves to the lane,\nbe still for a day.",
         "the fog comes\non little cat feet\nit sits looking\nover harbor and city\non silent legs",
         "The first sentence of a text is here.\nThe second sentence is a line, too.\nAnd a third.",
         "- milk and bread\n- eggs from the farm\n- a bottle of wine",
         "1. Open the door of the oven.\n2. Put the bread in carefully.\n3. Close the door again.",
         "Name     Age   City\nAnna      31   Paris\nBert      45   Rome",
+        "> The meeting is on Monday, and all of us\n> will be there, as far as we know now.",
         "def double(number):\n    result = number * 2\n    return result",
         "int main(void) {\n  printf(text);\n  return 0;\n}",
         "```\nwhile there is something to read from\nthe file that was opened\n```",
