@@ -70,7 +70,7 @@ def _line_blocks(file: int, block: DocumentBlock, config: TextConfig) -> Iterato
             data=b"".join(_line(texts.get(row, ""), config) for row in run),
             num_file_bytes=block.num_file_bytes if is_first else 0,
             num_dropped_bytes=num_dropped.get(run[0], 0) if run else 0,
-            first_row=run[0] if run else None,
+            first_row=run[0] if run else 1,  # without rows, any number
             num_replaced=block.num_replaced if is_first else 0,
             skipped=block.skipped if is_first else (),
         )

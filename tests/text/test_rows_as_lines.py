@@ -11,6 +11,9 @@ from pyarrow import parquet
 
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_format, read_documents
+from bert_data.text.spans import Span
+from bert_data.tokens.filling import fill_store
+from bert_data.tokens.tokenizer_file import load_tokenizer
 from tests.text.test_partitions import check, check_shards
 
 WIKITEXT = ["", " = Robert = \n", "", " Robert is an actor . \n", " He sings\ntoo . \n", "",
@@ -72,6 +75,22 @@ def test_rows_without_a_text_and_rows_that_are_too_long(tmp_path):
     assert [sentence for block in blocks for sentence in block.skipped] == [
         f"{path}:2: 'text' is null; it must be a text or a list of sentences"
     ]
+
+
+def test_a_part_that_begins_with_rows_without_a_text(tmp_path):
+    path = tmp_path / "a.parquet"
+    rows = ["", *[None] * 600, "one", "", "two"]
+    parquet.write_table(pyarrow.table({"text": rows}), path, row_group_size=20)
+    config = TextConfig(rows="lines", on_error="skip")
+    blocks = list(read_documents([Span(str(path), 1)], config))
+    assert [d.text for block in blocks for d in block.documents] == [("one",), ("two",)]
+    assert sum(len(block.skipped) for block in blocks) == 581
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\none\ntwo\n")
+    filled = fill_store(
+        [Span(str(path), 1)], load_tokenizer(str(vocabulary)), str(tmp_path / "s"), text=config
+    )
+    assert (filled.counts.num_documents, filled.counts.num_skipped) == (2, 581)
 
 
 def test_rows_are_for_formats_that_have_them():
