@@ -22,7 +22,7 @@ _EXTRACT = "extract its text first"
 _CONVERT = "write its texts as Parquet or JSON Lines first"
 _FRAME_BYTES, _LENGTH_BYTES = 12, 8  # what precedes a TFRecord
 _LEAST_BYTES = 256  # from which on shares say something
-_MOST_NULS, _MOST_CONTROLS = 0.2, 0.05
+_MOST_NULS, _MOST_CONTROLS, _MOST_ZEROS = 0.2, 0.05, 0.9
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})
 
 
@@ -39,6 +39,8 @@ class _Kind:
         return f"{self.name}; {self.advice}" if self.advice else self.name
 
 
+_ZIP, _ZIP_BYTES = b"PK\x03\x04", 200
+_KINDS_OF_ZIP = (("a NumPy archive (.npz)", b".npy"), ("a PyTorch file", b"/data.pkl"))
 # The first one that fits counts. Magic that a text could begin with needs binary bytes behind it.
 _KINDS = (
     _Kind("a Parquet file", b"PAR1", "--input_format=parquet reads it"),
@@ -60,7 +62,7 @@ _KINDS = (
     _Kind("an EPUB book", b"mimetypeapplication/epub", "--input_format=epub reads it", 30),
     _Kind("an OpenDocument file", b"mimetypeapplication/vnd.oasis", _EXTRACT, 30),
     _Kind("an Office document", b"[Content_Types].xml", _EXTRACT, 30),
-    _Kind("a zip archive", b"PK\x03\x04", "unpack it first"),
+    _Kind("a zip archive", _ZIP, "unpack it first"),
     _Kind("an empty zip archive", b"PK\x05\x06"),
     _Kind("a PDF file", b"%PDF-", _EXTRACT),
     _Kind("a PostScript file", b"%!PS", _EXTRACT),
@@ -115,18 +117,35 @@ def binary_kind(head: bytes) -> str:
       head: its first `HEAD_BYTES`, or all of a shorter one.
     """
     is_binary = _has_binary_bytes(head)
+    if head.startswith(_ZIP):
+        for name, sign in _KINDS_OF_ZIP:
+            if sign in head[:_ZIP_BYTES]:
+                return name
     for kind in _KINDS:
         if head.startswith(kind.magic, kind.offset) and (is_binary or kind.magic in _NEVER_TEXT):
             return kind.describe()
     if _is_tfrecord(head):
         return "a TFRecord file; name the text that its records were made of"
-    if len(head) < _LEAST_BYTES or head.startswith(tuple(mark for mark, _ in _ENCODINGS)):
+    if len(head) < _LEAST_BYTES or wide_encoding(head):
         return ""
     num_controls = len(head) - len(head.translate(None, _CONTROLS))
     if head.count(b"\0") > _MOST_NULS * len(head) or (
         num_controls > _MOST_CONTROLS * len(head) and not _is_utf8(head)
     ):
         return "a binary file of unknown kind (the .bin of a token store begins so)"
+    return ""
+
+
+def wide_encoding(head: bytes) -> str:
+    """Return the name of UTF-16 or UTF-32 if a text is in it, by its mark or many zeros; or ""."""
+    for mark, name in _ENCODINGS:
+        if head.startswith(mark):
+            return name
+    even, odd = head[::2], head[1::2]
+    for letters, zeros, name in ((even, odd, "UTF-16LE"), (odd, even, "UTF-16BE")):
+        is_long = len(head) >= _LEAST_BYTES
+        if is_long and b"\0" not in letters and zeros.count(b"\0") > _MOST_ZEROS * len(zeros):
+            return name
     return ""
 
 
@@ -145,7 +164,7 @@ def refuse_binary(path: str, head: bytes, *, is_decompressed: bool = False) -> N
     if kind := binary_kind(head):
         name, mark, advice = kind.partition("; ")
         raise CorruptDataError(path, 0, f"it {verb} {name}, not text{mark}{advice}")
-    if encoding := next((name for mark, name in _ENCODINGS if head.startswith(mark)), ""):
+    if encoding := wide_encoding(head):
         advice = f"convert it to UTF-8 first (iconv -f {encoding} -t UTF-8)"
         raise CorruptDataError(path, 0, f"it {verb} text in {encoding}; {advice}")
 

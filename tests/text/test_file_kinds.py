@@ -69,6 +69,7 @@ SAMPLES = {
     "an Office document; extract": zipped("[Content_Types].xml"),
     "a tar archive; unpack it first": tarred(),
     "a NumPy array": packed(lambda s: np.save(s, np.arange(9))),
+    "a NumPy archive (.npz)": packed(lambda s: np.savez(s, a=np.arange(9))),
     "a pickle of Python": pickle.dumps(list(range(999)), protocol=4),
     "a safetensors file": (33).to_bytes(8, "little") + b'{"a":{"dtype":"F32","shape":[1]}}\0',
     "the index of a token store": b"MMIDIDX\0\0\1" + bytes(40),
@@ -124,10 +125,10 @@ def test_what_is_inside_a_compressed_file(tmp_path):
         list(read_documents([str(path)]))
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-16le", "utf-16be"])
 def test_text_in_another_encoding(encoding, tmp_path):
     path = tmp_path / "a.txt"
-    path.write_bytes("One sentence.\n".encode(encoding))
+    path.write_bytes(("One sentence.\n" * 30).encode(encoding))
     with pytest.raises(CorruptDataError, match=rf"text in {encoding.upper()}; convert it to UTF-8"):
         list(read_documents([str(path)], TextConfig(encoding_errors="ignore")))
 
