@@ -34,6 +34,7 @@ COMMANDS = (
     Command("diff", "bert_data.cli.diff", "compare two sets of records or token stores"),
     Command("plan", "bert_data.cli.plan", "show the batches that training would make of a set"),
     Command("train", "bert_data.cli.train", "train a BERT on records, and evaluate it"),
+    Command("extend-vocab", "bert_data.cli.extend_vocab", "give a model new tokens from a text"),
     Command("export-hub", "bert_data.cli.export_hub", "write SavedModels for TF Hub"),
     Command("export-hf", "bert_data.cli.export_hf", "write a folder for Hugging Face transformers"),
 )

@@ -8,6 +8,7 @@
     keras_layers        the SavedModels as layers of Keras 3
 
     checkpoint, vocabulary ──▶ hugging_face ──▶ model.safetensors, config.json, tokenizer.json, ...
+    the same, and new tokens ──▶ extending ──▶ a vocabulary and a checkpoint that have them
 
 `hub.load`, `hub.KerasLayer` and `tf.saved_model.load` load the folders, also without bert_data.
 
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from bert_data.hub.config import ExportConfig
 from bert_data.hub.exporting import ExportReport, export
+from bert_data.hub.extending import ExtensionConfig, ExtensionReport, extend_vocabulary
 from bert_data.hub.hugging_face import (
     HuggingFaceExportConfig,
     HuggingFaceExportReport,
@@ -47,6 +49,8 @@ __all__ = [
     "EncoderLayer",
     "ExportConfig",
     "ExportReport",
+    "ExtensionConfig",
+    "ExtensionReport",
     "HuggingFaceExportConfig",
     "HuggingFaceExportReport",
     "Preprocessing",
@@ -54,6 +58,7 @@ __all__ = [
     "SpecialIds",
     "export",
     "export_hugging_face",
+    "extend_vocabulary",
     "pack",
     "width_of_longest",
 ]

@@ -1,0 +1,109 @@
+r"""Give a vocabulary new tokens from a text, and the model's checkpoint embeddings for them.
+
+    bert-data extend-vocab --init_checkpoint=uncased_L-12_H-768_A-12/bert_model.ckpt \
+        --vocab_file=uncased_L-12_H-768_A-12/vocab.txt --input_file='medicine/*.txt' \
+        --num_tokens=1000 --output_dir=medical
+
+writes medical/vocab.txt, bert_config.json and a checkpoint, for --init_checkpoint of train and of
+the exports. New tokens are the words that the vocabulary splits into pieces today, those first that
+save the most pieces; or the words of --new_tokens_file. They take the places of [unused0],
+[unused1], ... first. A new token begins with the mean of its pieces' embeddings and output biases.
+A folder of Hugging Face becomes a folder of Hugging Face.
+
+Before the folder appears, the command compares: each new token is encoded as itself, and texts
+without new tokens have the same ids and the same outputs. Words that begin with a new token, such
+as its plural, are split anew; the report counts them.
+"""
+
+import os
+from collections.abc import Sequence
+
+from absl import flags, logging
+
+from bert_data.cli import entry, model_flags, text_flags
+
+FLAGS = flags.FLAGS
+
+_GROUPS = {  # what --help shows first
+    "common": "init_checkpoint vocab_file tokenizer_file do_lower_case bert_config_file input_file"
+    " num_tokens min_count new_tokens_file use_unused output_dir overwrite",
+}
+
+flags.adopt_module_key_flags(model_flags)  # for --help
+flags.mark_flag_as_required("init_checkpoint")
+flags.DEFINE_string(
+    "input_file",
+    None,
+    "Text to choose new tokens from: files or patterns, separated by commas. With"
+    " --new_tokens_file it is only measured how the text is split before and after.",
+)
+flags.DEFINE_string(
+    "new_tokens_file",
+    None,
+    "The new tokens, one word in each line, instead of those of the text.",
+)
+flags.DEFINE_integer("num_tokens", 1000, "Maximum number of new tokens from the text.")
+flags.DEFINE_integer("min_count", 5, "Number of times that a word of the text must occur.")
+flags.DEFINE_bool(
+    "use_unused",
+    True,
+    "Replace tokens such as [unused7] first, so that the model keeps its size. --nouse_unused adds"
+    " all new tokens at the end.",
+)
+TEXT = text_flags.define_text_flags()
+flags.DEFINE_string("output_dir", None, "New folder for vocabulary and model.", required=True)
+flags.DEFINE_bool("overwrite", False, "Replace an existing folder.")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Extend as the flags say."""
+    del argv  # entry.run refuses what is not a flag
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # hide TensorFlow's own messages
+    from bert_data import hub, storage
+    from bert_data.text.spans import as_spans
+    from bert_data.tokens.new_tokens import choose_new_tokens, count_split_words, read_new_tokens
+    from bert_data.tokens.tokenizer import FastTokenizer
+    from bert_data.tokens.tokenizer_file import load_tokenizer
+    from bert_data.tokens.word_counts import read_lines
+
+    if not (FLAGS.input_file or FLAGS.new_tokens_file):
+        raise ValueError("set --input_file, --new_tokens_file or both: they name the new tokens")
+    config = hub.ExtensionConfig(
+        init_checkpoint=FLAGS.init_checkpoint,
+        output_dir=FLAGS.output_dir,
+        bert_config_file=FLAGS.bert_config_file,
+        use_unused=FLAGS.use_unused,
+        overwrite=FLAGS.overwrite,
+    )
+    storage.refuse_existing([], overwrite=config.overwrite, folders=[config.output_dir])
+    tokenizer = load_tokenizer(
+        FLAGS.vocab_file, FLAGS.tokenizer_file, do_lower_case=FLAGS.do_lower_case
+    )
+    if not isinstance(tokenizer, FastTokenizer):
+        raise ValueError(
+            f"{FLAGS.tokenizer_file} is not WordPiece with BERT's rules; only these vocabularies"
+            " are extended"
+        )
+    words = None
+    if FLAGS.new_tokens_file:
+        new_tokens = read_new_tokens(FLAGS.new_tokens_file, tokenizer)
+    if FLAGS.input_file:
+        spans = as_spans(storage.expand_inputs(FLAGS.input_file))
+        words = count_split_words(read_lines(spans, TEXT()), tokenizer)
+    if words and not FLAGS.new_tokens_file:
+        new_tokens = choose_new_tokens(
+            words,
+            tokenizer.vocabulary,
+            num_tokens=FLAGS.num_tokens,
+            min_count=FLAGS.min_count,
+        )
+        if len(new_tokens) < FLAGS.num_tokens:
+            logging.info(
+                "no more than %d words that are split occur %d times (--min_count)",
+                *(len(new_tokens), FLAGS.min_count),
+            )
+    logging.info("%s", hub.extend_vocabulary(config, tokenizer, new_tokens, words))
+
+
+if __name__ == "__main__":
+    entry.run(main, groups=_GROUPS)

@@ -1,0 +1,201 @@
+"""Give a vocabulary and the weights of its model new tokens, together.
+
+    vocab.txt, checkpoint, ["cardiology"]  ->  folder/{vocab.txt, bert_config.json, model.ckpt-*}
+
+    cardiology was card ##iol ##ogy:  its embedding is the mean of their embeddings, and so are its
+    output bias and, where the checkpoint has them, the optimizer's moments
+
+A folder of Hugging Face becomes another folder of Hugging Face. Before the folder appears, the
+result is compared with the model that it comes from.
+"""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bert_data.hub.extended_words import WordChanges, compare_words
+from bert_data.hub.hugging_face import HuggingFaceExportConfig, export_hugging_face
+from bert_data.storage import OutputSet, folder_size, make_folder, write_bytes
+from bert_data.tokens.casing import validate_case_matches_checkpoint
+from bert_data.tokens.hugging_face import tokenizer_json
+from bert_data.tokens.new_tokens import SplitWords, extend_tokens
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.vocabulary import load_vocabulary
+from bert_data.tokens.vocabulary_file import MAX_VOCAB_SIZE
+from bert_data.tokens.vocabulary_training import SPECIAL_TOKENS
+from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
+from bert_data.training.hugging_face import find_hugging_face_folder
+
+if TYPE_CHECKING:
+    from bert_data.hub.extended_weights import Comparison
+
+_VOCABULARY, _TOKENIZER = "vocab.txt", "tokenizer.json"
+_SHOWN = 8  # new tokens, in the report
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExtensionConfig:
+    """Configuration of `extend_vocabulary`.
+
+    Attributes:
+      init_checkpoint: prefix of a checkpoint, the folder of a training run, or a folder of Hugging
+        Face.
+      output_dir: new folder for the model and its vocabulary.
+      bert_config_file: the model's sizes; None: the file beside the weights.
+      use_unused: whether new tokens take the places of [unused0], [unused1], ... first, which
+        leaves the model its size; only then is the vocabulary made longer.
+      overwrite: whether an existing folder is replaced.
+    """
+
+    init_checkpoint: str
+    output_dir: str
+    bert_config_file: str | None = None
+    use_unused: bool = True
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.init_checkpoint:
+            raise ValueError("init_checkpoint is not set; it names the weights")
+        if not self.output_dir:
+            raise ValueError("output_dir is not set; it names the folder to write")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExtensionReport:
+    """What was done.
+
+    Attributes:
+      new_tokens: the words, in the order of the list that was passed.
+      num_in_slots: how many of them replaced unused tokens.
+      sizes: of the vocabulary, before and after.
+      words: how the text's words are split, before and after; None: there was no text.
+      comparison: of the outputs.
+      checkpoint: where the weights come from.
+      folder, num_bytes: what was written.
+    """
+
+    new_tokens: Sequence[str]
+    num_in_slots: int
+    sizes: tuple[int, int]
+    words: WordChanges | None
+    comparison: "Comparison"
+    checkpoint: str
+    folder: str
+    num_bytes: int
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.new_tokens[:_SHOWN]) + ", ..." * (len(self.new_tokens) > _SHOWN)
+        lines = [
+            f"checkpoint     {self.checkpoint}",
+            f"new tokens     {len(self.new_tokens):,} ({shown}), {self.num_in_slots:,} of them in"
+            " [unused] places",
+            f"vocabulary     {self.sizes[0]:,} -> {self.sizes[1]:,} tokens",
+            *(self.words.lines() if self.words else ()),
+            f"verified       each new token is encoded as itself; {self.comparison}",
+            f"wrote          {self.folder}  {self.num_bytes:,} bytes",
+        ]
+        return "\n".join(["extended a vocabulary and its model", *(f"  {line}" for line in lines)])
+
+
+def extend_vocabulary(
+    config: ExtensionConfig,
+    tokenizer: FastTokenizer,
+    new_tokens: Sequence[str],
+    words: SplitWords | None = None,
+) -> ExtensionReport:
+    """Write the folder.
+
+    Args:
+      config: where the weights come from and where the folder goes.
+      tokenizer: of the model.
+      new_tokens: words as `choose_new_tokens` or `read_new_tokens` returns them.
+      words: of a text; the report says how they are split then.
+
+    Raises:
+      ValueError: the vocabulary does not fit the model, a token cannot be added, or the new model's
+        outputs differ from the old one's.
+      OSError: a file cannot be read, or the folder exists or cannot be written.
+      CorruptDataError: the checkpoint is damaged.
+    """
+    paths = (config.init_checkpoint, tokenizer.vocabulary.path, config.bert_config_file)
+    validate_case_matches_checkpoint(tokenizer.do_lower_case, config.init_checkpoint)
+    with OutputSet(
+        config.output_dir,
+        [],
+        folders=[config.output_dir],
+        reads=[path for path in paths if path],
+        overwrite=config.overwrite,
+    ) as outputs:
+        result = outputs.partial(config.output_dir)
+        is_for_hugging_face = find_hugging_face_folder(config.init_checkpoint) is not None
+        folder = os.path.join(outputs.work_dir, "model") if is_for_hugging_face else result
+        make_folder(folder)
+        extended, ids = _write_vocabulary(config, tokenizer, new_tokens, folder)
+        changes = compare_words(tokenizer, extended, new_tokens, ids, words)
+        from bert_data.hub import extended_weights  # imports TensorFlow, which takes seconds
+
+        checkpoint, comparison = extended_weights.extend_weights(
+            config.init_checkpoint,
+            config.bert_config_file,
+            folder,
+            old=tokenizer.vocabulary,
+            new_size=extended.vocabulary.size,
+            pieces=dict(zip(ids, tokenizer.encode_batch(new_tokens), strict=True)),
+            texts=changes.texts,
+        )
+        if is_for_hugging_face:
+            _export(tokenizer, folder, result)
+        outputs.commit([config.output_dir])
+    num_old = tokenizer.vocabulary.size
+    return ExtensionReport(
+        new_tokens=new_tokens,
+        num_in_slots=sum(number < num_old for number in ids),
+        sizes=(num_old, extended.vocabulary.size),
+        words=changes if words else None,
+        comparison=comparison,
+        checkpoint=checkpoint,
+        folder=config.output_dir,
+        num_bytes=folder_size(config.output_dir),
+    )
+
+
+def _export(tokenizer: FastTokenizer, folder: str, output_dir: str) -> None:
+    """Write the extended model as a folder of Hugging Face."""
+    is_usual = tokenizer.max_word_letters == MAX_LETTERS_OF_WORD
+    export_hugging_face(
+        HuggingFaceExportConfig(
+            init_checkpoint=folder,
+            output_dir=output_dir,
+            vocab_file=os.path.join(folder, _VOCABULARY) if is_usual else None,
+            tokenizer_file=None if is_usual else os.path.join(folder, _TOKENIZER),
+            do_lower_case=tokenizer.do_lower_case,
+        )
+    )
+
+
+def _write_vocabulary(
+    config: ExtensionConfig, tokenizer: FastTokenizer, new_tokens: Sequence[str], folder: str
+) -> tuple[FastTokenizer, list[int]]:
+    """Write the longer vocabulary; return its tokenizer and the ids of the new tokens."""
+    tokens, ids = extend_tokens(tokenizer.vocabulary, new_tokens, use_unused=config.use_unused)
+    if len(tokens) > MAX_VOCAB_SIZE:
+        raise ValueError(
+            f"the vocabulary would have {len(tokens):,} tokens; at most {MAX_VOCAB_SIZE:,} are"
+            " allowed"
+        )
+    path = os.path.join(folder, _VOCABULARY)
+    write_bytes(path, "".join(f"{token}\n" for token in tokens).encode())
+    if set(SPECIAL_TOKENS) <= set(tokens):  # other programs' tokenizers have all of them
+        definition = tokenizer_json(
+            tokens,
+            do_lower_case=tokenizer.do_lower_case,
+            max_word_letters=tokenizer.max_word_letters,
+        )
+        write_bytes(os.path.join(folder, _TOKENIZER), definition.encode())
+    vocabulary = load_vocabulary(path)
+    if list(vocabulary.tokens) != tokens:
+        raise ValueError(
+            f"a token of {tokenizer.vocabulary.path} cannot be written to {_VOCABULARY}"
+        )
+    return FastTokenizer(vocabulary, tokenizer.do_lower_case, tokenizer.max_word_letters), ids
