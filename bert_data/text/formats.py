@@ -18,6 +18,7 @@ from bert_data.text.corpora.arxiv import read_arxiv
 from bert_data.text.corpora.epub import read_epub
 from bert_data.text.corpora.gutenberg import read_gutenberg
 from bert_data.text.corpora.mediawiki import find_page, read_mediawiki
+from bert_data.text.corpora.source_code import read_source_code
 from bert_data.text.corpora.stack_exchange import read_stack_exchange
 from bert_data.text.documents import (
     AUTO,
@@ -312,6 +313,13 @@ ARXIV = TextFormat(
     find_document=_find_whole_file,
     has_lines=False,
 )
+CODE = TextFormat(
+    name="code",
+    endings=(),
+    read=read_source_code,
+    find_document=_find_whole_file,
+    has_lines=False,
+)
 GUTENBERG = TextFormat(
     name="gutenberg",
     endings=(),
@@ -329,7 +337,7 @@ EPUB = TextFormat(
 )
 _OF_TEXT = (LINES, WIKITEXT, PROSE, JSONL, PARQUET)
 _OF_PAGES = (HTML, WARC)
-_OF_CORPORA = (MEDIAWIKI, STACK_EXCHANGE, ARXIV)
+_OF_CORPORA = (MEDIAWIKI, STACK_EXCHANGE, ARXIV, CODE)
 _OF_BOOKS = (GUTENBERG, EPUB)
 for each in (*_OF_TEXT, *_OF_PAGES, *_OF_CORPORA, *_OF_BOOKS):
     register(each)

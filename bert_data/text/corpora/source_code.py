@@ -1,0 +1,184 @@
+"""Source code: the files of repositories, with language and licence, from archives or by name.
+
+    project-main.tar.gz              TextDocument(row 2, "def f(): ...",
+      project-main/LICENSE    ->       {"path": "project-main/f.py", "code_language": "Python",
+      project-main/f.py                 "repository": "project-main", "licence": "MIT"})
+      project-main/logo.png          row: the number of the file in the archive
+
+A file's licence is the one that it names (`SPDX-License-Identifier`) or else that of the nearest
+licence file, in its folder or above it: "unknown" if `licence_texts.py` does not know its text. A
+file without a licence file has no such field. Files whose ending names no language, and files that
+are not text, are left out.
+
+A repository is an archive (its first folder, if it has one); files by themselves (`src/*.py`) take
+the licence from the folders they are in. JSON Lines and Parquet with code, such as The Stack's, are
+read as these, with --text_field=content.
+"""
+
+import functools
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+
+from bert_data.errors import CorruptDataError
+from bert_data.storage import absolute_path, file_size, is_file, list_folder, read_bytes
+from bert_data.text.compression import open_bytes
+from bert_data.text.corpora.archives import is_archive, read_members
+from bert_data.text.corpora.licence_texts import MAX_LICENCE_BYTES, find_licence
+from bert_data.text.documents import DocumentBlock, TextConfig, TextDocument
+from bert_data.text.spans import Span
+
+MAX_FILE_BYTES = 1 << 26
+"""Longer files are left out: they are data."""
+
+UNKNOWN = "unknown"
+
+_BLOCK_CHARACTERS = 2 << 20
+_HEAD_CHARACTERS = 4_000
+_MAX_PARENTS = 12
+_LICENCE_FILE = re.compile(r"(?:un)?licen[cs]e|copying", re.IGNORECASE)
+_NOT_LICENCE_TEXT = (".py", ".js", ".ts", ".go", ".java", ".c", ".h", ".rb", ".rs", ".json")
+_SPDX = re.compile(r"SPDX-License-Identifier:\s*([^\n*]+)")
+_LANGUAGES = {
+    "Python": "py pyi pyx", "JavaScript": "js mjs cjs jsx", "TypeScript": "ts tsx", "Java": "java",
+    "C": "c h", "C++": "cc cpp cxx hh hpp hxx", "C#": "cs", "Go": "go", "Rust": "rs", "Ruby": "rb",
+    "PHP": "php", "Swift": "swift", "Kotlin": "kt kts", "Scala": "scala", "Haskell": "hs",
+    "OCaml": "ml mli", "F#": "fs fsx", "Erlang": "erl", "Elixir": "ex exs", "Clojure": "clj cljs",
+    "Lua": "lua", "Perl": "pl pm", "R": "r", "Julia": "jl", "Dart": "dart", "Objective-C": "m mm",
+    "Shell": "sh bash zsh", "PowerShell": "ps1", "SQL": "sql", "HTML": "html htm", "CSS": "css",
+    "SCSS": "scss sass", "Vue": "vue", "Markdown": "md markdown", "reStructuredText": "rst",
+    "TeX": "tex", "Makefile": "mk", "CMake": "cmake", "YAML": "yaml yml", "JSON": "json",
+    "TOML": "toml", "XML": "xml", "Protocol Buffer": "proto", "Fortran": "f f90 f95 for",
+    "Assembly": "asm s", "CUDA": "cu cuh", "Verilog": "v sv", "VHDL": "vhd vhdl", "Zig": "zig",
+    "Nim": "nim", "Groovy": "groovy gradle", "Pascal": "pas", "Common Lisp": "lisp",
+    "Scheme": "scm", "Emacs Lisp": "el", "Prolog": "pro", "Solidity": "sol", "GraphQL": "graphql",
+    "Tcl": "tcl",
+}  # fmt: skip
+_BY_ENDING = {f".{each}": name for name, endings in _LANGUAGES.items() for each in endings.split()}
+_BY_NAME = {"makefile": "Makefile", "dockerfile": "Dockerfile", "cmakelists.txt": "CMake"}
+
+
+def read_source_code(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
+    """Yield source files.
+
+    Raises:
+      OSError: a file cannot be read.
+      CorruptDataError: an archive is damaged; everything before the damage was read.
+    """
+    for span in spans:
+        block, num_characters = DocumentBlock(path=span.path), 0
+        try:
+            for row, path, licence, data in _files(span.path):
+                block.num_rows += 1
+                fields = _fields(span.path, path, licence) if config.keep_fields else None
+                num_characters += _add_file(block, row, data, fields, config)
+                if num_characters >= _BLOCK_CHARACTERS:
+                    yield block
+                    block, num_characters = DocumentBlock(path=span.path), 0
+        except CorruptDataError:
+            yield block  # what precedes the damage
+            raise
+        block.num_file_bytes = file_size(span.path)
+        yield block
+
+
+def code_language(path: str) -> str | None:
+    """Return the language that a file's name says it is in, None if it says nothing."""
+    name = posixpath.basename(path).lower()
+    return _BY_NAME.get(name) or _BY_ENDING.get(posixpath.splitext(name)[1])
+
+
+def _files(path: str) -> Iterator[tuple[int, str, str | None, bytes]]:
+    """Yield row, path, licence of the repository, and bytes of each source file."""
+    if not is_archive(path):
+        with open_bytes(path) as (text, _):
+            data = text.read(MAX_FILE_BYTES + 1)
+        folder = posixpath.dirname(absolute_path(path))
+        yield 1, path, _licence_of_folder(folder, _MAX_PARENTS), data
+        return
+    licences = _licences(path)
+    for row, member in enumerate(read_members(path), 1):
+        if code_language(member.name) is not None and member.num_bytes <= MAX_FILE_BYTES:
+            licence = _nearest(licences, posixpath.dirname(member.name))
+            yield row, member.name, licence, member.read(MAX_FILE_BYTES + 1)
+
+
+def _licences(path: str) -> dict[str, str]:
+    """Return the licences of an archive's folders that have licence files."""
+    licences: dict[str, str] = {}
+    for member in read_members(path):
+        if _is_licence(member.name):
+            text = member.read(MAX_LICENCE_BYTES).decode("utf-8", "replace")
+            folder = posixpath.dirname(member.name)
+            licences[folder] = _joined(licences.get(folder), find_licence(text))
+    return licences
+
+
+def _is_licence(path: str) -> bool:
+    name = posixpath.basename(path)
+    return _LICENCE_FILE.match(name) is not None and not name.lower().endswith(_NOT_LICENCE_TEXT)
+
+
+def _joined(before: str | None, licence: str | None) -> str:
+    """Return the licence of a folder with one licence file more; all of them must be known."""
+    if licence is None or before == UNKNOWN:
+        return UNKNOWN
+    return licence if before in (None, licence) else f"{before} AND {licence}"
+
+
+def _nearest(licences: dict[str, str], folder: str) -> str | None:
+    while folder not in licences:
+        if not folder:
+            return None
+        folder = posixpath.dirname(folder)
+    return licences[folder]
+
+
+@functools.lru_cache(maxsize=4096)
+def _licence_of_folder(folder: str, num_parents: int) -> str | None:
+    """Return the licence of a folder, or of one above it, up to the root of its repository."""
+    licence = None
+    names = list_folder(folder)
+    for name in names:
+        place = posixpath.join(folder, name)
+        if _is_licence(place) and is_file(place) and file_size(place) <= MAX_LICENCE_BYTES:
+            licence = _joined(licence, find_licence(read_bytes(place).decode("utf-8", "replace")))
+    parent = posixpath.dirname(folder.rstrip("/"))
+    is_root = ".git" in names or parent in ("", folder) or parent.endswith(":/")
+    if licence is not None or is_root or not num_parents:
+        return licence
+    return _licence_of_folder(parent, num_parents - 1)
+
+
+def _add_file(
+    block: DocumentBlock, row: int, data: bytes, fields: dict[str, str] | None, config: TextConfig
+) -> int:
+    """Add a file to a block, if it is text; return its characters."""
+    if b"\0" in data or len(data) > MAX_FILE_BYTES or not data.strip():
+        return 0
+    if config.max_row_bytes is not None and len(data) > config.max_row_bytes:
+        block.too_long.append((row, len(data)))
+        return 0
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    text = text.replace("\r\n", "\n")
+    named = _SPDX.search(text, 0, _HEAD_CHARACTERS)
+    if fields is not None and named:
+        fields["licence"] = named[1].strip(" \t-#/>\"';")
+    block.documents.append(TextDocument(row, text, fields))
+    return len(text)
+
+
+def _fields(archive: str, path: str, licence: str | None) -> dict[str, str]:
+    fields = {"path": path}
+    if is_archive(archive):
+        repository, has_folder, _ = path.partition("/")
+        fields["repository"] = repository if has_folder else posixpath.basename(archive)
+    language = code_language(path)
+    return fields | {
+        name: value
+        for name, value in (("code_language", language), ("licence", licence))
+        if value is not None
+    }

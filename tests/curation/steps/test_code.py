@@ -1,0 +1,72 @@
+"""Steps for source code: the rules at their thresholds, and which headers go."""
+
+import pytest
+
+from bert_data.curation.document import Document
+from bert_data.curation.steps.code_header import CodeHeader
+from bert_data.curation.steps.code_quality import CodeQuality
+
+COVERS = ("curation/steps/code_quality", "curation/steps/code_header")
+
+
+def document(text: str) -> Document:
+    return Document("a", "code", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a" * 1000 + "\n" + "b\n" * 20, True),
+        ("a" * 1001 + "\n" + "b\n" * 20, False),
+        ("a" * 100 + "\n", True),
+        ("a" * 101 + "\n", False),
+        ("a+++", True),
+        ("a++++", False),
+        ("", False),
+        ("é中1\n", True),
+    ],
+)
+def test_quality(text, kept):
+    assert CodeQuality().judge(document(text)).kept is kept
+
+
+BODY = "int a;\n"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "// Copyright 2020 A.\n// Licence: MIT\n",
+        "/*\n * Copyright (c) 2020 A.\n */\n",
+        "# (c) 2020 A. All rights reserved.\n",
+        "-- Licensed under MIT\n",
+        '"""Copyright A."""\n',
+        "<!-- © A. -->\n",
+    ],
+)
+def test_headers_about_rights_go(header):
+    verdict = CodeHeader().judge(document(header + BODY))
+    assert (verdict.document.text, verdict.edits) == (BODY, {"headers": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "shorter"),
+    [
+        ("#!/usr/bin/env python\n# -*- coding: utf-8 -*-\n# Copyright A.\nf()\n",
+         "#!/usr/bin/env python\n# -*- coding: utf-8 -*-\nf()\n"),
+        ("#include <licence.h>\nint a;\n", None),
+        ("// Adds numbers.\nint a;\n", None),
+        ("int a;\n// Copyright A.\n", None),
+        ("/* Copyright, and no end\nint a;\n", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_what_stays(text, shorter):
+    assert CodeHeader().judge(document(text)).document.text == (
+        text if shorter is None else shorter
+    )
+
+
+def test_any_comment():
+    step = CodeHeader(any_comment=True)
+    assert step.judge(document("// Adds numbers.\nint a;\n")).document.text == BODY

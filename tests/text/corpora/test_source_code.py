@@ -1,0 +1,128 @@
+"""Source code: which files are documents, their languages and licences, folders, damage."""
+
+import gzip
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from bert_data.errors import CorruptDataError
+from bert_data.text.corpora.licence_prints import PRINTS
+from bert_data.text.corpora.licence_texts import find_licence, fingerprint
+from bert_data.text.corpora.source_code import code_language
+from bert_data.text.documents import TextConfig
+from bert_data.text.formats import read_documents
+
+COVERS = ("text/corpora/licence_texts", "text/corpora/licence_prints")
+
+# The project's own licence, whose text is at hand.
+APACHE = (Path(__file__).parents[3] / "LICENSE").read_text()
+FILES = {
+    "project-1/src/f.py": "def f():\r\n    return 'é'\n".encode(),
+    "project-1/src/g.c": b"// SPDX-License-Identifier: MIT OR GPL-2.0-only\nint g;\n",
+    "project-1/third/h.js": b"h();\n",
+    "project-1/third/COPYING": b"All rights reserved.",
+    "project-1/LICENSE": APACHE.encode(),
+    "project-1/logo.png": b"\x89PNG",
+    "project-1/data.json": b'{"a":\0}',
+    "project-1/empty.py": b"\n",
+    "project-1/latin.java": "// caf\xe9\n".encode("latin-1"),
+    "project-1/Makefile": b"all:\n\techo\n",
+    "other/k.go": b"package k\n",
+}
+
+
+def write(path: Path, files: dict[str, bytes]) -> Path:
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in files.items():
+                archive.writestr(name, data)
+        return path
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    path.write_bytes(gzip.compress(buffer.getvalue()))
+    return path
+
+
+def read(*paths: Path, **settings):
+    config = TextConfig(**{"keep_fields": True, "input_format": "code", **settings})
+    blocks = read_documents([str(path) for path in paths], config)
+    return [document for block in blocks for document in block.documents]
+
+
+@pytest.mark.parametrize("name", ["a.tar.gz", "a.zip"])
+def test_an_archive(tmp_path, name):
+    documents = read(write(tmp_path / name, FILES))
+    described = [
+        (each.row, each.fields["path"], each.fields["code_language"], each.fields.get("licence"))
+        for each in documents
+    ]
+    assert described == [
+        (1, "project-1/src/f.py", "Python", "Apache-2.0"),
+        (2, "project-1/src/g.c", "C", "MIT OR GPL-2.0-only"),
+        (3, "project-1/third/h.js", "JavaScript", "unknown"),
+        (9, "project-1/latin.java", "Java", "Apache-2.0"),
+        (10, "project-1/Makefile", "Makefile", "Apache-2.0"),
+        (11, "other/k.go", "Go", None),
+    ]
+    assert documents[0].text == "def f():\n    return 'é'\n"
+    assert documents[3].text == "// café\n"
+    assert {each.fields["repository"] for each in documents} == {"project-1", "other"}
+    (first, *_) = read(write(tmp_path / name, {"f.py": b"f()\n"}))
+    assert first.fields["repository"] == name
+
+
+def test_files_by_name(tmp_path):
+    for name, data in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "other" / ".git").mkdir()
+    (tmp_path / "LICENSE").write_text(APACHE)
+    names = ("project-1/src/f.py", "project-1/third/h.js", "other/k.go")
+    documents = read(*(tmp_path / name for name in names))
+    licences = [each.fields.get("licence") for each in documents]
+    assert licences == ["Apache-2.0", "unknown", None]
+
+
+def test_long_files_and_damage(tmp_path):
+    path = write(tmp_path / "a.tar.gz", FILES)
+    config = TextConfig(input_format="code", max_row_bytes=20)
+    (block,) = read_documents([str(path)], config)
+    assert [row for row, _ in block.too_long] == [1, 2]
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(CorruptDataError, match="damaged"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [("a/B.PY", "Python"), ("Dockerfile", "Dockerfile"), ("a.tar.hpp", "C++"), ("py", None)],
+)
+def test_languages(name, language):
+    assert code_language(name) == language
+
+
+def test_licences():
+    assert find_licence(APACHE) == "Apache-2.0"
+    assert (
+        find_licence("Copyright 2020 A. B.\r\n\r\n" + APACHE.replace("\n", "\r\n")) == "Apache-2.0"
+    )
+    assert find_licence("# " + APACHE.upper()) == "Apache-2.0"
+    clause = "The Work shall be used for Good, not Evil. "
+    for place in ("END OF TERMS", "2. Grant of Copyright", "9. Accepting Warranty"):
+        assert find_licence(APACHE.replace(place, clause + place)) is None
+    assert find_licence(APACHE[:3000]) is None
+    assert find_licence("") is None and find_licence("Use it as you like.") is None
+
+
+def test_fingerprints_are_of_the_text():
+    hexadecimal = PRINTS["Apache-2.0"].split()
+    assert hexadecimal == sorted(hexadecimal)
+    known = {bytes.fromhex(each) for each in hexadecimal}
+    assert len(known & fingerprint(APACHE)) > 0.99 * len(known)
