@@ -100,8 +100,25 @@ class Step(abc.ABC):
         return None
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class DocumentStep(Step):
-    """A step that judges each document by itself."""
+    """A step that judges each document by itself.
+
+    Attributes:
+      data_sets: names of the data sets whose documents it judges; it passes all others. (): all.
+    """
+
+    data_sets: tuple[str, ...] = ()
+
+    def check_data_sets(self, names: Sequence[str]) -> None:
+        """Refuse names of data sets that the pipeline does not have.
+
+        Raises:
+          ValueError: with the name and the known names.
+        """
+        for name in self.data_sets:
+            if name not in names:
+                raise ValueError(f"data_sets has {name!r}; the data sets are {', '.join(names)}")
 
     def open(self, folder: Path) -> Callable[[Document], Verdict]:
         """Return, in a worker, the function that judges documents with what `prepare` left."""

@@ -20,7 +20,7 @@ def test_a_name_is_given_once():
         with pytest.raises(ValueError, match="a step 'doubled' is already registered"):
             register(Doubled)
         assert steps_by_name()["doubled"] is Doubled
-        with pytest.raises(ValueError, match="has no parameter 'x'; its parameters are none"):
+        with pytest.raises(ValueError, match="has no parameter 'x'; its parameters are data_sets"):
             make_step("doubled", {"x": 1})
     finally:
         from bert_data.curation import step

@@ -32,7 +32,7 @@ from bert_data.curation.running.spool import (
     read_spool,
 )
 from bert_data.curation.running.step_log import CountTokens, LogConfig, ReadLog, StepLog
-from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, read_decisions
+from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, Step, read_decisions
 from bert_data.curation.verdict import Verdict
 from bert_data.kernels import clock
 from bert_data.storage import make_folder, open_scratch
@@ -104,7 +104,10 @@ class _Run:
         if judging and isinstance(judging[0].step, CorpusStep):
             judge = self._shard_judge(cast(CorpusStep, judging.pop(0).step))
             documents = judge_shard(judge, logs.pop(0), documents)
-        judges = list(zip(logs, self._open(judging), strict=True))
+        judges = [
+            (log, judge if self._is_judged_by(labelled.step) else Verdict)
+            for log, judge, labelled in zip(logs, self._open(judging), judging, strict=True)
+        ]
         if judges:
             documents = judge_documents(judges, self._pipeline.on_error, documents)
         timed = Timed(documents)
@@ -119,6 +122,11 @@ class _Run:
             "spooled": spooled,
             "kinds": self._kinds,
         }
+
+    def _is_judged_by(self, step: Step) -> bool:
+        """Whether a step judges the documents of the shard's data set, or passes them."""
+        names = cast(DocumentStep, step).data_sets
+        return not names or self._data_set.name in names
 
     def _source(self) -> Iterator[Document]:
         if isinstance(self._shard, SpooledShard):

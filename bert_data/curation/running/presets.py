@@ -63,6 +63,38 @@ PRESETS: dict[str, Entries] = {
         ("length", {"min_words": 26}),
         ("exact_duplicates", {}),
     ),
+    # The corpora of `bert_data.text.corpora`, after their readers have cleaned them; Touvron et al.
+    # 2023 (LLaMA), section 2.1: what they did to each source beyond that.
+    "wikipedia-dump": (
+        ("repair", {}),
+        ("length", {"min_words": 26}),
+        ("exact_duplicates", {}),
+    ),
+    # Licences, lengths of lines and share of letters, headers, equal files; near duplicates as
+    # in The Stack (Kocetkov et al. 2022), of 5-grams and a Jaccard similarity of 0.7.
+    "code": (
+        ("licence", {"allowed": ["apache-2.0", "bsd-2-clause", "bsd-3-clause", "mit"]}),
+        ("code_header", {}),
+        ("code_quality", {}),
+        ("exact_duplicates", {}),
+        ("near_duplicates", {"ngram_size": 5, "max_similarity": 0.7}),
+    ),
+    "arxiv": (
+        ("repair", {}),
+        ("length", {"min_words": 100}),
+        ("exact_duplicates", {}),
+    ),
+    "stackexchange": (
+        ("repair", {}),
+        ("length", {"min_words": 20}),
+        ("exact_duplicates", {}),
+    ),
+    # Books that share more than 90% of their content are one.
+    "books": (
+        ("repair", {}),
+        ("length", {"min_words": 1_000}),
+        ("near_duplicates", {"ngram_size": 5, "max_similarity": 0.9}),
+    ),
 }
 
 
