@@ -19,6 +19,7 @@ from bert_data.curation.running.pipeline import JSONL, Output, Pipeline, label_s
 from bert_data.curation.running.pipeline_file import DEFAULT_NAME, parse_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.running.stages import NothingLeftError, Stages
+from bert_data.curation.running.step_log import DAMAGED
 from bert_data.curation.running.yaml_values import parse_step_flags
 from bert_data.curation.step import Step
 from bert_data.storage import open_input
@@ -126,8 +127,9 @@ class CurationRun:
                 _, kept = run.write(JSONL, [_KEPT])
             kept_documents = [_kept(row, files) for row in _rows(kept)]
             rejected_documents = [_rejected(row, files) for row in _rows(run.rejected())]
+        read = run.counts[0]
         return Curated(
-            num_documents=run.counts[0].num_documents + run.counts[0].num_rejected,
+            num_documents=read.num_documents + read.num_rejected - read.rejected[DAMAGED],
             num_kept=len(kept_documents),
             num_rejected=len(rejected_documents),
             kept=kept_documents,

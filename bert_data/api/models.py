@@ -83,13 +83,12 @@ def train(
     )
     seed, steps = given.take("random_seed", 12345), plain(num_train_steps)
     data = _training_data(given, names, config, seed)
-    assert data.batch_size is not None
     settings = given.config(
         training.TrainingConfig,
         output_dir=os.fspath(output_dir),
         num_train_steps=steps,
         num_warmup_steps=steps // 10 if num_warmup_steps is None else num_warmup_steps,
-        batch_size=data.batch_size,
+        batch_size=data.batch_size or 1,  # where tokens bound a batch, any number of rows
         learning_rate=learning_rate,
         random_seed=seed,
         next_sentence=next_sentence_of(data),
