@@ -24,6 +24,7 @@ from machine import describe_machine
 
 _HERE = Path(__file__).resolve().parent.parent
 _SHARED = _HERE.parent / "shared" / "data"
+_LIBRARIES = ("tokenizers", "fastokens")  # fastokens runs our BPE
 _TEXTS = ("movie_reviews", "wikitext", "state_union", "inaugural")
 _PEER = str(Path(__file__).with_name("preprocess_peer.py"))
 
@@ -158,8 +159,8 @@ def main() -> None:
         run([*rows[0].command, f"--output_prefix={folder}/first"])  # compiles, if nothing else has
         seconds = measure(rows, folder, arguments.runs)
         print("# Text to token stores\n")
-        version = importlib.metadata.version("tokenizers")
-        print(f"{describe_machine()}; tokenizers {version}.\n")
+        versions = ", ".join(f"{n} {importlib.metadata.version(n)}" for n in _LIBRARIES)
+        print(f"{describe_machine()}; {versions}.\n")
         print(
             f"{num_bytes / 1e6:.1f} MB of English text ({', '.join(_TEXTS)}, {arguments.copies}"
             " times over) as JSON Lines, documents of one line; bert-base-uncased's vocabulary, and"
