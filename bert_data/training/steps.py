@@ -60,7 +60,7 @@ def training_steps(
             (tf.constant(0), tf.zeros([len(COLUMNS)])),
         )[1]
 
-    # Autograph would write a file for each function it converts, and take a third of the start-up.
+    # Autograph would write a file for each function that it converts.
     @tf.function(reduce_retracing=True, autograph=False)
     def run(iterator: tf.data.Iterator, num_steps: tf.Tensor) -> tf.Tensor:
         def next_step(
