@@ -19,7 +19,7 @@ from bert_data.storage import expand_inputs, own_work_folder
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_making import PARTITION_MB, StoreConfig, make_stores
 from bert_data.tokens.vocabulary_output import json_path_beside, write_vocabulary
-from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
+from bert_data.tokens.vocabulary_training import WORDPIECE, VocabularyTrainingConfig
 from bert_data.work import MAX_WORKERS, count_workers
 
 _MAX_MEMORY_MB = 1000  # the default of the flag
@@ -32,13 +32,13 @@ class Vocabulary:
     """A vocabulary that was trained.
 
     Attributes:
-      vocab_file: its file, one token per line.
+      vocab_file: its file, one token per line; None if it is not WordPiece.
       tokenizer_file: the same as a tokenizer.json of the `tokenizers` library.
       tokens: by id.
       num_lines: of text that were read, or documents.
     """
 
-    vocab_file: str
+    vocab_file: str | None
     tokenizer_file: str
     tokens: tuple[str, ...] = dataclasses.field(repr=False)
     num_lines: int
@@ -91,7 +91,7 @@ def train_vocab(
     vocab_file: Path = "vocab.txt",
     *,
     vocab_size: int = 30_000,
-    model: str = "wordpiece",
+    model: str = WORDPIECE,
     do_lower_case: bool | None = None,
     tokenizer_file: Path | None = None,
     overwrite: bool = False,
@@ -118,19 +118,20 @@ def train_vocab(
         *(VocabularyTrainingConfig, TextConfig),
         others=("engine", "ray_address"),
     )
+    engine = given.engine()
     with as_files(documents, path) as files:
         config = given.config(
             VocabularyTrainingConfig,
             input_files=tuple(expand_inputs(files.names)),
-            do_lower_case=model == "wordpiece" if do_lower_case is None else bool(do_lower_case),
+            do_lower_case=model == WORDPIECE if do_lower_case is None else bool(do_lower_case),
             text=given.config(TextConfig),
-            engine=given.engine(),
-            work_dir=own_work_folder(path, "words"),
+            engine=engine,
+            work_dir=own_work_folder(path, "words", is_shared=engine.is_cluster),
         )
         given.end()
         trained = write_vocabulary(config, path, json_path=json_path, overwrite=overwrite)
     return Vocabulary(
-        vocab_file=path,
+        vocab_file=path if config.model == WORDPIECE else None,
         tokenizer_file=json_path,
         tokens=trained.tokens,
         num_lines=trained.num_lines,

@@ -63,7 +63,9 @@ def test_stores_vocabularies_and_samples(texts, folder):
     joined = [" ".join(text) for text in texts]
     vocabulary = bert_data.train_vocab(joined, "v.txt", vocab_size=np.int64(90), min_frequency=1)
     assert vocabulary.tokens == tuple((folder / "v.txt").read_text().split())
-    assert vocabulary.tokenizer_file == "v.tokenizer.json"
+    assert (vocabulary.vocab_file, vocabulary.tokenizer_file) == ("v.txt", "v.tokenizer.json")
+    bpe = bert_data.train_vocab(joined, "b.json", model="bpe", vocab_size=300)
+    assert (bpe.vocab_file, bpe.tokenizer_file) == (None, "b.json")
     store = bert_data.tokenize(joined, "store", vocab_file="v.txt", num_workers=1)
     assert store.prefixes == ("store",)
     assert store.num_documents == len(texts)
