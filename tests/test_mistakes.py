@@ -69,9 +69,9 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
         {"output_format": "parquet", "compression": "gzip"},
         "compression is 'gzip'; with output_format 'parquet' it must be 'none'",
     ),
-    "padded parquet": (
-        {"output_format": "parquet", "record_layout": "reference"},
-        "record_layout is 'reference'; with output_format 'parquet' it must be 'ragged'",
+    "an end of documents for lines": (
+        {"document_end": "heading"},
+        "document_end is 'heading', but the format is lines; --document_end is for --input_format=",
     ),
     "a name of parquet": (
         {"output_file": "x.parquet@2"},
