@@ -13,7 +13,11 @@ from absl import logging
 
 from bert_data.training.batches import MakeBatches, distribute_batches
 from bert_data.training.calls import run_steps
-from bert_data.training.checkpoints import last_whole_checkpoint
+from bert_data.training.checkpoints import (
+    Checkpoint,
+    last_whole_checkpoint,
+    latest_checkpoint,
+)
 from bert_data.training.config import BertConfig
 from bert_data.training.distribution import (
     agree_on,
@@ -76,8 +80,9 @@ def train(
     strategy = strategy or tf.distribute.get_strategy()
     if (config.eval_every_steps is None) != (held_out is None):
         raise ValueError("eval_every_steps needs held-out data, and these need eval_every_steps")
-    if config.continue_from:
+    if config.continue_from and latest_checkpoint(config.output_dir) is None:
         check_same_model(config.continue_from, bert_config, "use the model's own configuration")
+        Checkpoint(config.continue_from)
     if config.jit_compile:
         check_that_xla_compiles(strategy)
     with (

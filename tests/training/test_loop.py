@@ -258,7 +258,10 @@ def test_a_run_continues_another_in_a_folder_of_its_own(
         train(config(tmp_path / "x", continue_from=source, num_train_steps=5), small(), batches)
     with pytest.raises(ValueError, match="hidden_size is 8, not 16: use the model's own"):
         train(config(tmp_path / "y", continue_from=source), small(hidden_size=16), batches)
+    with pytest.raises(ValueError, match=r"there is no checkpoint .*none"):
+        train(config(tmp_path / "y", continue_from=str(tmp_path / "none")), small(), batches)
     assert not (tmp_path / "y").exists()
+    train(config(tmp_path / "steps", continue_from="gone"), small(), batches)  # has its own
 
 
 @pytest.mark.slow
