@@ -365,10 +365,10 @@ def _measure(
             _decode(data, start, span, SPLITS, place, room[SPLITS, :num_splits]),
             np.int64(_decode(data, start, span, NEXT, place, room[NEXT, :1])[0]),
         )
-        found, texts[i], instances[i] = _measure_record(record, rule, is_predicted, counts)
-        faults[i] = found
+        bits, texts[i], instances[i] = _measure_record(record, rule, is_predicted, counts)
+        faults[i] = bits
         for bit in range(num_faults.size):
-            num_faults[bit] += found >> bit & 1
+            num_faults[bit] += bits >> bit & 1
 
 
 def measure_records(block: RecordBlock, rule: Rule) -> Measured:

@@ -88,13 +88,13 @@ def sample_windows(shards: Sequence[Shard]) -> NDArray[np.int32]:
     most = -(-MOST_PAIRS // len(shards))
     pairs: list[NDArray[np.int32]] = []
     for shard in shards:
-        found: list[NDArray[np.int32]] = []
+        windows: list[NDArray[np.int32]] = []
         for block in map(short_records, read_blocks(shard, Damage(skip=True))):
             if block.num_records:
-                found += _windows_of(block)
-            if len(found) >= most:
+                windows += _windows_of(block)
+            if len(windows) >= most:
                 break
-        pairs += found[:most]
+        pairs += windows[:most]
     return np.array(pairs, np.int32).reshape(-1, 2, WINDOW)
 
 

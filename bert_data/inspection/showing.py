@@ -1,7 +1,7 @@
 """Show items: in a terminal, on a page, or as JSON.
 
 describe(output, source, words)    what is known of the whole, in a few lines
-show_item(output, source, ...)     an item
+show_items(output, source, ...)    some of its items
 rows_of(source, ...)               items as values of JSON
 """
 

@@ -151,7 +151,7 @@ class WordSearch:
 
     def find(self, ids: NDArray[np.integer]) -> set[int]:
         """Return the places of all pieces of the word, among those of whole words only."""
-        found: set[int] = set()
+        places: set[int] = set()
         for needle in self._needles:
             size = len(needle)
             for at in np.flatnonzero(ids[: ids.size - size + 1] == needle[0]).tolist():
@@ -160,8 +160,8 @@ class WordSearch:
                     int(ids[end - 1]), int(ids[end])
                 )
                 if is_whole and tuple(ids[at:end].tolist()) == needle:
-                    found |= set(range(at, end))
-        return found
+                    places |= set(range(at, end))
+        return places
 
 
 def _decode_byte_tokens(match: re.Match[str]) -> str:

@@ -202,8 +202,8 @@ class FilePart:
         begin, end = self.begin, self.end
         while end - begin > max_records:
             middle = (begin + end) // 2
-            (found,) = self.keys([middle], len(key))
-            if found > key or (found == key and not after):
+            (middle_key,) = self.keys([middle], len(key))
+            if middle_key > key or (middle_key == key and not after):
                 end = middle
             else:
                 begin = middle + 1

@@ -48,7 +48,7 @@ def find_components(rounds: Rounds, edges: Records) -> Records:
       rounds: to run.
       edges: as `add_edges` writes them; they may repeat.
     """
-    found: list[Records] = []
+    roots: list[Records] = []
     while edges.num_bytes > rounds.portion_bytes:
         small = rounds.over_ranges("small-stars", make_small_stars, edges, {"edges": EDGES})
         rounds.remove(edges)
@@ -57,10 +57,10 @@ def find_components(rounds: Rounds, edges: Records) -> Records:
         )
         rounds.remove(small["edges"])
         edges = written["edges"]
-        found.append(written["roots"])
-    found.append(rounds.over_ranges("join", join_in_memory, edges, {"roots": ROOTS})["roots"])
+        roots.append(written["roots"])
+    roots.append(rounds.over_ranges("join", join_in_memory, edges, {"roots": ROOTS})["roots"])
     rounds.remove(edges)
-    return Records(ROOTS, tuple(file for records in found for file in records.files))
+    return Records(ROOTS, tuple(file for records in roots for file in records.files))
 
 
 def make_small_stars(reader: RangeReader, writers: Writers) -> None:
