@@ -150,24 +150,24 @@ def data_sets(arguments: argparse.Namespace, folder: str, plains: list[Plain]) -
     """Ours and the plain ways in turn; examples a second of whole processes."""
     text, command = arguments.text, ours(arguments.text, folder)
     run(command)  # compiles, if nothing else has
-    found: dict[str, list[Made]] = {}
+    sets_by_name: dict[str, list[Made]] = {}
     for _ in range(arguments.runs):
         took = run(command)
-        found.setdefault("ours", []).append(Made(count_rows(f"{folder}/ours.parquet"), took))
+        sets_by_name.setdefault("ours", []).append(Made(count_rows(f"{folder}/ours.parquet"), took))
         for plain in plains:
             whole, quick, is_projected = plain.time(text, folder, arguments.plain_examples)
             name = f"plain script, {plain.versions}"
-            found.setdefault(name + " \\*" * is_projected, []).append(whole)
-            found.setdefault(f"{name}, size asked once", []).append(quick)
+            sets_by_name.setdefault(name + " \\*" * is_projected, []).append(whole)
+            sets_by_name.setdefault(f"{name}, size asked once", []).append(quick)
     print(f"\nThe data set, of {os.path.getsize(text):,} bytes of text\n")
     print("| program | examples | CPU s | wall s | peak MB | examples/s | ours: times | by CPU |")
     print("|---|---|---|---|---|---|---|---|")
-    for name, made in found.items():
-        took = median([each.took for each in made])
-        pairs = list(zip(found["ours"], made, strict=True))
+    for name, sets in sets_by_name.items():
+        took = median([each.took for each in sets])
+        pairs = list(zip(sets_by_name["ours"], sets, strict=True))
         print(
-            f"| {name} | {made[0].num_examples:,} | {took.cpu:.2f} | {took.wall:.2f} |"
-            f" {took.peak_mb:.0f} | {statistics.median(each.rate for each in made):,.0f} |"
+            f"| {name} | {sets[0].num_examples:,} | {took.cpu:.2f} | {took.wall:.2f} |"
+            f" {took.peak_mb:.0f} | {statistics.median(each.rate for each in sets):,.0f} |"
             f" {statistics.median(a.rate / b.rate for a, b in pairs):.1f} |"
             f" {statistics.median(a.cpu_rate / b.cpu_rate for a, b in pairs):.1f} |"
         )
@@ -195,14 +195,14 @@ def reading(arguments: argparse.Namespace, folder: str) -> None:
     )
     for shuffle in (False, True):
         for name, path in (("TFRecord", f"{folder}/t"), ("Parquet", f"{folder}/ours.parquet")):
-            told = [
+            figures = [
                 subprocess.run(
                     [sys.executable, "-c", _READ, path, str(shuffle)],
                     check=True, capture_output=True, text=True, cwd=_HERE,
                 ).stdout
                 for _ in range(arguments.runs)
             ]  # fmt: skip
-            rate = statistics.median(map(float, told))
+            rate = statistics.median(map(float, figures))
             order = "shuffled" if shuffle else "in order"
             print(f"| {name} | {os.path.getsize(path):,} | {order} | {rate:,.0f} |")
 
@@ -219,8 +219,10 @@ def main() -> None:
     arguments = parser.parse_args()
     plains = []
     for python in arguments.plain_python or [sys.executable]:
-        told = subprocess.run([python, "-c", _VERSIONS], check=True, capture_output=True, text=True)
-        plains.append(Plain(python, told.stdout.strip()))
+        versions = subprocess.run(
+            [python, "-c", _VERSIONS], check=True, capture_output=True, text=True
+        )
+        plains.append(Plain(python, versions.stdout.strip()))
     print(describe_machine())
     os.environ["HF_HUB_OFFLINE"] = "1"
     with tempfile.TemporaryDirectory() as folder:

@@ -101,8 +101,8 @@ def mask(
     """Masks in place; the positions and the tokens that were there."""
     places = [i for i, token in enumerate(tokens) if token not in special]
     random.shuffle(places)
-    wanted = min(20, max(1, round(num_text * 0.15)))
-    positions = sorted(places[:wanted])
+    num_to_mask = min(20, max(1, round(num_text * 0.15)))
+    positions = sorted(places[:num_to_mask])
     labels = [tokens[position] for position in positions]
     for position in positions:
         if random.random() < 0.8:

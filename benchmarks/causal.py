@@ -132,8 +132,8 @@ def blend_ways(weights: list[float], size: int, loops: Any) -> dict[str, Way]:
     shares = np.array(weights)
 
     def ours() -> Result:
-        made = build_blending_indices(weights, size)
-        return made.dataset_index, made.dataset_sample_index
+        blend = build_blending_indices(weights, size)
+        return blend.dataset_index, blend.dataset_sample_index
 
     def empty() -> tuple[Any, Any, Any]:
         return np.zeros(shares.size, np.int64), np.zeros(size, np.int16), np.zeros(size, np.int64)

@@ -142,9 +142,9 @@ def first_run(arguments: argparse.Namespace, folder: str) -> None:
     rows: dict[str, list[Run]] = {"first run (compiles)": [], "later runs": []}
     for _ in range(arguments.runs):
         with tempfile.TemporaryDirectory() as cache:
-            for found in rows.values():
+            for runs in rows.values():
                 command = ours(str(text), arguments.vocab, folder)
-                found.append(run(command, BERT_DATA_CACHE_DIR=cache))
+                runs.append(run(command, BERT_DATA_CACHE_DIR=cache))
     table("a small text", rows, None)
 
 

@@ -98,8 +98,8 @@ def run_datatrove(python, rows, work, *, with_minhash):
         program = Path(__file__).with_name("datatrove_pipeline.py")
         command = [python, program, rows.parent, folder, model]
         seconds, output = cpu_seconds_of(command + ([] if with_minhash else ["--no_minhash"]))
-    told = json.loads(output.splitlines()[-1])
-    return told["kept"], seconds, told["seconds"]
+    figures = json.loads(output.splitlines()[-1])
+    return figures["kept"], seconds, figures["seconds"]
 
 
 def seconds_of_steps(texts):

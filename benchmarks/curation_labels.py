@@ -32,32 +32,32 @@ PHONES = ("phone", "chinese_mobile")
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
 IPV4 = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}")
 
-Found = set[tuple[str, int, int]]
-Finder = Callable[[str], Found]
+Spans = set[tuple[str, int, int]]
+Finder = Callable[[str], Spans]
 
 
-def find_plainly(text: str) -> Found:
+def find_plainly(text: str) -> Spans:
     """What plain expressions and phonenumbers find, phones of any kind as "phone"."""
-    found = {("email", *match.span()) for match in EMAIL.finditer(text)}
+    spans = {("email", *match.span()) for match in EMAIL.finditer(text)}
     for match in IPV4.finditer(text):
         try:
             is_public = ipaddress.ip_address(match[0]).is_global
         except ValueError:
             is_public = False
         if is_public:
-            found.add(("ip_address", *match.span()))
+            spans.add(("ip_address", *match.span()))
     for region in Privacy().regions:
         matcher = phonenumbers.PhoneNumberMatcher(text, region)
-        found |= {("phone", match.start, match.end) for match in matcher}
-    return found
+        spans |= {("phone", match.start, match.end) for match in matcher}
+    return spans
 
 
-def find_ours(text: str) -> Found:
+def find_ours(text: str) -> Spans:
     return set(Privacy().find(text))
 
 
-def merge_phones(found: Found) -> Found:
-    return {("phone" if kind in PHONES else kind, start, end) for kind, start, end in found}
+def merge_phones(spans: Spans) -> Spans:
+    return {("phone" if kind in PHONES else kind, start, end) for kind, start, end in spans}
 
 
 def rates(right: int, wrong: int, missed: int) -> str:
@@ -69,12 +69,12 @@ def rates(right: int, wrong: int, missed: int) -> str:
 def compare(rows: Iterable[MarkedText], find: Finder) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
-        found = find(row.text)
-        for kind, *_ in found & row.found:
+        spans = find(row.text)
+        for kind, *_ in spans & row.spans:
             counts[kind]["right"] += 1
-        for kind, *_ in found - row.found:
+        for kind, *_ in spans - row.spans:
             counts[kind]["wrong"] += 1
-        for kind, *_ in row.found - found:
+        for kind, *_ in row.spans - spans:
             counts[kind]["missed"] += 1
     return counts
 
@@ -83,8 +83,8 @@ def print_counts(label: str, counts: dict[str, Counter[str]], kinds: Iterable[st
     for kind in kinds:
         if kind in counts:
             of_kind = counts[kind]
-            told = rates(of_kind["right"], of_kind["wrong"], of_kind["missed"])
-            print(f"| {label} | {kind} | {told} |")
+            figures = rates(of_kind["right"], of_kind["wrong"], of_kind["missed"])
+            print(f"| {label} | {kind} | {figures} |")
 
 
 def print_privacy() -> None:
@@ -100,7 +100,7 @@ def print_privacy() -> None:
             print_counts(label, counts, [*PLACEHOLDERS, "all"])
     print("\nprivacy beside plain expressions and phonenumbers' matcher, all texts\n")
     print("| by | " + HEADER)
-    merged = [row._replace(found=merge_phones(row.found)) for row in rows]
+    merged = [row._replace(spans=merge_phones(row.spans)) for row in rows]
     kinds = ("email", "ip_address", "phone")
     print_counts("ours", compare(merged, lambda text: merge_phones(find_ours(text))), kinds)
     print_counts("plain", compare(merged, find_plainly), kinds)
@@ -118,15 +118,15 @@ def print_lines() -> None:
                 if (row.language, row.written) != (language, written):
                     continue
                 rest = step.judge(Document("a/1", "a", row.line)).document.text
-                is_wanted, is_corrected = row.wanted != row.line, rest != row.line
+                is_furniture, is_corrected = row.corrected != row.line, rest != row.line
                 counts["all"] += 1
-                counts["exact"] += rest == row.wanted
-                counts["right"] += is_wanted and is_corrected
-                counts["wrong"] += is_corrected and not is_wanted
-                counts["missed"] += is_wanted and not is_corrected
-            told = rates(counts["right"], counts["wrong"], counts["missed"])
+                counts["exact"] += rest == row.corrected
+                counts["right"] += is_furniture and is_corrected
+                counts["wrong"] += is_corrected and not is_furniture
+                counts["missed"] += is_furniture and not is_corrected
+            figures = rates(counts["right"], counts["wrong"], counts["missed"])
             exact = f"{counts['exact']} of {counts['all']}"
-            print(f"| {language}, {written} | {told} | {exact} |")
+            print(f"| {language}, {written} | {figures} | {exact} |")
 
 
 def main() -> None:

@@ -140,9 +140,9 @@ def real_documents(folder: Path, num_documents: int) -> list[str]:
     """Documents of all corpora, evenly taken, in order of the corpora."""
     texts = []
     for name in CORPORA:
-        found = corpus_documents(folder, name)
-        wanted = num_documents // len(CORPORA)
-        texts += found[:: max(1, len(found) // wanted)][:wanted]
+        documents = corpus_documents(folder, name)
+        num_of_each = num_documents // len(CORPORA)
+        texts += documents[:: max(1, len(documents) // num_of_each)][:num_of_each]
     return texts
 
 

@@ -81,7 +81,7 @@ def main():
     total, by_step = run(pipeline, arguments.work, "filters")
     names = ("language", "gopher_repetition", "gopher_quality")
     seconds = {
-        name: sum(each for told, each in by_step.items() if told.endswith(step.name))
+        name: sum(each for label, each in by_step.items() if label.endswith(step.name))
         for name, step in zip(names, steps, strict=True)
     }
     seconds["first pass"] = total

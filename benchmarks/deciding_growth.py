@@ -194,12 +194,12 @@ def main():
             for part in make_parts(folder, num_documents):
                 make_shard(Path(part.path), part.first, part.end)
             for step in STEPS:
-                found = measure(step, folder, num_documents)
+                run = measure(step, folder, num_documents)
                 print(
-                    f"| {step} | {num_documents:,} | {found['cpu']:.1f} |"
-                    f" {1e6 * found['cpu'] / num_documents:.1f} |"
-                    f" {found['shuffled'] / num_documents:.0f} | {found['disk'] / 1e6:,.0f} |"
-                    f" {found['tasks']} | {found['memory'] / 1e6:.0f} |",
+                    f"| {step} | {num_documents:,} | {run['cpu']:.1f} |"
+                    f" {1e6 * run['cpu'] / num_documents:.1f} |"
+                    f" {run['shuffled'] / num_documents:.0f} | {run['disk'] / 1e6:,.0f} |"
+                    f" {run['tasks']} | {run['memory'] / 1e6:.0f} |",
                     flush=True,
                 )
 

@@ -123,8 +123,8 @@ def compare(folder, model, python, texts, inputs):
     outputs, mask = our_outputs(model, inputs), inputs["attention_mask"].astype(bool)
     differences = {
         (name, key): largest_difference(outputs[key], values, mask)
-        for name, found in answer["outputs"].items()
-        for key, values in found.items()
+        for name, theirs in answer["outputs"].items()
+        for key, values in theirs.items()
     }
     return answer, differences, outputs, mask
 

@@ -17,10 +17,10 @@ import transformers
 
 def outputs_of(name, folder, inputs):
     with torch.no_grad():
-        found = getattr(transformers, name).from_pretrained(folder).eval()(**inputs)
-    wanted = ("last_hidden_state", "pooler_output", "logits", "prediction_logits")
-    wanted = (*wanted, "seq_relationship_logits")
-    return {key: found[key].tolist() for key in wanted if key in found}
+        outputs = getattr(transformers, name).from_pretrained(folder).eval()(**inputs)
+    names = ("last_hidden_state", "pooler_output", "logits", "prediction_logits")
+    names = (*names, "seq_relationship_logits")
+    return {key: outputs[key].tolist() for key in names if key in outputs}
 
 
 def main():

@@ -91,8 +91,8 @@ def planted_pairs(documents: Sequence[str]) -> list[tuple[list[str], list[str]]]
     pairs = []
     for text in itertools.islice(unlike_texts(documents), NUM_PAIRS):
         copy = list(text)
-        wanted = draw.uniform(0.45, 1.0)
-        num_changed = round(WORDS_A_TEXT * (1 - wanted) / (1 + wanted))
+        similarity = draw.uniform(0.45, 1.0)
+        num_changed = round(WORDS_A_TEXT * (1 - similarity) / (1 + similarity))
         if draw.random() < 0.5:
             changed: Sequence[int] = range(WORDS_A_TEXT - num_changed, WORDS_A_TEXT)
         else:
@@ -160,16 +160,16 @@ def compare_precision(pairs: Sequence[tuple[list[str], list[str]]]) -> Iterator[
     documents = [Document(str(n), "planted", " ".join(words)) for n, words in enumerate(texts)]
     alike = sum(similarity(sets[2 * n], sets[2 * n + 1]) > THRESHOLD for n in range(len(pairs)))
     rejected = [verdict for verdict in run_step(documents, THRESHOLD) if not verdict.kept]
-    found, equal = [], []
+    similar, equal = [], []
     for verdict in rejected:
         one, other = int(verdict.document.id), int(verdict.measured[1].value)
-        found.append((one, other))
+        similar.append((one, other))
         equal.append(similarity(sets[one], sets[other]) == verdict.measured[0].value)
     candidates = rensa_candidates(texts)
     minhashes = rensa_minhashes(texts)
     estimated = [(i, j) for i, j in candidates if minhashes[i].jaccard(minhashes[j]) > THRESHOLD]
     ways = {
-        "bert_data, exact similarity": found,
+        "bert_data, exact similarity": similar,
         "rensa, all that share a band": list(candidates),
         "rensa, estimated similarity": estimated,
     }

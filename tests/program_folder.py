@@ -30,13 +30,13 @@ class Folder:
         (self.path / name).write_bytes(content)
 
     def command(self, **flags: object) -> list[str]:
-        given = {
+        settings = {
             name: value for name, value in {**self.flags, **flags}.items() if value is not None
         }
         return [
             sys.executable,
             self.script,
-            *(f"--{name}={value}" for name, value in given.items()),
+            *(f"--{name}={value}" for name, value in settings.items()),
         ]
 
     def run(

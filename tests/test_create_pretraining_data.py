@@ -53,9 +53,9 @@ def test_googles_records_in_googles_order(shared, folder, case):
     if "error" in golden:
         assert "not UTF-8" in folder.fail(**flags)
         return
-    made = folder.make(**flags)
+    files = folder.make(**flags)
     for number, expected in enumerate(golden["records"]):
-        data = made[f"out{number}"]
+        data = files[f"out{number}"]
         assert data is not None
         assert digest_of_records(data) == expected
 
@@ -117,23 +117,25 @@ class TestInputs:
     def test_undecodable_bytes_can_be_replaced_or_ignored(self, folder):
         folder.write("bad.txt", b"ba do\nki\xff lu\n")
         for how in ("replace", "ignore"):
-            made = folder.make(input_file="bad.txt", output_file=f"{how}/o", encoding_errors=how)
-            assert json.loads(made["manifest.o.json"] or b"")["counts"]["text"]["num_replaced"] == 1
+            files = folder.make(input_file="bad.txt", output_file=f"{how}/o", encoding_errors=how)
+            assert (
+                json.loads(files["manifest.o.json"] or b"")["counts"]["text"]["num_replaced"] == 1
+            )
 
 
 class TestOutputs:
     def test_a_list_gets_records_in_turn(self, folder):
         one = split_records(folder.make(output_file="one/out")["out"] or b"")
-        made = folder.make(output_file="two/a,two/b")
-        assert set(made) == {"a", "b", "index.a.npy", "index.b.npy", "manifest.a.json"}
+        files = folder.make(output_file="two/a,two/b")
+        assert set(files) == {"a", "b", "index.a.npy", "index.b.npy", "manifest.a.json"}
         for number, name in enumerate("ab"):
-            records = [record for _, record in split_records(made[name] or b"")]
+            records = [record for _, record in split_records(files[name] or b"")]
             assert records == [record for _, record in one[number::2]]
 
     def test_shards_have_the_names_of_path_at_n(self, folder):
-        made = folder.make(output_file="d/out@2")
+        files = folder.make(output_file="d/out@2")
         shards = [f"out-{i:05d}-of-00002" for i in range(2)]
-        assert set(made) == {*shards, *(f"index.{s}.npy" for s in shards), "manifest.out.json"}
+        assert set(files) == {*shards, *(f"index.{s}.npy" for s in shards), "manifest.out.json"}
         manifest = read_manifest(str(folder.path / "d/manifest.out.json"))
         assert [file.name for file in manifest.files] == shards
         assert manifest.max_seq_length == 32

@@ -29,8 +29,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> Path:
 
 
 def test_files_have_their_bytes(folder: Path) -> None:
-    made = {path.name: digest_of_file(path) for path in folder.iterdir() if path.is_file()}
-    assert {name: made.get(name) for name in GOLDENS["files"]} == GOLDENS["files"]
+    digests = {path.name: digest_of_file(path) for path in folder.iterdir() if path.is_file()}
+    assert {name: digests.get(name) for name in GOLDENS["files"]} == GOLDENS["files"]
 
 
 @pytest.mark.parametrize("name", ORDERS)

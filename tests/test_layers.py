@@ -126,8 +126,8 @@ def is_for_type_checker(node: ast.AST) -> bool:
 
 @functools.cache
 def imports_of(module: Module, *, only_module_level: bool = False) -> tuple[tuple[int, str], ...]:
-    found = imports(module.tree, module.package, only_module_level=only_module_level)
-    return tuple(sorted(found))
+    imported = imports(module.tree, module.package, only_module_level=only_module_level)
+    return tuple(sorted(imported))
 
 
 def parts() -> set[str]:

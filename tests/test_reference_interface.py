@@ -39,10 +39,12 @@ def test_its_functions_write_the_records_of_the_command(
     create_pretraining_data.write_instance_to_example_files(instances, tokenizer, 32, 5, outputs)
     (tmp_path / "folder").mkdir()
     folder = Folder(tmp_path / "folder", checkout, small_text, small_vocabulary)
-    made = folder.make(output_file="a,b", record_layout="reference", do_whole_word_mask=whole_words)
+    files = folder.make(
+        output_file="a,b", record_layout="reference", do_whole_word_mask=whole_words
+    )
     for name in "ab":
         ours = [record for _, record in split_records((tmp_path / name).read_bytes())]
-        assert ours == [record for _, record in split_records(made[name] or b"")]
+        assert ours == [record for _, record in split_records(files[name] or b"")]
         assert len(ours) > 100
 
 

@@ -79,11 +79,11 @@ def sample_rows(
 
 
 def texts(
-    stories: Sequence[Sequence[int]], made: Indices, seq_length: int, extra: int
+    stories: Sequence[Sequence[int]], indices: Indices, seq_length: int, extra: int
 ) -> list[list[int]]:
     """The tokens of all samples in their order; what is missing at the end is not there."""
-    stream = [token for document in made.documents for token in stories[document]]
-    return [stream[k * seq_length : (k + 1) * seq_length + extra] for k in made.order]
+    stream = [token for document in indices.documents for token in stories[document]]
+    return [stream[k * seq_length : (k + 1) * seq_length + extra] for k in indices.order]
 
 
 def batch_row(text: Sequence[int], seq_length: int, eod: int | None, *flags: bool) -> dict:

@@ -48,13 +48,13 @@ def test_arrays_are_megatrons(way):
         if golden["kind"] == "weighted":
             weights = golden_weights(golden)
             assert_golden(np.array(weights), golden["normalized_weights"])
-            made = build_blending_indices(weights, golden["size"])
+            blend = build_blending_indices(weights, golden["size"])
         else:
-            made = build_exhaustive_blending_indices(golden["sizes"])
-        assert_golden(made.dataset_index, golden["dataset_index"])
-        assert_golden(made.dataset_sample_index, golden["dataset_sample_index"])
+            blend = build_exhaustive_blending_indices(golden["sizes"])
+        assert_golden(blend.dataset_index, golden["dataset_index"])
+        assert_golden(blend.dataset_sample_index, golden["dataset_sample_index"])
         if golden.get("counts"):
-            assert made.counts.tolist() == golden["counts"]
+            assert blend.counts.tolist() == golden["counts"]
     assert kinds == {"weighted", "exhaustive"}
 
 
@@ -86,11 +86,11 @@ def test_weighted_blends_are_the_oracles(weights, size, plain_up_to, outputs_at_
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blending, "_PLAIN_UP_TO", plain_up_to)
         patch.setattr(blending, "_OUTPUTS_AT_ONCE", outputs_at_once)
-        made = build_blending_indices(shares, size)
+        blend = build_blending_indices(shares, size)
     chosen, samples = oracle.blend(shares, size)
-    assert made.dataset_index.tolist() == chosen
-    assert made.dataset_sample_index.tolist() == samples
-    assert made.counts.tolist() == [chosen.count(i) for i in range(len(weights))]
+    assert blend.dataset_index.tolist() == chosen
+    assert blend.dataset_sample_index.tolist() == samples
+    assert blend.counts.tolist() == [chosen.count(i) for i in range(len(weights))]
 
 
 @given(
@@ -102,11 +102,11 @@ def test_exhaustive_blends_are_the_oracles(sizes, plain_up_to, outputs_at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blending, "_PLAIN_UP_TO", plain_up_to)
         patch.setattr(blending, "_OUTPUTS_AT_ONCE", outputs_at_once)
-        made = build_exhaustive_blending_indices(sizes)
+        blend = build_exhaustive_blending_indices(sizes)
     chosen, samples = oracle.blend([size / sum(sizes) for size in sizes], sum(sizes), sizes)
-    assert made.dataset_index.tolist() == chosen
-    assert made.dataset_sample_index.tolist() == samples
-    assert made.counts.tolist() == sizes
+    assert blend.dataset_index.tolist() == chosen
+    assert blend.dataset_sample_index.tolist() == samples
+    assert blend.counts.tolist() == sizes
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -122,12 +122,14 @@ def test_blocks_give_what_the_plain_rule_gives_in_long_blends(seed, monkeypatch)
         np.concatenate([random.rand(200), [1e9]]),
     ][seed]
     shares = normalize_weights(weights)
-    made = {}
+    blends = {}
     for way, plain_up_to in {"plainly": 1000, "in blocks": 0}.items():
         monkeypatch.setattr(blending, "_PLAIN_UP_TO", plain_up_to)
-        made[way] = build_blending_indices(shares, 60_000)
-    np.testing.assert_array_equal(made["plainly"].dataset_index, made["in blocks"].dataset_index)
-    np.testing.assert_array_equal(made["plainly"].counts, made["in blocks"].counts)
+        blends[way] = build_blending_indices(shares, 60_000)
+    np.testing.assert_array_equal(
+        blends["plainly"].dataset_index, blends["in blocks"].dataset_index
+    )
+    np.testing.assert_array_equal(blends["plainly"].counts, blends["in blocks"].counts)
 
 
 def test_blocks_far_into_a_blend(monkeypatch):

@@ -40,10 +40,10 @@ def test_blends_are_megatrons(tmp_path, cached):
         cache_dir=str(tmp_path / "cache") if cached else None,
     )
     for _ in range(2):
-        made = build_datasets(
+        built = build_datasets(
             prefixes, config, weights=golden["weights"], num_samples=golden["sizes"]
         )
-        for blended, expected in zip(made, golden["splits"], strict=True):
+        for blended, expected in zip(built, golden["splits"], strict=True):
             assert (blended.split, len(blended)) == (expected["name"], expected["len"])
             assert_golden(blended.dataset_index, expected["dataset_index"])
             assert_golden(blended.dataset_sample_index, expected["dataset_sample_index"])
@@ -73,10 +73,10 @@ def test_a_blend_is_its_data_sets_side_by_side(stores):
     batch = blended.batch(range(len(blended)))
     for number, (dataset, sample) in enumerate(zip(chosen, samples, strict=True)):
         expected = blended.datasets[dataset][sample]
-        found = blended[number]
-        assert found.pop("dataset_id") == dataset
+        blended_sample = blended[number]
+        assert blended_sample.pop("dataset_id") == dataset
         for name, values in expected.items():
-            np.testing.assert_array_equal(found[name], values)
+            np.testing.assert_array_equal(blended_sample[name], values)
             np.testing.assert_array_equal(getattr(batch, name)[number], values)
     backwards = blended.batch(range(len(blended))[::-1])
     np.testing.assert_array_equal(backwards.tokens, batch.tokens[::-1])

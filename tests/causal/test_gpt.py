@@ -89,7 +89,7 @@ def corpora(draw):
 def test_samples_are_the_oracles(
     tmp_path_factory, stories, seq_length, num_samples, seed, extra, drop_last, flags, dtype
 ):
-    made = oracle.indices(
+    indices = oracle.indices(
         [len(story) for story in stories],
         (0, len(stories)),
         seq_length,
@@ -108,12 +108,12 @@ def test_samples_are_the_oracles(
         eod_id=EOD,
         **dict(zip(FLAGS, flags, strict=True)),
     )
-    if not made.order:
+    if not indices.order:
         with pytest.raises(ValueError, match="seq_length is"):
             GptDataset(prefix, config, split="valid", num_samples=num_samples)
         return
     dataset = GptDataset(prefix, config, split="valid", num_samples=num_samples)
-    texts = oracle.texts(stories, made, seq_length, extra)
+    texts = oracle.texts(stories, indices, seq_length, extra)
     assert len(dataset) == len(texts)
     rows = [oracle.batch_row(text, seq_length, EOD, *flags) for text in texts]
     batch = dataset.batch(range(len(dataset)))
@@ -252,9 +252,9 @@ def test_a_file_that_is_truncated_while_it_is_read_is_an_error(tmp_path, ending)
     dataset.batch([0])
     path = max(tmp_path.glob(ending), key=os.path.getsize)
     os.truncate(path, path.stat().st_size // 2)
-    with pytest.raises(CorruptDataError, match=r"has been truncated to .* while") as told:
+    with pytest.raises(CorruptDataError, match=r"has been truncated to .* while") as caught:
         dataset.batch([len(dataset) - 1])
-    assert told.value.path == str(path)
+    assert caught.value.path == str(path)
     if ending.startswith("s."):
         with pytest.raises(CorruptDataError, match="has been truncated"):
             blended.batch([0])
@@ -386,7 +386,7 @@ class TestCache:
         (path,) = (tmp_path / "cache").glob("*-shuffle_index.npy")
         data = path.read_bytes()
         places = range(128, len(data), 4)
-        found = []
+        checked = []
         for place in places:
             path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
             with pytest.raises(CorruptDataError, match=f"byte offset {place}: its bytes"):
@@ -394,9 +394,9 @@ class TestCache:
             try:
                 self.make(tmp_path, num_samples=200)
             except CorruptDataError:
-                found.append(place)
-        assert places[-1] == found[-1]
-        assert 20 < len(found) < 32 < len(places)
+                checked.append(place)
+        assert places[-1] == checked[-1]
+        assert 20 < len(checked) < 32 < len(places)
 
     def test_two_that_make_it_at_a_time(self, tmp_path, monkeypatch):
         """The one that finds another at work makes the arrays for itself."""

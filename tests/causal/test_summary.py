@@ -29,20 +29,20 @@ def test_the_articles_example_with_stores(tmp_path):
         write_store(tmp_path / name, [range(128)] * count + [[7]])
         for name, count in zip("ABC", (100, 50, 400), strict=True)
     ]
-    made, _, _ = build_datasets(
+    data_sets, _, _ = build_datasets(
         prefixes, GptConfig(seq_length=128), weights=[0.3, 0.2, 0.5], num_samples=[1000]
     )
-    text = describe_parts(parts_of(made), "train", 128)
+    text = describe_parts(parts_of(data_sets), "train", 128)
     lines = [line.replace(f"{tmp_path}/", "") for line in text.splitlines()]
     assert [line.split() for line in lines] == [line.split() for line in LINES.splitlines()]
 
 
 def test_one_store_is_all_of_it(tmp_path):
     prefix = write_store(tmp_path / "s", [range(10)] * 3)
-    made, _, _ = build_datasets([prefix], GptConfig(seq_length=3), num_samples=[20])
-    (part,) = parts_of(made)
-    assert (part.wanted_share, part.reached_share, part.num_samples) == (1.0, 1.0, len(made))
-    assert part.num_epochs == pytest.approx(len(made) * 3 / 29)
+    data_sets, _, _ = build_datasets([prefix], GptConfig(seq_length=3), num_samples=[20])
+    (part,) = parts_of(data_sets)
+    assert (part.wanted_share, part.reached_share, part.num_samples) == (1.0, 1.0, len(data_sets))
+    assert part.num_epochs == pytest.approx(len(data_sets) * 3 / 29)
     assert "from 1 data set, " in describe_parts([part], "train", 3)
 
 

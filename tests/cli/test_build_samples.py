@@ -28,8 +28,8 @@ def folder(tmp_path):
 
 
 def run(folder, checkout, *, prefix=(), **flags):
-    given = {"input": "a,b", "seq_length": 16, "cache_dir": "cache", **flags}
-    arguments = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    flags_of_run = {"input": "a,b", "seq_length": 16, "cache_dir": "cache", **flags}
+    arguments = [f"--{name}={value}" for name, value in flags_of_run.items() if value is not None]
     return subprocess.run(
         [*(prefix or COMMAND), *arguments],
         cwd=folder,
@@ -158,9 +158,9 @@ def test_the_end_of_documents_is_known_from_their_stores(folder, checkout):
     assert "documents end with different tokens: 7 in a, 8 in b" in refusal()
     write_notes(folder / "b", eod_id=7)
     assert "--eod_id is 8, but 7 ends documents, as a.store.json says" in refusal(eod_id=8)
-    found = masked("noted.parquet")
-    assert found.equals(masked("given.parquet", eod_id=7))
-    tokens, loss_mask = (np.array(found[name].to_pylist()) for name in ("tokens", "loss_mask"))
+    masks = masked("noted.parquet")
+    assert masks.equals(masked("given.parquet", eod_id=7))
+    tokens, loss_mask = (np.array(masks[name].to_pylist()) for name in ("tokens", "loss_mask"))
     assert (tokens == 7).any()
     assert np.array_equal(loss_mask == 0, tokens == 7)
 

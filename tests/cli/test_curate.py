@@ -107,8 +107,8 @@ def test_what_would_be_kept_with_other_thresholds(folder):
 def test_steps_are_explained(folder):
     listed = folder.well("--list_steps").stdout
     assert "  gopher_quality " in listed and "  fineweb " in listed
-    told = folder.well("--explain=gopher_quality").stdout
-    assert "min_words = 50" in told and "-> rejected" in told
+    output = folder.well("--explain=gopher_quality").stdout
+    assert "min_words = 50" in output and "-> rejected" in output
 
 
 @pytest.mark.parametrize("package", ["yaml", "xxhash", "zlib_ng"])
@@ -130,7 +130,7 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "sentence"),
     [
         ([], "--input_file is missing"),
         (["--input_file=web.jsonl"], "--output_file is missing"),
@@ -187,8 +187,8 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
         ),
     ],
 )
-def test_mistakes_are_one_sentence(folder, flags, told):
-    assert told in folder.error(*flags)
+def test_mistakes_are_one_sentence(folder, flags, sentence):
+    assert sentence in folder.error(*flags)
 
 
 @pytest.mark.parametrize(("num_workers", "change"), [(1, 70), (2, 42)])
@@ -250,7 +250,7 @@ def test_from_raw_html_to_records(folder, small_vocabulary):
     failed = {(row["document"].split("/")[-1], row["step"]) for row in ledger if row["failed"]}
     assert ("broken.html:1", "extract") in failed
     assert sorted(step for _, step in failed) == ["exact_duplicates", "extract"]
-    made = folder.python(
+    created = folder.python(
         str(folder.checkout / "create_pretraining_data.py"),
         "--input_file=corpus.txt",
         "--output_file=train.tfrecord",
@@ -258,7 +258,7 @@ def test_from_raw_html_to_records(folder, small_vocabulary):
         "--max_seq_length=64",
         "--max_predictions_per_seq=10",
     )
-    assert made.returncode == 0, made.stderr
+    assert created.returncode == 0, created.stderr
     assert (folder.path / "train.tfrecord").stat().st_size > 500
     manifest = json.loads((folder.path / "manifest.train.tfrecord.json").read_text())
     assert manifest["counts"]["text"]["num_documents"] == len(TITLES)

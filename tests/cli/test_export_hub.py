@@ -62,8 +62,8 @@ def test_mistakes_are_told_in_one_line(
     folder = tmp_path / "output"
     result = run(checkout, *(flag.replace("OUT", str(folder)) for flag in flags))
     assert result.returncode == status
-    told = [line for line in result.stderr.splitlines() if line.startswith("export_hub: error: ")]
-    assert len(told) == 1
-    assert told[0].startswith(f"export_hub: error: {sentence}")
+    errors = [line for line in result.stderr.splitlines() if line.startswith("export_hub: error: ")]
+    assert len(errors) == 1
+    assert errors[0].startswith(f"export_hub: error: {sentence}")
     assert "Traceback" not in result.stderr
     assert not folder.exists()

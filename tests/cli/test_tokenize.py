@@ -44,24 +44,24 @@ def files(prefix: Path) -> list[bytes]:
 
 def test_partitions_merge_and_verify(tokenize, tmp_path):
     flags = ("--input_file=text.txt", "--vocab_file=vocab.txt")
-    told = tokenize(*flags, "--output_prefix=out/whole")
+    output = tokenize(*flags, "--output_prefix=out/whole")
     for part in (
         "1 token store(s) of documents, uint16", "documents      40 (0 empty)", "MB/s",
         "out/whole.bin, .idx  40 documents, ",
     ):  # fmt: skip
-        assert part in told
+        assert part in output
     tokenize(*flags, "--output_prefix=out/p", "--partitions=3", "--num_workers=1")
-    told = tokenize(*flags, "--output_prefix=out/p", "--partitions=3")
-    assert "3 token store(s) of documents, uint16, 3 of them there before" in told
-    told = tokenize("--merge=out/p@3", "--output_prefix=out/m")
-    assert "3 stores merged; out/m: 40 documents (0 empty), 40 sequences, " in told
+    output = tokenize(*flags, "--output_prefix=out/p", "--partitions=3")
+    assert "3 token store(s) of documents, uint16, 3 of them there before" in output
+    output = tokenize("--merge=out/p@3", "--output_prefix=out/m")
+    assert "3 stores merged; out/m: 40 documents (0 empty), 40 sequences, " in output
     assert "3 stores merged" in tokenize("--merge=out/p-*-of-*", "--output_prefix=out/by_pattern")
     for ending in ("bin", "idx"):
         merged = (tmp_path / f"out/m.{ending}").read_bytes()
         assert (tmp_path / f"out/by_pattern.{ending}").read_bytes() == merged
     assert files(tmp_path / "out/m") == files(tmp_path / "out/whole")
-    told = tokenize("--verify=out/m.idx")
-    assert "checksums are right" in told
+    output = tokenize("--verify=out/m.idx")
+    assert "checksums are right" in output
     with open(tmp_path / "out/m.bin", "ab") as file:
         file.write(b"\0\0")
     error = tokenize("--verify=out/m", status=1).splitlines()[-1]
@@ -105,6 +105,6 @@ def test_bpe_with_curators_names(tokenize, tmp_path):
 )  # fmt: skip
 def test_mistakes_are_told_in_one_line(tokenize, tmp_path, flags, sentence):
     before = sorted(tmp_path.iterdir())
-    told = tokenize(*flags, status=1)
-    assert told.startswith(f"tokenize: error: {sentence}") and told.count("\n") == 1
+    output = tokenize(*flags, status=1)
+    assert output.startswith(f"tokenize: error: {sentence}") and output.count("\n") == 1
     assert sorted(tmp_path.iterdir()) == before

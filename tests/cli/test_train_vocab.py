@@ -26,14 +26,14 @@ def test_the_same_text_gives_the_same_bytes_in_every_process(
     text = tmp_path / "text.txt"
     words = [f"{a}{b}{c}{a}{c}{b}" for a in "abcdefg" for b in "hijklmn" for c in "opqrstu"]
     text.write_text("\n".join(words), encoding="utf-8")
-    made = []
+    vocabularies = []
     for attempt in range(4):
         path = tmp_path / f"vocab{attempt}.txt"
         result = run(checkout, f"--input_file={text}", "--vocab_size=150", f"--output_file={path}")
         assert result.returncode == 0, result.stderr
-        made.append((path.read_bytes(), path.with_suffix(".tokenizer.json").read_bytes()))
-    assert made[0][0].count(b"\n") == 150
-    assert made == made[:1] * 4
+        vocabularies.append((path.read_bytes(), path.with_suffix(".tokenizer.json").read_bytes()))
+    assert vocabularies[0][0].count(b"\n") == 150
+    assert vocabularies == vocabularies[:1] * 4
 
 
 def test_says_what_it_made(checkout: Path, small_text: Path, tmp_path: Path) -> None:

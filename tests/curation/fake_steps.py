@@ -135,6 +135,6 @@ class Language(DocumentStep):
     def judge(self, document: Document) -> Verdict:
         language = document.fields.get("language", "en")
         failed = language not in self.languages
-        wanted = ",".join(self.languages)
-        measured = (Measured("languages", language, wanted, failed),)
+        languages = ",".join(self.languages)
+        measured = (Measured("languages", language, languages, failed),)
         return Verdict(document, measured, counted={language: 1})

@@ -18,14 +18,14 @@ class MarkedText(NamedTuple):
     language: str
     written: str
     text: str
-    found: set[tuple[str, int, int]]  # kind, start, end
+    spans: set[tuple[str, int, int]]  # kind, start, end
 
 
 class MarkedLine(NamedTuple):
     language: str
     written: str
     line: str
-    wanted: str
+    corrected: str
 
 
 def marked_texts() -> list[MarkedText]:
@@ -45,10 +45,10 @@ def _rows(num_columns: int) -> list[list[str]]:
 
 
 def _unmark(marked: str) -> tuple[str, set[tuple[str, int, int]]]:
-    text, found, done = "", set(), 0
+    text, spans, done = "", set(), 0
     for mark in _MARK.finditer(marked):
         text += marked[done : mark.start()]
-        found.add((mark[1], len(text), len(text) + len(mark[2])))
+        spans.add((mark[1], len(text), len(text) + len(mark[2])))
         text += mark[2]
         done = mark.end()
-    return text + marked[done:], found
+    return text + marked[done:], spans

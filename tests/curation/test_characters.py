@@ -10,8 +10,8 @@ from bert_data.curation.characters import character_classes, class_of
 
 
 def test_the_table_is_the_definition_at_every_code_point():
-    wanted = np.fromiter(map(class_of, map(chr, range(0x110000))), np.uint8)
-    np.testing.assert_array_equal(character_classes(), wanted)
+    expected = np.fromiter(map(class_of, map(chr, range(0x110000))), np.uint8)
+    np.testing.assert_array_equal(character_classes(), expected)
 
 
 def test_the_table_is_shared_and_cannot_be_changed():

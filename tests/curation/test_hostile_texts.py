@@ -75,7 +75,7 @@ def test_hostile_texts_are_kept_or_rejected_with_a_reason(tmp_path):
 
 def write_kept(folder, step):
     """A file with a text that the step keeps, so that something is left."""
-    kept = next((text for text, wanted in step.step_examples if wanted is not None), None)
+    kept = next((text for text, expected in step.step_examples if expected is not None), None)
     row = {**step.example_fields, "text": kept} if kept else {"text": "x", "url": "http://a.org"}
     (folder / "b.jsonl").write_text(json.dumps(row) + "\n")
     return folder / "b.jsonl"

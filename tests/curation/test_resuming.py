@@ -84,13 +84,13 @@ def test_killed_at_many_places_and_started_again(program):
         resumed += "were done by an earlier run" in killed.stderr
         if not has_gone_on and any(out.glob(".*.curation/*/pass-0/[0-9]*")):
             has_gone_on = True
-            found = contents(out)
+            files = contents(out)
             last = program.run(*flags)
             assert last.returncode == 0, last.stderr
             assert "were done by an earlier run" in last.stderr
             assert contents(out) == whole
             shutil.rmtree(out)
-            for name in found:
+            for name in files:
                 assert not name.startswith("o-")
     assert resumed > 1 and has_gone_on
     assert contents(out) == whole
@@ -115,11 +115,11 @@ def test_only_unfinished_shards_are_done_again(tmp_path, web, num_workers, monke
     assert done.num_resumed == len(states)
     assert {path: path.stat().st_mtime_ns for path in states} == states
     monkeypatch.undo()
-    found = contents(tmp_path / "out")
+    files = contents(tmp_path / "out")
     shutil.rmtree(tmp_path / "out")
     run(tmp_path, steps)
     again = contents(tmp_path / "out")
-    assert {name: found[name] for name in again} == again
+    assert {name: files[name] for name in again} == again
 
 
 def test_a_killed_decision_is_made_anew(tmp_path, web):  # noqa: F811

@@ -45,7 +45,7 @@ def test_the_examples_of_a_step_are_true(name, tmp_path):
     assert step.step_examples
     step.prepare(tmp_path)
     judge = step.open(tmp_path)
-    for text, wanted in step.step_examples:
+    for text, expected in step.step_examples:
         fields = dict(step.example_fields)
         verdict = judge(Document(id="a/1", source="a", text=text, fields=fields))
-        assert (verdict.document.text if verdict.kept else None) == wanted
+        assert (verdict.document.text if verdict.kept else None) == expected

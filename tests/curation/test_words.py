@@ -39,30 +39,30 @@ def hash_slowly(word):
 
 
 def assert_split_as_defined(text):
-    found = split_words(text)
-    spans = list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+    words = split_words(text)
+    spans = list(zip(words.starts.tolist(), words.ends.tolist(), strict=True))
     assert spans == split_slowly(text)
     strings = [text[start:end] for start, end in spans]
-    assert found.strings() == strings
-    assert len(found) == len(spans)
-    assert found.hashes.tolist() == [hash_slowly(word) for word in strings]
+    assert words.strings() == strings
+    assert len(words) == len(spans)
+    assert words.hashes.tolist() == [hash_slowly(word) for word in strings]
     kinds = ["".join(CLASSES[class_of(char)] for char in word) for word in strings]
-    assert found.is_unspaced.tolist() == [kind[0] == "c" for kind in kinds]
-    assert found.counts == (
+    assert words.is_unspaced.tolist() == [kind[0] == "c" for kind in kinds]
+    assert words.counts == (
         len(strings),
-        found.is_symbol.sum(),
-        found.is_unspaced.sum(),
+        words.is_symbol.sum(),
+        words.is_unspaced.sum(),
         sum(bool(re.search("[luoc]", kind)) for kind in kinds),
         sum("\uac00" <= word[0] <= "\ud7a3" for word in strings),
-        found.lengths[~found.is_symbol].sum(),
+        words.lengths[~words.is_symbol].sum(),
     )
-    assert found.is_symbol.tolist() == [not re.search("[luocn]", kind) for kind in kinds]
-    assert found.lengths.tolist() == [len(word) for word in strings]
-    assert "".join(map(chr, found.codes)) == text
+    assert words.is_symbol.tolist() == [not re.search("[luocn]", kind) for kind in kinds]
+    assert words.lengths.tolist() == [len(word) for word in strings]
+    assert "".join(map(chr, words.codes)) == text
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("It's 3.5 km, no?", "It|'s|3.5|km|,|no|?"),
         ("机器 learning…", "机|器|learning|…"),
@@ -82,15 +82,15 @@ def assert_split_as_defined(text):
         ("❤\ufe0f x", "❤\ufe0f|x"),
     ],
 )
-def test_words_of_texts(text, wanted):
-    assert split_words(text).strings() == wanted.split("|")
+def test_words_of_texts(text, expected):
+    assert split_words(text).strings() == expected.split("|")
     assert_split_as_defined(text)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\ufeff", "\u200b \u2028"])
 def test_texts_without_words(text):
-    found = split_words(text)
-    assert len(found) == 0 and found.strings() == [] and found.hashes.dtype == np.uint64
+    words = split_words(text)
+    assert len(words) == 0 and words.strings() == [] and words.hashes.dtype == np.uint64
 
 
 # Characters of all classes, those with rules of their own more often, surrogates and nulls too.
@@ -115,8 +115,8 @@ def test_words_are_as_defined(text):
 )
 def test_huge_lines(part):
     text = part * 100_000
-    found = split_words(text)
-    assert list(zip(found.starts.tolist(), found.ends.tolist(), strict=True)) == split_slowly(text)
+    words = split_words(text)
+    assert list(zip(words.starts.tolist(), words.ends.tolist(), strict=True)) == split_slowly(text)
 
 
 def test_the_hash_of_a_word_is_the_one_it_has_in_texts():

@@ -75,8 +75,8 @@ def _prepare(room: Path, _: int) -> str:
 
 def bad_runs(name: str, room: Path) -> Iterator[str]:
     """Runs that neither succeed nor say what is wrong with the flag."""
-    ((_, found),) = sandbox.run(functools.partial(_numeric_flags, name), range(1))
-    numeric = [flag for flag in json.loads(found.text) if flag not in _OF_ABSL]
+    ((_, names),) = sandbox.run(functools.partial(_numeric_flags, name), range(1))
+    numeric = [flag for flag in json.loads(names.text) if flag not in _OF_ABSL]
     assert numeric
     cases = [(flag, value) for flag in numeric for value in NUMBERS]
     results = sandbox.run(functools.partial(_run, name, room, cases), range(len(cases)))
@@ -92,8 +92,8 @@ def main() -> None:
     """Exit status 1 if a run is bad."""
     with tempfile.TemporaryDirectory() as parent:
         room = Path(parent)
-        ((_, made),) = sandbox.run(functools.partial(_prepare, room), range(1))
-        assert made.kind == "value", made.text
+        ((_, inputs),) = sandbox.run(functools.partial(_prepare, room), range(1))
+        assert inputs.kind == "value", inputs.text
         bad = [sentence for name in COMMANDS for sentence in bad_runs(name, room)]
     print("\n".join(bad))
     sys.exit(1 if bad else 0)

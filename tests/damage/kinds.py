@@ -17,12 +17,12 @@ def find_kinds(names: Iterable[str]) -> list[Kind]:
     """The kinds of these names, or of the groups of these names."""
     names = list(names)
     groups = [name for name in names if name in GROUPS]
-    found = [kind for group in groups for kind in kinds_of(group)]
+    kinds = [kind for group in groups for kind in kinds_of(group)]
     others = set(names) - set(groups)
     if others:
         known = {kind.name: kind for group in GROUPS for kind in kinds_of(group)}
         unknown = sorted(others - set(known))
         if unknown:
             raise ValueError(f"no kind {unknown[0]!r}; there are {', '.join(known)}")
-        found += [known[name] for name in names if name in others]
-    return found
+        kinds += [known[name] for name in names if name in others]
+    return kinds

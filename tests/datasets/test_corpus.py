@@ -61,11 +61,13 @@ def make_store(folder: Path, input_file: str, **settings) -> None:
 
 
 def test_a_store_of_another_case_is_refused(folder):
-    for made in (True, False):
-        make_store(folder, "text.txt", do_lower_case=made)
-        records(folder, "s", do_lower_case=made)
-        with pytest.raises(ValueError, match=f"was made with do_lower_case {str(made).lower()}, b"):
-            records(folder, "s", do_lower_case=not made)
+    for do_lower_case in (True, False):
+        make_store(folder, "text.txt", do_lower_case=do_lower_case)
+        records(folder, "s", do_lower_case=do_lower_case)
+        with pytest.raises(
+            ValueError, match=f"was made with do_lower_case {str(do_lower_case).lower()}, b"
+        ):
+            records(folder, "s", do_lower_case=not do_lower_case)
 
 
 def test_formats_give_the_same_records(folder):
@@ -161,14 +163,14 @@ class TestTokenizerFile:
     def test_bpe(self, folder):
         special = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
         settings = {"vocab_file": None, "tokenizer_file": byte_pairs(folder / "b.json", special)}
-        made = records(folder, "text.txt", **settings)
+        records_of_text = records(folder, "text.txt", **settings)
         make_store(folder, "text.txt", **settings)
-        assert records(folder, "s", **settings) == made
+        assert records(folder, "s", **settings) == records_of_text
         whole_words = InstanceConfig(
             max_seq_length=32, max_predictions_per_seq=5, do_whole_word_mask=True
         )
         masked_by_word = records(folder, "text.txt", instances=whole_words, **settings)
-        assert masked_by_word != made
+        assert masked_by_word != records_of_text
         byte_pairs(folder / "b.json", special[:4])
         with pytest.raises(ValueError, match=r"b\.json does not say .* used as mask, which"):
             records(folder, "text.txt", **settings)

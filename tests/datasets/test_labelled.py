@@ -59,7 +59,7 @@ def read(folder: Path, name: str) -> list[dict[str, list]]:
     records = split_records(data)
     index = np.load(index_path(str(folder / name)))
     assert index["offset"].tolist() == [*(at for at, _ in records), len(data)]
-    found = []
+    records_read = []
     for (_, record), num_tokens in zip(records, index["num_tokens"][:-1], strict=True):
         example = tf.train.Example.FromString(record)
         features = {
@@ -68,8 +68,8 @@ def read(folder: Path, name: str) -> list[dict[str, list]]:
         }
         lengths = [values[0] for key, values in features.items() if key.endswith("_tokens_len")]
         assert sum(lengths) == num_tokens
-        found.append(features)
-    return found
+        records_read.append(features)
+    return records_read
 
 
 def expected(sentences: list[str], vocabulary: Path) -> tuple[list[int], list[int], list[int]]:
@@ -164,11 +164,11 @@ def test_real_documents_and_sentences(make, shared: Path, tmp_path: Path) -> Non
         for record, line in zip(read(folder, "t"), lines, strict=True):
             sentences = line["text"].split("\n") if how == "lines" else [line["text"]]
             ids, sentence_splits, word_splits = expected(sentences, vocabulary)
-            found = [record[f"text_tokens_{part}"] for part in ("values", "splits_0")]
+            columns = [record[f"text_tokens_{part}"] for part in ("values", "splits_0")]
             if how == "one":
-                assert found == [ids, word_splits]
+                assert columns == [ids, word_splits]
             else:
-                assert [*found, record["text_tokens_splits_1"]] == [
+                assert [*columns, record["text_tokens_splits_1"]] == [
                     ids, sentence_splits, word_splits
                 ]  # fmt: skip
 
@@ -202,8 +202,8 @@ def test_mistakes_leave_nothing_behind(
 def test_a_tokenizer_file_in_place_of_the_vocabulary(make, tmp_path, small_vocabulary) -> None:
     expected = (make("a", "t") / "t").read_bytes()
     file = wordpiece(tmp_path / "t.json", small_vocabulary.read_text().split())
-    made = make("b", "t", vocab_file=None, tokenizer_file=file)
-    assert (made / "t").read_bytes() == expected
+    with_file = make("b", "t", vocab_file=None, tokenizer_file=file)
+    assert (with_file / "t").read_bytes() == expected
     file = byte_pairs(tmp_path / "b.json")
     with pytest.raises(ValueError, match=r"b\.json is not WordPiece with BERT's rules"):
         make("c", "t", vocab_file=None, tokenizer_file=file)

@@ -62,15 +62,15 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def records(folder: Path) -> list[bytes]:
     """All records, shard by shard: Examples, or rows of Parquet as text."""
-    found = []
+    payloads = []
     for path in sorted(folder.glob("t*")):
         data = path.read_bytes()
         if data.startswith(b"PAR1"):
-            found += [repr(row).encode() for row in pq.read_table(path).to_pylist()]
+            payloads += [repr(row).encode() for row in pq.read_table(path).to_pylist()]
         else:
             plain = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
-            found += [record for _, record in split_records(plain)]
-    return found
+            payloads += [record for _, record in split_records(plain)]
+    return payloads
 
 
 def seed_of(partition: int) -> int:
@@ -117,11 +117,11 @@ def test_the_records_are_the_references_part_by_part(
             **options,
         )
         expected.update(records(part))
-    made = records(create("all", instances=config, **options))
-    assert collections.Counter(made) == expected
+    all_records = records(create("all", instances=config, **options))
+    assert collections.Counter(all_records) == expected
     # They are shuffled, and dealt as evenly as the one stream's.
     sizes = [file.num_records for file in manifest_of(tmp_path / "all").files]
-    assert sizes == [len(range(shard, len(made), 4)) for shard in range(4)]
+    assert sizes == [len(range(shard, len(all_records), 4)) for shard in range(4)]
 
 
 def manifest_of(folder: Path):
@@ -131,14 +131,14 @@ def manifest_of(folder: Path):
 def test_the_manifest_says_how_it_was_made(create, tmp_path):
     create("all", "t@2")
     create("one", "t@2", num_partitions=0)
-    made, one = manifest_of(tmp_path / "all"), manifest_of(tmp_path / "one")
-    assert made.flags == {**one.flags, "num_partitions": NUM_PARTITIONS}
-    assert made.counts["text"] == one.counts["text"]
-    assert made.random_seed == one.random_seed == INSTANCES.random_seed
-    num_records = made.counts["instances"]["num_instances"]
+    manifest, one = manifest_of(tmp_path / "all"), manifest_of(tmp_path / "one")
+    assert manifest.flags == {**one.flags, "num_partitions": NUM_PARTITIONS}
+    assert manifest.counts["text"] == one.counts["text"]
+    assert manifest.random_seed == one.random_seed == INSTANCES.random_seed
+    num_records = manifest.counts["instances"]["num_instances"]
     assert (
         num_records
-        == sum(file.num_records for file in made.files)
+        == sum(file.num_records for file in manifest.files)
         == len(records(tmp_path / "all"))
     )
 
@@ -180,8 +180,8 @@ def test_the_files_do_not_depend_on_memory(create, small_pieces, monkeypatch, ou
     expected = contents(create("plain", output_format=output_format))
     for number, max_bytes in enumerate((3000, 10_000)):  # several segments, and groups of lanes
         small_pieces(max_bytes)
-        made = contents(create(f"small{number}", output_format=output_format))
-        assert made == expected
+        files = contents(create(f"small{number}", output_format=output_format))
+        assert files == expected
 
 
 def test_more_than_fits_is_refused_and_goes_on_with_more_memory(create, small_pieces, tmp_path):
@@ -239,9 +239,9 @@ def _fail(*_):
 
 def test_shards_in_several_folders(create, tmp_path):
     plain = contents(create("a", "t@2"))
-    made = contents(create("b", "x/t-00000-of-00002,y/t-00001-of-00002"))
-    assert made["x/t-00000-of-00002"] == plain["t-00000-of-00002"]
-    assert made["y/t-00001-of-00002"] == plain["t-00001-of-00002"]
+    files = contents(create("b", "x/t-00000-of-00002,y/t-00001-of-00002"))
+    assert files["x/t-00000-of-00002"] == plain["t-00000-of-00002"]
+    assert files["y/t-00001-of-00002"] == plain["t-00001-of-00002"]
 
 
 class TestParts:
@@ -294,20 +294,20 @@ class TestStores:
         expected = contents(create("text"))
         names = (f"{stores}@3", f"{stores}-*", f"{stores}*.bin", f"{stores}-*-of-00003.idx")
         for number, name in enumerate(names):
-            made = contents(create(f"stores{number}", input_file=name))
-            assert {k: v for k, v in made.items() if "manifest" not in k} == {
+            files = contents(create(f"stores{number}", input_file=name))
+            assert {k: v for k, v in files.items() if "manifest" not in k} == {
                 k: v for k, v in expected.items() if "manifest" not in k
             }
 
     @pytest.mark.parametrize("num_partitions", [0, 1, 2, 7])
     def test_of_another_number_are_cut_at_documents(self, create, stores, num_partitions):
         one = create("one", num_partitions=0)
-        made = create("stores", input_file=f"{stores}@3", num_partitions=num_partitions)
-        texts = [manifest_of(folder).counts["text"] for folder in (one, made)]
+        dataset = create("stores", input_file=f"{stores}@3", num_partitions=num_partitions)
+        texts = [manifest_of(folder).counts["text"] for folder in (one, dataset)]
         for name in ("num_documents", "num_sentences", "num_tokens", "num_unknown"):
             assert texts[0][name] == texts[1][name]
         if not num_partitions:
-            assert records(one) == records(made)
+            assert records(one) == records(dataset)
 
     def test_of_fewer_documents_than_partitions(self, create, stores):
         with pytest.raises(ValueError, match=r"^50 partitions .* the 3 token store"):

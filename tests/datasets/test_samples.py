@@ -36,8 +36,8 @@ def dataset(tmp_path):
         seq_length=SEQ_LENGTH, eod_id=0, reset_position_ids=True, reset_attention_mask=True,
         eod_mask_loss=True,
     )  # fmt: skip
-    made, _, _ = build_datasets(prefixes, config)
-    return made
+    built, _, _ = build_datasets(prefixes, config)
+    return built
 
 
 def parse(record: bytes) -> dict[str, list]:
@@ -246,21 +246,21 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_has_changed_is_not_taken_over(tmp_path, monkeypatch, change):
-    made = {}
+    inputs = {}
 
     def build(tokens=None, weights=None, num_samples=None, **settings):
         if tokens is not None:
             stories = [[*range(1, 9), tokens, 0] for _ in range(20)]
-            made["prefixes"] = [write_store(tmp_path / name, stories) for name in "ab"]
+            inputs["prefixes"] = [write_store(tmp_path / name, stories) for name in "ab"]
         config = GptConfig(**{"seq_length": SEQ_LENGTH, "eod_id": 0, **settings})
-        made["set"] = build_datasets(
-            made["prefixes"], config, weights=weights, num_samples=num_samples
+        inputs["set"] = build_datasets(
+            inputs["prefixes"], config, weights=weights, num_samples=num_samples
         )[0]
 
     def run():
         settings = {**options, "output_file": f"{tmp_path}/out/{options['output_file']}"}
         made_from = settings.pop("made_from", None)
-        export_splits([made["set"]], SampleExportConfig(**settings), made_from=made_from)
+        export_splits([inputs["set"]], SampleExportConfig(**settings), made_from=made_from)
 
     options = {"output_file": "x@3"}
     build(tokens=0)
@@ -358,9 +358,9 @@ def test_mistakes_are_refused(dataset, tmp_path):
 
 def test_a_store_that_turns_out_damaged_leaves_nothing(tmp_path):
     prefix = write_store(tmp_path / "s", [[1, 2, 3, 4, 5, 6]], "<i4")
-    made = GptDataset(prefix, GptConfig(seq_length=2))
+    samples = GptDataset(prefix, GptConfig(seq_length=2))
     (tmp_path / "s.bin").write_bytes(np.array([1, 2, -3, 4, 5, 6], "<i4").tobytes())
     for output_format in registry.format_names():
         with pytest.raises(Exception, match="token id"):
-            export(made, tmp_path / "out" / "x", output_format=output_format)
+            export(samples, tmp_path / "out" / "x", output_format=output_format)
     assert not (tmp_path / "out").exists()

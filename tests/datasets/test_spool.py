@@ -47,15 +47,15 @@ def test_the_slots_come_in_order_whatever_fits_in_memory(
     folder = tmp_path_factory.mktemp("spool")
     rows = write(folder / "rows", num_rows, num_words)
     slots = np.random.default_rng(seed).permutation(num_rows).astype(np.uint32)
-    found = []
+    rows_read = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spool, "_CHUNK_BYTES", chunk_bytes)
         for run in read_slots(str(folder / "rows"), num_words, slots, max_bytes=max_bytes):
-            assert run.start == len(found)
+            assert run.start == len(rows_read)
             if num_rows <= 256:  # what number of buckets there may be; each has whole rows
                 assert run.rows[:, :num_words].nbytes < max_bytes + 4 * num_words
-            found += run.rows[run.order][:, :num_words].tolist()
-    assert found == rows[slots].tolist()
+            rows_read += run.rows[run.order][:, :num_words].tolist()
+    assert rows_read == rows[slots].tolist()
     assert list(folder.iterdir()) == []
 
 

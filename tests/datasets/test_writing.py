@@ -76,14 +76,14 @@ class TestShards:
     """Of 320 shards some have no record."""
 
     @pytest.fixture
-    def made(self, create, layout, compression, num_shards):
+    def written(self, create, layout, compression, num_shards):
         folder = create("a", f"t@{num_shards}", record_layout=layout, compression=compression)
         return sorted(folder.glob("t-*")), read_manifest(manifest_path(str(folder / "t")))
 
     def test_records_are_dealt_in_turn(
-        self, made, oracle, small_vocabulary, layout, compression, num_shards
+        self, written, oracle, small_vocabulary, layout, compression, num_shards
     ):
-        paths, _ = made
+        paths, _ = written
         vocabulary = load_vocabulary(small_vocabulary)
         assert len(paths) == num_shards
         assert 3 < len(oracle) < 320
@@ -92,17 +92,17 @@ class TestShards:
             expected = oracle[shard::num_shards]
             assert len(records) == len(expected)
             for (_, record), instance in zip(records, expected, strict=True):
-                found = tf.train.Example.FromString(record).features.feature
+                features = tf.train.Example.FromString(record).features.feature
                 values = {
                     name: list(f.float_list.value or f.int64_list.value)
-                    for name, f in found.items()
+                    for name, f in features.items()
                 }
                 assert values == features_of(
                     instance, vocabulary, layout, max_seq_length=40, max_predictions_per_seq=6
                 )
 
-    def test_the_index_addresses_them(self, made, oracle, layout, compression, num_shards):
-        for shard, path in enumerate(made[0]):
+    def test_the_index_addresses_them(self, written, oracle, layout, compression, num_shards):
+        for shard, path in enumerate(written[0]):
             data = uncompressed(path, compression)
             index = np.load(index_path(str(path)), mmap_mode="r")
             offsets = [at for at, _ in split_records(data)]
@@ -110,8 +110,8 @@ class TestShards:
             assert index["offset"].tolist() == [*offsets, len(data)]
             assert index["num_tokens"].tolist() == [*lengths, 0]
 
-    def test_the_manifest_describes_them(self, made, oracle, layout, compression, num_shards):
-        paths, manifest = made
+    def test_the_manifest_describes_them(self, written, oracle, layout, compression, num_shards):
+        paths, manifest = written
         assert (manifest.record_layout, manifest.compression) == (layout, compression)
         assert manifest.counts["instances"]["num_instances"] == len(oracle)
         for shard, (path, file) in enumerate(zip(paths, manifest.files, strict=True)):
@@ -120,14 +120,14 @@ class TestShards:
             assert file.num_records == len(oracle[shard::num_shards])
             assert (file.num_bytes, file.crc32c) == (len(data), crc32c(data))
 
-    def test_tensorflow_reads_them(self, made, oracle, layout, compression, num_shards):
-        names = [str(path) for path in made[0]]
+    def test_tensorflow_reads_them(self, written, oracle, layout, compression, num_shards):
+        names = [str(path) for path in written[0]]
         kind = "GZIP" if compression == "gzip" else ""
         records = list(tf.data.TFRecordDataset(names, kind).as_numpy_iterator())
         assert len(records) == len(oracle)
         raw = [
             record
-            for path in made[0]
+            for path in written[0]
             for _, record in split_records(uncompressed(path, compression))
         ]
         assert records == raw

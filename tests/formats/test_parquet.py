@@ -35,7 +35,7 @@ def make(small_text, small_vocabulary):
     """Makes a set: make(folder, "t@3", output_format="parquet") -> paths of its shards."""
 
     def create(folder: Path, output: str = "t", **options) -> list[Path]:
-        made = create_dataset(
+        dataset = create_dataset(
             DatasetConfig(
                 input_file=str(small_text),
                 output_file=",".join(str(folder / name) for name in output.split(",")),
@@ -43,7 +43,7 @@ def make(small_text, small_vocabulary):
                 **{"instances": INSTANCES, "num_workers": 1, "output_format": "parquet", **options},
             )
         )
-        return [Path(path) for path in made.paths]
+        return [Path(path) for path in dataset.paths]
 
     return create
 
@@ -52,8 +52,8 @@ def rows_of_examples(path: Path) -> list[dict[str, object]]:
     """What each record of a TFRecord file is as a row."""
     rows = []
     for _, record in split_records(path.read_bytes()):
-        found = tf.train.Example.FromString(record).features.feature
-        numbers = {name: list(feature.int64_list.value) for name, feature in found.items()}
+        features = tf.train.Example.FromString(record).features.feature
+        numbers = {name: list(feature.int64_list.value) for name, feature in features.items()}
         assert numbers[fields.INPUT_MASK.name] == [1] * len(numbers[fields.INPUT_IDS.name])
         rows.append(
             {
@@ -86,9 +86,9 @@ def test_rows_are_the_records_of_the_tfrecord_files(make, instances, num_shards,
         patch.setattr(dataset_config, "_CHUNK_BYTES", chunk * 5 * instances.max_seq_length)
         output, options = f"t@{num_shards}", {"instances": instances, "num_workers": workers}
         expected = make(Path(folder, "a"), output, output_format="tfrecord", **options)
-        found = make(Path(folder, "b"), output, **options)
-        assert [path.name for path in found] == [path.name for path in expected]
-        for parquet, tfrecord in zip(found, expected, strict=True):
+        files = make(Path(folder, "b"), output, **options)
+        assert [path.name for path in files] == [path.name for path in expected]
+        for parquet, tfrecord in zip(files, expected, strict=True):
             assert pq.read_table(parquet).to_pylist() == rows_of_examples(tfrecord)
 
 
@@ -155,15 +155,15 @@ class TestFiles:
     def test_workers_and_buckets_do_not_change_them(self, make, shards, tmp_path, monkeypatch):
         expected = [path.read_bytes() for path in shards]
         for workers in (2, 5):
-            made = make(tmp_path / f"workers{workers}", "t@3", num_workers=workers)
-            assert [path.read_bytes() for path in made] == expected
+            files = make(tmp_path / f"workers{workers}", "t@3", num_workers=workers)
+            assert [path.read_bytes() for path in files] == expected
         for number, max_bytes in enumerate((1, 3000)):
             budget = MemoryBudget(
                 num_workers=2, max_store_bytes=max_bytes, max_rows_bytes=max_bytes
             )
             monkeypatch.setattr(masked_lm, "share_memory", lambda *_, shares=budget, **__: shares)
-            made = make(tmp_path / f"buckets{number}", "t@3")
-            assert [path.read_bytes() for path in made] == expected
+            files = make(tmp_path / f"buckets{number}", "t@3")
+            assert [path.read_bytes() for path in files] == expected
 
 
 class TestOtherSets:
@@ -173,10 +173,10 @@ class TestOtherSets:
         make(tmp_path / "a", "t@5", output_format=earlier)
         make(tmp_path / "a", "t@2", output_format=later, overwrite=True)
         make(tmp_path / "b", "t@2", output_format=later)
-        found, expected = (
+        replaced, expected = (
             {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in "ab"
         )
-        assert found == expected
+        assert replaced == expected
 
     def test_the_index_of_a_shard_of_another_set_goes(self, make, tmp_path):
         make(tmp_path, "a,b", output_format="tfrecord")

@@ -109,8 +109,8 @@ def test_a_graph_serves_every_batch_and_width() -> None:
     )
     batch = [([201, 202, 203], [204]), ([205], [])]
     for width in (5, 7, 30):
-        made = function(*segments_of(batch), tf.constant(width))
-        assert {name: x.numpy().tolist() for name, x in made.items()} == defined(batch, width)
+        packed = function(*segments_of(batch), tf.constant(width))
+        assert {name: x.numpy().tolist() for name, x in packed.items()} == defined(batch, width)
     with pytest.raises(tf.errors.InvalidArgumentError, match="seq_length must be more than the 2"):
         function(*segments_of(batch), tf.constant(2))
 

@@ -33,8 +33,8 @@ def write_vocabulary(folder: Path) -> Path:
 
 
 def num_to_predict(length: int, num_specials: int) -> int:
-    wanted = min(MAX_PREDICTIONS, max(1, round(length * PROB)))
-    return min(wanted, length - num_specials)
+    num_allowed = min(MAX_PREDICTIONS, max(1, round(length * PROB)))
+    return min(num_allowed, length - num_specials)
 
 
 def word_splits(text: Sequence[int], b_begin: int) -> list[int]:

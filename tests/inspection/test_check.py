@@ -116,17 +116,19 @@ def test_a_planted_fault_is_found(name: str, seed: int, tmp_path: Path) -> None:
     plant, severity = PLANTS[name]
     pattern = write_set(tmp_path, make_records(NUM_RECORDS, seed), change=plant)
     report = check(pattern, tmp_path / "vocab.txt")
-    found = {finding.name: finding for finding in report.findings}
-    assert name in found
-    assert found[name].severity == severity
+    finding_of = {finding.name: finding for finding in report.findings}
+    assert name in finding_of
+    assert finding_of[name].severity == severity
     assert report.is_harmful
     alike = {"words", "splits", "ids", "specials", "positions"}  # one fault may show twice
-    assert set(found) - {name} <= alike | ({"kept_share", "replaced_share"} & {*found})
+    assert set(finding_of) - {name} <= alike | ({"kept_share", "replaced_share"} & {*finding_of})
     faulty = next(figure for figure in report.figures if figure.name == "records with a fault")
     assert report.faults.get(name, 0) <= faulty.part <= sum(report.faults.values())
     if name in ("form", "label", "too_few"):  # every 90th, the first in the first shard
-        assert "10 of 900 records" in found[name].sentence
-        assert found[name].sentence.endswith(f"record 0 of {tmp_path / 'train-00000-of-00002'}")
+        assert "10 of 900 records" in finding_of[name].sentence
+        assert finding_of[name].sentence.endswith(
+            f"record 0 of {tmp_path / 'train-00000-of-00002'}"
+        )
 
 
 def test_row_splits_are_compared_with_the_vocabulary(tmp_path: Path) -> None:
@@ -231,10 +233,10 @@ def test_our_own_sets_are_good(
     report = check(str(tmp_path / "set-*"), small_vocabulary, num_workers=2)
     assert not report.is_harmful
     assert set(names(report)) <= {"unknown"}  # every 101st word
-    made = dataset.instances
-    assert (report.num_records, report.num_tokens) == (made.num_instances, made.num_tokens)
+    counts = dataset.instances
+    assert (report.num_records, report.num_tokens) == (counts.num_instances, counts.num_tokens)
     counted = {figure.name: figure.part for figure in report.figures}
-    predictions = made.num_masked + made.num_kept + made.num_replaced
+    predictions = counts.num_masked + counts.num_kept + counts.num_replaced
     assert counted["tokens to predict"] == predictions
     json.dumps(report.as_json())
 

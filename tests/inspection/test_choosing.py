@@ -58,8 +58,8 @@ def test_by_a_word_as_it_was_before_masking(shard: Path) -> None:
 def test_the_word_is_highlighted(shard: Path) -> None:
     words = load_words(str(write_vocabulary(shard.parent)))
     source = open_path(shard)
-    found = list(choose(source, Choice(word="cat"), words))
-    assert [marked for _, marked in found] == [
+    chosen = list(choose(source, Choice(word="cat"), words))
+    assert [marked for _, marked in chosen] == [
         {"input_ids": {2}}, {"input_ids": {2}}, {"input_ids": {5}}
     ]  # fmt: skip
     assert "[CLS] the cat [SEP]" in look(shard, write_vocabulary(shard.parent), word="cat")

@@ -53,37 +53,37 @@ def faults_of(record: Record, rule: Rule) -> set[str]:
         record[name] for name in ("input_ids", "segment_ids", "input_ids_splits_0")
     )
     size, positions = len(ids), record["masked_lm_positions"]
-    found = set()
+    faults = set()
     b = segments.index(1) if 1 in segments else size
     is_form = segments == [0] * b + [1] * (size - b) and (b < size) == bool(rule.is_pair)
     if not (is_form and ids[0] == CLS and ids[-1] == SEP and ids[b - 1] == SEP and b >= 2):
-        found.add("form")
+        faults.add("form")
     if not all(0 <= token < VOCAB_SIZE for token in ids + record["masked_lm_ids"]):
-        found.add("ids")
+        faults.add("ids")
     if set(record["input_mask"]) != {1} or set(record["masked_lm_weights"]) - {1.0}:
-        found.add("mask")
+        faults.add("mask")
     if positions != sorted(set(positions)) or not all(0 <= p < size for p in positions):
-        found.add("positions")
+        faults.add("positions")
     if {CLS, SEP} & set(record["masked_lm_ids"]):
-        found.add("specials")
+        faults.add("specials")
     if record.get("next_sentence_labels", [0])[0] not in (0, 1):
-        found.add("label")
+        faults.add("label")
     text = list(ids)
     for position, label in zip(positions, record["masked_lm_ids"], strict=True):
         if 0 <= position < size:
             text[position] = label
     if splits != sorted(set(splits)) or (splits[0], splits[-1]) != (0, size):
-        found.add("splits")
+        faults.add("splits")
     elif splits != word_splits([t if t < VOCAB_SIZE else 0 for t in text], b if is_form else -1):
-        found.add("words")
+        faults.add("words")
     if size > MAX_LENGTH:
-        found.add("too_long")
+        faults.add("too_long")
     expected = num_to_predict(size, 2 + (is_form and b < size))
     if len(positions) > expected:
-        found.add("too_many")
+        faults.add("too_many")
     if len(positions) < expected and rule.whole_words != 1:
-        found.add("too_few")
-    return found
+        faults.add("too_few")
+    return faults
 
 
 CHANGED = (
@@ -105,8 +105,8 @@ def test_faults_are_those_of_the_definition(seed: int, is_pair: bool) -> None:
         records.append(record)
     measured = measure(records, rule)
     for record, bits in zip(records, measured.faults.tolist(), strict=True):
-        found = {name for bit, name in enumerate(FAULTS) if bits >> bit & 1}
-        assert found == faults_of(record, rule), record
+        faults = {name for bit, name in enumerate(FAULTS) if bits >> bit & 1}
+        assert faults == faults_of(record, rule), record
     totals = [
         sum(bits >> bit & 1 for bits in measured.faults.tolist()) for bit in range(len(FAULTS))
     ]

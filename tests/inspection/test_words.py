@@ -73,11 +73,11 @@ def test_a_tokenizer_json_of_bert_has_the_digest_of_its_vocabulary(tmp_path: Pat
 def test_a_word_is_found_whole_and_whatever_its_pieces(tmp_path: Path) -> None:
     words = load_words(str(write_vocabulary(tmp_path)))
     numbers = np.array(ids("the un ##believ ##able cat un ##believ cat ##able the cat"))
-    found = {
+    places = {
         word: WordSearch(word, words, do_lower_case=True).find(numbers)
         for word in ("Unbelievable", "unbeliev", "cat", "the cat", "un", "home")
     }
-    assert found == {
+    assert places == {
         "Unbelievable": {1, 2, 3},
         "unbeliev": {5, 6},
         "cat": {4, 10},

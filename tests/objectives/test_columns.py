@@ -60,10 +60,10 @@ def assert_records(corpus, vocabulary, config: InstanceConfig, name: str) -> Non
     }
     with tempfile.TemporaryDirectory() as folder:
         store = store_of(corpus, vocabulary, folder)
-    made, rows = make_rows_of(store, vocabulary, config)
+    spooled, rows = make_rows_of(store, vocabulary, config)
     label = None if config.next_sentence == NONE else NEXT_SENTENCE_LABELS
     kind = masked_lm_records(name, **lengths, sentence_field=label)
-    data, ends, num_tokens = write(rows, made.order, store.ids, vocabulary, kind)
+    data, ends, num_tokens = write(rows, spooled.order, store.ids, vocabulary, kind)
     expected = instances_of(corpus, vocabulary, config)
     records = split_records(data)
     assert [at for at, _ in records] == [0, *ends[:-1]]
@@ -119,10 +119,10 @@ def test_row_splits_rebuild_the_words():
     order, store_ids = np.zeros(1, np.uint32), np.array(ids, np.uint16)
     data, _, _ = write(rows, order, store_ids, VOCABULARY, kind)
     example = tf.train.Example.FromString(split_records(data)[0][1])
-    found = {name: list(f.int64_list.value) for name, f in example.features.feature.items()}
-    assert found[fields.INPUT_IDS_SPLITS.name] == [0, 1, 3, 5, 6, 7, 8, 9]
+    numbers = {name: list(f.int64_list.value) for name, f in example.features.feature.items()}
+    assert numbers[fields.INPUT_IDS_SPLITS.name] == [0, 1, 3, 5, 6, 7, 8, 9]
     words = tf.RaggedTensor.from_row_splits(
-        found[fields.INPUT_IDS.name], found[fields.INPUT_IDS_SPLITS.name]
+        numbers[fields.INPUT_IDS.name], numbers[fields.INPUT_IDS_SPLITS.name]
     )
     mask_id = VOCABULARY.mask_id
     assert words.to_list() == [

@@ -15,8 +15,8 @@ def rows(*values: str | int) -> list[LabelledText]:
 
 def numbers(values: tuple, **options) -> list[int]:
     classes = find_classes(rows(*values), LabelConfig(**options))
-    given = LabelNumbers(classes)
-    return [given.number_of(row) for row in rows(*values)]
+    labels = LabelNumbers(classes)
+    return [labels.number_of(row) for row in rows(*values)]
 
 
 def test_kinds_of_labels() -> None:
@@ -28,10 +28,10 @@ def test_kinds_of_labels() -> None:
 
 
 def test_counts() -> None:
-    given = LabelNumbers(("neg", "neutral", "pos"))
+    labels = LabelNumbers(("neg", "neutral", "pos"))
     for row in rows("pos", "neg", "pos"):
-        given.number_of(row)
-    assert given.counts() == {"neg": 1, "neutral": 0, "pos": 2}
+        labels.number_of(row)
+    assert labels.counts() == {"neg": 1, "neutral": 0, "pos": 2}
 
 
 @pytest.mark.parametrize(

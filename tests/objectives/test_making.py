@@ -53,26 +53,28 @@ def make_rows_of(store, vocabulary, config, *, rows_bytes: int = 2 << 20):
     """
     spool = Spool()
     with mock.patch.object(making, "_ROWS_BYTES", rows_bytes):
-        made = make_instances(store, vocabulary, config, spool, max_store_bytes=rows_bytes // 100)
-    rows = np.frombuffer(spool.getvalue(), np.uint32).reshape(-1, made.num_words)
-    assert len(rows) == made.order.size == made.counts.num_instances
-    return made, rows
+        spooled = make_instances(
+            store, vocabulary, config, spool, max_store_bytes=rows_bytes // 100
+        )
+    rows = np.frombuffer(spool.getvalue(), np.uint32).reshape(-1, spooled.num_words)
+    assert len(rows) == spooled.order.size == spooled.counts.num_instances
+    return spooled, rows
 
 
 def make(corpus: list[Document], vocabulary, config, **options):
     """What the library makes: (Instances, the list of them in the order of the records)."""
     with tempfile.TemporaryDirectory() as folder:
         store = store_of(corpus, vocabulary, folder)
-    made, rows = make_rows_of(store, vocabulary, config, **options)
-    return made, [decode_row(rows[i], store.ids, vocabulary) for i in made.order]
+    spooled, rows = make_rows_of(store, vocabulary, config, **options)
+    return spooled, [decode_row(rows[i], store.ids, vocabulary) for i in spooled.order]
 
 
 def assert_equal_to_the_oracle(corpus, vocabulary, config, **options) -> None:
-    made, instances = make(corpus, vocabulary, config, **options)
+    spooled, instances = make(corpus, vocabulary, config, **options)
     tally: Counter[type] = Counter()
     expected = instances_of(corpus, vocabulary, config, tally)
     assert instances == expected
-    counts = made.counts
+    counts = spooled.counts
     num_labelled = sum(bool(instance.label) for instance in expected)
     assert counts.num_random_next + (counts.num_swapped or 0) == num_labelled
     assert (counts.num_swapped is None) == (config.next_sentence != SOP)
@@ -146,7 +148,7 @@ def test_halves_in_the_other_order_are_labelled_and_lone_sentences_get_another_d
         max_seq_length=11, dupe_factor=50, masked_lm_prob=0, max_predictions_per_seq=0,
         short_seq_prob=0, next_sentence=SOP,
     )  # fmt: skip
-    made, instances = make([[first, last], [lone], [other]], VOCABULARY, config)
+    spooled, instances = make([[first, last], [lone], [other]], VOCABULARY, config)
     cls, sep = VOCABULARY.cls_id, VOCABULARY.sep_id
     seen = Counter()
     for instance in instances:
@@ -154,8 +156,8 @@ def test_halves_in_the_other_order_are_labelled_and_lone_sentences_get_another_d
         assert (instance.ids[0], instance.ids[5], instance.ids[10]) == (cls, sep, sep)
         seen[instance.ids[1], instance.ids[6], instance.label] += 1
     assert seen[5, 6, False] + seen[6, 5, True] == 50
-    assert seen[6, 5, True] == made.counts.num_swapped
-    assert 10 < made.counts.num_swapped < 40
+    assert seen[6, 5, True] == spooled.counts.num_swapped
+    assert 10 < spooled.counts.num_swapped < 40
     pairs = {pair for pair in seen if pair[0] in (8, 9)}
     assert pairs == {
         (8, 5, True),
@@ -165,7 +167,7 @@ def test_halves_in_the_other_order_are_labelled_and_lone_sentences_get_another_d
         (9, 6, True),
         (9, 8, True),
     }
-    assert made.counts.num_random_next == 100
+    assert spooled.counts.num_random_next == 100
 
 
 def test_full_sentences_fill_one_segment_and_a_long_one_goes_on():
@@ -174,14 +176,14 @@ def test_full_sentences_fill_one_segment_and_a_long_one_goes_on():
         max_seq_length=12, dupe_factor=1, max_predictions_per_seq=0, short_seq_prob=0,
         next_sentence=NONE,
     )  # fmt: skip
-    made, instances = make([document], VOCABULARY, config)
+    spooled, instances = make([document], VOCABULARY, config)
     cls, sep = VOCABULARY.cls_id, VOCABULARY.sep_id
     texts = [[5] * 3 + [6] * 4 + [8] * 2, [9] * 10, [9] * 10, [9] * 5 + [10] * 2]
     expected = sorted((cls, *text, sep) for text in texts)
     assert sorted(instance.ids for instance in instances) == expected
     assert {instance.label for instance in instances} == {None}
     assert {i for instance in instances for i in instance.segment_ids} == {0}
-    assert made.counts.num_random_next == 0
+    assert spooled.counts.num_random_next == 0
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,11 @@ def rows_of(places: list[tuple[int, int, int, int]]) -> np.ndarray:
 
 def tokens_of(rows: np.ndarray, ids: np.ndarray) -> list[tuple[list[int], list[int], list[int]]]:
     """Tokens of A and B, and the other words, of each row."""
-    found = []
+    tokens = []
     for row in rows.tolist():
         a, b, n, m = row[0] | row[1] << 32, row[2] | row[3] << 32, row[4] & 0xFFFF, row[4] >> 16
-        found.append((ids[a : a + n].tolist(), ids[b : b + m].tolist(), row[5:]))
-    return found
+        tokens.append((ids[a : a + n].tolist(), ids[b : b + m].tolist(), row[5:]))
+    return tokens
 
 
 @given(segments(), st.randoms(), st.sampled_from(["<u2", "<i4"]), st.integers(0, 9))

@@ -12,11 +12,11 @@ NUM_RECORDS = 23
 
 def texts() -> list[str]:
     """Texts of 0 to 20 words, some of two pieces."""
-    found = []
+    texts_read = []
     for number in range(NUM_RECORDS):
         picked = [WORDS[(number * 7 + place * 13) % 100] for place in range(number * 9 % 21)]
-        found.append(" ".join(picked))
-    return found
+        texts_read.append(" ".join(picked))
+    return texts_read
 
 
 def write_labelled(folder: Path, vocabulary: Path, *, pairs: bool = False, **options) -> str:

@@ -67,7 +67,7 @@ def features_of(
         return values + [0] * ((length - len(values)) if layout == "reference" else 0)
 
     tokens, predicted = instance.tokens, instance.positions
-    made = {
+    features = {
         "input_ids": feature(pad(tokens, max_tokens)),
         "input_mask": feature(pad([1] * len(tokens), max_tokens)),
         "segment_ids": feature(pad(instance.segments, max_tokens)),
@@ -77,17 +77,17 @@ def features_of(
         "next_sentence_labels": feature([instance.is_random]),
     }
     if layout == "ragged":
-        made["input_ids_splits_0"] = feature(range(len(tokens) + 1))
-    return made
+        features["input_ids_splits_0"] = feature(range(len(tokens) + 1))
+    return features
 
 
 def example_of(instance: Instance, layout: str, *, extra: bool = False) -> bytes:
-    made = features_of(instance, layout)
+    features = features_of(instance, layout)
     if extra:
-        made["a_feature_of_no_concern"] = tf.train.Feature(
+        features["a_feature_of_no_concern"] = tf.train.Feature(
             bytes_list=tf.train.BytesList(value=[b"input_ids"])
         )
-    message = tf.train.Example(features=tf.train.Features(feature=made))
+    message = tf.train.Example(features=tf.train.Features(feature=features))
     return message.SerializeToString(deterministic=True)
 
 
@@ -158,9 +158,9 @@ def widest(instances: Sequence[Instance]) -> tuple[int, int]:
 def assert_same_batch(batch: dict, expected: dict[str, np.ndarray]) -> None:
     assert list(batch) == list(expected) or set(batch) == set(expected)
     for name, values in expected.items():
-        found = np.asarray(batch[name])
-        assert found.dtype == values.dtype, name
-        np.testing.assert_array_equal(found, values, err_msg=name)
+        array = np.asarray(batch[name])
+        assert array.dtype == values.dtype, name
+        np.testing.assert_array_equal(array, values, err_msg=name)
 
 
 def first_tokens(batches: Iterable[dict]) -> list[int]:
@@ -174,6 +174,6 @@ def decode_rows(block: RecordBlock, shape: Shape) -> tuple[dict[str, np.ndarray]
     words = new_buffer(num_words)
     words[:] = 77
     rows = Rows(np.ones(shape.rows, np.bool_), np.arange(shape.rows + 1), np.array([0, shape.rows]))
-    told = decode_records(block, rows, STREAMED, table, words)
+    largest_and_outside = decode_records(block, rows, STREAMED, table, words)
     (batch,) = arrays_of(BatchGroup(words, table), STREAMED)
-    return batch, told
+    return batch, largest_and_outside

@@ -36,14 +36,14 @@ def mask(
             words.append([t])
         previous = token
     key = python_key(seed, epoch, MASKS, record)
-    wanted = int(rule.num_to_predict[len(tokens)]) if tokens else 0
+    num_to_mask = int(rule.num_to_predict[len(tokens)]) if tokens else 0
     masked = Masked(list(tokens), [], [])
     for i in range(len(words)):
-        if len(masked.positions) >= wanted:
+        if len(masked.positions) >= num_to_mask:
             break
         key, j = python_below(key, len(words) - i)
         words[i], words[i + j] = words[i + j], words[i]
-        if len(masked.positions) + len(words[i]) > wanted:
+        if len(masked.positions) + len(words[i]) > num_to_mask:
             continue
         for t in words[i]:
             masked.positions.append(t)

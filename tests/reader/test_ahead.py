@@ -20,12 +20,12 @@ def test_items_come_in_their_order(max_ahead: int) -> None:
 
 
 def test_it_works_ahead_so_far_and_no_farther() -> None:
-    made: list[int] = []
+    begun: list[int] = []
     enough = threading.Event()
 
     def items() -> Iterator[int]:
         for i in itertools.count():
-            made.append(i)
+            begun.append(i)
             if i == 2:  # one taken, two waiting
                 enough.set()
             yield i
@@ -34,7 +34,7 @@ def test_it_works_ahead_so_far_and_no_farther() -> None:
     assert next(ahead) == 0
     assert enough.wait(timeout=30)
     ahead.close()
-    assert made == [0, 1, 2]
+    assert begun == [0, 1, 2]
     assert num_threads() == 0
 
 

@@ -33,7 +33,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_what_does_not_change_the_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = describe_order(config_of(folder))
+    description = describe_order(config_of(folder))
     same: list[dict[str, Any]] = [
         {"width": "max"},
         {"max_seq_length": 512, "max_predictions_per_seq": 76, "vocab_size": 30522},
@@ -41,11 +41,13 @@ def test_what_does_not_change_the_order(folder: Path, monkeypatch: pytest.Monkey
         {"input_patterns": [f"{folder}/part-00000*", f"{folder}/part-00001*"]},
         {"start_batch": 5, "num_epochs": None},
     ]
-    assert [describe_order(config_of(folder, **changes)) for changes in same] == [told] * len(same)
+    assert [describe_order(config_of(folder, **changes)) for changes in same] == [
+        description
+    ] * len(same)
     monkeypatch.chdir(folder.parent)
-    assert describe_order(config_of(Path(folder.name))) == told
+    assert describe_order(config_of(Path(folder.name))) == description
     in_order = [describe_order(config_of(folder, shuffle=False, seed=seed)) for seed in (1, 2)]
-    assert in_order[0] == in_order[1] != told
+    assert in_order[0] == in_order[1] != description
 
 
 @pytest.mark.parametrize(
@@ -59,16 +61,19 @@ def test_what_does_not_change_the_order(folder: Path, monkeypatch: pytest.Monkey
     ],
 )
 def test_settings_that_change_the_order(folder: Path, changes: dict[str, Any]) -> None:
-    told, other = (describe_order(config_of(folder, **values)) for values in ({}, changes))
-    assert {name for name in told if told[name] != other[name]} == set(changes)
+    description, other = (describe_order(config_of(folder, **values)) for values in ({}, changes))
+    assert {name for name in description if description[name] != other[name]} == set(changes)
 
 
 def test_shards_that_change_the_order(folder: Path) -> None:
-    told = describe_order(config_of(folder))
+    description = describe_order(config_of(folder))
     shards = sorted(folder.glob("part-*"))
     names = f"{shards[1]},{shards[0]}"
     swapped = describe_order(config_of(folder, input_patterns=names))
-    assert (swapped["shard 0"], swapped["shard 1"]) == (told["shard 1"], told["shard 0"])
+    assert (swapped["shard 0"], swapped["shard 1"]) == (
+        description["shard 1"],
+        description["shard 0"],
+    )
     assert "shard 1" not in describe_order(config_of(folder, input_patterns=str(shards[0])))
 
 
@@ -92,5 +97,5 @@ def test_a_manifest_tells_the_records(tmp_path: Path) -> None:
     assert (limits.max_seq_length, limits.max_predictions_per_seq) == (MAX_TOKENS, MAX_PREDICTIONS)
     (file,) = manifest.files
     write_manifest(tmp_path, files=(dataclasses.replace(file, crc32c=0xAB),))
-    told = describe_order(config_of(tmp_path))["shard 0"]
-    assert told == "part-00000-of-00001: 9 records, crc32c 0x000000ab"
+    described = describe_order(config_of(tmp_path))["shard 0"]
+    assert described == "part-00000-of-00001: 9 records, crc32c 0x000000ab"

@@ -70,13 +70,13 @@ def instances_of(batches) -> Counter:
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_made_is_what_comes(datasets, kind, name):
     dataset = datasets[kind, name]
-    made = Counter(
+    written = Counter(
         (i.ids, i.segment_ids, i.masked_positions, i.masked_ids, i.label) for i in dataset.examples
     )
     for batching in WAYS:
         config = config_of(dataset, batching=batching, shuffle=True)
         batches = list(iterate_arrays(config))
-        assert instances_of(batches) == made, batching
+        assert instances_of(batches) == written, batching
         assert all((LABELS in batch) == (name != "none") for batch in batches)
     assert next_sentence_of(config) == name
 

@@ -61,18 +61,18 @@ def write_index(path: Path, tokens: list[int]) -> None:
 @pytest.fixture(scope="module")
 def patterns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Five shards of `INSTANCES`: ragged with indexes, padded without."""
-    made = {}
+    pattern_of = {}
     for layout in ("ragged", "reference"):
         folder = tmp_path_factory.mktemp(layout)
-        made[layout] = write_shards(folder, 5, INSTANCES, layout)
-    for shard, path in enumerate(sorted(Path(made["ragged"]).parent.glob("part-*"))):
+        pattern_of[layout] = write_shards(folder, 5, INSTANCES, layout)
+    for shard, path in enumerate(sorted(Path(pattern_of["ragged"]).parent.glob("part-*"))):
         write_index(path, [len(instance.tokens) for instance in INSTANCES[shard::5]])
-    return made
+    return pattern_of
 
 
 def config_of(pattern: str, batch_size: int | None = 4, **changes: Any) -> ReaderConfig:
-    given = {"batch_size": batch_size, "max_seq_length": MAX_TOKENS, "shuffle": True, **changes}
-    return ReaderConfig(input_patterns=pattern, **given)
+    settings = {"batch_size": batch_size, "max_seq_length": MAX_TOKENS, "shuffle": True, **changes}
+    return ReaderConfig(input_patterns=pattern, **settings)
 
 
 def batches_of(config: ReaderConfig) -> Iterator[dict[str, np.ndarray]]:
@@ -150,10 +150,10 @@ def test_batches_equal_those_made_one_number_at_a_time(
         max_predictions_per_seq=MAX_PREDICTIONS,
     )
     is_packed = config.batching == "packed"
-    found = []
+    tokens = []
     for batch in batches_of(config):
         rows = rows_of(batch)
-        found += [instance.tokens[0] for row in rows for instance in row]
+        tokens += [instance.tokens[0] for row in rows for instance in row]
         num_rows, width = batch["input_ids"].shape
         if config.max_tokens_per_batch is not None:
             assert num_rows * width <= config.max_tokens_per_batch
@@ -172,7 +172,7 @@ def test_batches_equal_those_made_one_number_at_a_time(
         predictions = max(1, *(sum(len(i.positions) for i in row) for row in rows), 1)
         expected = packed_rows(rows, width, predictions, max(map(len, rows)))
         assert_same_batch(batch, expected)
-    for epoch in (found[:23], found[23:]):
+    for epoch in (tokens[:23], tokens[23:]):
         assert sorted(epoch) == list(range(1, 24))
 
 
@@ -193,20 +193,21 @@ def test_any_start_and_any_number_of_hosts(
     ]
     per_epoch, left = divmod(len(hosts[0]), 3)
     assert not left
-    found = []
+    tokens = []
     for parts in zip(*hosts, strict=True):
         shapes = [{name: array.shape for name, array in part.items()} for part in parts]
         assert all(shape == shapes[0] for shape in shapes)
         rows = [row for part in parts for row in rows_of(part)]
-        found.append([instance.tokens[0] for row in rows for instance in row])
+        tokens.append([instance.tokens[0] for row in rows for instance in row])
     epochs = [
-        list(itertools.chain(*found[i : i + per_epoch])) for i in range(0, 3 * per_epoch, per_epoch)
+        list(itertools.chain(*tokens[i : i + per_epoch]))
+        for i in range(0, 3 * per_epoch, per_epoch)
     ]
     assert [sorted(epoch) for epoch in epochs] == [list(range(1, 24))] * 3
     assert len({tuple(epoch) for epoch in epochs}) == 3
     if config.max_tokens_per_batch is None:
         whole = list(batches_of(config))
-        assert found == [[i.tokens[0] for row in rows_of(b) for i in row] for b in whole]
+        assert tokens == [[i.tokens[0] for row in rows_of(b) for i in row] for b in whole]
     for start, host in itertools.product(range(3 * per_epoch), range(num_hosts)):
         mine = dataclasses.replace(config, num_hosts=num_hosts, host_index=host, start_batch=start)
         rest = list(batches_of(mine))
@@ -242,9 +243,9 @@ def test_it_starts_in_a_later_epoch_without_reading_what_is_before(
 def test_read_batches_gives_the_same_tensors(patterns: dict[str, str], batching: str) -> None:
     config = config_of(patterns["reference"], batching=batching, num_epochs=2, start_batch=1)
     dataset = read_batches(config)
-    wanted = list(batches_of(config))
-    assert dataset.cardinality() == len(wanted)
-    for batch, expected in zip(dataset.as_numpy_iterator(), wanted, strict=True):
+    tensors = list(batches_of(config))
+    assert dataset.cardinality() == len(tensors)
+    for batch, expected in zip(dataset.as_numpy_iterator(), tensors, strict=True):
         assert_same_batch(batch, expected)
     endless = read_batches(dataclasses.replace(config, num_epochs=None))
     assert endless.cardinality() == tf.data.INFINITE_CARDINALITY
@@ -288,19 +289,19 @@ def test_forms(patterns: dict[str, str], batching: str) -> None:
     labels = ("masked_lm_ids", "masked_lm_weights", "next_sentence_labels")
     outputs = (*labels, "next_sentence_weights")
     inputs = {name: expected[name] for name in expected if name not in outputs}
-    (found, *_) = iterate_batches(dataclasses.replace(config, form="supervised"))
-    assert_same_batch(found[0], inputs)
-    assert_same_batch(found[1], {name: expected[name] for name in outputs})
-    (found, *_) = iterate_batches(dataclasses.replace(config, form="fit"))
-    assert_same_batch(found[0], inputs)
+    (batch, *_) = iterate_batches(dataclasses.replace(config, form="supervised"))
+    assert_same_batch(batch[0], inputs)
+    assert_same_batch(batch[1], {name: expected[name] for name in outputs})
+    (batch, *_) = iterate_batches(dataclasses.replace(config, form="fit"))
+    assert_same_batch(batch[0], inputs)
     following = expected["next_sentence_labels"]
     assert_same_batch(
-        found[1], {"masked_lm": expected["masked_lm_ids"], "next_sentence": following}
+        batch[1], {"masked_lm": expected["masked_lm_ids"], "next_sentence": following}
     )
     weights = expected["next_sentence_weights"]
     weights = weights if batching == "packed" else weights[:, 0]
     assert_same_batch(
-        found[2], {"masked_lm": expected["masked_lm_weights"], "next_sentence": weights}
+        batch[2], {"masked_lm": expected["masked_lm_weights"], "next_sentence": weights}
     )
 
 
@@ -377,8 +378,8 @@ def test_a_damaged_record_leaves_an_empty_place(
     config = config_of(str(shard), batching=batching, skip_corrupt=True, num_epochs=2)
     with caplog.at_level(logging.WARNING, logger="absl"):
         batches = list(batches_of(config))
-    found = [i.tokens[0] for batch in batches for row in rows_of(batch) for i in row]
-    assert sorted(found) == sorted(2 * [n for n in range(1, 24) if n not in (4, 12)])
+    tokens = [i.tokens[0] for batch in batches for row in rows_of(batch) for i in row]
+    assert sorted(tokens) == sorted(2 * [n for n in range(1, 24) if n not in (4, 12)])
     assert sum(batch["next_sentence_weights"].sum() for batch in batches) == 42
     assert [message for message in caplog.messages if "left out 2 damaged" in message]
     if batching == "pools":
@@ -427,7 +428,7 @@ def beyond_bytes(index: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "sentence"),
     [
         (beyond_bytes, "index.*a record has more tokens than bytes"),
         (lambda index: index["offset"], "is not an index of records"),
@@ -437,10 +438,12 @@ def beyond_bytes(index: np.ndarray) -> np.ndarray:
         (longer, r"record 5, .*index\.\S+ is wrong: it says that this record has \d+ tokens"),
     ],
 )
-def test_an_index_that_contradicts_its_shard_is_told(shard: Path, change: Any, told: str) -> None:
+def test_an_index_that_contradicts_its_shard_is_told(
+    shard: Path, change: Any, sentence: str
+) -> None:
     tamper(shard, change)
     config = config_of(str(shard), batching="pools", max_seq_length=MAX_TOKENS + 1)
-    with pytest.raises(CorruptDataError, match=told) as caught:
+    with pytest.raises(CorruptDataError, match=sentence) as caught:
         list(iterate_batches(config))
     assert "\n" not in str(caught.value)
 
@@ -470,8 +473,8 @@ def test_compressed_shards_are_streamed_and_that_is_said(
     path = write_shard(tmp_path / "train", INSTANCES, compression="GZIP")
     config = config_of(str(path), batching="pools")
     with caplog.at_level(logging.WARNING, logger="absl"):
-        found = first_tokens(iterate_batches(config))
-    assert sorted(found) == list(range(1, 24))
+        tokens = first_tokens(iterate_batches(config))
+    assert sorted(tokens) == list(range(1, 24))
     assert [m for m in caplog.messages if f"{path} is compressed: batching=pools" in m]
     stream = dataclasses.replace(config, batching="stream")
     assert describe_order(config) == describe_order(stream)
@@ -481,7 +484,7 @@ def test_compressed_shards_are_streamed_and_that_is_said(
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "sentence"),
     [
         (
             {"batching": "packed"},
@@ -496,10 +499,10 @@ def test_compressed_shards_are_streamed_and_that_is_said(
     ],
 )
 def test_what_streams_cannot_do_is_refused(
-    tmp_path: Path, changes: dict[str, Any], told: str
+    tmp_path: Path, changes: dict[str, Any], sentence: str
 ) -> None:
     path = write_shard(tmp_path / "train", INSTANCES, compression="GZIP")
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=sentence):
         make_source(config_of(str(path), **changes))
 
 

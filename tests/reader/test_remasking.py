@@ -48,7 +48,7 @@ def example(record: Record, kind: str, number: int) -> bytes:
     def pad(values, length):
         return [*values, *[0] * (length - len(values))] if kind == "padded" else values
 
-    made = {
+    features = {
         "input_ids": feature(pad(tokens, MOST_TOKENS)),
         "input_mask": feature(pad([1] * len(tokens), MOST_TOKENS)),
         "segment_ids": feature(pad([0] * len(tokens), MOST_TOKENS)),
@@ -59,8 +59,8 @@ def example(record: Record, kind: str, number: int) -> bytes:
     }
     if kind != "padded":
         starts = [t for t, begins in enumerate(record.begins_word) if begins]
-        made["input_ids_splits_0"] = feature([*starts, len(tokens)])
-    message = tf.train.Example(features=tf.train.Features(feature=made))
+        features["input_ids_splits_0"] = feature([*starts, len(tokens)])
+    message = tf.train.Example(features=tf.train.Features(feature=features))
     return message.SerializeToString(deterministic=True)
 
 
@@ -81,7 +81,7 @@ def config_of(folder, records, vocabulary, kind="masked", **choices) -> ReaderCo
         path = folder / f"{kind}-{shard}"
         if not path.exists():
             write_examples(path, (example(records[i], kind, i) for i in part))
-    given = {
+    settings = {
         "input_patterns": str(folder / f"{kind}-*"),
         "batch_size": 6,
         "batching": "plain",
@@ -92,7 +92,7 @@ def config_of(folder, records, vocabulary, kind="masked", **choices) -> ReaderCo
         "dynamic_masking": True,
         "masked_lm_prob": 0.3,
     }
-    return ReaderConfig(**{**given, **choices})
+    return ReaderConfig(**{**settings, **choices})
 
 
 def rule_of(vocabulary, whole_words=False, probability=0.3) -> MaskingRule:
@@ -294,7 +294,7 @@ def test_fewer_predictions_than_the_records_have(tmp_path, small_text, small_voc
 
 def test_what_a_run_is_told_by_includes_the_masks(tmp_path, records, vocabulary):
     config = config_of(tmp_path, records, vocabulary)
-    told = describe_order(config)
+    description = describe_order(config)
     others = [
         {"dynamic_masking": False},
         {"seed": 3},
@@ -303,7 +303,7 @@ def test_what_a_run_is_told_by_includes_the_masks(tmp_path, records, vocabulary)
         {"max_predictions_per_seq": 4},
     ]
     for other in others:
-        assert describe_order(dataclasses.replace(config, **other)) != told
+        assert describe_order(dataclasses.replace(config, **other)) != description
 
 
 def test_refusals(tmp_path, records, vocabulary):

@@ -30,23 +30,25 @@ def dataset(tmp_path_factory):
         reset_attention_mask=True,
         eod_mask_loss=True,
     )
-    made, _, _ = build_datasets(prefixes, config, weights=[1, 2], num_samples=[46])
-    assert len(made) == 47
-    return made
+    built, _, _ = build_datasets(prefixes, config, weights=[1, 2], num_samples=[46])
+    assert len(built) == 47
+    return built
 
 
 def batches(dataset, **settings):
-    made = read_samples(dataset, SampleReaderConfig(**settings))
-    found = [{name: value.numpy() for name, value in batch.items()} for batch in made]
+    dataset_of_batches = read_samples(dataset, SampleReaderConfig(**settings))
+    arrays = [
+        {name: value.numpy() for name, value in batch.items()} for batch in dataset_of_batches
+    ]
     if settings.get("num_epochs", 1) is not None:
-        assert made.cardinality().numpy() == len(found)
-    return found
+        assert dataset_of_batches.cardinality().numpy() == len(arrays)
+    return arrays
 
 
-def assert_batches(found, dataset, rows):
+def assert_batches(batches_read, dataset, rows):
     """The batches are those of these samples, in every field."""
-    assert len(found) == len(rows)
-    for batch, numbers in zip(found, rows, strict=True):
+    assert len(batches_read) == len(rows)
+    for batch, numbers in zip(batches_read, rows, strict=True):
         expected = dataset.batch(numbers)._asdict()
         assert set(batch) == set(expected)
         for name, values in expected.items():
@@ -60,8 +62,8 @@ def test_samples_come_in_order(dataset, batch_size, drop, group_tokens, monkeypa
     monkeypatch.setattr(samples, "_GROUP_TOKENS", group_tokens)
     rows = [range(start, min(start + batch_size, 47)) for start in range(0, 47, batch_size)]
     rows = [part for part in rows if len(part) == batch_size or not drop]
-    found = batches(dataset, batch_size=batch_size, drop_remainder=drop)
-    assert_batches(found, dataset, rows)
+    batches_read = batches(dataset, batch_size=batch_size, drop_remainder=drop)
+    assert_batches(batches_read, dataset, rows)
     again = batches(dataset, batch_size=batch_size, drop_remainder=drop, num_epochs=2)
     assert_batches(again, dataset, rows * 2)
 
@@ -79,8 +81,8 @@ def test_any_start_goes_on_as_from_the_beginning(dataset, num_hosts):
             for k in range(3 * per_epoch)
         ]
         for start in (0, 1, 2, per_epoch - 1, per_epoch, per_epoch + 1, 3 * per_epoch - 1):
-            found = batches(dataset, start_batch=start, **settings)
-            assert_batches(found, dataset, rows[start:])
+            batches_read = batches(dataset, start_batch=start, **settings)
+            assert_batches(batches_read, dataset, rows[start:])
 
 
 def test_a_start_after_the_last_batch_is_refused(dataset):
@@ -98,23 +100,23 @@ def test_hosts_share_a_global_batch(dataset):
 
 def test_a_far_start_costs_nothing(dataset):
     """A hundred million batches are not walked over."""
-    made = read_samples(
+    samples = read_samples(
         dataset, SampleReaderConfig(batch_size=4, num_epochs=None, start_batch=11 * 10**15 + 3)
     )
-    assert made.cardinality() == tf.data.INFINITE_CARDINALITY
-    first = next(iter(made))
+    assert samples.cardinality() == tf.data.INFINITE_CARDINALITY
+    first = next(iter(samples))
     np.testing.assert_array_equal(first["tokens"], dataset.batch(range(12, 16)).tokens)
 
 
 def test_shapes_are_known_and_the_form_of_fit(dataset):
-    made = read_samples(dataset, SampleReaderConfig(batch_size=4, form="fit"))
-    inputs, labels, weights = made.element_spec
+    samples = read_samples(dataset, SampleReaderConfig(batch_size=4, form="fit"))
+    inputs, labels, weights = samples.element_spec
     assert set(inputs) == {"tokens", "position_ids", "segment_starts"}
     assert {tuple(spec.shape) for spec in inputs.values()} == {(4, SEQ_LENGTH)}
     assert (labels.dtype, weights.dtype) == (tf.int32, tf.float32)
-    found, labels, weights = next(iter(made))
+    features, labels, weights = next(iter(samples))
     expected = dataset.batch(range(4))
-    np.testing.assert_array_equal(found["segment_starts"], expected.segment_starts)
+    np.testing.assert_array_equal(features["segment_starts"], expected.segment_starts)
     np.testing.assert_array_equal(labels, expected.labels)
     np.testing.assert_array_equal(weights, expected.loss_mask)
     ragged = read_samples(dataset, SampleReaderConfig(batch_size=4, drop_remainder=False))
@@ -158,9 +160,9 @@ def test_damage_comes_through_tensorflow(tmp_path):
     prefix = write_store(tmp_path / "s", [[1, 5, 2, 3, 4, 5]], "<i4")
     dataset = GptDataset(prefix, GptConfig(seq_length=2))
     (tmp_path / "s.bin").write_bytes(np.array([1, -5, 2, 3, 4, 5], "<i4").tobytes())
-    made = read_samples(dataset, SampleReaderConfig(batch_size=2))
+    samples = read_samples(dataset, SampleReaderConfig(batch_size=2))
     with pytest.raises(tf.errors.OpError) as caught:
-        list(made)
+        list(samples)
     explained = explain(caught.value)
     assert isinstance(explained, CorruptDataError)
     assert explained.path == f"{prefix}.bin"
@@ -213,8 +215,8 @@ def test_a_causal_model_learns_with_fit(tmp_path):
     model = small_model(21, 16)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(5e-3), loss)
-    made = read_samples(dataset, SampleReaderConfig(batch_size=32, num_epochs=None, form="fit"))
-    fitted = model.fit(made, steps_per_epoch=30, epochs=4, shuffle=False, verbose=0)
+    samples = read_samples(dataset, SampleReaderConfig(batch_size=32, num_epochs=None, form="fit"))
+    fitted = model.fit(samples, steps_per_epoch=30, epochs=4, shuffle=False, verbose=0)
     history = fitted.history["loss"]
     assert history[0] > 2 * history[-1]
     assert history[-1] < 0.45

@@ -41,15 +41,15 @@ def test_draws_are_those_of_plain_python(key, limit):
     bits, below, units = np.empty(3, np.uint64), np.empty(4, np.int64), np.empty(3)
     end = draw_many(key, limit, bits, below, units)
     state = int(key)
-    for found in bits.tolist():
+    for number in bits.tolist():
         state, expected = python_bits(state)
-        assert found == expected
-    for found in below.tolist():
+        assert number == expected
+    for number in below.tolist():
         state, expected = python_below(state, limit)
-        assert found == expected < limit
-    for found in units.tolist():
+        assert number == expected < limit
+    for number in units.tolist():
         state, expected = python_bits(state)
-        assert found == (expected >> 11) / 2**53
+        assert number == (expected >> 11) / 2**53
     assert int(end) == state
 
 

@@ -43,10 +43,10 @@ INSTANCES = make_instances(23)
 @pytest.fixture(scope="module")
 def patterns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A pattern of five shards of `INSTANCES` in each layout."""
-    made = {}
+    pattern_of = {}
     for layout in ("ragged", "reference"):
-        made[layout] = write_shards(tmp_path_factory.mktemp(layout), 5, INSTANCES, layout)
-    return made
+        pattern_of[layout] = write_shards(tmp_path_factory.mktemp(layout), 5, INSTANCES, layout)
+    return pattern_of
 
 
 def config_of(pattern: str, batch_size: int = 4, **changes: Any) -> ReaderConfig:
@@ -198,8 +198,8 @@ def test_a_keras_model_fits_on_it(patterns: dict[str, str]) -> None:
 
 
 def test_without_shuffling_shards_follow_each_other(patterns: dict[str, str]) -> None:
-    found = first_tokens(numpy_batches(config_of(patterns["ragged"])))
-    assert found == [instance.tokens[0] for instance in IN_ORDER]
+    tokens = first_tokens(numpy_batches(config_of(patterns["ragged"])))
+    assert tokens == [instance.tokens[0] for instance in IN_ORDER]
 
 
 def source_tokens(config: ReaderConfig) -> list[int]:
@@ -214,12 +214,12 @@ def test_shuffled_epochs_hold_each_record_once_in_new_orders(
     config = config_of(
         patterns["ragged"], 5, shuffle=True, shuffle_buffer=buffer, seed=3, num_epochs=4
     )
-    found = first_tokens(numpy_batches(config))
-    epochs = [tuple(found[i : i + 23]) for i in range(0, 92, 23)]
+    tokens = first_tokens(numpy_batches(config))
+    epochs = [tuple(tokens[i : i + 23]) for i in range(0, 92, 23)]
     assert [sorted(epoch) for epoch in epochs] == [list(range(1, 24))] * 4
     assert len(set(epochs)) == 4
     assert list(range(1, 24)) not in [list(epoch) for epoch in epochs]
-    assert found == first_tokens(numpy_batches(config))
+    assert tokens == first_tokens(numpy_batches(config))
 
 
 def test_another_seed_is_another_order(patterns: dict[str, str]) -> None:
@@ -407,5 +407,5 @@ def test_mirrored_strategy_takes_the_dataset(patterns: dict[str, str]) -> None:
     distributed = strategy.distribute_datasets_from_function(
         lambda context: read_batches(config, input_context=context)
     )
-    found = first_tokens(distributed)
-    assert found == [instance.tokens[0] for instance in IN_ORDER]
+    tokens = first_tokens(distributed)
+    assert tokens == [instance.tokens[0] for instance in IN_ORDER]

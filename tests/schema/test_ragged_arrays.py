@@ -14,8 +14,8 @@ def test_features_are_named_from_the_outermost_dimension() -> None:
     array = RaggedArray(
         values=np.array([7, 8, 9]), splits=[splits(0, 2, 2), splits(0, 1, 3)]
     )  # [[[7], [8, 9]], []]
-    found = {name: list(values) for name, values in ragged_features("a", array).items()}
-    assert found == {"a_values": [7, 8, 9], "a_splits_0": [0, 2, 2], "a_splits_1": [0, 1, 3]}
+    features = {name: list(values) for name, values in ragged_features("a", array).items()}
+    assert features == {"a_values": [7, 8, 9], "a_splits_0": [0, 2, 2], "a_splits_1": [0, 1, 3]}
 
 
 def test_inner_dimensions_are_stored_flat() -> None:

@@ -38,14 +38,14 @@ def num_open() -> int:
 
 
 def read_all(files: OpenFiles, numbers: list[int]) -> dict[int, bytes]:
-    found: dict[int, bytes] = {}
+    content: dict[int, bytes] = {}
     left = numbers
     while left:
         with files.some(left) as opened:
             assert opened and opened.keys() <= set(left)
-            found |= {number: os.pread(opened[number], 10, 0) for number in opened}
+            content |= {number: os.pread(opened[number], 10, 0) for number in opened}
         left = [number for number in left if number not in opened]
-    return found
+    return content
 
 
 @settings(deadline=None, max_examples=50)

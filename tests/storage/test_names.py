@@ -25,8 +25,8 @@ class TestInputs:
             (tmp_path / name).mkdir(parents=True, exist_ok=True)
             for file in ("a.txt", "b.txt", ".c.txt"):
                 (tmp_path / name / file).touch()
-        found = expand_inputs(f"{tmp_path}/[^a]*.txt,{tmp_path}/**/a.txt")
-        assert found == [f"{tmp_path}/{name}" for name in (".c.txt", "b.txt", "x/a.txt")]
+        paths = expand_inputs(f"{tmp_path}/[^a]*.txt,{tmp_path}/**/a.txt")
+        assert paths == [f"{tmp_path}/{name}" for name in (".c.txt", "b.txt", "x/a.txt")]
 
     def test_a_set_is_named_as_it_was_written(self, tmp_path):
         names = [f"t-0000{i}-of-00002" for i in range(2)]

@@ -69,11 +69,11 @@ def test_matches_are_those_of_tensorflow(tree, tensorflow_glob, parts, is_relati
     if not is_relative:
         pattern = f"{tree}/{pattern}"
     expected = [re.sub(r"^\./(?!$)", "", path) for path in tensorflow_glob(pattern)]
-    found = [re.sub(r"^\./(?!$)", "", path) for path in glob(pattern)]
-    assert found == sorted(found)
+    matches = [re.sub(r"^\./(?!$)", "", path) for path in glob(pattern)]
+    assert matches == sorted(matches)
     # TensorFlow also compares byte by byte, so that "??" matches "é".
-    by_bytes = [path for path in set(expected) - set(found) if "é" in path]
-    assert sorted([*found, *by_bytes]) == sorted(expected)
+    by_bytes = [path for path in set(expected) - set(matches) if "é" in path]
+    assert sorted([*matches, *by_bytes]) == sorted(expected)
     assert not by_bytes or set(pattern) & set("?[")
 
 
@@ -103,6 +103,6 @@ def test_many_stars_take_no_time():
 
 
 def test_of_a_uri(tree):
-    found = glob(f"file://{tree}/[^a]*.d/*b")
-    assert found and found == [f"file://{path}" for path in glob(f"{tree}/[^a]*.d/*b")]
+    matches = glob(f"file://{tree}/[^a]*.d/*b")
+    assert matches and matches == [f"file://{path}" for path in glob(f"{tree}/[^a]*.d/*b")]
     assert glob(f"file://{tree}/none*") == glob(f"file://{tree}/none") == []

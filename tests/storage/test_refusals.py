@@ -61,10 +61,10 @@ def folder(tmp_path_factory, small_text, small_vocabulary):
 
 def run(checkout: Path, folder: Path, module: str, flags: list[str]) -> str:
     """The last line of what a command says."""
-    given = {"--input_file": "text.txt", "--overwrite": ""}
+    settings = {"--input_file": "text.txt", "--overwrite": ""}
     if module == "tokenize":
-        given["--vocab_file"] = "vocab.txt"
-    flags = [*(f"{name}={value}" if value else name for name, value in given.items()), *flags]
+        settings["--vocab_file"] = "vocab.txt"
+    flags = [*(f"{name}={value}" if value else name for name, value in settings.items()), *flags]
     done = subprocess.run(
         [sys.executable, "-m", f"bert_data.cli.{module}", *flags],
         cwd=folder,

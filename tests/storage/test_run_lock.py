@@ -241,9 +241,9 @@ class TestOverlappingSets:
             assert status == -signal.SIGKILL
             write_set(folder, "whole", overwrite=True)
             assert script(folder, 0, "late", "ba", "", "SIGKILL") == 1  # refused: b exists
-            found = contents(folder)
-            found.pop("work", None)
-            assert found == dict.fromkeys("abm", b"whole")
+            files = contents(folder)
+            files.pop("work", None)
+            assert files == dict.fromkeys("abm", b"whole")
         assert count > 15
 
 

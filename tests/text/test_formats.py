@@ -174,13 +174,13 @@ def test_what_is_too_long_is_passed_over(tmp_path, monkeypatch, name, block_byte
     path.write_text(ending.join(rows))
     config = TextConfig(input_format=name, max_row_bytes=1000)
     blocks = list(read_documents([str(path)], config))
-    found = {d.row: "".join(d.text) for block in blocks for d in block.documents}
+    texts = {d.row: "".join(d.text) for block in blocks for d in block.documents}
     passed = dict(pair for block in blocks for pair in block.too_long)
     if name == "jsonl" and block_bytes > 5000:  # a row that was in memory anyway is given
-        assert found == dict(enumerate(parts, 1))
+        assert texts == dict(enumerate(parts, 1))
         return
     step = 1 if name == "jsonl" else 2
-    assert found == {1: "one", 1 + 2 * step: "two", 1 + 3 * step: "b" * 300, 1 + 4 * step: "three"}
+    assert texts == {1: "one", 1 + 2 * step: "two", 1 + 3 * step: "b" * 300, 1 + 4 * step: "three"}
     assert list(passed) == [1 + step, 1 + 5 * step]
     assert all(5000 <= num_bytes <= 5013 for num_bytes in passed.values())
 

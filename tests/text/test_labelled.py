@@ -15,8 +15,8 @@ TEXTS = ["plain", 'comma, and "quote"', "two\nlines", "tab\there", " ", "", "ün
 
 def rows(path: Path, content: bytes, **options) -> list[tuple[int, tuple, str | int]]:
     path.write_bytes(content)
-    found = read_labelled_texts(str(path), LabelledTextConfig(**options))
-    return [(row.line, row.texts, row.label) for row in found]
+    texts = read_labelled_texts(str(path), LabelledTextConfig(**options))
+    return [(row.line, row.texts, row.label) for row in texts]
 
 
 def error(path: Path, content: bytes, **options) -> str:
@@ -32,25 +32,25 @@ def test_csv_as_written_by_python(tmp_path: Path) -> None:
         writer = csv.writer(file)
         writer.writerow(["id", "label", "text"])
         writer.writerows((number, f" c{number} ", text) for number, text in enumerate(TEXTS))
-    found = rows(path, path.read_bytes())
-    assert [texts for _, texts, _ in found] == [(text,) for text in TEXTS]
-    assert [label for _, _, label in found] == [f"c{number}" for number in range(len(TEXTS))]
-    assert [line for line, _, _ in found] == [2, 3, 4, 6, 7, 8, 9]  # row 2 has two lines
+    rows_read = rows(path, path.read_bytes())
+    assert [texts for _, texts, _ in rows_read] == [(text,) for text in TEXTS]
+    assert [label for _, _, label in rows_read] == [f"c{number}" for number in range(len(TEXTS))]
+    assert [line for line, _, _ in rows_read] == [2, 3, 4, 6, 7, 8, 9]  # row 2 has two lines
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
 def test_tsv_knows_no_quotes(tmp_path: Path, ending: str) -> None:
     content = b'\xef\xbb\xbftext\tlabel\r\nso "so\t1\r\n\r\n"\t-2\n'
     compress = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[ending]
-    found = rows(tmp_path / f"a.tsv{ending}", compress(content))
-    assert found == [(2, ('so "so',), "1"), (4, ('"',), "-2")]
+    rows_read = rows(tmp_path / f"a.tsv{ending}", compress(content))
+    assert rows_read == [(2, ('so "so',), "1"), (4, ('"',), "-2")]
 
 
 def test_json_lines(tmp_path: Path) -> None:
     lines = [{"a": text, "b": [text, "x"], "y": number} for number, text in enumerate(TEXTS)]
     content = "\n\n".join(json.dumps(line) for line in lines).encode()
-    found = rows(tmp_path / "a.jsonl", content, text_columns=("b", "a"), label_column="y")
-    assert found == [
+    rows_read = rows(tmp_path / "a.jsonl", content, text_columns=("b", "a"), label_column="y")
+    assert rows_read == [
         (1 + 2 * number, ((text, "x"), text), number) for number, text in enumerate(TEXTS)
     ]
 

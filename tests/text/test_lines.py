@@ -95,8 +95,8 @@ class TestCompressed:
         with pytest.raises(CorruptDataError):
             for block in blocks:
                 good += block.data
-        wanted = TEXT[: TEXT.rfind(b"\n", 0, 5000) + 1]
-        assert good.startswith(wanted) and (TEXT[:5000] + TEXT).startswith(good)
+        expected = TEXT[: TEXT.rfind(b"\n", 0, 5000) + 1]
+        assert good.startswith(expected) and (TEXT[:5000] + TEXT).startswith(good)
 
     def test_damage_is_an_error(self, tmp_path, ending, compress, block_bytes):
         path = tmp_path / f"text{ending}"

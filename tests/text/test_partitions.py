@@ -58,12 +58,12 @@ def test_long_lines_are_looked_over_piece_by_piece(tmp_path, monkeypatch, name):
     rows = [json.dumps({"text": text}) if name == "jsonl" else text for text in texts]
     path = tmp_path / "a"
     path.write_text(end.join(rows))
-    found = find_format([str(path)], TextConfig(input_format=name))
-    whole = [plan_shards([str(path)], found, size) for size in range(100, 4000, 300)]
+    text_format = find_format([str(path)], TextConfig(input_format=name))
+    whole = [plan_shards([str(path)], text_format, size) for size in range(100, 4000, 300)]
     monkeypatch.setattr("bert_data.text.lines.DEFAULT_BLOCK_BYTES", 64)
     monkeypatch.setattr("bert_data.text.lines._SEARCH_BYTES", 16)
     monkeypatch.setattr("bert_data.text.partitions._MAX_HELD_BYTES", 100)
-    assert [plan_shards([str(path)], found, size) for size in range(100, 4000, 300)] == whole
+    assert [plan_shards([str(path)], text_format, size) for size in range(100, 4000, 300)] == whole
     check_shards([str(path)], name, 500)
 
 
@@ -111,7 +111,7 @@ def test_parquet_is_cut_between_row_groups(tmp_path):
         paths.append(str(tmp_path / f"{number}.parquet"))
         parquet.write_table(table, paths[-1], row_group_size=10, compression="none")
     partitions = {number: check(paths, "parquet", number) for number in range(1, 9)}
-    assert {number for number, found in partitions.items() if found} == {1, 2, 3, 4, 5}
+    assert {number for number, spans in partitions.items() if spans} == {1, 2, 3, 4, 5}
     assert partitions[4] == [  # the last file has most of the bytes; places in it are row groups
         [Span(paths[0])],
         [Span(paths[1]), Span(paths[2]), Span(paths[3], 0, 3)],

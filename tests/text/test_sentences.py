@@ -51,17 +51,17 @@ def test_what_is_no_language(language: str) -> None:
 @pytest.mark.parametrize("part", [".", "\n", '!"', ". ", ".'", " a", "。", "("])
 def test_loses_nothing_of_long_runs(part: str) -> None:
     text = part * 20_000
-    found = "".join(split_sentences(text))
-    assert "".join(found.split()) == "".join(text.split())
+    joined = "".join(split_sentences(text))
+    assert "".join(joined.split()) == "".join(text.split())
 
 
 @given(st.text(), st.integers(1, 12))
 def test_loses_nothing_whatever_the_parts(text: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sentences, "_MAX_CHARACTERS", size)
-        found = split_sentences(text)
-    assert "".join("".join(found).split()) == "".join(text.split())
-    assert all(sentence == sentence.strip() != "" for sentence in found)
+        split = split_sentences(text)
+    assert "".join("".join(split).split()) == "".join(text.split())
+    assert all(sentence == sentence.strip() != "" for sentence in split)
 
 
 def test_long_lines_are_split_as_short_ones() -> None:

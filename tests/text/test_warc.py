@@ -75,11 +75,11 @@ def test_compressed(tmp_path, ending, data):
     path = tmp_path / f"a{ending}"
     assert texts(path, data) == [f"<p>page {n}</p>" * 20 for n in (1, 2, 3)]
     path.write_bytes(data[:-5])
-    blocks, found = read_documents([str(path)], TextConfig()), []
+    blocks, rows = read_documents([str(path)], TextConfig()), []
     with pytest.raises(CorruptDataError, match="the compressed data is damaged"):
         for block in blocks:
-            found += [document.row for document in block.documents]
-    assert found[:2] == [1, 2]
+            rows += [document.row for document in block.documents]
+    assert rows[:2] == [1, 2]
 
 
 def test_only_pages_and_texts_are_documents(tmp_path):
@@ -94,8 +94,8 @@ def test_only_pages_and_texts_are_documents(tmp_path):
         record(8, b""),
     ]
     (block,) = read(tmp_path / "a.warc", b"".join(data))
-    found = [(document.row, document.text) for document in block.documents]
-    assert found == [(5, "<p>page"), (6, "Text 中.\n"), (8, "")]
+    documents = [(document.row, document.text) for document in block.documents]
+    assert documents == [(5, "<p>page"), (6, "Text 中.\n"), (8, "")]
     assert block.documents[1].fields["content_type"] == "text/plain"
     assert block.num_rows == 8 and not block.skipped
 
@@ -109,8 +109,8 @@ def test_encodings_of_answers(tmp_path):
         record(3, chunks, "text/html;charset=gbk", "Transfer-Encoding: chunked\r\n"),
         record(4, b"<meta charset=gbk>" + page, "text/html"),
     ]
-    found = texts(tmp_path / "a.warc", b"".join(data))
-    assert [text[-13:] for text in found] == ["zipped 中文</p>"] * 4
+    answers = texts(tmp_path / "a.warc", b"".join(data))
+    assert [text[-13:] for text in answers] == ["zipped 中文</p>"] * 4
 
 
 @pytest.mark.parametrize(

@@ -87,9 +87,9 @@ def test_verify_reads_everything(tmp_path, small_text, small_vocabulary, ending)
         output_prefix=str(tmp_path / "a"),
         vocab_file=str(small_vocabulary),
     )
-    (made,) = make_stores(config)
-    found = verify_store(made.prefix)
-    assert (found.num_documents, found.num_empty, found.dtype) == (40, 0, "uint16")
+    (store,) = make_stores(config)
+    report = verify_store(store.prefix)
+    assert (report.num_documents, report.num_empty, report.dtype) == (40, 0, "uint16")
     path = tmp_path / f"a.{ending}"
     data = bytearray(path.read_bytes())
     if ending == "bin":
@@ -101,17 +101,17 @@ def test_verify_reads_everything(tmp_path, small_text, small_vocabulary, ending)
         data[34 + 160 : 34 + 176] = (offsets + np.array([0, 2])).astype("<i8").tobytes()
     path.write_bytes(data)
     with pytest.raises(CorruptDataError, match=rf"a\.{ending}: .*its CRC-32 is not"):
-        verify_store(made.prefix)
+        verify_store(store.prefix)
     write(tmp_path / "other", [[[1, 2]], [[3]]], StoreShape(level="document"), "<u2", [])
     with pytest.raises(CorruptDataError, match=rf"a\.{ending}: .*its CRC-32 is not"):
-        merge_stores([made.prefix, str(tmp_path / "other")], str(tmp_path / "m"))
+        merge_stores([store.prefix, str(tmp_path / "other")], str(tmp_path / "m"))
     assert not list(tmp_path.glob("m*"))
 
 
 def test_verify_without_notes(tmp_path):
-    found = verify_store(str(MEGATRON / "curator10_noeod"))
-    assert (found.num_documents, found.num_sequences, found.num_empty) == (10, 10, 1)
-    assert found.notes is None
+    report = verify_store(str(MEGATRON / "curator10_noeod"))
+    assert (report.num_documents, report.num_sequences, report.num_empty) == (10, 10, 1)
+    assert report.notes is None
     shape = StoreShape(level="document")
     write(tmp_path / "s", [[[1, 2]], [[3]]], shape, "<i4", [])
     path = tmp_path / "s.bin"

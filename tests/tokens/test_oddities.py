@@ -89,11 +89,11 @@ def test_token_stores(
         level=level,
     )
     make_stores(config)
-    found = warnings(caplog)
+    messages = warnings(caplog)
     if level == "sentence":
-        assert found[0].startswith("120 of the first 120 lines end without punctuation")
-        assert found[1].startswith("the text is a single document")
-    assert len(found) == (2 if level == "sentence" else 0)
+        assert messages[0].startswith("120 of the first 120 lines end without punctuation")
+        assert messages[1].startswith("the text is a single document")
+    assert len(messages) == (2 if level == "sentence" else 0)
 
 
 def test_unknown_words_of_any_format_and_tokenizer(tmp_path: Path, small_vocabulary: Path) -> None:

@@ -87,7 +87,7 @@ def test_formats_give_the_definitions_tokens(
     eod = [] if eod_token is None else tokenizer.convert_tokens_to_ids([eod_token])
 
     def expected(documents: Sequence[Sequence[str]], drop: bool) -> list[list[list[int]]]:
-        made = []
+        all_ids = []
         for sentences in documents:
             ids = [tokenizer.convert_tokens_to_ids(tokenizer.tokenize(s)) for s in sentences]
             if level == "document" and ids:
@@ -98,8 +98,8 @@ def test_formats_give_the_definitions_tokens(
                 continue
             elif empty_documents == "curator":
                 ids = [eod]
-            made.append(ids)
-        return made
+            all_ids.append(ids)
+        return all_ids
 
     for name in ("a.txt", "a.tokens", "a.jsonl.gz", "a.parquet"):
         is_lines = name in ("a.txt", "a.tokens")
@@ -290,11 +290,11 @@ def test_blank_documents_are_what_the_tokenizer_makes_of_them(tmp_path, append_e
 
 class TestWhatIsThere:
     def test_is_left_as_it_is_if_it_is_the_same(self, config):
-        (made,) = make_stores(config)
-        before = {path: path.stat().st_mtime_ns for path in Path(made.prefix).parent.iterdir()}
+        (store,) = make_stores(config)
+        before = {path: path.stat().st_mtime_ns for path in Path(store.prefix).parent.iterdir()}
         (again,) = make_stores(config)
-        assert (again.is_new, again.notes) == (False, made.notes)
-        assert before == {p: p.stat().st_mtime_ns for p in Path(made.prefix).parent.iterdir()}
+        assert (again.is_new, again.notes) == (False, store.notes)
+        assert before == {p: p.stat().st_mtime_ns for p in Path(store.prefix).parent.iterdir()}
 
     @pytest.mark.parametrize(
         ("changes", "reason"),

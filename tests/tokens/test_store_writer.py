@@ -57,7 +57,7 @@ def write(
     ends = np.cumsum([len(document) for document in documents], dtype=np.int64)
     edges = [0, *sorted(min(cut, len(sentences)) for cut in cuts), len(sentences)]
     with StoreWriter(str(prefix), np.dtype(dtype), shape) as writer:
-        told = 0  # an end between two blocks is told once: with the first that reaches it
+        num_reached = 0  # an end between two blocks is told once: with the first that reaches it
         for number, (start, stop) in enumerate(itertools.pairwise(edges)):
             is_last = number == len(edges) - 2
             reached = int(np.searchsorted(ends, stop, side="right" if is_last else "left"))
@@ -65,9 +65,9 @@ def write(
             writer.add(
                 np.array([token for sentence in part for token in sentence], dtype),
                 np.array([len(sentence) for sentence in part], np.int32),
-                ends[told:reached] - start,
+                ends[num_reached:reached] - start,
             )
-            told = reached
+            num_reached = reached
     return writer
 
 

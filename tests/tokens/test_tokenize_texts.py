@@ -59,11 +59,11 @@ def test_words_and_pieces(tokenizer: FastTokenizer, sentences: list[str]) -> Non
          for word in basic.tokenize(sentence)]
         for sentence in sentences
     ]  # fmt: skip
-    found = tokenize_sentences(tokenizer, sentences)
-    words = np.split(found.ids, found.word_splits[1:-1]) if found.ids.size else []
-    bounds = found.sentence_splits
+    tokenized = tokenize_sentences(tokenizer, sentences)
+    words = np.split(tokenized.ids, tokenized.word_splits[1:-1]) if tokenized.ids.size else []
+    bounds = tokenized.sentence_splits
     assert [
         [words[i].tolist() for i in range(*bounds[row : row + 2])] for row in range(len(sentences))
     ] == expected
-    assert found.word_splits[0] == 0
-    assert found.word_splits[-1] == found.ids.size
+    assert tokenized.word_splits[0] == 0
+    assert tokenized.word_splits[-1] == tokenized.ids.size

@@ -133,8 +133,8 @@ def test_an_older_checkpoint_is_named_and_used_if_asked_for(tmp_path: Path, dama
     advice = rf"{tmp_path}/model.ckpt-1 is whole: set use_older_checkpoint to continue from it"
     with pytest.raises(CorruptDataError, match=rf"{tmp_path}/model.ckpt-3.*; {advice}"):
         last_whole_checkpoint(str(tmp_path))
-    found = last_whole_checkpoint(str(tmp_path), use_older=True)
-    assert found == str(tmp_path / "model.ckpt-1")
+    prefix = last_whole_checkpoint(str(tmp_path), use_older=True)
+    assert prefix == str(tmp_path / "model.ckpt-1")
     (tmp_path / "model.ckpt-1.index").unlink()
     with pytest.raises(CorruptDataError, match=r"model.ckpt-3") as error:
         last_whole_checkpoint(str(tmp_path), use_older=True)

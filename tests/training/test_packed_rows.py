@@ -132,7 +132,7 @@ def test_fit_takes_packed_rows_and_empty_ones() -> None:
 
 @pytest.mark.slow
 def test_the_loop_trains_alike_and_counts_instances(tmp_path: Path) -> None:
-    told = []
+    counts = []
     ways = ((EXAMPLES, False), (PACKED, True), (with_empty_rows(EXAMPLES), False))
     for number, (batch, jit_compile) in enumerate(ways):
         rows = len(batch["input_ids"])
@@ -141,11 +141,11 @@ def test_the_loop_trains_alike_and_counts_instances(tmp_path: Path) -> None:
             learning_rate=1e-2, num_warmup_steps=0, jit_compile=jit_compile,
         )  # fmt: skip
         bert = tiny_config(num_hidden_layers=1)
-        train(config, bert, batches_of(batch, rows), observers=[told.append])
-    for report in told:
+        train(config, bert, batches_of(batch, rows), observers=[counts.append])
+    for report in counts:
         assert report.num_examples == 3 * 6
         assert report.num_tokens == 3 * EXAMPLES["input_mask"].sum()
-        np.testing.assert_allclose(report.losses, told[0].losses, rtol=1e-4)
+        np.testing.assert_allclose(report.losses, counts[0].losses, rtol=1e-4)
 
 
 def test_half_of_the_names_are_told() -> None:

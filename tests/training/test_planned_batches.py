@@ -79,9 +79,9 @@ def test_metrics_do_not_depend_on_the_batches(tmp_path: Path, batching: str) -> 
     model = pretraining_model(tiny_config(num_hidden_layers=1))
     expected = evaluate(model, [EXAMPLES])
     data = reader(tmp_path, batching, num_epochs=1)
-    found = evaluate(model, read_batches(data))
-    del found["loss"]
-    assert found == pytest.approx({name: expected[name] for name in found}, rel=1e-5)
+    metrics = evaluate(model, read_batches(data))
+    del metrics["loss"]
+    assert metrics == pytest.approx({name: expected[name] for name in metrics}, rel=1e-5)
     model.compile(AdamWeightDecay(0.0))
     batches = read_batches(dataclasses.replace(data, form="fit"))
     of_keras = model.evaluate(batches, return_dict=True, verbose=0)

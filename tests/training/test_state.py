@@ -53,11 +53,11 @@ def test_other_data_are_read_from_their_beginning(
 def test_the_values_that_differ_are_told() -> None:
     before = {"batch_size": 8, "seed": 1, "shard 0": "a: 3 records", "shard 1": "b: 4 records"}
     now = {"batch_size": 8, "seed": 2, "shard 0": "a: 3 records"}
-    told = what_differs(json.dumps(before), json.dumps(now))
-    assert told == "seed was 1 and is 2; shard 1 was b: 4 records and is not set"
+    differences = what_differs(json.dumps(before), json.dumps(now))
+    assert differences == "seed was 1 and is 2; shard 1 was b: 4 records and is not set"
     other = {**before, "seed": 2, "batch_size": 9, "shard 0": "x", "shard 1": "y"}
-    told = what_differs(json.dumps(before), json.dumps(other))
-    assert told == (
+    differences = what_differs(json.dumps(before), json.dumps(other))
+    assert differences == (
         "batch_size was 8 and is 9; seed was 1 and is 2; shard 0 was a: 3 records and is x; 1 more"
     )
     assert what_differs("[1]", json.dumps(now)) == f"before: [1]; now: {json.dumps(now)}"

@@ -96,8 +96,8 @@ def test_the_first_error_in_the_order_of_the_items_comes_at_its_turn(executor, b
     with pytest.raises(CorruptDataError) as caught:
         next(results)
     assert caught.value.offset == min(bad)
-    told = "".join(traceback.format_exception(caught.value))
-    assert "in fail_at" in told
+    traceback_text = "".join(traceback.format_exception(caught.value))
+    assert "in fail_at" in traceback_text
     assert list(results) == []
 
 

@@ -37,12 +37,14 @@ def test_a_folder_appears_with_its_report_when_it_is_whole(tmp_path, num_workers
             list(run_tasks("letters", task, items, executor))
         assert [bool(task.find(item)) for item in items[:3]] == [True, True, False]
         del items[2]
-        made = list(run_tasks("letters", task, items, executor))
-    assert [is_new for _, is_new in made][:2] == [False, False]
-    assert [folder for folder, _ in made] == [str(tmp_path / "tasks" / n) for n in ("a", "bb", "d")]
-    assert read_report(made[1][0]) == {"number": 2, "half": 0.5, "path": "x"}
+        reports = list(run_tasks("letters", task, items, executor))
+    assert [is_new for _, is_new in reports][:2] == [False, False]
+    assert [folder for folder, _ in reports] == [
+        str(tmp_path / "tasks" / n) for n in ("a", "bb", "d")
+    ]
+    assert read_report(reports[1][0]) == {"number": 2, "half": 0.5, "path": "x"}
     assert sorted(os.listdir(tmp_path / "tasks")) == ["a", "bb", "d"]
-    assert sorted(os.listdir(made[1][0])) == ["letters", "report.json", "sums.json"]
+    assert sorted(os.listdir(reports[1][0])) == ["letters", "report.json", "sums.json"]
 
 
 def test_a_folder_that_another_process_has_made_meanwhile_stays(tmp_path):

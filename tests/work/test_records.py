@@ -33,24 +33,24 @@ def test_all_ranges_hold_all_records_in_order(tmp_path_factory, rows, written, r
     records = write(folder, rows, written)
     assert len(records) == len(rows)
     assert all(each.num_records * 24 <= max(written, 24) for each in records.files)
-    found, num_before = [], 0
+    records_read, num_before = [], 0
     for keys in split_keys(records, split):
         reader = RangeReader(records, keys, read)
-        assert reader.num_before == num_before == len(found)
+        assert reader.num_before == num_before == len(records_read)
         num_before += len(reader)
         for portion in reader.portions():
             assert 1 <= len(portion) <= 2 * (read // 24) + len(records.files)
-            found += [tuple(row) for row in portion.tolist()]
-    assert found == [(key, other, key ^ other) for key, other in sorted(rows)]
+            records_read += [tuple(row) for row in portion.tolist()]
+    assert records_read == [(key, other, key ^ other) for key, other in sorted(rows)]
 
 
 @given(st.lists(st.tuples(numbers, numbers), max_size=60), numbers, numbers)
 def test_any_range_is_read(tmp_path_factory, rows, one, other):
     records = write(tmp_path_factory.mktemp("records"), rows, 10 * 24)
     low, high = sorted([one, other])
-    found = RangeReader(records, Range(low, high), 100).records()
-    assert found["key"].tolist() == sorted(key for key, _ in rows if low <= key < high)
-    assert (found["key"] ^ found["other"]).tolist() == found["values"][:, 0].tolist()
+    in_range = RangeReader(records, Range(low, high), 100).records()
+    assert in_range["key"].tolist() == sorted(key for key, _ in rows if low <= key < high)
+    assert (in_range["key"] ^ in_range["other"]).tolist() == in_range["values"][:, 0].tolist()
 
 
 def test_ranges_are_about_equal_whatever_the_keys(tmp_path):
@@ -69,13 +69,13 @@ def test_floats_keep_their_bits(tmp_path):
     writer = RecordWriter(layout, str(tmp_path / "r"), 1000)
     writer.add(document=np.array([2, 1]), value=np.array([0.1, -2.5]))
     writer.flush()
-    found = RangeReader(Records(layout, tuple(writer.files)), Range(), 1000).records()
-    assert found["value"].view(np.float64).tolist() == [-2.5, 0.1]
+    records_read = RangeReader(Records(layout, tuple(writer.files)), Range(), 1000).records()
+    assert records_read["value"].view(np.float64).tolist() == [-2.5, 0.1]
 
 
 def test_a_folder_may_move(tmp_path):
     (tmp_path / "a").mkdir()
     records = relative(write(tmp_path / "a", [(3, 4), (1, 2)], 24), str(tmp_path / "a"))
     (tmp_path / "a").rename(tmp_path / "b")
-    found = RangeReader(placed(records, str(tmp_path / "b")), Range(), 100).records()
-    assert found["key"].tolist() == [1, 3]
+    records_read = RangeReader(placed(records, str(tmp_path / "b")), Range(), 100).records()
+    assert records_read["key"].tolist() == [1, 3]

@@ -98,8 +98,8 @@ def test_any_division_and_any_portions_give_the_same(tmp_path_factory, all_keys,
         patch.setattr(rounds, "_TASK_SHARE", rounds._MIN_BYTES // size)
         patch.setattr(rounds, "_MAX_FILES", max_files)
         patch.setattr(rounds, "_MERGED_FILES", max(max_files, 2))
-        found = run_all(folder, make_parts(folder, all_keys))
-    assert found == plain_rows(all_keys)
+        results = run_all(folder, make_parts(folder, all_keys))
+    assert results == plain_rows(all_keys)
 
 
 class Killed(BaseException):
@@ -134,12 +134,12 @@ def test_a_kill_in_any_task_of_any_round_changes_nothing(tmp_path, monkeypatch):
         killed_at[0], calls[0] = 2, 0  # each run does one more task
         try:
             with open_executor(1) as executor:
-                found = run_all(folder, parts, executor)
+                results = run_all(folder, parts, executor)
             break
         except Killed:
             pass
     assert num_kills > 15
-    assert found == plain_rows(all_keys)
+    assert results == plain_rows(all_keys)
     names = {name.split("-", 2)[2] for name in os.listdir(folder / "work")}
     assert {"keys", "keys-keys-merged", "groups", "own"} <= names
 

@@ -24,7 +24,7 @@ def share(one, other):
 def compare_plainly(bucket, threshold, room):
     """What the module's docstring says: (pairs, similarities, comparisons, crowded) of a bucket."""
     groups = [{n} for n in range(len(bucket))]
-    pairs, found, chosen, num_crowded = [], [[0.0, 0.0] for _ in bucket], [], 0
+    pairs, similarities, chosen, num_crowded = [], [[0.0, 0.0] for _ in bucket], [], 0
     num_compared = 0
     for member, own in enumerate(bucket):
         is_joined = False
@@ -34,8 +34,8 @@ def compare_plainly(bucket, threshold, room):
                 continue
             value = share(own, bucket[other])
             num_compared += 1
-            found[member] = [max(each, value) for each in found[member]]
-            found[other][0] = max(found[other][0], value)
+            similarities[member] = [max(each, value) for each in similarities[member]]
+            similarities[other][0] = max(similarities[other][0], value)
             if value > threshold:
                 is_joined = True
                 pairs.append((member, other))
@@ -46,14 +46,14 @@ def compare_plainly(bucket, threshold, room):
                 chosen.append(member)
             else:
                 num_crowded += 1
-    return pairs, found, num_compared, num_crowded
+    return pairs, similarities, num_compared, num_crowded
 
 
 def run_kernel(buckets, threshold, room, cuts):
     """Compares buckets in portions, which end after the documents in `cuts`."""
     bucket = Bucket(np.empty(room, np.int64), np.empty(room, np.int64))
     all_sets = [(each, k == 0, len(b)) for b in buckets for k, each in enumerate(b)]
-    pairs, found = [], [[0.0, 0.0] for _ in all_sets]
+    pairs, similarities = [], [[0.0, 0.0] for _ in all_sets]
     numbers, counts = [], [0, 0]
     for start, end in zip([0, *cuts], [*cuts, len(all_sets)], strict=True):
         num_carried = len(numbers)
@@ -74,10 +74,12 @@ def run_kernel(buckets, threshold, room, cuts):
         counts = [counts[0] + compared, counts[1] + crowded]
         pairs += [(numbers[one], numbers[other]) for one, other in out.pairs[:num_pairs]]
         for number, values in zip(numbers, out.similarities.tolist(), strict=True):
-            found[number] = [max(pair) for pair in zip(found[number], values, strict=True)]
+            similarities[number] = [
+                max(pair) for pair in zip(similarities[number], values, strict=True)
+            ]
         numbers = [numbers[place] for place in bucket.members[:num_kept]]
         bucket.members[:num_kept] = np.arange(num_kept)
-    return pairs, found, *counts
+    return pairs, similarities, *counts
 
 
 @given(
@@ -91,13 +93,13 @@ def test_buckets_are_compared(buckets, data, threshold, room):
     cuts = sorted(data.draw(st.sets(st.integers(0, total), max_size=3)))
     expected: tuple = ([], [], 0, 0)
     for bucket in buckets:
-        pairs, found, compared, crowded = compare_plainly(bucket, threshold, room)
+        pairs, similarities, compared, crowded = compare_plainly(bucket, threshold, room)
         before = len(expected[1])
         pairs = [(one + before, other + before) for one, other in pairs]
         earlier = expected
         expected = (
             earlier[0] + pairs,
-            earlier[1] + found,
+            earlier[1] + similarities,
             earlier[2] + compared,
             earlier[3] + crowded,
         )

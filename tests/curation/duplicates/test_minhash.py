@@ -38,8 +38,8 @@ def test_shingles_are_the_runs_of_words_without_symbols(words, size):
     plain = [word for word, is_symbol in words if not is_symbol]
     size_here = min(size, len(plain))
     runs = [tuple(plain[i : i + size_here]) for i in range(len(plain) - size_here + 1) if plain]
-    found = shingles_of([w for w, _ in words], [s for _, s in words], size)
-    assert found == [hash_of(run) for run in runs]
+    shingles = shingles_of([w for w, _ in words], [s for _, s in words], size)
+    assert shingles == [hash_of(run) for run in runs]
 
 
 def test_the_order_of_words_counts():

@@ -29,9 +29,9 @@ def test_what_is_found_is_in_these_files(tmp_path_factory, files, text, size):
     write_index(folder, named)
     index = open_index(folder)
     groups = index.find(ngrams_of(folded_words(split_words(text)), size))
-    found = [list(index.files[group]) if group >= 0 else [] for group in groups]
+    files_of_groups = [list(index.files[group]) if group >= 0 else [] for group in groups]
     sets = [{ngram for each in file for ngram in plain_ngrams(each, size)} for file in files]
-    assert found == [
+    assert files_of_groups == [
         [str(number) for number, each in enumerate(sets) if ngram in each]
         for ngram in plain_ngrams(text, size)
     ]

@@ -25,8 +25,8 @@ def test_rows_come_back(all_rows, data, width, dtype):
     records["values"] = cut.values
     whole, firsts = join_pieces(records, dtype)
     assert records["row"][firsts].tolist() == list(range(len(numbers)))
-    found = [whole.row(i).tolist() for i in range(len(whole))]
-    assert found == [all_rows[number] for number in numbers]
+    rows_read = [whole.row(i).tolist() for i in range(len(whole))]
+    assert rows_read == [all_rows[number] for number in numbers]
     assert len(records) == sum(
         max(-(-len(all_rows[n]) * np.dtype(dtype).itemsize // (8 * width)), 1) for n in numbers
     )

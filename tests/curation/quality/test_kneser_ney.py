@@ -21,13 +21,13 @@ def test_counts(lists, buffered, max_keys):
         for each in lists:
             counter.add(np.array(each, np.uint64))
         keys, counts = counter.counts()
-    found = dict(zip(keys.tolist(), counts.tolist(), strict=True))
+    count_of_key = dict(zip(keys.tolist(), counts.tolist(), strict=True))
     exact = Counter(key for each in lists for key in each)
-    assert keys.tolist() == sorted(found)
-    assert min(len(exact), 1) <= len(found) <= max_keys
-    assert all(count <= exact[key] for key, count in found.items())
+    assert keys.tolist() == sorted(count_of_key)
+    assert min(len(exact), 1) <= len(count_of_key) <= max_keys
+    assert all(count <= exact[key] for key, count in count_of_key.items())
     if len(exact) <= max_keys:
-        assert found == exact
+        assert count_of_key == exact
         assert counter.num_forgotten == 0
     else:
         assert counter.num_forgotten > 0

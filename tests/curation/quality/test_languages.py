@@ -18,19 +18,19 @@ from bert_data.curation.words import split_words
 
 
 @pytest.mark.parametrize(
-    ("given", "code"),
+    ("name", "code"),
     {"zh-Hant": "zh", "eng_Latn": "en", "cmn": "zh", "DE": "de", "nb": "no", "xx": "xx"}.items(),
 )
-def test_codes(given, code):
-    assert language_code(given) == code
+def test_codes(name, code):
+    assert language_code(name) == code
 
 
 @pytest.mark.parametrize("language", [*STOP_WORDS])
 def test_stop_words_are_words(language):
-    found = stop_words(language)
-    assert len(found) >= 8 and len(set(found)) == len(found)
-    if not is_unspaced(split_words(" ".join(found))):
-        for word in found:
+    words = stop_words(language)
+    assert len(words) >= 8 and len(set(words)) == len(words)
+    if not is_unspaced(split_words(" ".join(words))):
+        for word in words:
             assert split_words(word).strings() == [word]
 
 

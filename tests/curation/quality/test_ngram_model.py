@@ -65,10 +65,12 @@ def test_probabilities_are_those_of_the_definition_and_sum_to_one(
     ids = [UNKNOWN, END, *range(FIRST_WORD, FIRST_WORD + len(known))]
     plain = Plain(sequences, order, ids)
     for history in itertools.product([BEGIN, *ids], repeat=order - 1):
-        found = [model.probabilities(np.array([*history, word], np.int32))[0] for word in ids]
-        assert sum(found) == pytest.approx(1, abs=1e-5)
+        probabilities = [
+            model.probabilities(np.array([*history, word], np.int32))[0] for word in ids
+        ]
+        assert sum(probabilities) == pytest.approx(1, abs=1e-5)
         expected = [plain.probability(history, word) for word in ids]
-        assert found == pytest.approx(expected, rel=1e-5)
+        assert probabilities == pytest.approx(expected, rel=1e-5)
 
 
 def test_perplexity_is_that_of_all_words_and_the_end(tmp_path):
@@ -88,8 +90,8 @@ def test_sums_to_one_when_ngrams_are_forgotten(tmp_path):
     model = train(tmp_path, lists, max_ngrams=1000)
     ids = [UNKNOWN, END, *range(FIRST_WORD, len(model.table.word_probabilities))]
     for history in random.choice([BEGIN, *ids], (50, 2)):
-        found = [model.probabilities(np.array([*history, w], np.int32))[0] for w in ids]
-        assert sum(found) == pytest.approx(1, abs=1e-4)
+        probabilities = [model.probabilities(np.array([*history, w], np.int32))[0] for w in ids]
+        assert sum(probabilities) == pytest.approx(1, abs=1e-4)
 
 
 def test_ngrams_that_are_all_equally_rare_are_not_all_forgotten(tmp_path):

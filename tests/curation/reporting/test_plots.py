@@ -88,19 +88,21 @@ def test_a_report_has_all_steps_and_rules(tmp_path):
         assert text in page
     assert "a<b" not in page
     assert "://" not in page and "<script" not in page
-    told = summarize(done)
-    assert "documents (" in told.split("\n")[0]
-    assert f"max_xs {done.counts[1].num_rejected}" in told
-    assert "languages " in told
+    summary = summarize(done)
+    assert "documents (" in summary.split("\n")[0]
+    assert f"max_xs {done.counts[1].num_rejected}" in summary
+    assert "languages " in summary
     *_, language, without = done.counts
     assert language.counted.keys() == {"a", "b", "<"}
-    assert f"\n  counted        language: a {language.counted['a']}, b " in told.replace("<", "b")
+    assert f"\n  counted        language: a {language.counted['a']}, b " in summary.replace(
+        "<", "b"
+    )
     assert without.rejected == {"empty_text": 1}  # "y", of which nothing is left, is not edited
-    assert f"\n  edited         without: letters {without.num_documents}\n" in told
+    assert f"\n  edited         without: letters {without.num_documents}\n" in summary
     assert f"<p>Edited: letters {without.num_documents}</p>" in page and "<p>Counted: " in page
 
 
 def test_shares_are_not_rounded_to_all_or_nothing():
-    told = [percent(part, 3000) for part in (0, 1, 3, 1500, 2997, 2999, 3000, 6000)]
-    assert told == ["0.0%", "<0.1%", "0.1%", "50.0%", "99.9%", ">99.9%", "100.0%", "200.0%"]
+    percentages = [percent(part, 3000) for part in (0, 1, 3, 1500, 2997, 2999, 3000, 6000)]
+    assert percentages == ["0.0%", "<0.1%", "0.1%", "50.0%", "99.9%", ">99.9%", "100.0%", "200.0%"]
     assert percent(0, 0) == "none"

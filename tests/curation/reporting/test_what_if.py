@@ -39,14 +39,14 @@ def test_the_ledger_of_rejected_documents_can_be_loosened(tmp_path, web):  # noq
     (change,) = ask(before.ledger[0], "few.max_xs=3")
     assert change.sources[0].num_more == 40
     assert not change.may_tighten
-    told = describe_changes([change])
-    assert "web: 40 document(s) more pass" in told
-    assert "not known" not in told
+    description = describe_changes([change])
+    assert "web: 40 document(s) more pass" in description
+    assert "not known" not in description
     (change,) = ask(before.ledger[0], "few.max_xs=1")
     assert change.sources[0].num_more == change.sources[0].num_fewer == 0
-    told = describe_changes([change])
-    assert "How many fewer pass is not known" in told
-    assert "--ledger=all" in told
+    description = describe_changes([change])
+    assert "How many fewer pass is not known" in description
+    assert "--ledger=all" in description
 
 
 def test_a_rule_of_one_step_alone_needs_no_step(tmp_path, web):  # noqa: F811
@@ -60,7 +60,7 @@ def test_a_rule_of_one_step_alone_needs_no_step(tmp_path, web):  # noqa: F811
 
 def test_what_cannot_be_asked(tmp_path, web):  # noqa: F811
     ledger = run(tmp_path, [Few()]).ledger[0]
-    for question, told in (
+    for question, sentence in (
         ("few.max_xs", "it must be STEP.RULE=VALUE"),
         ("max_zs=1", "no step in it has the rule 'max_zs'"),
         ("few.max_xs=many", "'many' is not a number"),
@@ -69,7 +69,7 @@ def test_what_cannot_be_asked(tmp_path, web):  # noqa: F811
         ("fewer.max_xs=3", "has nothing of step 'fewer'.*it has few"),
         ("few.max_zs=3", "step few has no rule 'max_zs'; it has max_xs, max_ys"),
     ):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=sentence):
             ask(ledger, question)
     with pytest.raises(ValueError, match="asks twice"):
         ask(ledger, "few.max_xs=1", "few.max_xs=2")

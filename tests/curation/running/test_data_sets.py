@@ -18,12 +18,12 @@ LENIENT = TextConfig(on_error="skip")
 
 
 def read(data_sets, tmp_path, shard_bytes=100):
-    found = []
+    documents = []
     with LedgerWriter(tmp_path / "ledger", "a") as ledger:
         for shard in plan_all_shards(data_sets, shard_bytes):
             log = ReadLog(ledger)
-            found += read_shard(shard, data_sets[shard.data_set], 10_000, log)
-    return found
+            documents += read_shard(shard, data_sets[shard.data_set], 10_000, log)
+    return documents
 
 
 def test_ids_are_the_same_however_files_are_cut(tmp_path):
@@ -45,8 +45,8 @@ def test_ids_are_the_same_however_files_are_cut(tmp_path):
 
 def test_lines_are_named_by_their_first_one(tmp_path):
     (tmp_path / "a.txt").write_text("one\ntwo\n\n\nthree\n")
-    found = read([DataSet(name="s", files=str(tmp_path / "a.txt"))], tmp_path)
-    assert [(each.id, each.text) for each in found] == [
+    documents = read([DataSet(name="s", files=str(tmp_path / "a.txt"))], tmp_path)
+    assert [(each.id, each.text) for each in documents] == [
         ("s/a.txt:1", "one\ntwo"),
         ("s/a.txt:5", "three"),
     ]
@@ -66,8 +66,8 @@ def test_a_field_names_documents(tmp_path):
     rows = [{"text": "one", "id": 1}, {"text": "two"}, {"text": "three", "id": "\ud800"}]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     data_set = DataSet(name="s", files=f"{tmp_path}/a.jsonl", id_field="id", text=LENIENT)
-    found = read([data_set], tmp_path)
-    assert [(each.id, dict(each.fields)) for each in found] == [("1", {}), ("?", {})]
+    documents = read([data_set], tmp_path)
+    assert [(each.id, dict(each.fields)) for each in documents] == [("1", {}), ("?", {})]
     strict = dataclasses.replace(data_set, text=TextConfig())
     with pytest.raises(ValueError, match=r"a\.jsonl:2: no field 'id' \(--id_field\)"):
         read([strict], tmp_path)

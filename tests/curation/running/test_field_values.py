@@ -44,10 +44,10 @@ VALUES = st.one_of(
     ],
 )
 def test_the_kind_of_values(tmp_path, values, kind):
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     for value in values:
-        note_kinds(found, {"a": value})
-    assert found == {"a": kind}
+        note_kinds(kinds, {"a": value})
+    assert kinds == {"a": kind}
     with SpoolWriter(tmp_path / "spool") as spool:
         for value in values:
             spool.add(Document("a", "b", "c", {"a": value}))

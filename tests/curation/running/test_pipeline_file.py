@@ -40,19 +40,19 @@ def read(tmp_path, content: str):
 
 
 def test_a_whole_file(tmp_path):
-    found = read(tmp_path, WHOLE)
-    wiki, web = found.data_sets
+    pipeline = read(tmp_path, WHOLE)
+    wiki, web = pipeline.data_sets
     assert (wiki.name, wiki.files, wiki.text.text_field) == ("wiki", "a.jsonl,b.jsonl", "body")
     assert (wiki.id_field, wiki.weight, wiki.text.input_format) == ("key", 2, "auto")
     assert (web.files, web.text.input_format, web.weight) == ("c*.parquet", "parquet", 0.5)
-    names = [step.name for step in found.steps]
+    names = [step.name for step in pipeline.steps]
     assert names == [*(name for name, _ in PRESETS["gopher"]), "length", "mix", "length"]
-    assert found.steps[-1].min_words == 3
-    mix = found.steps[-2]
+    assert pipeline.steps[-1].min_words == 3
+    mix = pipeline.steps[-2]
     assert (dict(mix.weights), mix.unit) == ({"wiki": 2, "web": 0.5}, "words")
-    assert found.output is not None
-    assert (found.output.files, found.output.language) == ("out.jsonl@2", "de")
-    assert (found.output.output_format, found.output.split_sentences) == ("jsonl", True)
+    assert pipeline.output is not None
+    assert (pipeline.output.files, pipeline.output.language) == ("out.jsonl@2", "de")
+    assert (pipeline.output.output_format, pipeline.output.split_sentences) == ("jsonl", True)
 
 
 def test_the_pipeline_of_the_guide_is_one(tmp_path):
@@ -60,20 +60,20 @@ def test_the_pipeline_of_the_guide_is_one(tmp_path):
     shown = re.search(r"```yaml\n(.*?)```", guide.read_text("utf-8"), re.DOTALL)
     assert shown is not None
     (tmp_path / "blocked.txt").write_text("bad.example.com\n")
-    found = read(tmp_path, shown[1])
-    assert [each.name for each in found.data_sets] == ["wiki", "web"]
-    assert found.steps and found.output is not None
+    pipeline = read(tmp_path, shown[1])
+    assert [each.name for each in pipeline.data_sets] == ["wiki", "web"]
+    assert pipeline.steps and pipeline.output is not None
 
 
 def test_short_forms(tmp_path):
-    found = read(tmp_path, "inputs: [a.txt]\noutput: b.txt\n")
-    assert [(each.name, each.files) for each in found.data_sets] == [("input", "a.txt")]
-    assert found.output is not None and found.output.files == "b.txt"
-    assert found.steps == ()
+    pipeline = read(tmp_path, "inputs: [a.txt]\noutput: b.txt\n")
+    assert [(each.name, each.files) for each in pipeline.data_sets] == [("input", "a.txt")]
+    assert pipeline.output is not None and pipeline.output.files == "b.txt"
+    assert pipeline.steps == ()
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "sentence"),
     [
         ("inputs: [", "not readable as YAML"),
         ("- a", "the file is"),
@@ -117,10 +117,10 @@ def test_short_forms(tmp_path):
         ("output: {files: a, split_sentences: 1}", "split_sentences is 1"),
     ],
 )
-def test_what_is_refused(tmp_path, content, told):
+def test_what_is_refused(tmp_path, content, sentence):
     with pytest.raises(ValueError, match=r"p\.yaml: ") as caught:
         read(tmp_path, content)
-    assert told in str(caught.value)
+    assert sentence in str(caught.value)
     assert len(str(caught.value)) < 1000
 
 
@@ -138,7 +138,7 @@ def test_flags_of_steps():
     ]
     (step,) = parse_steps(None, parse_step_flags(["length:min_words=3"]))
     assert step.min_words == 3
-    for value, told in (
+    for value, sentence in (
         ("length:3", "'3' is not of the form PARAMETER=VALUE"),
         ("length:min_words=3,min_words=4", "twice"),
         ("a-b", "is not of the form NAME"),
@@ -146,19 +146,19 @@ def test_flags_of_steps():
     ):
         with pytest.raises(ValueError) as caught:
             parse_step_flags([value])
-        assert told in str(caught.value)
+        assert sentence in str(caught.value)
 
 
 def test_flags_of_inputs(tmp_path):
     odd = tmp_path / "a=b.txt"
     odd.write_text("one\n")
     entries = ["wiki=a,b", f"web=c*,{odd},d"]
-    found = parse_inputs(entries, TEXT, "key")
-    assert [(each.name, each.files) for each in found] == [
+    data_sets = parse_inputs(entries, TEXT, "key")
+    assert [(each.name, each.files) for each in data_sets] == [
         ("wiki", "a,b"),
         ("web", f"c*,{odd},d"),
     ]
-    assert found[0].id_field == "key"
+    assert data_sets[0].id_field == "key"
     assert [(each.name, each.files) for each in parse_inputs(["a,b"], TEXT, None)] == [
         ("input", "a,b")
     ]

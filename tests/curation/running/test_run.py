@@ -101,12 +101,12 @@ def test_passes_end_before_steps_that_need_all_documents():
 
 @pytest.mark.process
 def test_any_number_of_workers_writes_the_same_bytes(tmp_path, web):
-    found = []
+    digests = []
     for num_workers in (1, 2, 3):
         done = run(tmp_path, ALL, num_workers=num_workers, overwrite=True, ledger="all")
-        found.append(contents(tmp_path / "out"))
+        digests.append(contents(tmp_path / "out"))
         assert len(done.shards) > 5
-    assert found[0] == found[1] == found[2]
+    assert digests[0] == digests[1] == digests[2]
     rows = rows_of(tmp_path)
     assert [row["text"] for row in rows] == expected(texts(200))
     assert rows[0] == {
@@ -247,24 +247,24 @@ class TestFormats:
         run(tmp_path, [], output=Output(files=str(path)))
         data = path.read_bytes()
         if ending == ".parquet":
-            found = parquet.read_table(path).to_pylist()
-            assert [row["c"] for row in found] == ['[1,{"d":"\\u00e9"}]', "{}", None]
-            assert [row["b"] for row in found] == [1.0, 2.5, None]
-            assert [row["g"] for row in found] == [None, None, str(1 << 70)]
-            assert [row["a"] for row in found] == ["x", "?", None]
+            rows_read = parquet.read_table(path).to_pylist()
+            assert [row["c"] for row in rows_read] == ['[1,{"d":"\\u00e9"}]', "{}", None]
+            assert [row["b"] for row in rows_read] == [1.0, 2.5, None]
+            assert [row["g"] for row in rows_read] == [None, None, str(1 << 70)]
+            assert [row["a"] for row in rows_read] == ["x", "?", None]
         else:
             data = gzip.decompress(data) if ending.endswith("gz") else data
             if ending.endswith("zst"):
                 data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
-            found = [json.loads(line) for line in data.splitlines()]
-            assert found[0]["c"] == [1, {"d": "é"}]
-            assert found[1]["a"] == "\ud800"
-            assert found[2]["g"] == 1 << 70
-        assert [row["text"] for row in found] == ["one", "two", "three"]
-        assert found[0]["id"] == "web/web.jsonl:1"
-        assert found[0]["input_id"] == 7
-        assert found[2]["source"] == "web"
-        assert found[2]["input_source"] == "s"
+            rows_read = [json.loads(line) for line in data.splitlines()]
+            assert rows_read[0]["c"] == [1, {"d": "é"}]
+            assert rows_read[1]["a"] == "\ud800"
+            assert rows_read[2]["g"] == 1 << 70
+        assert [row["text"] for row in rows_read] == ["one", "two", "three"]
+        assert rows_read[0]["id"] == "web/web.jsonl:1"
+        assert rows_read[0]["input_id"] == 7
+        assert rows_read[2]["source"] == "web"
+        assert rows_read[2]["input_source"] == "s"
 
     def test_what_was_written_can_be_read_again(self, tmp_path, web):
         run(tmp_path, [], output=Output(files=str(tmp_path / "out/o.parquet@2")))
@@ -354,10 +354,10 @@ class TestHostileInput:
         (tmp_path / "web.jsonl").write_bytes(b"\n".join(rows))
         done = run(tmp_path, [Few()])
         assert [row["text"] for row in rows_of(tmp_path)] == ["a\ufffdb \x00", "b", "c"]
-        told = done.warnings
-        assert told[0].startswith("6 row(s) are not documents and were left out; the first: ")
-        assert f"{tmp_path}/web.jsonl:2: not JSON" in told[0]
-        assert told[1] == "1 places are not UTF-8 and were replaced or ignored"
+        warnings = done.warnings
+        assert warnings[0].startswith("6 row(s) are not documents and were left out; the first: ")
+        assert f"{tmp_path}/web.jsonl:2: not JSON" in warnings[0]
+        assert warnings[1] == "1 places are not UTF-8 and were replaced or ignored"
         ledger = parquet.read_table(done.ledger[0]).to_pylist()
         assert [row["document"] for row in ledger] == [
             f"{tmp_path}/web.jsonl:{n}" for n in range(2, 8)

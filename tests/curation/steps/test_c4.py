@@ -68,16 +68,16 @@ def clean_slowly(step, text):
 @example("No\n他的女儿问了船夫。\nOne two three.\n")
 def test_rules_are_as_defined(text):
     kept, num_lorem, num_curly = clean_slowly(STEP, text)
-    wanted = "\n".join(kept).strip()
+    expected = "\n".join(kept).strip()
     verdict = STEP.judge(make_document(text))
     values = {each.rule: each.value for each in verdict.measured}
     assert values.pop("max_lorem_ipsum_lines") == num_lorem
     assert values.pop("max_curly_bracket_lines") == num_curly
     language = "en" if letters_per_word(split_words(text)) == 1 else "zh"
-    encodable = wanted.encode(errors="replace").decode()
+    encodable = expected.encode(errors="replace").decode()
     assert values["min_sentences"] == len(split_sentences(encodable, language))
     assert verdict.kept == (values.pop("min_sentences") >= 2 and num_lorem + num_curly == 0)
-    assert verdict.document.text == (wanted if verdict.kept else text)
+    assert verdict.document.text == (expected if verdict.kept else text)
     assert not values
 
 

@@ -27,7 +27,7 @@ def is_letter(char):
     return unicodedata.category(char)[0] == "L" or class_of(char) == UNSPACED
 
 
-def measure_slowly(text, wanted):
+def measure_slowly(text, stopwords):
     letters = letters_per_word(split_words(text))
     words = split_words(text).strings()
     unspaced = [word for word in words if class_of(word[0]) == UNSPACED]
@@ -52,18 +52,18 @@ def measure_slowly(text, wanted):
         ellipses = [line for line in lines if line.strip().endswith(("…", "..."))]
         values["max_bullet_line_fraction"] = len(bullets) / len(lines)
         values["max_ellipsis_line_fraction"] = len(ellipses) / len(lines)
-    if wanted:
-        found = set(words) if letters == 1 else text
-        values["min_stop_words"] = sum(word in found for word in wanted)
+    if stopwords:
+        units = set(words) if letters == 1 else text
+        values["min_stop_words"] = sum(word in units for word in stopwords)
     return values
 
 
 @settings(max_examples=200, deadline=None)
 @given(TEXTS, st.sampled_from([None, "", "en", "zh", "de", "xx"]))
 def test_rules_are_as_defined(text, language):
-    wanted = stop_words(language_of(language, "", split_words(text)))
+    stopwords = stop_words(language_of(language, "", split_words(text)))
     values = measured(STEP, text, language=language)
-    assert values == pytest.approx(measure_slowly(text, wanted), abs=1e-9)
+    assert values == pytest.approx(measure_slowly(text, stopwords), abs=1e-9)
 
 
 def test_english_stop_words_are_gophers():

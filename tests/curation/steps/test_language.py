@@ -80,7 +80,7 @@ def test_white_space_does_not_matter():
 
 
 def test_wrong_parameters_are_told():
-    for parameters, told in [
+    for parameters, sentence in [
         (
             {"languages": ["chinese"]},
             "the model does not know the language 'chinese'; it knows af, als,",
@@ -93,7 +93,7 @@ def test_wrong_parameters_are_told():
         ),
         ({"num_characters": 0}, "num_characters is 0; it must be a whole number >= 1"),
     ]:
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=sentence):
             make_step("language", parameters)
     assert len(known_languages()) == 176
 

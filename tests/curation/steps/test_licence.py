@@ -11,7 +11,7 @@ from tests.curation.growth import assert_linear
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "normal_form"),
     [
         ("CC BY 4.0", "cc-by-4.0"),
         ("cc-by-sa-3.0", "cc-by-sa-3.0"),
@@ -46,11 +46,11 @@ from tests.curation.growth import assert_linear
         ("---", ""),
     ],
 )
-def test_one_form_for_the_names_of_a_licence(name, wanted):
-    assert normal_licence(name) == wanted
-    if wanted:
-        assert normal_licence(wanted) == wanted
-        assert is_allowed(wanted, (name,))
+def test_one_form_for_the_names_of_a_licence(name, normal_form):
+    assert normal_licence(name) == normal_form
+    if normal_form:
+        assert normal_licence(normal_form) == normal_form
+        assert is_allowed(normal_form, (name,))
 
 
 def test_a_version_is_needed_only_if_it_is_named():
@@ -61,7 +61,7 @@ def test_a_version_is_needed_only_if_it_is_named():
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "licence"),
     [
         ("Text is available under the Creative Commons Attribution-ShareAlike License", "cc-by-sa"),
         ("# SPDX-License-Identifier: Apache-2.0\nimport os", "apache-2.0"),
@@ -78,8 +78,8 @@ def test_a_version_is_needed_only_if_it_is_named():
         ("CREATIVE COMMONS ATTRIBUTION 4.0", "cc-by-4.0"),
     ],
 )
-def test_licences_that_texts_tell(text, found):
-    assert " ".join(find_licences(text)) == found
+def test_licences_that_texts_tell(text, licence):
+    assert " ".join(find_licences(text)) == licence
 
 
 def judge(text: str, fields: dict[str, object], **parameters):

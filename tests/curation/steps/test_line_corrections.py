@@ -35,9 +35,9 @@ def test_the_labelled_set(language):
     assert len(rows) >= 150
     counts = Counter()
     for row in rows:
-        is_corrected, is_wanted = corrected(row.line) != row.line, row.wanted != row.line
-        counts[row.written, is_corrected, is_wanted] += 1
-        counts["exact"] += corrected(row.line) == row.wanted
+        is_corrected, is_furniture = corrected(row.line) != row.line, row.corrected != row.line
+        counts[row.written, is_corrected, is_furniture] += 1
+        counts["exact"] += corrected(row.line) == row.corrected
     for written, least in (("before", 0.98), ("after", 0.6)):
         right, missed = counts[written, True, True], counts[written, False, True]
         assert right >= least * (right + missed)
@@ -60,8 +60,8 @@ def test_the_labelled_set(language):
 )
 def test_rules_and_counts(line, rest, rule):
     verdict = judge(f"{PROSE}\n{line}\n{PROSE}", max_corrected_fraction=1)
-    wanted = f"{PROSE}\n{rest}\n{PROSE}" if rest else f"{PROSE}\n{PROSE}"
-    assert (verdict.document.text, verdict.edits) == (wanted, {rule: 1})
+    expected = f"{PROSE}\n{rest}\n{PROSE}" if rest else f"{PROSE}\n{PROSE}"
+    assert (verdict.document.text, verdict.edits) == (expected, {rule: 1})
 
 
 def test_switches():
@@ -110,7 +110,7 @@ def test_texts_of_nothing():
 
 
 def test_mistakes_are_told():
-    for parameters, told in [
+    for parameters, sentence in [
         (
             {"max_corrected_fraction": 5},
             r"max_corrected_fraction is 5; it must be a number in \[0, 1\]",
@@ -118,7 +118,7 @@ def test_mistakes_are_told():
         ({"uppercase_fraction": -1}, r"uppercase_fraction is -1; it must be a number in \[0, 1\]"),
         ({"short_line_words": -1}, "short_line_words is -1; it must be a whole number >= 0"),
     ]:
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=sentence):
             make_step("line_corrections", parameters)
 
 
@@ -172,11 +172,11 @@ def oracle(text: str) -> list[tuple[int, ...]]:
 
 @given(TEXTS)
 def test_measures_are_the_oracles(text):
-    found = [column.tolist() for column in measure_lines(split_words(text))]
-    assert list(zip(*found, strict=True)) == oracle(text)
+    columns = [column.tolist() for column in measure_lines(split_words(text))]
+    assert list(zip(*columns, strict=True)) == oracle(text)
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\n\n", "a", "Sign in\n\n12 LIKES\n中文。"])
 def test_edges(text):
-    found = [column.tolist() for column in measure_lines(split_words(text))]
-    assert list(zip(*found, strict=True)) == oracle(text)
+    columns = [column.tolist() for column in measure_lines(split_words(text))]
+    assert list(zip(*columns, strict=True)) == oracle(text)

@@ -107,8 +107,8 @@ def test_a_missed_share_is_told():
     step = Mix(weights={"a": 1, "b": 3})
     assert step.describe_use({"bytes of a": 26, "bytes of b": 74}) is None
     assert step.describe_use({}) is None
-    told = "too few documents to reach these shares of bytes: a has 0.5 instead of 0.25, b has"
-    assert step.describe_use({"bytes of a": 5, "bytes of b": 5}).startswith(told)
+    warning = "too few documents to reach these shares of bytes: a has 0.5 instead of 0.25, b has"
+    assert step.describe_use({"bytes of a": 5, "bytes of b": 5}).startswith(warning)
 
 
 @pytest.mark.parametrize(

@@ -102,21 +102,23 @@ def decide_plainly(documents, step: NearDuplicates, room: int):
         for band, key in enumerate(keys.tolist() if each and twins[number] == number else ()):
             buckets.setdefault((band, key), []).append(number)
     pairs = [(twin, number) for number, twin in enumerate(twins) if sets[number] and twin < number]
-    found = [[0.0, 0.0] for _ in documents]
+    similarities = [[0.0, 0.0] for _ in documents]
     for best, twin in pairs:
-        found[best][0], found[twin] = 1.0, [1.0, 1.0]
+        similarities[best][0], similarities[twin] = 1.0, [1.0, 1.0]
     for bucket in {tuple(bucket) for bucket in buckets.values()}:
         more, values, _, _ = compare_plainly(
             [frozenset(sets[number]) for number in bucket], step.max_similarity, room
         )
         pairs += [(bucket[one], bucket[other]) for one, other in more]
         for number, each in zip(bucket, values, strict=True):
-            found[number] = [max(pair) for pair in zip(found[number], each, strict=True)]
+            similarities[number] = [
+                max(pair) for pair in zip(similarities[number], each, strict=True)
+            ]
     roots = plain_roots(pairs)
     return [
-        (found[number][0], documents[roots[number]].id)
+        (similarities[number][0], documents[roots[number]].id)
         if roots.get(number, number) < number
-        else (found[number][1], None)
+        else (similarities[number][1], None)
         for number in range(len(documents))
     ]
 
@@ -276,9 +278,9 @@ def test_what_is_planted_is_found_as_often_as_the_bands_say(tmp_path):
         s = similarity(*documents[-2:], 5)
         expected += (1 - (1 - s**8) ** 14) / 400
     step = NearDuplicates(max_similarity=0.5)
-    found = 800 - len(kept_ids(run_corpus_step(step, [documents], tmp_path)))
+    num_removed = 800 - len(kept_ids(run_corpus_step(step, [documents], tmp_path)))
     assert 0.5 < s < 0.9
-    assert found / 400 == pytest.approx(expected, abs=0.09)  # 3.5 standard deviations
+    assert num_removed / 400 == pytest.approx(expected, abs=0.09)  # 3.5 standard deviations
 
 
 @pytest.mark.parametrize(

@@ -49,11 +49,11 @@ def test_the_labelled_set(language):
     assert len(rows) >= 150
     step, right, wrong, missed = Privacy(), Counter(), Counter(), Counter()
     for row in rows:
-        found = set(step.find(row.text))
-        right.update(kind for kind, _, _ in found & row.found)
-        wrong.update(kind for kind, _, _ in found - row.found)
-        missed.update(kind for kind, _, _ in row.found - found)
-    kinds = {kind for row in rows for kind, _, _ in row.found}
+        spans = set(step.find(row.text))
+        right.update(kind for kind, _, _ in spans & row.spans)
+        wrong.update(kind for kind, _, _ in spans - row.spans)
+        missed.update(kind for kind, _, _ in row.spans - spans)
+    kinds = {kind for row in rows for kind, _, _ in row.spans}
     assert kinds >= set(PLACEHOLDERS) - {"chinese_id", "chinese_mobile"}
     for kind in kinds:
         assert right[kind] >= 0.87 * (right[kind] + wrong[kind]), (kind, wrong)
@@ -79,8 +79,8 @@ def test_digits_of_full_width():
 
 def test_counts_and_treatments():
     verdict = judge(TEXT)
-    wanted = "<EMAIL>, <IP> dns, <PHONE>, <PHONE>, <CARD>"
-    assert verdict.document.text == wanted
+    expected = "<EMAIL>, <IP> dns, <PHONE>, <PHONE>, <CARD>"
+    assert verdict.document.text == expected
     kinds = ("email", "ip_address", "chinese_mobile", "phone", "credit_card")
     assert verdict.edits == dict.fromkeys(kinds, 1)
     assert replaced(TEXT, phone="remove", email="keep") == (
@@ -96,8 +96,8 @@ def test_counts_and_treatments():
 def test_switches_by_kind(kind):
     others = {**OFF, kind: "replace"}
     text = f"{TEXT}, 11010519491231002X, +49 30 901820"
-    found = {each for each, _, _ in Privacy(**others).find(text)}
-    assert found == {kind}
+    kinds = {each for each, _, _ in Privacy(**others).find(text)}
+    assert kinds == {kind}
 
 
 def test_clean_texts_are_the_same_object():
@@ -108,7 +108,7 @@ def test_clean_texts_are_the_same_object():
 
 
 def test_mistakes_are_told():
-    for parameters, told in [
+    for parameters, sentence in [
         ({"email": "drop"}, "email is 'drop'; it must be one of replace, remove, reject, keep"),
         (
             {"placeholders": {"mail": "x"}},
@@ -116,12 +116,12 @@ def test_mistakes_are_told():
         ),
         ({"regions": ["USA"]}, "regions has 'USA'; a code such as US is needed"),
     ]:
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=sentence):
             make_step("privacy", parameters)
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "email"),
     [
         ("a@b.com", "a@b.com"),
         (".a@b.com.", "a@b.com"),
@@ -139,12 +139,12 @@ def test_mistakes_are_told():
         ("http://b.com/ a@b.com", "a@b.com"),
     ],
 )
-def test_edges_of_emails(text, found):
-    assert "".join(text[start:end] for start, end in find_emails(text)) == found
+def test_edges_of_emails(text, email):
+    assert "".join(text[start:end] for start, end in find_emails(text)) == email
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "address"),
     [
         ("93.184.216.34", "93.184.216.34"),
         ("93.184.216.34.", "93.184.216.34"),
@@ -166,8 +166,8 @@ def test_edges_of_emails(text, found):
         ("2606:4700:4700:1:2:3:4:5:6", ""),
     ],
 )
-def test_edges_of_ip_addresses(text, found):
-    assert " ".join(text[start:end] for start, end in find_ip_addresses(text)) == found
+def test_edges_of_ip_addresses(text, address):
+    assert " ".join(text[start:end] for start, end in find_ip_addresses(text)) == address
 
 
 def test_checksums():
@@ -191,7 +191,7 @@ def _luhn(digits: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "is_mobile"),
     [
         ("13812345678", True),
         ("+8613812345678", True),
@@ -209,8 +209,8 @@ def _luhn(digits: str) -> bool:
         ("订单已发，电话13812345678", True),
     ],
 )
-def test_edges_of_chinese_mobiles(text, found):
-    assert bool(find_chinese_mobiles(text)) == found
+def test_edges_of_chinese_mobiles(text, is_mobile):
+    assert bool(find_chinese_mobiles(text)) == is_mobile
 
 
 def test_phones_of_regions():
@@ -222,7 +222,7 @@ def test_phones_of_regions():
 
 
 @pytest.mark.parametrize(
-    ("text", "regions", "found"),
+    ("text", "regions", "is_phone"),
     [
         ("0049 30 901820", (), True),
         ("0049309018200", (), False),  # one group of digits may be anything
@@ -234,16 +234,16 @@ def test_phones_of_regions():
         ("tel 030 9 01820", ("DE",), True),
     ],
 )
-def test_groups_of_digits_that_are_phones(text, regions, found):
-    assert bool(find_phones(text, regions)) == found
+def test_groups_of_digits_that_are_phones(text, regions, is_phone):
+    assert bool(find_phones(text, regions)) == is_phone
 
 
 @given(st.text(st.sampled_from("0123456789+-. ()@:/a人qc.omX\0\ud800"), max_size=60))
 def test_what_is_found_stands_apart_and_is_not_found_again(text):
-    found = Privacy().find(text)
-    assert all(end <= start for (_, _, end), (_, start, _) in itertools.pairwise(found))
+    spans = Privacy().find(text)
+    assert all(end <= start for (_, _, end), (_, start, _) in itertools.pairwise(spans))
     again = replaced(text)
-    assert len(Privacy().find(again)) <= len(found)
+    assert len(Privacy().find(again)) <= len(spans)
 
 
 PARTS = ["1", "1 ", "1.", "1-", "+1", "(1", "(1)", "@", "a@", "a@b.", "@a.", "1.1.1.1.", "8.8.8.8 "]

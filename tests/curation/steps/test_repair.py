@@ -30,7 +30,7 @@ def repair(text: str, **parameters) -> tuple[str, dict[str, int]]:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted", "edits"),
+    ("text", "repaired", "edits"),
     [
         ("lâ€™Ã©tÃ©\nplain\nÃ¼ber", "l’été\nplain\nüber", {"mojibake": 2}),
         ("ä¸­æ–‡ç½‘é¡µ", "中文网页", {"mojibake": 1}),
@@ -49,8 +49,8 @@ def repair(text: str, **parameters) -> tuple[str, dict[str, int]]:
         ("", "", {}),
     ],
 )
-def test_repairs(text, wanted, edits):
-    assert repair(text) == (wanted, edits)
+def test_repairs(text, repaired, edits):
+    assert repair(text) == (repaired, edits)
 
 
 def test_parameters():
@@ -85,11 +85,11 @@ TEXTS = st.lists(st.one_of(LETTERS, DECODED), max_size=4).map("".join)
 @given(TEXTS.filter(lambda text: not NO_CHARACTERS & set(text)))
 def test_ftfy_would_have_done_the_same(text):
     # ftfy's lines are those of "\n" alone; what it does to spaces is not compared.
-    wanted = ftfy.fix_text(text, config=CONFIG)
-    found, _ = repair(text, whitespace=False)
-    wanted = "".join(c for c in wanted if not "\x80" <= c <= "\x9f")
-    wanted = wanted.replace("\u2028", "\n").replace("\u2029", "\n")
-    assert found == unicodedata.normalize("NFC", wanted)
+    expected = ftfy.fix_text(text, config=CONFIG)
+    repaired, _ = repair(text, whitespace=False)
+    expected = "".join(c for c in expected if not "\x80" <= c <= "\x9f")
+    expected = expected.replace("\u2028", "\n").replace("\u2029", "\n")
+    assert repaired == unicodedata.normalize("NFC", expected)
 
 
 @given(st.text(st.characters(codec=None, categories=None), max_size=60))

@@ -66,8 +66,8 @@ BLOCKED = "# a list\nbad.example.com\n*.worse.example  # why\nbücher.example\n1
     ],
 )
 def test_domains(tmp_path, url, entry):
-    found = failed(judge(url, tmp_path, blocked_domain_files=BLOCKED))
-    assert found == ({} if entry is None else {"blocked_domain_files": entry})
+    rule = failed(judge(url, tmp_path, blocked_domain_files=BLOCKED))
+    assert rule == ({} if entry is None else {"blocked_domain_files": entry})
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_domains(tmp_path, url, entry):
 )
 def test_addresses(tmp_path, url, is_blocked):
     blocked = "http://example.com/a/b\nexample.org/x?id=7\nexample.net/ü\n"
-    found = failed(judge(url, tmp_path, blocked_url_files=blocked))
-    assert set(found) == ({"blocked_url_files"} if is_blocked else set())
+    rule = failed(judge(url, tmp_path, blocked_url_files=blocked))
+    assert set(rule) == ({"blocked_url_files"} if is_blocked else set())
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_documents_without_an_address_stay(tmp_path, url):
 
 
 def test_lists_that_cannot_be_meant(tmp_path):
-    for lists, told in [
+    for lists, sentence in [
         ({"blocked_domain_files": "a.example\nco.uk\n"}, r"txt:2: 'co.uk' is a public suffix"),
         ({"blocked_domain_files": "com"}, "'com' is a public suffix"),
         ({"blocked_domain_files": "http://a.example/b"}, "is not a domain"),
@@ -138,7 +138,7 @@ def test_lists_that_cannot_be_meant(tmp_path):
         ({"blocked_url_files": "/a/b"}, "is not the URL of a page"),
         ({"blocked_url_files": "\n# nothing\n"}, "the list has no entry"),
     ]:
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=sentence):
             judge("http://a.example", tmp_path, **lists)
     with pytest.raises(FileNotFoundError, match="no-such-file"):
         UrlFilter(blocked_url_files=("no-such-file",)).prepare(tmp_path)
@@ -160,8 +160,8 @@ def test_compressed_lists(tmp_path):
 def test_unused_lists_are_told(tmp_path):
     step = UrlFilter(blocked_domain_files=("a",), blocked_url_files=("b",))
     assert "no document has a URL in its field 'url'" in (step.describe_use({}) or "")
-    told = step.describe_use({"urls": 9, "blocked_url_files": 1})
-    assert told == "blocked_domain_files matched no document"
+    warnings = step.describe_use({"urls": 9, "blocked_url_files": 1})
+    assert warnings == "blocked_domain_files matched no document"
     assert step.describe_use({"urls": 9, "blocked_url_files": 1, "blocked_domain_files": 1}) is None
 
 

@@ -60,7 +60,7 @@ def test_keys_leave_out_no_phrase(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("line", "wanted"),
+    ("line", "expected"),
     [
         ("Home | News | Contact", True),
         ("关于本站 | 版权声明 | 联系站长", True),
@@ -74,8 +74,8 @@ def test_keys_leave_out_no_phrase(monkeypatch):
         ("|||", False),
     ],
 )
-def test_menus(line, wanted):
-    assert is_menu(line) == wanted
+def test_menus(line, expected):
+    assert is_menu(line) == expected
 
 
 def test_a_line_without_phrases_is_the_same_object():

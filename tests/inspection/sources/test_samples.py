@@ -34,10 +34,10 @@ def export(store: Path, output_format: str, **options) -> Path:
 
 @pytest.mark.parametrize("output_format", ["tfrecord", "parquet"])
 def test_shards_hold_what_the_stores_give(store: Path, output_format: str) -> None:
-    made = open_path(store, samples=SAMPLES)
+    from_stores = open_path(store, samples=SAMPLES)
     shards = open_path(export(store, output_format))
-    expected = [item.digest() for item in made.stream()]
-    assert made.count() == shards.count() == len(expected) == 3
+    expected = [item.digest() for item in from_stores.stream()]
+    assert from_stores.count() == shards.count() == len(expected) == 3
     assert [item.digest() for item in shards.stream()] == expected
     assert [item.digest() for item in shards.read([1, 2])] == expected[1:]
     assert shards.description.settings["seq_length"] == 4

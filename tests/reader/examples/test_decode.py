@@ -92,8 +92,8 @@ def test_decoded_numbers_are_the_packed_ones(data: st.DataObject) -> None:
 @pytest.mark.parametrize("largest", [2**31 - 1, 2**31, -1])
 def test_the_largest_numbers_are_told(largest: int) -> None:
     records = [[[1, 2, largest], [1] * 3, [0] * 3, [1, 2], [5, 6], [1.0, 1.0], [0]]]
-    _, told = decode_rows(block_of(records, b""), Shape(1, 3, 2))
-    assert told == (largest if 0 <= largest < 2**31 else 2**32 - 1, False)
+    _, largest_and_outside = decode_rows(block_of(records, b""), Shape(1, 3, 2))
+    assert largest_and_outside == (largest if 0 <= largest < 2**31 else 2**32 - 1, False)
 
 
 @pytest.mark.parametrize("position", [3, 2**31, -1])

@@ -77,9 +77,9 @@ def odd_list(values: list[float], is_float: bool, drawn: random.Random) -> bytes
 def odd_example(number: int) -> bytes:
     """An Example of any writer: entries out of order, unknown fields, odd lists, extra features."""
     drawn = random.Random(number)
-    made = features_of(make_instance(number), drawn.choice(("ragged", "reference")))
+    features = features_of(make_instance(number), drawn.choice(("ragged", "reference")))
     entries = []
-    for name, value in made.items():
+    for name, value in features.items():
         kind = value.WhichOneof("kind")
         is_float = kind == "float_list"
         content = odd_list(list(getattr(value, kind).value), is_float, drawn)
@@ -105,9 +105,9 @@ def test_records_of_a_shard(layout: str, tmp_path: Path) -> None:
     lengths = [[len(i.tokens), len(i.positions)] for i in instances]
     assert scan.block.lengths.tolist() == lengths
     expected = dense(instances, MAX_TOKENS, MAX_PREDICTIONS)
-    found = decode(scan.block, MAX_TOKENS, MAX_PREDICTIONS)
+    batch = decode(scan.block, MAX_TOKENS, MAX_PREDICTIONS)
     for name in FEATURES:
-        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+        np.testing.assert_array_equal(batch[name], expected[name], err_msg=name)
 
 
 @settings(max_examples=200)
@@ -129,9 +129,9 @@ def test_whatever_the_format_allows_is_read_as_tensorflow_reads_it(number: int) 
     assert scan.statuses.tolist() == [OK]
     instance = make_instance(number)
     assert scan.block.lengths.tolist() == [[len(instance.tokens), len(instance.positions)]]
-    found = decode(scan.block, MAX_TOKENS, MAX_PREDICTIONS)
+    batch = decode(scan.block, MAX_TOKENS, MAX_PREDICTIONS)
     for name in FEATURES:
-        row = found[name][0]
+        row = batch[name][0]
         np.testing.assert_array_equal(row[: len(values[name])], values[name], err_msg=name)
         assert not row[len(values[name]) :].any()
 
@@ -165,8 +165,8 @@ def test_bytes_that_are_no_example_are_told_and_not_read_beyond(data: st.DataObj
         # The parser checks more than we need to (UTF-8 in names we do not know): no promise.
         return
     if scan.statuses[0] == OK:
-        found = message.features.feature
-        assert all(name in found for name in FEATURES)
+        features = message.features.feature
+        assert all(name in features for name in FEATURES)
         decode(scan.block, MAX_TOKENS, MAX_PREDICTIONS)
 
 
@@ -187,13 +187,13 @@ def test_a_scan_stops_at_a_damaged_length_and_goes_on_behind_damaged_data(tmp_pa
 
 
 def test_features_that_are_missing_or_do_not_fit(tmp_path: Path) -> None:
-    made = features_of(make_instance(3), "ragged")
-    without = {name: value for name, value in made.items() if name != "segment_ids"}
-    longer = dict(made)
+    complete = features_of(make_instance(3), "ragged")
+    without = {name: value for name, value in complete.items() if name != "segment_ids"}
+    longer = dict(complete)
     longer["input_mask"] = tf.train.Feature(
-        int64_list=tf.train.Int64List(value=[1] * (len(made["input_ids"].int64_list.value) + 1))
+        int64_list=tf.train.Int64List(value=[1] * (len(complete["input_ids"].int64_list.value) + 1))
     )
-    wrong_kind = dict(made)
+    wrong_kind = dict(complete)
     wrong_kind["masked_lm_weights"] = tf.train.Feature(int64_list=tf.train.Int64List(value=[1]))
     examples = [
         tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
@@ -217,18 +217,18 @@ def test_blocks_keep_their_records_when_taken_apart_and_joined(tmp_path: Path) -
     joined = join_blocks(parts)
     assert joined.data.size == block.sizes.sum()
     expected = dense([instances[i] for i in order], MAX_TOKENS, MAX_PREDICTIONS)
-    found = decode(joined, MAX_TOKENS, MAX_PREDICTIONS)
+    batch = decode(joined, MAX_TOKENS, MAX_PREDICTIONS)
     for name in FEATURES:
-        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+        np.testing.assert_array_equal(batch[name], expected[name], err_msg=name)
 
 
 def test_the_largest_id_and_positions_outside_are_told(tmp_path: Path) -> None:
-    made = features_of(make_instance(1), "ragged")
-    count = len(made["masked_lm_ids"].int64_list.value)
+    features = features_of(make_instance(1), "ragged")
+    count = len(features["masked_lm_ids"].int64_list.value)
     assert count >= 2
-    made["masked_lm_ids"].int64_list.value[1] = 40000
-    made["masked_lm_positions"].int64_list.value[0] = -1
-    example = tf.train.Example(features=tf.train.Features(feature=made)).SerializeToString()
+    features["masked_lm_ids"].int64_list.value[1] = 40000
+    features["masked_lm_positions"].int64_list.value[0] = -1
+    example = tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
     block = scan_records(frame([example], tmp_path), 0).block
-    _, told = decode_rows(block, Shape(1, MAX_TOKENS, MAX_PREDICTIONS))
-    assert told == (40000, True)
+    _, largest_and_outside = decode_rows(block, Shape(1, MAX_TOKENS, MAX_PREDICTIONS))
+    assert largest_and_outside == (40000, True)

@@ -110,9 +110,9 @@ def test_another_vocabulary_of_the_same_size(pattern: str, tmp_path: Path) -> No
     vocabulary.write_bytes(b"a vocabulary")
     source_of(pattern, vocab_file=str(vocabulary))
     vocabulary.write_bytes(b"another one")
-    wanted = hashlib.sha256(b"another one").hexdigest()
+    digest = hashlib.sha256(b"another one").hexdigest()
     with pytest.raises(
-        ValueError, match=f"^vocabulary .* has sha256 {wanted}, but .* vocabulary of sha256"
+        ValueError, match=f"^vocabulary .* has sha256 {digest}, but .* vocabulary of sha256"
     ):
         source_of(pattern, vocab_file=str(vocabulary))
 
@@ -143,9 +143,9 @@ def test_a_shard_of_the_set_that_is_not_there_is_told(
         assert caught.value.filename == str(second)
         source_of(first)
         source_of(pattern, skip_corrupt=True)
-    (told,) = caplog.messages
-    assert told.startswith("1 file(s) that the manifest of the others lists are not there")
-    assert told.endswith(str(second))
+    (warning,) = caplog.messages
+    assert warning.startswith("1 file(s) that the manifest of the others lists are not there")
+    assert warning.endswith(str(second))
 
 
 def test_the_names_of_shards_say_which_are_not_there(
@@ -156,9 +156,9 @@ def test_the_names_of_shards_say_which_are_not_there(
         source_of(tmp_path / "a-00001-of-00003")  # named alone
         assert not caplog.messages
         source_of(tmp_path / "a-*")
-    (told,) = caplog.messages
-    assert told.startswith("2 file(s) of the set, to judge by the names of the others,")
-    assert told.endswith(str(tmp_path / "a-00000-of-00003"))
+    (warning,) = caplog.messages
+    assert warning.startswith("2 file(s) of the set, to judge by the names of the others,")
+    assert warning.endswith(str(tmp_path / "a-00000-of-00003"))
 
 
 def test_a_damaged_index_without_a_manifest_is_left_out_with_skip_corrupt(tmp_path: Path) -> None:

@@ -150,8 +150,8 @@ def test_shards_of_damaged_records_alone_are_not_called_empty(
         for offset in frame_offsets(path)[:-1]:
             data[offset + 20] ^= 1
         path.write_bytes(data)
-    told = r"no records in .* \(2 file\(s\), 10 damaged or missing record\(s\) left out\)"
-    with pytest.raises(ValueError, match=told):
+    sentence = r"no records in .* \(2 file\(s\), 10 damaged or missing record\(s\) left out\)"
+    with pytest.raises(ValueError, match=sentence):
         BatchSource(config_of(tmp_path / "train-*", skip_corrupt=True))
     assert f"the first: {tmp_path}/train-0: record 0, byte offset 0: the checksum" in caplog.text
 
@@ -167,11 +167,11 @@ def test_what_was_skipped_is_counted_and_told(
     first.write_bytes(damaged)
     second.write_bytes(second.read_bytes()[: frame_offsets(second)[2] + 7])
     with caplog.at_level(logging.WARNING, logger="absl"):
-        found = first_tokens(iterate_batches(config_of(tmp_path / "train-*", skip_corrupt=True)))
-    assert found == [1, 3, 4, 5, 1, 2]
-    (told,) = [r.getMessage() for r in caplog.records if "left out" in r.getMessage()]
-    assert told.startswith("left out 4 damaged or missing record(s), in 2 place(s)")
-    assert f"{first}: record 1, byte offset {frame_offsets(first)[1]}: the checksum" in told
+        tokens = first_tokens(iterate_batches(config_of(tmp_path / "train-*", skip_corrupt=True)))
+    assert tokens == [1, 3, 4, 5, 1, 2]
+    (warning,) = [r.getMessage() for r in caplog.records if "left out" in r.getMessage()]
+    assert warning.startswith("left out 4 damaged or missing record(s), in 2 place(s)")
+    assert f"{first}: record 1, byte offset {frame_offsets(first)[1]}: the checksum" in warning
 
 
 def test_records_that_are_no_pretraining_data_are_told(tmp_path: Path) -> None:
@@ -201,27 +201,27 @@ def damage_the_last(shard: Path) -> str:
 def test_iterating_a_dataset_ends_in_an_error_that_says_where(tmp_path: Path) -> None:
     """Damage behind the first block, which is looked at before."""
     shard = write_shard(tmp_path / "train", make_instances(400))
-    wanted = damage_the_last(shard)
+    expected = damage_the_last(shard)
     dataset = read_batches(config_of(shard))
-    with pytest.raises(tf.errors.OpError, match=re.escape(wanted)) as caught:
+    with pytest.raises(tf.errors.OpError, match=re.escape(expected)) as caught:
         for _ in dataset:
             pass
     error = explain(caught.value)
     assert isinstance(error, CorruptDataError)
     assert (error.path, error.record) == (str(shard), 399)
-    assert str(error).startswith(wanted)
-    with pytest.raises(CorruptDataError, match=re.escape(wanted)):
+    assert str(error).startswith(expected)
+    with pytest.raises(CorruptDataError, match=re.escape(expected)):
         list(iterate_batches(config_of(shard)))
 
 
 def test_what_the_reader_refuses_on_the_way_is_its_own_error(shard: Path) -> None:
     config = dataclasses.replace(config_of(shard), vocab_size=8)
-    told = f"vocab_size is 8, but a record of {shard} holds the token id"
+    sentence = f"vocab_size is 8, but a record of {shard} holds the token id"
     with pytest.raises(tf.errors.OpError) as caught:
         list(read_batches(config))
     error = explain(caught.value)
-    assert isinstance(error, ValueError) and re.fullmatch(rf"{re.escape(told)} \d+", str(error))
-    with pytest.raises(ValueError, match=re.escape(told)):
+    assert isinstance(error, ValueError) and re.fullmatch(rf"{re.escape(sentence)} \d+", str(error))
+    with pytest.raises(ValueError, match=re.escape(sentence)):
         list(iterate_batches(config))
 
 

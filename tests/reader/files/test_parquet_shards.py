@@ -273,8 +273,8 @@ class TestPlans:
         with pytest.raises(CorruptDataError, match="CRC"):
             rows_of(config)
         with caplog.at_level(logging.WARNING, logger="absl"):
-            found = rows_of(dataclasses.replace(config, skip_corrupt=True))
-        whole = [row for row in found if row]  # the others are empty
+            rows_left = rows_of(dataclasses.replace(config, skip_corrupt=True))
+        whole = [row for row in rows_left if row]  # the others are empty
         assert len(whole) == metadata.num_rows - metadata.row_group(1).num_rows
         assert any("left out" in message for message in caplog.messages)
 
@@ -309,19 +309,19 @@ class TestPlans:
         monkeypatch.setattr(library, "MAX_KEPT_BYTES", 1)
         assert not can_be_planned(pattern)
         assert can_be_planned(pattern, at_any_cost=True)
-        told = describe_order(config_of(pattern, batching="pools"))
-        assert told["batching"] == "pools"
+        description = describe_order(config_of(pattern, batching="pools"))
+        assert description["batching"] == "pools"
 
 
 def read_all(path: Path, *, skip: bool = False) -> tuple[list[bytes], Damage]:
     (shard,) = find_shards(config_of(path))
     damage = Damage(skip=skip)
-    found = [
+    rows = [
         bytes(block.data[start : start + size])
         for block in read_blocks(shard, damage)
         for start, size in zip(block.starts.tolist(), block.sizes.tolist(), strict=True)
     ]
-    return found, damage
+    return rows, damage
 
 
 class TestDamage:
@@ -384,16 +384,16 @@ class TestDamage:
         shutil.copytree(pair["parquet"], tmp_path / "d")
         first, second, *_ = sorted((tmp_path / "d").glob("t-*"))
         shutil.copy(second, first)
-        told = json.loads((tmp_path / "d/manifest.t.json").read_text())["files"]
+        files = json.loads((tmp_path / "d/manifest.t.json").read_text())["files"]
         with pytest.raises(CorruptDataError, match="t-00000-of-00004: "):
             make_source(config_of(first))
-        assert first.stat().st_size != told[0]["num_bytes"]
+        assert first.stat().st_size != files[0]["num_bytes"]
         first.write_bytes(b"")
         with pytest.raises(
             CorruptDataError, match="t-00000-of-00004: byte offset 0: is not a readable Parquet"
         ):
             make_source(config_of(first))
-        left = sum(file["num_records"] for file in told[1:])
+        left = sum(file["num_records"] for file in files[1:])
         assert len(rows_of(config_of(tmp_path / "d/t-*", skip_corrupt=True))) == left
 
     @pytest.mark.parametrize(
@@ -417,8 +417,8 @@ class TestDamage:
         path = write_rows(tmp_path / "x", [good] * 6 + [good | changes] + [good] * 3)
         with pytest.raises(CorruptDataError, match=rf"x: record 6, byte offset \d+: {reason}"):
             list(iterate_batches(config_of(path)))
-        found = list(iterate_batches(config_of(path, 20, skip_corrupt=True)))
-        assert found[0]["input_ids"].shape == (9, 3)
+        batches = list(iterate_batches(config_of(path, 20, skip_corrupt=True)))
+        assert batches[0]["input_ids"].shape == (9, 3)
 
     def test_a_position_outside_its_row_is_refused(self, tmp_path):
         row = row_of(INSTANCES[0]) | {"masked_positions": [99], "masked_labels": [1]}

@@ -65,8 +65,10 @@ def remote(folder: Path, object_store: ObjectStore, monkeypatch: pytest.MonkeyPa
 
 
 def config_of(patterns: str, **changes: Any) -> ReaderConfig:
-    given = {"batch_size": 4, "max_seq_length": MAX_TOKENS, "batching": "pools", **changes}
-    return ReaderConfig(input_patterns=patterns, max_predictions_per_seq=MAX_PREDICTIONS, **given)
+    settings = {"batch_size": 4, "max_seq_length": MAX_TOKENS, "batching": "pools", **changes}
+    return ReaderConfig(
+        input_patterns=patterns, max_predictions_per_seq=MAX_PREDICTIONS, **settings
+    )
 
 
 def assert_same(one: Iterator[Any], other: Iterator[Any]) -> None:

@@ -35,17 +35,17 @@ def as_numpy(batches) -> list[tuple]:
 
 def rows_of(batches) -> list[tuple[list[int], int]]:
     """The ids of each row without padding, and its label."""
-    found = []
+    rows = []
     for inputs, labels, weights in as_numpy(batches):
         for ids, mask, label, weight in zip(
             inputs["input_ids"], inputs["input_mask"], labels, weights, strict=True
         ):
             if weight:
-                found.append((ids[mask == 1].tolist(), int(label)))
+                rows.append((ids[mask == 1].tolist(), int(label)))
             else:
                 assert not mask.any()
                 assert not ids.any()
-    return found
+    return rows
 
 
 def expected_rows(vocabulary: Path, max_tokens: int = 99) -> list[tuple[list[int], int]]:
@@ -143,7 +143,7 @@ def test_ragged_form(tmp_path: Path, small_vocabulary: Path) -> None:
     source = LabelledSource(config(pattern, form="ragged"))
     assert (source.num_labels, source.ragged_rank, source.num_texts) == (3, 2, 1)
     assert source.classes == ("class 0", "class 1", "class 2")
-    found = []
+    texts_and_labels = []
     for batch in read_labelled_batches(source):
         tokens = batch["text_tokens"]
         assert tokens.ragged_rank == 3  # batch of sentences of words of pieces
@@ -151,10 +151,10 @@ def test_ragged_form(tmp_path: Path, small_vocabulary: Path) -> None:
         assert batch["text_tokens_len"].numpy().tolist() == [len(row) for row in flat]
         words = [sum(len(s) for s in sentences) for sentences in tokens.to_list()]
         assert words == [len(text.split()) for text in batch["text"].numpy()]
-        found += list(zip(batch["text"].numpy(), flat, strict=True))
-    assert sorted(text for text, _ in found) == sorted(text.encode() for text in texts())
+        texts_and_labels += list(zip(batch["text"].numpy(), flat, strict=True))
+    assert sorted(text for text, _ in texts_and_labels) == sorted(text.encode() for text in texts())
     rows = {tuple(ids[1:-1]) for ids, _ in expected_rows(small_vocabulary)}
-    assert {tuple(row) for _, row in found} == rows
+    assert {tuple(row) for _, row in texts_and_labels} == rows
 
 
 def test_what_contradicts_the_shards(

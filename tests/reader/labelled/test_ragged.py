@@ -69,8 +69,10 @@ def test_several_tensors_in_a_graph() -> None:
     specs = {"a": RaggedSpec(), "b": RaggedSpec(dtype=tf.string, ragged_rank=2)}
     a, b = tf.ragged.constant([[1], []], tf.int64), tf.ragged.constant([[[b"x"], []], []])
     record = encode_example({**ragged_tensor_features("a", a), **ragged_tensor_features("b", b)})
-    found = next(iter(tf.data.Dataset.from_tensors([record]).map(lambda r: parse_ragged(r, specs))))
-    assert {name: value.to_list() for name, value in found.items()} == {
+    parsed = next(
+        iter(tf.data.Dataset.from_tensors([record]).map(lambda r: parse_ragged(r, specs)))
+    )
+    assert {name: value.to_list() for name, value in parsed.items()} == {
         "a": [a.to_list()],
         "b": [b.to_list()],
     }

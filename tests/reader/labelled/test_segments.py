@@ -38,8 +38,8 @@ def test_rows(columns: list[list[list[int]]], width: int) -> None:
     segments = [tf.ragged.constant(column, tf.int64, ragged_rank=1) for column in columns]
     packed = pack_segments(segments, width, cls_id=CLS, sep_id=SEP)
     names = ("input_ids", "input_mask", "segment_ids")
-    wanted = [expected(list(texts), width) for texts in zip(*columns, strict=True)]
-    for name, rows in zip(names, zip(*wanted, strict=True), strict=True):
+    expected_rows = [expected(list(texts), width) for texts in zip(*columns, strict=True)]
+    for name, rows in zip(names, zip(*expected_rows, strict=True), strict=True):
         assert packed[name].numpy().tolist() == list(rows)
     trimmed = text.RoundRobinTrimmer(width - len(columns) - 1).trim(segments)
     for row, texts in enumerate(zip(*columns, strict=True)):

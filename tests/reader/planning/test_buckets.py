@@ -52,8 +52,8 @@ def test_a_shuffle_changes_the_records_of_the_batches_and_not_their_shapes(
     for number in range(2):
         epoch = make_plan(lengths, config).epoch(number)
         batches = batches_of(epoch)
-        found = list(zip(epoch.widths.tolist(), map(len, batches), strict=True))
-        assert Counter(found) == Counter(shapes)
+        shapes_of_epoch = list(zip(epoch.widths.tolist(), map(len, batches), strict=True))
+        assert Counter(shapes_of_epoch) == Counter(shapes)
         assert len(batches[-1]) == shapes[-1][1]  # the one that is not full stays last
         for width, batch in zip(epoch.widths.tolist(), batches, strict=True):
             assert all(lengths[record] <= width for record in batch)
