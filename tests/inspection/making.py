@@ -38,7 +38,12 @@ def num_to_predict(length: int, num_specials: int) -> int:
 
 
 def word_splits(text: Sequence[int], b_begin: int) -> list[int]:
-    begins = [i <= 1 or i == b_begin or text[i] < FIRST_PIECE for i in range(len(text))]
+    """Where words begin, and the end; ids outside the vocabulary are words of their own."""
+    is_outside = [not 0 <= token < VOCAB_SIZE for token in text]
+    begins = [
+        i <= 1 or i == b_begin or text[i] < FIRST_PIECE or any(is_outside[i - 1 : i + 1])
+        for i in range(len(text))
+    ]
     return [i for i, begin in enumerate(begins) if begin] + [len(text)]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bert_data.inspection.measuring import COUNTS, FAULTS, Rule, measure_records
 from bert_data.reader.files.blocks import scan_records
+from bert_data.tokens.word_bits import marked_continuations
 from tests.inspection.making import (
     CLS,
     FIRST_PIECE,
@@ -36,7 +37,7 @@ CONTINUES = np.arange(VOCAB_SIZE) >= FIRST_PIECE
 def make_rule(*, is_pair: bool = True, whole_words: int = 0) -> Rule:
     return Rule(
         CLS, SEP, MASK, UNK, VOCAB_SIZE, MAX_LENGTH, MAX_PREDICTIONS, int(is_pair), whole_words,
-        EXPECTED.astype(np.int32), CONTINUES,
+        EXPECTED.astype(np.int32), marked_continuations(CONTINUES),
     )  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def faults_of(record: Record, rule: Rule) -> set[str]:
             text[position] = label
     if splits != sorted(set(splits)) or (splits[0], splits[-1]) != (0, size):
         faults.add("splits")
-    elif splits != word_splits([t if t < VOCAB_SIZE else 0 for t in text], b if is_form else -1):
+    elif splits != word_splits(text, b if is_form else -1):
         faults.add("words")
     if size > MAX_LENGTH:
         faults.add("too_long")
