@@ -65,7 +65,7 @@ def find_special_tokens(
         if token not in ids:
             raise ValueError(f"has no token {token!r}, which --special_tokens names for {role}")
     in_file = {role: token for role, token in _in_file(definition) if token in ids}
-    if unk_token is not None:
+    if unk_token is not None and unk_token in ids:
         in_file["unk"] = unk_token
     usual = {
         role: next(token for token in names if token in ids)

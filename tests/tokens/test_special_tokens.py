@@ -58,6 +58,10 @@ def test_what_the_user_names_counts_first(tmp_path):
         load_tokenizer(None, path, special_tokens={"mask": "<m>"})
 
 
+def test_an_unknown_token_that_is_missing():
+    assert "unk" not in find_special_tokens({}, {"a": 0}, unk_token="<unk>")
+
+
 def test_a_file_without_roles(tmp_path):
     path = byte_pairs(tmp_path / "t.json")
     with pytest.raises(ValueError, match="--special_tokens=cls=TOKEN,sep=TOKEN,mask=TOKEN"):

@@ -6,7 +6,8 @@ A backend adds no special tokens, truncates and pads nothing; an added token tha
 becomes its id. It is made from the content of a file, in each process anew.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -29,6 +30,20 @@ class Backend(Protocol):
 
 class UnsupportedError(ValueError):
     """A backend cannot run the tokenizer of a file; the message is only the reason."""
+
+
+@contextlib.contextmanager
+def library_errors(kind: type[ValueError] = ValueError) -> Iterator[None]:
+    """Turn what a library raises into an error whose message is only the reason.
+
+    A panic of a library in Rust is no `Exception`, and only its message says what it is.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:
+        raise kind(one_line(error)) from None
 
 
 def one_line(error: BaseException, limit: int = 200) -> str:

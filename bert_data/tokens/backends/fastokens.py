@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bert_data.packages import load_package
-from bert_data.tokens.backends.backend import Encoded, UnsupportedError, one_line
+from bert_data.tokens.backends.backend import Encoded, UnsupportedError, library_errors
 from bert_data.tokens.backends.names import EXTRA, FASTOKENS
 
 
@@ -34,17 +34,13 @@ class FastokensBackend:
         if kind != "BPE":
             raise UnsupportedError(f"Unsupported model {kind}")
         package: Any = load_package(FASTOKENS, f"--tokenizer_backend={FASTOKENS}", extra=EXTRA)
-        try:
+        with library_errors(UnsupportedError):
             self._library = package.Tokenizer.from_json_str(json.dumps(_plain(definition)))
-        except ValueError as error:
-            raise UnsupportedError(one_line(error)) from None
 
     def encode(self, texts: Sequence[str], /) -> Encoded:
         """Return the ids of texts; see `Backend`."""
-        try:
+        with library_errors():
             ids, splits = self._library.encode_batch_flat(list(texts))
-        except (ValueError, RuntimeError) as error:
-            raise ValueError(one_line(error)) from None
         return np.frombuffer(ids, np.int32), np.frombuffer(splits, np.int64)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bert_data.packages import load_package
-from bert_data.tokens.backends.backend import Encoded, UnsupportedError, one_line
+from bert_data.tokens.backends.backend import Encoded, UnsupportedError, library_errors
 from bert_data.tokens.backends.names import EXTRA, GIGATOKEN
 
 
@@ -31,17 +31,13 @@ class GigatokenBackend:
         package: Any = load_package(GIGATOKEN, f"--tokenizer_backend={GIGATOKEN}", extra=EXTRA)
         self._arrays: Any = load_package("awkward", f"--tokenizer_backend={GIGATOKEN}", extra=EXTRA)
         plain = {**definition, "truncation": None, "padding": None}
-        try:
+        with library_errors(UnsupportedError):
             self._library = package.Tokenizer.from_json(json.dumps(plain))
-        except (ValueError, RuntimeError) as error:
-            raise UnsupportedError(one_line(error)) from None
 
     def encode(self, texts: Sequence[str], /) -> Encoded:
         """Return the ids of texts; see `Backend`."""
-        try:
+        with library_errors():
             encoded = self._library.encode_batch(list(texts), parallel=False)
-        except (ValueError, RuntimeError) as error:
-            raise ValueError(one_line(error)) from None
         splits = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(np.asarray(self._arrays.num(encoded)), out=splits[1:])
         ids = np.asarray(self._arrays.flatten(encoded)).astype(np.int32, copy=False)

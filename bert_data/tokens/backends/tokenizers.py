@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_data.tokens.backends.backend import Encoded, one_line
+from bert_data.tokens.backends.backend import Encoded, library_errors
 
 
 class TokenizersBackend:
@@ -32,10 +32,8 @@ class TokenizersBackend:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from tokenizers import Tokenizer
 
-        try:
+        with library_errors():
             self.library: Any = Tokenizer.from_str(definition)
-        except Exception as error:  # the library raises nothing more specific
-            raise ValueError(one_line(error)) from None
         self.library.no_truncation()
         self.library.no_padding()
 
@@ -47,10 +45,8 @@ class TokenizersBackend:
 
     def encode(self, texts: Sequence[str], /) -> Encoded:
         """Return the ids of texts; see `Backend`."""
-        try:
+        with library_errors():
             encodings = self.library.encode_batch_fast(list(texts), add_special_tokens=False)
-        except Exception as error:  # the library raises nothing more specific
-            raise ValueError(one_line(error)) from None
         of_texts = [encoding.ids for encoding in encodings]
         splits = np.zeros(len(of_texts) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, of_texts), np.int64, len(of_texts)), out=splits[1:])

@@ -210,6 +210,31 @@ def test_a_backend_that_differs_is_not_used(trained, caplog, monkeypatch):
     assert "t.json: fastokens has other ids than tokenizers for the text" in caplog.text
 
 
+def test_a_library_that_panics_is_not_used(trained, caplog, monkeypatch):
+    class PanicError(BaseException):
+        """As that of PyO3, which is no Exception either."""
+
+    reference, _ = trained["GPT-2"]
+    backend = open_backend(FASTOKENS, reference)
+
+    def panic(_):
+        raise PanicError("index out of bounds")
+
+    monkeypatch.setattr(backend, "_library", type("L", (), {"encode_batch_flat": panic}))
+    with pytest.raises(ValueError, match="index out of bounds"):
+        backend.encode(["a"])
+    monkeypatch.setattr(
+        "bert_data.tokens.backends.choosing._FASTER",
+        {
+            FASTOKENS: type(
+                "F", (), {"open": lambda _: backend, "not_exact": staticmethod(lambda _: "")}
+            )
+        },
+    )
+    choice = choose_backend("t.json", reference)
+    assert (choice.name, choice.reason) == (TOKENIZERS, "fastokens fails: index out of bounds")
+
+
 def test_letters_of_another_unicode_are_noticed(trained, caplog):
     reference, _ = trained["GPT-2"]
     choice = choose_backend("t.json", reference, GIGATOKEN)
