@@ -1,0 +1,68 @@
+"""The Python of the guides runs, on small data under the names that it reads."""
+
+import importlib.util
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bert_data
+
+GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# What takes long, or what small data cannot have.
+SMALLER = {
+    "steps_per_epoch=1000": "steps_per_epoch=1",
+    "num_samples=[100_000, 1000]": "num_samples=[20, 2]",
+    'seq_length=1024, split="99,1"': 'seq_length=16, split="9,1"',
+    "start_batch=500": "start_batch=1",
+    "[14477, 20961, 3468, 999]": "[6, 7]",
+}
+# Blocks after these are fragments, with names of the reader's own.
+NUM_WHOLE = {"keras": 1}
+CONFIG = {
+    "vocab_size": 100,
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "max_position_embeddings": 128,
+    "type_vocab_size": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the guides read: text, a vocabulary, records, stores, a configuration."""
+    folder = tmp_path_factory.mktemp("guides")
+    sentences = [f"Sentence {n} of a text is unaffable, really." for n in range(20)]
+    documents = [[*sentences[n:], *sentences[:n]] for n in range(20)]
+    (folder / "text.txt").write_text("\n\n".join(map("\n".join, documents)), encoding="utf-8")
+    vocab_file = folder / "vocab.txt"
+    bert_data.train_vocab(documents, vocab_file, vocab_size=CONFIG["vocab_size"])
+    (folder / "data").mkdir()
+    bert_data.create_records(documents, folder / "data" / "train@2", vocab_file=vocab_file)
+    for name in ("web", "books"):
+        bert_data.tokenize(documents, folder / name, vocab_file=vocab_file, append_eod=True)
+    (folder / "bert_config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gpt", "keras", "reading", "tokenizers"])
+def test_a_guide_runs(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks of a guide, one after the other, as a reader would paste them."""
+    monkeypatch.chdir(folder)
+    scope: dict[str, Any] = {}
+    blocks = BLOCK.findall((GUIDES / f"{name}.md").read_text("utf-8"))
+    for number, code in enumerate(blocks[: NUM_WHOLE.get(name)]):
+        if "import torch" in code and importlib.util.find_spec("torch") is None:
+            continue
+        for large, small in SMALLER.items():
+            code = code.replace(large, small)
+        exec(compile(code, os.path.join(name, str(number)), "exec"), scope)
+    assert scope
