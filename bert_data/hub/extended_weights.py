@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_data.hub.fitting import fitting_config
+from bert_data.reader.files.checks import MAX_PADDING
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.training import BertConfig, pretraining_model
 from bert_data.training.checkpoints import Checkpoint, save_checkpoint
@@ -75,6 +76,11 @@ def extend_weights(
     """
     checkpoint = open_weights(init_checkpoint)
     config = fitting_config(bert_config_file, checkpoint, old)
+    if config.vocab_size - old.size >= MAX_PADDING:  # their rows are no padding, but tokens
+        raise ValueError(
+            f"vocabulary {old.path} has {old.size:,} tokens, but the model {config.vocab_size:,}"
+            " (vocab_size): it is not the one that the model was trained with"
+        )
     larger = dataclasses.replace(config, vocab_size=max(config.vocab_size, new_size))
     kept = np.setdiff1d(np.arange(config.vocab_size), list(pieces))
     before = _outputs(config, init_checkpoint, texts, kept)

@@ -124,6 +124,20 @@ def test_without_a_text_the_vocabularys_own_words_are_compared(
     assert "tokens per word" not in str(report) and "1 texts of old tokens" in str(report)
 
 
+def test_rows_of_padding_are_taken_and_those_of_tokens_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = write_model(tmp_path)
+    vocabulary = Path(model.vocab_file)
+    vocabulary.write_text(vocabulary.read_text().replace("σ\n", ""))
+    report = extend(model, tmp_path / "out", ["badly"])
+    assert report.sizes == (10, 11)
+    assert open_weights(str(tmp_path / "out")).shape(TABLE) == [11, 8]
+    monkeypatch.setattr(extended_weights, "MAX_PADDING", 1)
+    with pytest.raises(ValueError, match=r"has 10 tokens, but the model 11 .* it is not the one"):
+        extend(model, tmp_path / "two", ["badly"])
+
+
 def test_other_outputs_leave_no_folder(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,8 @@ from bert_data.schema import fields
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 _LIMITS = ("max_seq_length", "max_predictions_per_seq")
-_PADDING_UNIT, _MAX_PADDING = 8, 128  # how models pad their vocabulary
+_PADDING_UNIT, MAX_PADDING = 8, 128
+"""How models pad their vocabulary: to a multiple, by fewer rows than the latter."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -150,7 +151,7 @@ def _check_vocabulary(
     if size is None or size == manifest.vocab_size:
         return
     padding = size - manifest.vocab_size
-    if not 0 < padding < _MAX_PADDING or size % _PADDING_UNIT:
+    if not 0 < padding < MAX_PADDING or size % _PADDING_UNIT:
         raise ValueError(
             f"vocab_size is {size}, but {shard.path} was made with a vocabulary of size "
             f"{manifest.vocab_size}"
