@@ -3,12 +3,13 @@
 import functools
 import io
 import sys
+import threading
 
 import pytest
 from absl import logging
 
 from bert_data import progress as module
-from bert_data.progress import duration, progress, size
+from bert_data.progress import duration, progress, size, tell_time
 
 
 @pytest.fixture
@@ -158,3 +159,22 @@ def test_duration(seconds, text):
 )
 def test_size(num_bytes, text):
     assert size(num_bytes) == text
+
+
+def test_what_reports_nothing_says_how_long_it_has_run(monkeypatch):
+    lines: list[str] = []
+    has_spoken = threading.Event()
+
+    def info(text, *values):
+        lines.append(text % values)
+        has_spoken.set()
+
+    monkeypatch.setattr(logging, "info", info)
+    monkeypatch.setattr(module, "_SECONDS_BETWEEN_LINES", 0.001)
+    with tell_time("merge pieces"):
+        assert has_spoken.wait(60)
+    assert lines[0] == "merge pieces: 0:00:00 so far"
+    num_lines = len(lines)
+    with tell_time("nothing"):
+        pass
+    assert len(lines) <= num_lines + 1

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.tokens.tiktoken_ranks import byte_letters
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import read_tokenizer
 from bert_data.tokens.vocabulary import SPECIAL
@@ -171,10 +172,7 @@ def _decode_byte_tokens(match: re.Match[str]) -> str:
 
 def _decode_bytes(text: str) -> str:
     """Decode the letters by which byte-level BPE (GPT-2's) stands for bytes."""
-    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in plain]
-    letters = {chr(byte): byte for byte in plain}
-    letters |= {chr(256 + i): byte for i, byte in enumerate(others)}
+    letters = {letter: byte for byte, letter in enumerate(byte_letters())}
     if not all(letter in letters for letter in text):  # an added token
         return text
     return bytes(letters[letter] for letter in text).decode(errors="replace")

@@ -10,7 +10,7 @@ and a pair whose piece exists already is joined without a new piece.
 import collections
 import heapq
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bert_data.tokens.vocabulary_file import CONTINUATION
 
@@ -24,6 +24,7 @@ def merge_pieces(
     characters: Sequence[str],
     vocab_size: int,
     min_frequency: int,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> list[str]:
     """Return a vocabulary.
 
@@ -33,6 +34,7 @@ def merge_pieces(
       characters: those that are kept; words lose others.
       vocab_size: pieces in all, unless there are no more pairs.
       min_frequency: a pair that occurs less often is not joined.
+      advance: called with the number of new pieces.
     """
     pieces, ids = list(fixed), {piece: number for number, piece in enumerate(fixed)}
     kept = set(characters)
@@ -55,6 +57,7 @@ def merge_pieces(
         joined = ids.setdefault(piece, len(pieces))
         if joined == len(pieces):
             pieces.append(piece)
+            advance(1)
         for number in top.words:
             for pair, change in _join(spelled[number], top.pair, joined):
                 pairs.add(pair, change * counts[number], number)

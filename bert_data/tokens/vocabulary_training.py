@@ -127,13 +127,16 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
             " smaller max_characters"
         )
     if config.engine.is_cluster:
-        tokens = merge_pieces(
-            text.words,
-            fixed=fixed,
-            characters=kept,
-            vocab_size=config.vocab_size,
-            min_frequency=config.min_frequency,
-        )
+        size = config.vocab_size
+        with progress("merge pieces", total=size - len(fixed), unit="piece") as advance:
+            tokens = merge_pieces(
+                text.words,
+                fixed=fixed,
+                characters=kept,
+                vocab_size=size,
+                min_frequency=config.min_frequency,
+                advance=advance,
+            )
     else:
         tokens = [*_train(config, text.words, fixed=fixed, characters=kept)]
     return TrainedVocabulary(
