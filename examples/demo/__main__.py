@@ -23,7 +23,7 @@ MAX_PREDICTIONS = 5
 NUM_STEPS = 2000
 NUM_CHECKPOINTS = 10
 
-# Small enough for two cores, and for three minutes. No dropout: there is more text than time.
+# Small enough for two cores, and for a few minutes. No dropout: there is more text than time.
 BERT_CONFIG = Path(__file__).parent / "bert_config.json"
 VOCAB_SIZE = 3000
 
@@ -101,7 +101,7 @@ def make_records() -> None:
 
 def train(num_steps: int) -> None:
     """Train, and evaluate the last checkpoint on the held-out records."""
-    title("4. Training: a BERT of two layers, about a minute and a half on two cores")
+    title("4. Training: a BERT of two layers, two to four minutes on two cores")
     run(
         [
             "run_pretraining.py",
