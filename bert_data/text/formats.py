@@ -10,16 +10,11 @@ line.
 
 import dataclasses
 import functools
+import importlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 
 from bert_data.text.compression import COMPRESSIONS
-from bert_data.text.corpora.arxiv import read_arxiv
-from bert_data.text.corpora.epub import read_epub
-from bert_data.text.corpora.gutenberg import read_gutenberg
-from bert_data.text.corpora.mediawiki import find_page, read_mediawiki
-from bert_data.text.corpora.source_code import read_source_code
-from bert_data.text.corpora.stack_exchange import read_stack_exchange
 from bert_data.text.documents import (
     AUTO,
     BLANK_LINE,
@@ -52,6 +47,9 @@ from bert_data.text.wikitext import read_wikitext_lines
 
 # Wikipedia's dumps of several files: enwiki-20240101-pages-articles1.xml-p1p41242.bz2
 _PART_OF_A_DUMP = re.compile(r"\.xml-p\d+p\d+(?:-\w+)?\Z")
+
+
+_CORPORA = "bert_data.text.corpora"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -246,6 +244,19 @@ def _find_whole_file(path: str, position: int) -> int | None:
     return None if position > 0 else 0
 
 
+def _corpus(module: str) -> Callable[[Sequence[Span], TextConfig], Iterator[DocumentBlock]]:
+    """Return the reader of a corpus, whose module is loaded with the first file."""
+
+    def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
+        return importlib.import_module(f"{_CORPORA}.{module}").read(spans, config)
+
+    return read
+
+
+def _find_page(path: str, position: int) -> int | None:
+    return importlib.import_module(f"{_CORPORA}.mediawiki").find_page(path, position)
+
+
 LINES = _make_line_format(
     "lines", lambda spans, config: read_bounded_lines(spans, config.max_row_bytes)
 )
@@ -294,43 +305,43 @@ WARC = TextFormat(
 MEDIAWIKI = TextFormat(
     name="mediawiki",
     endings=(".xml",),
-    read=read_mediawiki,
-    find_document=find_page,
+    read=_corpus("mediawiki"),
+    find_document=_find_page,
     has_lines=False,
     is_cut_compressed=True,
 )
 STACK_EXCHANGE = TextFormat(
     name="stackexchange",
     endings=("posts.xml",),
-    read=read_stack_exchange,
+    read=_corpus("stack_exchange"),
     find_document=_find_whole_file,
     has_lines=False,
 )
 ARXIV = TextFormat(
     name="arxiv",
     endings=(".tex",),
-    read=read_arxiv,
+    read=_corpus("arxiv"),
     find_document=_find_whole_file,
     has_lines=False,
 )
 CODE = TextFormat(
     name="code",
     endings=(),
-    read=read_source_code,
+    read=_corpus("source_code"),
     find_document=_find_whole_file,
     has_lines=False,
 )
 GUTENBERG = TextFormat(
     name="gutenberg",
     endings=(),
-    read=read_gutenberg,
+    read=_corpus("gutenberg"),
     find_document=_find_whole_file,
     has_lines=False,
 )
 EPUB = TextFormat(
     name="epub",
     endings=(".epub",),
-    read=read_epub,
+    read=_corpus("epub"),
     find_document=_find_whole_file,
     has_lines=False,
     is_compressed=False,

@@ -53,7 +53,7 @@ class _Paper:
     problem: str = ""
 
 
-def read_arxiv(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
+def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield papers.
 
     Raises:

@@ -38,7 +38,7 @@ _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
 _PAGE_TYPES = ("application/xhtml+xml", "text/html")
 
 
-def read_epub(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
+def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield books; one is in memory as a whole. Each page is a chapter.
 
     Raises:

@@ -62,7 +62,7 @@ _LANGUAGES = {
 }  # fmt: skip
 
 
-def read_gutenberg(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
+def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield books; one is in memory as a whole.
 
     Raises:

@@ -61,7 +61,7 @@ class _Wiki:
     dropped_namespaces: frozenset[str] = DROPPED_NAMESPACES
 
 
-def read_mediawiki(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
+def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield the articles of dumps.
 
     Raises:

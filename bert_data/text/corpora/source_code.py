@@ -58,7 +58,7 @@ _BY_ENDING = {f".{each}": name for name, endings in _LANGUAGES.items() for each 
 _BY_NAME = {"makefile": "Makefile", "dockerfile": "Dockerfile", "cmakelists.txt": "CMake"}
 
 
-def read_source_code(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
+def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield source files.
 
     Raises:

@@ -46,7 +46,7 @@ _COLUMNS = 9
 _MAX_INTEGER = (1 << 63) - 1
 
 
-def read_stack_exchange(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
+def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield the questions of dumps, in the order of their numbers.
 
     Raises:
