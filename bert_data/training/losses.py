@@ -75,7 +75,8 @@ def pretraining_losses(
     examples = example_weights(labels, segment_weights)
     if divisors is None:
         divisors = loss_divisors(masked_lm_weights, segment_labels, segment_weights)
-    sums = sum_over_replicas(divisors)
+    # A batch's feature has no device where a worker has one, and all-reduce needs one.
+    sums = sum_over_replicas(tf.identity(divisors))
     segments = tf.constant(0.0)
     if segment_logits is not None:
         answers = cross_entropy(tf.reshape(segment_logits, [-1, 2]), labels)

@@ -98,8 +98,13 @@ def logs_of(processes: list[subprocess.Popen]) -> list[str]:
 
 @pytest.mark.process
 def test_two_workers_print_equal_losses(checkout: Path, tmp_path: Path) -> None:
-    flags = ("--num_train_steps=6", "--log_every_steps=1", "--save_checkpoints_steps=3")
-    processes = start_workers(checkout, tmp_path, *flags)
+    """Each update is of two batches, and the chief alone evaluates."""
+    write_records(str(tmp_path / "e.tfrecord"), random_batch(seed=7))
+    processes = start_workers(
+        checkout, tmp_path, "--num_train_steps=6", "--log_every_steps=1",
+        "--save_checkpoints_steps=3", "--num_accumulation_steps=2", "--eval_every_steps=3",
+        f"--eval_input_file={tmp_path}/e.tfrecord",
+    )  # fmt: skip
     logs = logs_of(processes)
     assert [process.returncode for process in processes] == [0, 0], logs
     first, second = map(step_lines, logs)
@@ -108,7 +113,8 @@ def test_two_workers_print_equal_losses(checkout: Path, tmp_path: Path) -> None:
     description = json.loads(Checkpoint(str(tmp_path / "out")).read("global_step/data_description"))
     assert description["batching"] == "pools"
     assert "num_hosts" not in description  # one could go on: the batches are the same
-    assert "saved" in logs[0] and "saved" not in logs[1]
+    for word in ("saved", "evaluation of step 6"):
+        assert word in logs[0] and word not in logs[1]
 
 
 @pytest.mark.process
