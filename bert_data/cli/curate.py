@@ -192,8 +192,9 @@ flags.DEFINE_integer(
 flags.DEFINE_string(
     "work_dir",
     None,
-    "Local folder for unfinished work, up to about the size of the texts (LZ4); by default "
-    "a hidden one beside the output, or among the temporary files if the output is remote.",
+    "Folder or URI for unfinished work, up to about the size of the texts (LZ4); by default a"
+    " hidden one beside the output, or among the temporary files if the output is remote and"
+    " --engine=local.",
 )
 
 

@@ -120,7 +120,7 @@ class DocumentStep(Step):
             if name not in names:
                 raise ValueError(f"data_sets has {name!r}; the data sets are {', '.join(names)}")
 
-    def open(self, folder: Path) -> Callable[[Document], Verdict]:
+    def open(self, folder: str) -> Callable[[Document], Verdict]:
         """Return, in a worker, the function that judges documents with what `prepare` left."""
         return self.judge
 
@@ -154,7 +154,7 @@ class ShardDecisions:
 
     tables: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
     notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    observed: Path = Path()
+    observed: str = ""
 
 
 def read_decisions(decisions: Decisions, part: Part) -> ShardDecisions:
@@ -163,7 +163,7 @@ def read_decisions(decisions: Decisions, part: Part) -> ShardDecisions:
     for name, records in decisions.tables.items():
         tables[name] = RangeReader(records, Range(part.first, part.end), 1 << 62).records()
         tables[name]["document"] -= np.uint64(part.first)
-    return ShardDecisions(tables=tables, notes=decisions.notes, observed=Path(part.path))
+    return ShardDecisions(tables=tables, notes=decisions.notes, observed=part.path)
 
 
 class CorpusStep(Step):
@@ -180,7 +180,7 @@ class CorpusStep(Step):
     """
 
     @abc.abstractmethod
-    def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write what `decide` must know about a shard's documents to a path (a file or a folder).
 
         Args:

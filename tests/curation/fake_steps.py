@@ -41,8 +41,8 @@ class Without(DocumentStep):
     def prepare(self, folder: Path) -> None:
         (folder / "letter").write_text(self.letter)
 
-    def open(self, folder: Path):
-        letter = (folder / "letter").read_text()
+    def open(self, folder: str):
+        letter = Path(folder, "letter").read_text()
 
         def judge(document: Document) -> Verdict:
             edits = {"letters": document.text.count(letter)}
@@ -61,7 +61,7 @@ class Unique(CorpusStep):
     name = "unique"
     max_earlier: int = 0
 
-    def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         path.write_text(json.dumps([document.text for document in documents]))
 
     def decide(self, rounds: Rounds) -> Decisions:
@@ -79,7 +79,7 @@ class Unique(CorpusStep):
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         earlier = decided.notes[str(decided.observed)]
-        observed = json.loads(decided.observed.read_text())
+        observed = json.loads(Path(decided.observed).read_text())
         for document, text, count in zip(documents, observed, earlier, strict=True):
             assert document.text == text
             yield Verdict(document, (measure("max_earlier", count, self.max_earlier),))
@@ -92,7 +92,7 @@ class Copies(CorpusStep):
     name = "copies"
     num_copies: int = 2
 
-    def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         path.mkdir()  # and looks at no document
 
     def decide(self, rounds: Rounds) -> Decisions:

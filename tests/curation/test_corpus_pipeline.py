@@ -2,10 +2,12 @@
 
 import json
 import random
+from pathlib import Path
 
 import pyarrow.parquet
 import pytest
 
+from bert_data.curation.running import stages
 from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
@@ -55,7 +57,9 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(name: str, shard_bytes: int, num_workers: int, max_memory_bytes: int = 10**9):
+def run(
+    name: str, shard_bytes: int, num_workers: int, max_memory_bytes: int = 10**9, work_dir=None
+):
     return curate(
         Pipeline(
             data_sets=tuple(DataSet(name=n, files=f"{n}.jsonl") for n in ("wiki", "web")),
@@ -65,6 +69,7 @@ def run(name: str, shard_bytes: int, num_workers: int, max_memory_bytes: int = 1
             max_memory_bytes=max_memory_bytes,
         ),
         num_workers=num_workers,
+        work_dir=work_dir,
     )
 
 
@@ -126,3 +131,27 @@ def test_what_is_kept_depends_neither_on_memory_nor_on_kills(files, monkeypatch)
         one, other = map(pyarrow.parquet.read_table, ledgers)
         assert one.equals(other)
     assert not list(files.glob(".*"))
+
+
+@pytest.mark.slow
+def test_work_in_an_object_store_is_resumed(files, object_store, monkeypatch):
+    """All steps of a pipeline read the work of earlier tasks from the store; a run dies amid it."""
+    run("local.jsonl", 80_000, 1, 2_000_000)
+    work_dir = object_store.uri("work")
+    real, calls = stages.run_pass, []
+
+    def dying(config, shard, folder):
+        calls.append(config.number)
+        if config.number == 2 and calls.count(2) == 2:
+            raise KeyboardInterrupt
+        return real(config, shard, folder)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(stages, "run_pass", dying)
+        run("remote.jsonl", 80_000, 1, 2_000_000, work_dir)
+    assert not Path("remote.jsonl").exists()
+    assert any("/round" in key or "/decided" in key for key in object_store.contents("work/"))
+    done = run("remote.jsonl", 80_000, 1, 2_000_000, work_dir)
+    assert done.num_resumed > 2
+    assert Path("remote.jsonl").read_bytes() == Path("local.jsonl").read_bytes()
+    assert not any(object_store.contents("work/").values())  # folders' markers at most

@@ -10,8 +10,8 @@ it is compared once.
 """
 
 import functools
+import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ def write_keys(part: Part, own: Own, writers: Writers) -> None:
     is_compared[own["twins"].records()["document"] - np.uint64(part.first)] = False
     rows = np.flatnonzero(is_compared)
     documents = rows.astype(np.uint64) + np.uint64(part.first)
-    all_keys = load_array(Path(part.path, KEYS))
+    all_keys = load_array(os.path.join(part.path, KEYS))
     salts = np.arange(len(all_keys), dtype=np.uint64) * _MULTIPLIER  # a key is of one band
     for keys, salt in zip(all_keys, salts, strict=True):
         writers["keys"].add(key=keys[rows] + salt, document=documents)
@@ -82,7 +82,7 @@ def write_keys(part: Part, own: Own, writers: Writers) -> None:
 
 def set_sizes(part: Part) -> NDArray[np.int64]:
     """Return int64 [documents]: the number of shingles of a shard's documents."""
-    return open_ragged(Path(part.path, SETS), np.uint64).lengths()
+    return open_ragged(os.path.join(part.path, SETS), np.uint64).lengths()
 
 
 def find_buckets(reader: RangeReader, writers: Writers) -> None:
@@ -108,7 +108,7 @@ def send_sets(levels: Mapping[str, int], part: Part, own: Own, writers: Writers)
     requests = own["requests"].records()
     is_new = np.append(True, requests[1:] != requests[:-1])[: len(requests)]
     requests = requests[is_new]
-    sets, ranks = open_ragged(Path(part.path, SETS), np.uint64), read_ranks(part, levels)
+    sets, ranks = open_ragged(os.path.join(part.path, SETS), np.uint64), read_ranks(part, levels)
     rows = (requests["document"] - np.uint64(part.first)).astype(np.int64)
     num_values = np.cumsum(sets.lengths()[rows])
     starts = np.flatnonzero(np.diff(num_values // _VALUES_AT_A_TIME, prepend=-1))

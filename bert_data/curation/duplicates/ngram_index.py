@@ -8,6 +8,7 @@ Words are compared in lower case; punctuation and symbols are ignored.
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -79,9 +80,9 @@ def write_index(folder: Path, ngrams: Iterable[tuple[str, NDArray[np.uint64]]]) 
     write_bytes(folder / "files.json", json.dumps(names_of_groups).encode())
 
 
-def open_index(folder: Path) -> NgramIndex:
+def open_index(folder: str) -> NgramIndex:
     """Map the index in a folder."""
-    slots = load_array(folder / "slots.npy")
-    groups = load_array(folder / "groups.npy")
-    files = read_json(folder / "files.json")
+    slots = load_array(os.path.join(folder, "slots.npy"))
+    groups = load_array(os.path.join(folder, "groups.npy"))
+    files = read_json(os.path.join(folder, "files.json"))
     return NgramIndex(np.asarray(slots), np.asarray(groups), files)

@@ -8,6 +8,7 @@ The writer holds eight bytes a row in memory; the reader maps the file.
 """
 
 import dataclasses
+import os
 from array import array
 from pathlib import Path
 from typing import Self
@@ -69,6 +70,9 @@ class RaggedWriter:
         self._offsets.append(self._offsets[-1] + len(row))
 
 
-def open_ragged(path: Path, dtype: DTypeLike) -> Ragged:
+def open_ragged(path: str, dtype: DTypeLike) -> Ragged:
     """Open the rows that a writer left in a folder."""
-    return Ragged(load_values(path / "values", dtype), load_array(path / "offsets.npy"))
+    return Ragged(
+        load_values(os.path.join(path, "values"), dtype),
+        load_array(os.path.join(path, "offsets.npy")),
+    )

@@ -13,6 +13,7 @@ with equal ids, or hashes of them, are ranked by their place in the input.)
 """
 
 import dataclasses
+import os
 from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -111,11 +112,11 @@ class RosterWriter:
 
 def read_ranks(part: Part, levels: Mapping[str, int]) -> dict[str, NDArray[np.uint64]]:
     """Return the columns `RANK`, uint64 [documents], of a shard's documents."""
-    sizes = np.minimum(load_array(Path(part.path, _SIZES)), np.uint64(2**_SIZE_BITS - 1))
+    sizes = np.minimum(load_array(os.path.join(part.path, _SIZES)), np.uint64(2**_SIZE_BITS - 1))
     best = np.uint64((levels[part.source] + 1 << _SIZE_BITS) - 1)
     return {
         "order": best - sizes,
-        "tie": load_array(Path(part.path, _ID_HASHES)),
+        "tie": load_array(os.path.join(part.path, _ID_HASHES)),
         "document": np.arange(part.first, part.end, dtype=np.uint64),
     }
 
@@ -128,7 +129,7 @@ def write_digests(
     chosen: NDArray[np.bool_] | None = None,
 ) -> None:
     """Write digests and ranks of a shard's documents, or of those chosen, as `EQUAL` says."""
-    high, low = load_array(Path(part.path, _DIGESTS)).T
+    high, low = load_array(os.path.join(part.path, _DIGESTS)).T
     columns = {"high": high, "low": low, **read_ranks(part, levels)}
     rows = slice(None) if chosen is None else chosen
     writers["equal"].add(**{name: column[rows] for name, column in columns.items()})
@@ -136,4 +137,4 @@ def write_digests(
 
 def open_ids(part: Part) -> Ragged:
     """Open the ids of a shard's documents, in UTF-8."""
-    return open_ragged(Path(part.path, _IDS), np.uint8)
+    return open_ragged(os.path.join(part.path, _IDS), np.uint8)

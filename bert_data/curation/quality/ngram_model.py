@@ -9,6 +9,7 @@ The perplexity of a text is exp(-mean log p) over its words and its end.
 import dataclasses
 import json
 import math
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -174,14 +175,14 @@ def train_model(
     return len(hashes), len(estimates.ngrams)
 
 
-def open_model(folder: Path) -> NgramModel:
+def open_model(folder: str) -> NgramModel:
     """Map the model that was left in a folder."""
 
     def load(name: str) -> np.ndarray:
-        return load_array(folder / f"{name}.npy")
+        return load_array(os.path.join(folder, f"{name}.npy"))
 
     return NgramModel(
-        order=read_json(folder / "model.json")["order"],
+        order=read_json(os.path.join(folder, "model.json"))["order"],
         word_slots=load("word_slots"),
         word_ids=load("word_ids"),
         table=Table(*map(load, Table._fields)),

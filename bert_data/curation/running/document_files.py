@@ -17,7 +17,6 @@ import itertools
 import os
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import IO, Any, cast
 
 import zstandard
@@ -161,7 +160,7 @@ def write_file(output_format: str, kinds: Kinds, plan: FilePlan, folder: str) ->
     def documents() -> Iterator[Document]:
         nonlocal num_text_bytes
         for part in plan.parts:
-            for document in read_spool(Path(part.path), part.source, part.start, part.end):
+            for document in read_spool(part.path, part.source, part.start, part.end):
                 num_text_bytes += document.num_bytes
                 yield document
 

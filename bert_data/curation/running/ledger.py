@@ -115,7 +115,7 @@ def _number_and_text(value: Any) -> tuple[float | None, str | None]:
     return None, str(value).encode(errors="replace").decode()
 
 
-def join_ledgers(parts: Iterable[Path], file: IO[bytes]) -> int:
+def join_ledgers(parts: Iterable[str], file: IO[bytes]) -> int:
     """Write the parts of shards to one Parquet file, in their order; return its number of rows."""
     num_rows = num_waiting = 0
     waiting: list[pyarrow.RecordBatch] = []

@@ -154,7 +154,7 @@ class _Run:
         if key not in _OPENED:
             _OPENED.clear()
             _OPENED[key] = tuple(
-                cast(DocumentStep, labelled.step).open(Path(folder))
+                cast(DocumentStep, labelled.step).open(folder)
                 for folder, labelled in zip(folders, steps, strict=True)
             )
         return _OPENED[key]
@@ -196,7 +196,7 @@ class _Run:
         number = self._config.steps.observing
         if number is not None:
             step = cast(CorpusStep, self._pipeline.steps[number].step)
-            step.observe(Path(self._config.prepared[number]), documents, path)
+            step.observe(self._config.prepared[number], documents, path)
         for _ in documents:
             pass
 

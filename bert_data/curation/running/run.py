@@ -41,7 +41,6 @@ from bert_data.storage import (
     exists,
     is_file,
     is_folder,
-    is_remote,
     list_folder,
     make_folder,
     naming,
@@ -126,7 +125,8 @@ def curate(
       num_workers: tasks at a time, see `open_executor`; the output does not depend on it.
       engine: what runs them.
       overwrite: whether to replace existing files.
-      work_dir: folder for unfinished work; None: a hidden one beside the output.
+      work_dir: folder for unfinished work, local or remote; None: a hidden one beside the output
+        or, without a cluster, among the temporary files for a remote output.
       more_outputs: texts to write at the end, by the path of their file.
       reads: files that must not be replaced, besides those that the pipeline names.
 
@@ -143,7 +143,7 @@ def curate(
     pipeline = put_extract_first(pipeline, shards)
     work = describe_work(pipeline, shards, paths.name)
     run_name = fingerprint(work)
-    parent = _check_work_dir(work_dir) or own_work_folder(paths.name, "curation")
+    parent = _work_parent(work_dir, paths.name, engine)
     committed = os.path.join(parent, run_name, *_COMMITTED)
     remove_abandoned(parent)
     if not work_dir and is_folder(parent) and not list_folder(parent):
@@ -225,12 +225,11 @@ def _write_files(
     return files, num_rows
 
 
-def _check_work_dir(work_dir: str | None) -> str | None:
-    if work_dir and is_remote(work_dir):
-        raise ValueError(f"work_dir is {work_dir!r}, a URI; it must be a local folder")
+def _work_parent(work_dir: str | None, name: str, engine: Engine) -> str:
+    """Return the folder above the run's work folder."""
     if work_dir and exists(work_dir) and not is_folder(work_dir):
         raise ValueError(f"work_dir is {work_dir!r}, which is a file; it must be a folder")
-    return work_dir
+    return work_dir or own_work_folder(name, "curation", is_shared=engine.is_cluster)
 
 
 def _are_equal(committed: str, summary: str) -> bool:

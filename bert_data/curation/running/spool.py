@@ -23,7 +23,7 @@ from pyarrow import ipc
 from bert_data.curation.document import SIZES, Document
 from bert_data.curation.running.arrow_files import ArrowWriter
 from bert_data.curation.running.field_values import dump_exactly
-from bert_data.storage import open_input, remove
+from bert_data.storage import is_folder, open_input, remove, remove_folder
 from bert_data.work.rounds import Part
 
 SPOOL, OBSERVED = "spool.arrow", "observed"
@@ -52,7 +52,7 @@ class SpoolWriter(ArrowWriter):
 
 
 def read_spool(
-    path: Path, source: str, start: int = 0, end: int | None = None
+    path: str, source: str, start: int = 0, end: int | None = None
 ) -> Iterator[Document]:
     """Yield the documents with the numbers `start` to `end`, exclusive."""
     before = 0
@@ -99,24 +99,24 @@ class SpooledShard:
         return f"{self.number:06d}"
 
     @property
-    def spool(self) -> Path:
+    def spool(self) -> str:
         """Path of its documents."""
-        return Path(self.path, SPOOL)
+        return os.path.join(self.path, SPOOL)
 
     @property
-    def observed(self) -> Path:
+    def observed(self) -> str:
         """Path of what a `CorpusStep` observed."""
-        return Path(self.path, OBSERVED)
+        return os.path.join(self.path, OBSERVED)
 
     def part(self, source: str) -> Part:
         """Return it as a part of rounds; `source` is the name of its data set."""
         end = self.first + self.num_documents
-        return Part(os.fspath(self.observed), source, self.first, end, self.num_bytes)
+        return Part(self.observed, source, self.first, end, self.num_bytes)
 
     def forget(self) -> None:
         """Remove the documents, once a later pass has processed them."""
-        remove(os.fspath(self.spool))
-        remove(os.fspath(self.observed))
+        remove(self.spool)
+        (remove_folder if is_folder(self.observed) else remove)(self.observed)
 
 
 class DocumentsOfShard:

@@ -137,7 +137,7 @@ class Stages:
         self._prepared = FolderTask(parent=os.path.join(folder, "prepared"), function=_run_step)
         self._decided: Decisions | None = None  # by the step that judges in the next pass
         self._seconds: dict[str, float] = {}
-        self._folders: list[Path] = []
+        self._folders: list[str] = []
         self._kinds: Kinds = {}
         self.counts: list[StepCounts] = []
         self.num_resumed = 0
@@ -209,7 +209,7 @@ class Stages:
                 label = self._pipeline.steps[steps.observing].label
                 self._spend(label, report["observe_seconds"])
             self._kinds = join_kinds([self._kinds, report["kinds"]])
-            self._folders.append(Path(folder))
+            self._folders.append(folder)
             for i, (num_documents, num_bytes) in enumerate(report["spooled"]):
                 path = spooled_folder(folder, i)
                 spooled.append(
@@ -272,7 +272,7 @@ class Stages:
           The files, and where they are in the work folder.
         """
         spools = [
-            (os.fspath(shard.spool), self._source(shard), shard.num_documents)
+            (shard.spool, self._source(shard), shard.num_documents)
             for shard in self._spooled_shards()
         ]
         plans = plan_files(spools, paths)
@@ -288,10 +288,10 @@ class Stages:
                 advance(files[-1].num_text_bytes)
         return files, written
 
-    def ledgers(self) -> Iterator[Path]:
+    def ledgers(self) -> Iterator[str]:
         """Yield the parts of the ledger, pass by pass and shard by shard."""
-        return (folder / LEDGER for folder in self._folders)
+        return (os.path.join(folder, LEDGER) for folder in self._folders)
 
-    def rejected(self) -> Iterator[Path]:
+    def rejected(self) -> Iterator[str]:
         """Yield the files of rejected documents, in the order of the ledger."""
-        return (folder / REJECTED_DOCUMENTS for folder in self._folders)
+        return (os.path.join(folder, REJECTED_DOCUMENTS) for folder in self._folders)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import os
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -123,11 +124,11 @@ class C4(DocumentStep):
         if self.bad_words:
             write_bytes(folder / _LIST_FILE, "\n".join(_read_list(self.bad_words)).encode())
 
-    def open(self, folder: Path) -> Callable[[Document], Verdict]:
+    def open(self, folder: str) -> Callable[[Document], Verdict]:
         """Return a judge with the list of bad words."""
         if not self.bad_words:
             return self.judge
-        phrases = Phrases(read_bytes(folder / _LIST_FILE).decode().split("\n"))
+        phrases = Phrases(read_bytes(os.path.join(folder, _LIST_FILE)).decode().split("\n"))
         return functools.partial(self._judge, phrases=phrases)
 
     def describe_use(self, counted: dict[str, int]) -> str | None:

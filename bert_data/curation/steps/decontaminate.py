@@ -124,7 +124,7 @@ class Decontaminate(DocumentStep):
                 )
             yield path, np.concatenate(ngrams)
 
-    def open(self, folder: Path) -> Callable[[Document], Verdict]:
+    def open(self, folder: str) -> Callable[[Document], Verdict]:
         """Map the index."""
         return functools.partial(self._judge, open_index(folder))
 

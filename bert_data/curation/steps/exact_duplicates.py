@@ -45,7 +45,7 @@ class ExactDuplicates(RankedStep):
     ignore_whitespace: bool = True
     ignore_punctuation: bool = False
 
-    def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write the hashes of the normal forms, the sizes and the ids."""
         with RosterWriter(path) as roster:
             for document in documents:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -70,7 +71,7 @@ class LineDuplicates(RankedStep):
     ignore_punctuation: bool = True
     ignore_digits: bool = True
 
-    def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write the hashes of the lines, and the documents' sizes and ids."""
         with RosterWriter(path) as roster, RaggedWriter(path / _LINES, np.uint64) as lines:
             for document in documents:
@@ -151,7 +152,7 @@ class LineDuplicates(RankedStep):
 
 def _write_lines(levels: Mapping[str, int], part: Part, own: Own, writers: Writers) -> None:
     """Write the lines of a shard's documents, with the documents' ranks."""
-    lines = open_ragged(Path(part.path, _LINES), np.uint64)
+    lines = open_ragged(os.path.join(part.path, _LINES), np.uint64)
     rows = np.repeat(np.arange(len(lines)), lines.lengths())
     ranks = {name: column[rows] for name, column in read_ranks(part, levels).items()}
     writers["lines"].add(line=lines.values, **ranks)

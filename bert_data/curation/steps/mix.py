@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from bert_data.curation.document import Document
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Measured, Verdict
 from bert_data.storage import make_folder, read_json, write_bytes
-from bert_data.work.rounds import Rounds
+from bert_data.work.rounds import Own, Part, Rounds, Writers
 
 _TOLERANCE = 0.1
 _SIZES = "sizes.json"
@@ -78,7 +79,7 @@ class Mix(CorpusStep):
             if name not in self.weights:
                 raise ValueError(f"weights has no entry for the data set {name}")
 
-    def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write the size of the shard."""
         size = sum(self._size(document) for document in documents)
         make_folder(path)
@@ -96,8 +97,8 @@ class Mix(CorpusStep):
           ValueError: a name or a weight is missing or unknown, or nothing is left of a data set.
         """
         sizes: Counter[str] = Counter(dict.fromkeys((part.source for part in rounds.parts), 0))
-        for part in rounds.parts:
-            sizes[part.source] += read_json(Path(part.path, _SIZES))
+        rounds.over_parts("sizes", _read_size, {})
+        sizes.update(rounds.counted)
         self.check_data_sets(list(sizes))
         if self.weights:
             for name, size in sizes.items():
@@ -174,3 +175,8 @@ def draw(seed: int, document: Document) -> float:
 def contribution_of(unit: str, source: str) -> str:
     """Return the name under which a data set's contribution is counted."""
     return f"{unit} of {source}"
+
+
+def _read_size(part: Part, own: Own, writers: Writers) -> dict[str, int]:
+    """Count the size of a shard for its data set."""
+    return {part.source: read_json(os.path.join(part.path, _SIZES))}

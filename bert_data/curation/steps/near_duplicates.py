@@ -102,7 +102,7 @@ class NearDuplicates(RankedStep):
         if self.max_similarity >= 1:
             raise ValueError(f"max_similarity is {self.max_similarity}; it must be in [0, 1)")
 
-    def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write shingles, band keys, sizes and ids."""
         multipliers, addends = permutations(self.num_bands * self.rows_per_band)
         signature = np.empty(len(multipliers), np.uint32)

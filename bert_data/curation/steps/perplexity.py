@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -100,7 +101,7 @@ class Perplexity(CorpusStep):
             raise ValueError(f"reference {', '.join(self.reference)}: {error}") from None
         logging.info("%s: a model of %d words and %d n-grams", self.name, num_words, num_ngrams)
 
-    def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write each document's perplexity."""
         model = open_model(folder)
         values = array("d", (model.perplexity(document.words) for document in documents))
@@ -133,7 +134,7 @@ class Perplexity(CorpusStep):
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Reject documents above the greatest percentile, and mark all."""
-        values = load_array(decided.observed / _PERPLEXITIES)
+        values = load_array(os.path.join(decided.observed, _PERPLEXITIES))
         percentiles = 100 * decided.tables["lower"]["number"] / max(decided.notes["total"], 1)
         judged = zip(documents, values.tolist(), percentiles.tolist(), strict=True)
         for document, value, percentile in judged:
@@ -161,6 +162,6 @@ def read_words(paths: Sequence[str], text_field: str) -> Iterator[Words]:
 
 def _write_values(part: Part, own: Own, writers: Writers) -> None:
     writers["values"].add(
-        value=load_array(Path(part.path, _PERPLEXITIES)),
+        value=load_array(os.path.join(part.path, _PERPLEXITIES)),
         document=np.arange(part.first, part.end, dtype=np.uint64),
     )

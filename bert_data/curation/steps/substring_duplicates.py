@@ -58,7 +58,7 @@ class SubstringDuplicates(CorpusStep):
     length: Annotated[int, Within(1)] = 50
     min_kept: Share = 0.0
 
-    def observe(self, folder: Path, documents: Iterable[Document], path: Path) -> None:
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write the hashes of all words."""
         with RaggedWriter(path, np.uint64) as writer:
             for document in documents:
@@ -129,7 +129,7 @@ class _Portion(NamedTuple):
 
 def _portions(part: Part) -> Iterator[_Portion]:
     """Yield the documents of a part, of bounded size except for a single document."""
-    ragged = open_ragged(Path(part.path), np.uint64)
+    ragged = open_ragged(part.path, np.uint64)
     row = 0
     while row < len(ragged):
         start = ragged.offsets[row]

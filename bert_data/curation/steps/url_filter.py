@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -90,10 +91,12 @@ class UrlFilter(DocumentStep):
             if files:
                 write_hashes(folder / f"{field}.npy", read(files))
 
-    def open(self, folder: Path) -> Callable[[Document], Verdict]:
+    def open(self, folder: str) -> Callable[[Document], Verdict]:
         """Map the hashes of the lists."""
         names = [name for name in list_folder(folder) if name.endswith("_files.npy")]
-        lists = {name.removesuffix(".npy"): load_array(folder / name) for name in names}
+        lists = {
+            name.removesuffix(".npy"): load_array(os.path.join(folder, name)) for name in names
+        }
         return functools.partial(self.judge_by, lists)
 
     def judge_by(self, lists: Lists, document: Document) -> Verdict:
