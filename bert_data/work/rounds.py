@@ -41,7 +41,8 @@ _PORTION_SHARE, _TASK_SHARE = 12, 2
 _NUM_TASKS, _MIN_TASK_BYTES, _MAX_TASK_BYTES = 128, 128_000_000, 1_000_000_000
 """Of more than so many tasks, each gets more, up to the last number: a task reads in portions."""
 
-_LEAST_READ_BYTES, _MAX_FILES, _MAX_REMOTE_FILES = 3000, 4096, 256
+_LEAST_READ_BYTES, _LEAST_READ_RECORDS = 3000, 64
+_MAX_FILES, _MAX_REMOTE_FILES = 4096, 256
 """Each portion is read from all files: there are fewer, and reads are no smaller than that."""
 
 _MERGED_FILES, _MERGED_PORTIONS = 128, 3
@@ -101,10 +102,7 @@ class Rounds:
         self.parts, free = parts, max(max_bytes - _PROCESS_BYTES, _MIN_BYTES)
         self.portion_bytes = free // _PORTION_SHARE
         self._small_task_bytes = min(free // _TASK_SHARE, _MIN_TASK_BYTES)
-        max_files = _MAX_REMOTE_FILES if is_remote(folder) else _MAX_FILES
-        self._max_files = min(
-            max(self.portion_bytes // _LEAST_READ_BYTES, _MERGED_FILES), max_files
-        )
+        self._most_files = _MAX_REMOTE_FILES if is_remote(folder) else _MAX_FILES
         self.counted: collections.Counter[str] = collections.Counter()
         self.num_bytes = 0
         self.folder, self._executor = folder, executor
@@ -198,7 +196,9 @@ class Rounds:
 
     def _merge(self, name: str, records: Records) -> Records:
         """Return the same records in fewer files, if they are in too many."""
-        if len(records.files) <= self._max_files:
+        least_bytes = max(_LEAST_READ_BYTES, _LEAST_READ_RECORDS * records.layout.num_bytes)
+        max_files = max(self.portion_bytes // least_bytes, _MERGED_FILES)
+        if len(records.files) <= min(max_files, self._most_files):
             return records
         groups = [
             dataclasses.replace(records, files=records.files[start : start + _MERGED_FILES])
