@@ -22,6 +22,8 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Self
 
+from absl import logging
+
 from bert_data.storage.changing import follow_link, remove, sync, sync_folder
 from bert_data.storage.failures import naming
 from bert_data.storage.hidden import (
@@ -32,7 +34,7 @@ from bert_data.storage.hidden import (
     replaced_path,
     work_folder,
 )
-from bert_data.storage.paths import is_remote, open_named
+from bert_data.storage.paths import common_folder, is_remote, open_named
 from bert_data.storage.reading import open_input
 from bert_data.storage.refusals import (
     refuse_doubles,
@@ -238,11 +240,30 @@ class OutputSet:
             upload_all({path: self.partial(path) for path in files}, begun)
             for path in vouchers:
                 upload_all({path: self.partial(path)}, begun)
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(OSError):  # the store may be what failed
                 for path in reversed(begun):
                     remove(path)
+            if isinstance(error, OSError):
+                self._keep(final)
             raise
+
+    def _keep(self, final: Sequence[str]) -> None:
+        """Keep the files that could not be uploaded, which may be the work of hours."""
+        common = common_folder(final)
+        place = os.path.join(os.path.dirname(self.work_dir), f"not-uploaded-{self._token}")
+        for path in final:
+            kept = os.path.join(place, os.path.relpath(path, common))
+            os.makedirs(os.path.dirname(kept), exist_ok=True)
+            os.rename(self.partial(path), kept)
+        logging.error(
+            "nothing was published in %s; the finished files are in %s. Upload them, %s last, or"
+            " remove them and run the same command again, which makes what it has not kept as"
+            " unfinished work",
+            common,
+            place,
+            os.path.basename(final[-1]),
+        )
 
     def _remove_everything(self) -> None:
         """Remove what is not committed; the lock last, as its notes name the rest."""

@@ -247,10 +247,17 @@ def test_the_next_run_removes_what_a_killed_one_left(object_store, checkout, tmp
 
 
 @pytest.mark.parametrize("failing", ["b", "m"])
-def test_a_set_that_cannot_be_put_whole_is_not_put(object_store, failing):
+def test_a_set_that_cannot_be_put_whole_is_not_put(
+    object_store, failing, tmp_path, monkeypatch, caplog
+):
+    """Its files stay on this machine, and the log says where."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     object_store.fail("403", method="PUT", key=f"out/{failing}$")
     with pytest.raises(PermissionError, match="access is forbidden"):
         write_set(object_store, b"one")
     assert not [key for key, data in object_store.contents().items() if data]
+    (kept,) = tmp_path.iterdir()
+    assert f"the finished files are in {kept}" in caplog.text
+    assert {path.name: path.read_bytes() for path in kept.iterdir()} == dict.fromkeys("abm", b"one")
     write_set(object_store, b"two")
     assert set(object_store.contents("out/").values()) - {b""} == {b"two"}
