@@ -10,7 +10,7 @@ FROM python:3.12-slim
 
 WORKDIR /opt/bert_data
 COPY . .
-RUN pip install --no-cache-dir '.[curation,ray]' \
+RUN pip install --no-cache-dir '.[bpe,curation,ray]' \
     && mkdir --mode=1777 /cache
 
 # Any user may run it: nothing is written but to /data and /cache.
