@@ -14,12 +14,12 @@ including released ones. The way back: run_pretraining.py and export_hub take su
 --init_checkpoint.
 """
 
-import os
 from collections.abc import Sequence
 
 from absl import flags, logging
 
 from bert_data.cli import entry, model_flags
+from bert_data.cli.quiet_tensorflow import quiet_tensorflow
 
 FLAGS = flags.FLAGS
 
@@ -35,15 +35,14 @@ flags.DEFINE_bool("overwrite", False, "Replace existing files.")
 def main(argv: Sequence[str]) -> None:
     """Write the folder as the flags say."""
     del argv  # entry.run refuses what is not a flag
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # hide TensorFlow's own messages
     from bert_data import hub
 
-    report = hub.export_hugging_face(
-        hub.HuggingFaceExportConfig(
-            output_dir=FLAGS.output_dir, overwrite=FLAGS.overwrite, **model_flags.model_values()
-        )
+    config = hub.HuggingFaceExportConfig(
+        output_dir=FLAGS.output_dir, overwrite=FLAGS.overwrite, **model_flags.model_values()
     )
-    logging.info("%s", report)
+    with quiet_tensorflow():
+        import tensorflow  # noqa: F401
+    logging.info("%s", hub.export_hugging_face(config))
 
 
 if __name__ == "__main__":

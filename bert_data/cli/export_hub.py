@@ -11,12 +11,12 @@ Keras 3 models with bert_data.hub.PreprocessingLayer and EncoderLayer. With --vo
 preprocessing is written, with --init_checkpoint alone only the encoder.
 """
 
-import os
 from collections.abc import Sequence
 
 from absl import flags, logging
 
 from bert_data.cli import entry, model_flags
+from bert_data.cli.quiet_tensorflow import quiet_tensorflow
 
 FLAGS = flags.FLAGS
 
@@ -42,19 +42,18 @@ flags.DEFINE_bool("overwrite", False, "Replace existing folders.")
 def main(argv: Sequence[str]) -> None:
     """Write the SavedModels as the flags say."""
     del argv  # entry.run refuses what is not a flag
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # hide TensorFlow's own messages
     from bert_data import hub
 
-    report = hub.export(
-        hub.ExportConfig(
-            output_dir=FLAGS.output_dir,
-            seq_length=FLAGS.seq_length,
-            tokenizer=FLAGS.tokenizer,
-            overwrite=FLAGS.overwrite,
-            **model_flags.model_values(),
-        )
+    config = hub.ExportConfig(
+        output_dir=FLAGS.output_dir,
+        seq_length=FLAGS.seq_length,
+        tokenizer=FLAGS.tokenizer,
+        overwrite=FLAGS.overwrite,
+        **model_flags.model_values(),
     )
-    logging.info("%s", report)
+    with quiet_tensorflow():
+        import tensorflow  # noqa: F401
+    logging.info("%s", hub.export(config))
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ without new tokens have the same ids and the same outputs. Words that begin with
 as its plural, are split anew; the report counts them.
 """
 
-import os
 from collections.abc import Sequence
 
 from absl import flags, logging
 
 from bert_data.cli import entry, model_flags, text_flags
+from bert_data.cli.quiet_tensorflow import quiet_tensorflow
 
 FLAGS = flags.FLAGS
 
@@ -58,7 +58,6 @@ flags.DEFINE_bool("overwrite", False, "Replace an existing folder.")
 def main(argv: Sequence[str]) -> None:
     """Extend as the flags say."""
     del argv  # entry.run refuses what is not a flag
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # hide TensorFlow's own messages
     from bert_data import hub, storage
     from bert_data.text.spans import as_spans
     from bert_data.tokens.new_tokens import choose_new_tokens, count_split_words, read_new_tokens
@@ -102,6 +101,8 @@ def main(argv: Sequence[str]) -> None:
                 "no more than %d words that are split occur %d times (--min_count)",
                 *(len(new_tokens), FLAGS.min_count),
             )
+    with quiet_tensorflow():
+        import tensorflow  # noqa: F401
     logging.info("%s", hub.extend_vocabulary(config, tokenizer, new_tokens, words))
 
 
