@@ -22,6 +22,7 @@ from bert_data.storage import exists
 
 _LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 _WARNINGS_HIDDEN = "2"
+_TENSORFLOW = f"{os.sep}tensorflow{os.sep}python{os.sep}"
 _DRIVER = "/dev/nvidiactl"  # where NVIDIA's driver is loaded
 _REMARKS = [r"WARNING: All log messages before absl::InitializeLog\(\)", r"I0000 "]
 _WITHOUT_DRIVER = r"E0000 .*failed call to cuInit"
@@ -45,6 +46,7 @@ def quiet_tensorflow() -> Iterator[None]:
         yield
         return
     logging.getLogger("tensorflow").setLevel(logging.WARNING)
+    logging.getLogger("absl").addFilter(_is_worth_saying)
     remarks = _REMARKS if exists(_DRIVER) else [*_REMARKS, _WITHOUT_DRIVER]
     sys.stderr.flush()
     before = os.dup(2)
@@ -63,3 +65,8 @@ def quiet_tensorflow() -> Iterator[None]:
             sys.stderr.flush()
             os.dup2(before, 2)
             os.close(before)
+
+
+def _is_worth_saying(record: logging.LogRecord) -> bool:
+    """Whether a line of absl's log is ours, or a warning: TensorFlow remarks on what it saves."""
+    return record.levelno > logging.INFO or _TENSORFLOW not in record.pathname

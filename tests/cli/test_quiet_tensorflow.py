@@ -1,11 +1,14 @@
 """What reaches standard error while TensorFlow is imported."""
 
+import logging
 import os
 import signal
 import subprocess
 import sys
 
 import pytest
+
+from bert_data.cli.quiet_tensorflow import _is_worth_saying
 
 # A module in TensorFlow's place, and what its C++ code writes.
 PROGRAM = """
@@ -42,6 +45,19 @@ def test_an_error_that_ends_the_program_is_seen(checkout) -> None:
     result = run(checkout, 'os.write(2, b"F0000 no AVX here"); os.abort()')
     assert result.returncode == -signal.SIGABRT
     assert result.stderr.splitlines() == ["printed", "F0000 no AVX here"]
+
+
+@pytest.mark.parametrize(
+    ("path", "level", "is_shown"),
+    [
+        ("/x/tensorflow/python/checkpoint/functional_saver.py", logging.INFO, False),
+        ("/x/tensorflow/python/checkpoint/functional_saver.py", logging.WARNING, True),
+        ("/x/bert_data/cli/export_hub.py", logging.INFO, True),
+    ],
+)
+def test_tensorflows_lines_in_the_log(path, level, is_shown) -> None:
+    record = logging.LogRecord("absl", level, path, 1, "Writing", None, None)
+    assert _is_worth_saying(record) is is_shown
 
 
 def test_level_0_shows_everything(checkout) -> None:
