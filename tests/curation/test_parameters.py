@@ -83,6 +83,7 @@ def test_only_a_greatest_value_may_be_infinite() -> None:
 
 
 REQUIRED: dict[str, dict[str, Any]] = {
+    "classifier": {"model_file": "a", "label": "b"},
     "licence": {"allowed": ["mit"]},
     "mix": {"weights": {"a": 1}},
     "perplexity": {"reference": "a"},

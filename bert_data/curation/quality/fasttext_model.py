@@ -1,0 +1,104 @@
+"""fastText's models of text: their files (.bin, quantized .ftz), and the mean vector of a text.
+
+    read_arrays("model.bin")  ->  words  the</s>cat    labels  __label__hq __label__cc
+                                  vectors of words, then of n-grams    outputs, one a label
+
+Such a model classifies bags of n-grams (Joulin et al. 2016, "Bag of tricks for efficient text
+classification" and "FastText.zip"). A text is the mean of the vectors of its known words, of the
+n-grams of characters within "<word>", and of its n-grams of words, except those that were pruned.
+Everything happens in fastText's order and precision.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.curation.quality.fasttext_file import ModelFile
+from bert_data.curation.quality.fasttext_kernels import END_BYTES, Arrays, Settings, fill_slots
+
+
+def read_arrays(path: str) -> Arrays:
+    """Read a supervised model.
+
+    Args:
+      path: local, or a URI.
+
+    Raises:
+      OSError: its file cannot be read.
+      CorruptDataError: it is damaged, or not a supervised model of fastText.
+    """
+    file = ModelFile(path)
+    header = file.read_header()
+    dictionary = file.read_dictionary()
+    num_words, num_labels = dictionary.num_words, len(dictionary.counts)
+    uses_ngrams = header.word_ngrams > 1 or header.max_characters > 0
+    file.refuse_unless(header.num_buckets > 0 or not uses_ngrams, "n-grams without buckets")
+    rows, num_ngrams = _place_ngrams(file, num_words, header.num_buckets, dictionary.kept)
+    vectors, is_quantized = file.read_matrix(header.dim, num_words + num_ngrams)
+    outputs, _ = file.read_matrix(header.dim, num_labels, is_quantized)
+    file.check_end()
+    ends = dictionary.ends
+    slots = np.zeros(1 << (2 * len(ends)).bit_length(), np.int32)
+    end = int(fill_slots(dictionary.names, ends, slots, END_BYTES))
+    settings = Settings(
+        end=end if end < num_words else -1,
+        num_words=num_words,
+        min_characters=header.min_characters,
+        max_characters=header.max_characters,
+        word_ngrams=header.word_ngrams,
+        num_buckets=header.num_buckets,
+        loss=header.loss,
+    )
+    return Arrays(
+        settings=settings,
+        names=dictionary.names,
+        ends=ends,
+        counts=dictionary.counts,
+        slots=slots,
+        rows=rows,
+        vectors=vectors,
+        outputs=outputs,
+    )
+
+
+def _place_ngrams(
+    file: ModelFile, num_words: int, num_buckets: int, kept: NDArray[np.int32] | None
+) -> tuple[NDArray[Any], int]:
+    """Return the row of each bucket (`Arrays.rows`), and the number of rows of n-grams."""
+    if kept is None:
+        return np.zeros(0, np.uint16), num_buckets
+    buckets, places = kept.T
+    file.refuse_unless(
+        bool((kept >= 0).all())
+        and bool((buckets < num_buckets).all())
+        and bool((places < len(kept)).all()),
+        "the list of n-grams has some that are not there",
+    )
+    is_small = num_words + len(kept) <= np.iinfo(np.uint16).max
+    rows = np.zeros(num_buckets, np.uint16 if is_small else np.uint32)
+    rows[buckets] = num_words + places
+    return rows, len(kept)
+
+
+def huffman_tree(counts: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the children of all nodes of fastText's Huffman tree.
+
+    Args:
+      counts: of the leaves, decreasing.
+
+    Returns:
+      int32 [2 * leaves - 1, 2]; the leaves come first, with -1.
+    """
+    sums = counts.tolist()
+    children = np.full((2 * len(sums) - 1, 2), -1, np.int32)
+    leaf = len(sums) - 1
+    node = len(sums)
+    for parent in range(len(counts), len(children)):
+        for side in range(2):
+            if leaf >= 0 and (node == parent or sums[leaf] < sums[node]):
+                children[parent, side], leaf = leaf, leaf - 1
+            else:
+                children[parent, side], node = node, node + 1
+        sums.append(sum(sums[child] for child in children[parent]))
+    return children
