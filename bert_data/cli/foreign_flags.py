@@ -91,7 +91,7 @@ TRAIN = (
     ForeignFlag(NVIDIA, "allreduce_post_accumulation", "", "gradients are always added up first"),
     ForeignFlag(NVIDIA, "report_loss", "", "the log always has the losses"),
     ForeignFlag(NVIDIA, "verbose_logging", "", "the log does not list the variables"),
-    ForeignFlag(NVIDIA, "dllog_path", "", "the curves are in --output_dir, for TensorBoard"),
+    ForeignFlag(NVIDIA, "dllog_path", "", "metrics.jsonl in --output_dir has the metrics"),
 )
 TOKENIZE = (
     ForeignFlag(MEGATRON, "input", "--input_file"),

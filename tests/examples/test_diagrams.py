@@ -16,7 +16,7 @@ def test_the_drawn_ones_are_up_to_date(checkout: Path, name: str) -> None:
 
 
 def test_bars_have_a_line_of_the_table_each() -> None:
-    assert diagrams.draw_speed().count(" times</text>") == 7
+    assert diagrams.draw_speed().count(" times</text>") == 9
 
 
 def test_packing_first_fits() -> None:
