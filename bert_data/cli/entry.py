@@ -8,16 +8,14 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from textwrap import shorten
-from types import FrameType
 
 from absl import app, flags, logging
 
-from bert_data import __version__
+from bert_data import __version__, interrupts
 from bert_data.cli import foreign_flags
 from bert_data.cli.help_page import help_page
 from bert_data.errors import CorruptDataError, first_sentence
 
-_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # only writing fails so
 _MISSING_FLAG = re.compile(r"Flag (--\w+) must have a value other than None")
 _FLAG_CHARACTERS = 300  # of an error of absl, which quotes the flag's value
@@ -40,9 +38,8 @@ def run(
     Args:
       main: takes the positional arguments, argv[0] first. A ValueError, OSError, MemoryError or
         CorruptDataError that it raises is printed as one line, with exit status 1, and so is an
-        error of TensorFlow's operations. The first Ctrl-C, SIGTERM or SIGHUP raises
-        KeyboardInterrupt in it; further ones are ignored, so that it can clean up. An integer that
-        it returns is the exit status.
+        error of TensorFlow's operations. Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt in it;
+        further ones are ignored while it cleans up. An integer that it returns is the exit status.
       groups: titles and flags, separated by spaces, that the page of --help shows first:
         {"common": "input_file output_file"}.
       is_filter: whether it writes its result to standard output, which a reader such as `head` may
@@ -53,7 +50,7 @@ def run(
     def guarded(argv: Sequence[str]) -> int:
         logging.use_absl_handler()
         try:
-            _interrupt_on_signals()
+            interrupts.raise_on_signals()
             if is_filter and isinstance(sys.stdout, io.TextIOWrapper):
                 sys.stdout.reconfigure(errors="backslashreplace")  # for terminals without UTF-8
             status = main(argv)
@@ -68,6 +65,7 @@ def run(
                     error.filename = "standard output"  # errors of writing files name them
             return _say(argv[0], _sentence(error), error_status)
         except KeyboardInterrupt as interrupt:
+            interrupts.ignore_signals()
             number = interrupt.args[0] if interrupt.args else signal.SIGINT
             _say(argv[0], f"stopped by {signal.Signals(number).name}")
             return _SIGNAL_STATUS + number
@@ -126,19 +124,6 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
         sentence = f"missing: {', '.join(missing)}" if missing else reason
         _say(argv[0], f"{sentence} (--help tells what there is)")
         sys.exit(2)
-
-
-def _interrupt_on_signals() -> None:
-    """Make signals that would end the program raise KeyboardInterrupt once, except ignored ones."""
-    heeded = [n for n in _ENDING_SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
-
-    def interrupt(number: int, _: FrameType | None) -> None:
-        for each in heeded:
-            signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt(number)
-
-    for number in heeded:
-        signal.signal(number, interrupt)
 
 
 def _is_of_tensorflow(error: Exception) -> bool:

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 import tensorflow as tf
 from absl import logging
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from bert_data.interrupts import SIGNALS, requested_signal
+
 _PIPE_BYTES = 64
 
 
@@ -55,8 +56,9 @@ class StopRequest:
 def heed_signals() -> Iterator[StopRequest]:
     """Turn Ctrl-C, SIGTERM and SIGHUP into a request to stop.
 
-    Signals that the program ignores stay ignored. Outside the main thread, the only one that can
-    change signal handlers, this does nothing.
+    Signals that the program ignores stay ignored. One that came before, and whose interrupt Python
+    has lost, is a request, too. Outside the main thread, the only one that can change signal
+    handlers, this does nothing.
     """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
@@ -69,10 +71,12 @@ def heed_signals() -> Iterator[StopRequest]:
     old_writer = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     old_handlers = {}
     try:
-        for number in _SIGNALS:
+        for number in SIGNALS:
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
                 # The handler that Python runs later has nothing to do: the byte is in the pipe.
                 old_handlers[number] = signal.signal(number, lambda *_: None)
+        if (before := requested_signal()) is not None:
+            request.ask(before)
         yield request
     finally:
         for number, handler in old_handlers.items():
@@ -87,5 +91,5 @@ def _watch(reader: int, request: StopRequest) -> None:
     """Read signal numbers, one byte each, until the pipe is closed."""
     while numbers := os.read(reader, _PIPE_BYTES):
         for number in numbers:
-            if number in _SIGNALS:
+            if number in SIGNALS:
                 request.ask(number)

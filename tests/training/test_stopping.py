@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bert_data import interrupts
 from bert_data.training.checkpoints import latest_checkpoint
 from bert_data.training.loop import train
 from bert_data.training.report import TrainingReport
@@ -69,6 +70,12 @@ def test_signals_are_noted_once_and_only_those_that_would_end_the_program() -> N
         assert (stop.signal_number, float(stop.flag)) == (signal.SIGTERM, 1)
     finally:
         signal.signal(signal.SIGHUP, ignored)
+
+
+def test_an_interrupt_that_was_lost_before_stops_training(monkeypatch) -> None:
+    monkeypatch.setattr(interrupts, "_requested", signal.SIGINT)
+    with heed_signals() as stop:
+        assert (stop.signal_number, float(stop.flag)) == (signal.SIGINT, 1)
 
 
 def test_another_host_may_have_been_asked() -> None:

@@ -1,0 +1,49 @@
+"""Ctrl-C, SIGTERM and SIGHUP as KeyboardInterrupt, in a program that can always be stopped.
+
+    signal ─▶ KeyboardInterrupt(number) ─▶ cleaning up; further signals do not disturb it
+                      └─▶ lost: the next signal raises another, and training stops by itself
+
+Python drops an exception that is raised where nothing can catch it: in `__del__`, or when a weak
+reference ends, as often while modules are imported.
+"""
+
+import signal
+import sys
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Those that end a program."""
+_requested: int | None = None
+
+
+def raise_on_signals() -> None:
+    """Make signals that would end the program raise KeyboardInterrupt, except ignored ones."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def requested_signal() -> int | None:
+    """Return the first signal that has asked the program to end, or None."""
+    return _requested
+
+
+def ignore_signals() -> None:
+    """Ignore further signals: the program ends because of one."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    global _requested
+    _requested = _requested or number
+    if not _is_under_way():
+        raise KeyboardInterrupt(number)
+
+
+def _is_under_way() -> bool:
+    """Whether an interrupt is being handled here, possibly with errors of cleaning up."""
+    error = sys.exception()
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
