@@ -2,9 +2,11 @@
 
 formats.py      the formats by name and ending: wikitext.py, prose.py (headings.py), jsonl.py,
                 parquet.py, html.py, warc.py; file_kinds.py says what other files are
-documents.py    blocks of documents; sentences.py splits their texts, wrapping.py joins their lines
+corpora/        the formats of corpora as they are published: Wikipedia, arXiv, books, code, ...
+documents.py    blocks of documents; block_filling.py fills them; sentences.py splits their texts,
+                wrapping.py joins their lines
 lines.py        blocks of lines; runs_of_lines.py makes documents of them
-compression.py  .gz and .zst; spans.py: parts of files; partitions.py divides files into parts
+compression.py  .gz, .zst, .bz2 and .xz; spans.py: parts of files; partitions.py divides files
 labelled.py     texts with labels, from CSV, TSV or JSON
 """
 

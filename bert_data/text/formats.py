@@ -13,6 +13,7 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import (
@@ -51,6 +52,9 @@ _PART_OF_A_DUMP = re.compile(r"\.xml-p\d+p\d+(?:-\w+)?\Z")
 
 _CORPORA = "bert_data.text.corpora"
 
+Read = Callable[[Sequence[Span], TextConfig], Iterator[DocumentBlock]]
+"""Yields blocks of documents of files."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TextFormat:
@@ -73,7 +77,7 @@ class TextFormat:
 
     name: str
     endings: tuple[str, ...]
-    read: Callable[[Sequence[Span], TextConfig], Iterator[DocumentBlock]]
+    read: Read
     find_document: Callable[[str, int], int | None]
     read_lines: Callable[[Sequence[Span], TextConfig], Iterator[LineBlock]] | None = None
     has_lines: bool = True
@@ -244,13 +248,24 @@ def _find_whole_file(path: str, position: int) -> int | None:
     return None if position > 0 else 0
 
 
-def _corpus(module: str) -> Callable[[Sequence[Span], TextConfig], Iterator[DocumentBlock]]:
-    """Return the reader of a corpus, whose module is loaded with the first file."""
+def _make_file_format(name: str, *endings: str, read: Read, **others: Any) -> TextFormat:
+    """Return a format whose files are not cut."""
+    return TextFormat(
+        name=name,
+        endings=endings,
+        read=read,
+        **{"find_document": _find_whole_file, "has_lines": False, **others},
+    )
+
+
+def _make_corpus_format(name: str, *endings: str, module: str = "", **others: Any) -> TextFormat:
+    """Return the format of a corpus, whose module is loaded with the first file."""
+    reader = f"{_CORPORA}.{module or name}"
 
     def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-        return importlib.import_module(f"{_CORPORA}.{module}").read(spans, config)
+        return importlib.import_module(reader).read(spans, config)
 
-    return read
+    return _make_file_format(name, *endings, read=read, **others)
 
 
 def _find_page(path: str, position: int) -> int | None:
@@ -286,66 +301,16 @@ PARQUET = TextFormat(
     configured=functools.partial(_configure_rows, find_group_after_blank_row),
     is_compressed=False,
 )
-HTML = TextFormat(
-    name="html",
-    endings=(".html", ".htm", ".xhtml"),
-    read=read_html,
-    find_document=_find_whole_file,
-    has_lines=False,
-    is_markup=True,
+HTML = _make_file_format("html", ".html", ".htm", ".xhtml", read=read_html, is_markup=True)
+WARC = _make_file_format("warc", ".warc", ".wet", read=read_warc, is_markup=True)
+MEDIAWIKI = _make_corpus_format(
+    "mediawiki", ".xml", find_document=_find_page, is_cut_compressed=True
 )
-WARC = TextFormat(
-    name="warc",
-    endings=(".warc", ".wet"),
-    read=read_warc,
-    find_document=_find_whole_file,
-    has_lines=False,
-    is_markup=True,
-)
-MEDIAWIKI = TextFormat(
-    name="mediawiki",
-    endings=(".xml",),
-    read=_corpus("mediawiki"),
-    find_document=_find_page,
-    has_lines=False,
-    is_cut_compressed=True,
-)
-STACK_EXCHANGE = TextFormat(
-    name="stackexchange",
-    endings=("posts.xml",),
-    read=_corpus("stack_exchange"),
-    find_document=_find_whole_file,
-    has_lines=False,
-)
-ARXIV = TextFormat(
-    name="arxiv",
-    endings=(".tex",),
-    read=_corpus("arxiv"),
-    find_document=_find_whole_file,
-    has_lines=False,
-)
-CODE = TextFormat(
-    name="code",
-    endings=(),
-    read=_corpus("source_code"),
-    find_document=_find_whole_file,
-    has_lines=False,
-)
-GUTENBERG = TextFormat(
-    name="gutenberg",
-    endings=(),
-    read=_corpus("gutenberg"),
-    find_document=_find_whole_file,
-    has_lines=False,
-)
-EPUB = TextFormat(
-    name="epub",
-    endings=(".epub",),
-    read=_corpus("epub"),
-    find_document=_find_whole_file,
-    has_lines=False,
-    is_compressed=False,
-)
+STACK_EXCHANGE = _make_corpus_format("stackexchange", "posts.xml", module="stack_exchange")
+ARXIV = _make_corpus_format("arxiv", ".tex")
+CODE = _make_corpus_format("code", module="source_code")
+GUTENBERG = _make_corpus_format("gutenberg")
+EPUB = _make_corpus_format("epub", ".epub", is_compressed=False)
 _OF_TEXT = (LINES, WIKITEXT, PROSE, JSONL, PARQUET)
 _OF_PAGES = (HTML, WARC)
 _OF_CORPORA = (MEDIAWIKI, STACK_EXCHANGE, ARXIV, CODE)

@@ -16,12 +16,14 @@ it.
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
-from bert_data.text.compression import DAMAGE, open_bytes
+from bert_data.text.block_filling import fill_blocks
+from bert_data.text.compression import open_bytes
 from bert_data.text.documents import DocumentBlock, RowError, TextConfig, TextDocument, decode_text
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 from bert_data.text.html import (
@@ -36,7 +38,6 @@ from bert_data.text.spans import Span
 if TYPE_CHECKING:
     from fastwarc.warc import WarcRecord
 
-_BLOCK_CHARACTERS = 2 << 20
 _STATUS_OK = 200
 _PLAIN = "text/plain"
 _MAGIC = b"WARC/"
@@ -53,22 +54,15 @@ def read_warc(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
     """
     for span in spans:
         with open_bytes(span.path) as (stream, file):
-            position = num_characters = 0
-            block = DocumentBlock(path=span.path)
-            try:
-                for row, record in enumerate(_records(span.path, stream), 1):
-                    block.num_rows += 1
-                    num_characters += _add_record(block, row, record, config)
-                    if num_characters >= _BLOCK_CHARACTERS:
-                        before, position = position, file.tell()
-                        block.num_file_bytes = position - before
-                        yield block
-                        block, num_characters = DocumentBlock(path=span.path), 0
-            except (CorruptDataError, *DAMAGE):
-                yield block  # what precedes the damage
-                raise
-            block.num_file_bytes = (file.tell() if file.seekable() else 0) - position
-            yield block
+            records = _records(span.path, stream)
+            add = functools.partial(_add_record, config)
+            position = file.tell if file.seekable() else _unknown_position
+            yield from fill_blocks(span.path, records, add, position=position)
+
+
+def _unknown_position() -> int:
+    """Return 0: a pipe has no position."""
+    return 0
 
 
 class _Counted:
@@ -150,7 +144,7 @@ def _is_page_or_text(headers: dict[str, str]) -> bool:
     return kind == "conversion" and headers.get("content-type", "").lower().startswith(_PLAIN)
 
 
-def _add_record(block: DocumentBlock, row: int, record: _Record, config: TextConfig) -> int:
+def _add_record(config: TextConfig, block: DocumentBlock, row: int, record: _Record) -> int:
     """Add the document of a record, if it has one, to a block; return its characters."""
     if not _is_page_or_text(record.headers):
         return 0

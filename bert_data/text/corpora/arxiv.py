@@ -20,8 +20,8 @@ import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 
-from bert_data.errors import CorruptDataError
 from bert_data.storage import file_size, is_file, read_bytes
+from bert_data.text.block_filling import fill_blocks
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
 from bert_data.text.corpora.latex_markup import clean_paper, drop_comments, find_title
@@ -31,7 +31,6 @@ from bert_data.text.spans import Span
 MAX_PAPER_BYTES = 1 << 26
 """The longest source of a paper, and the most that joining its files may make of it."""
 
-_BLOCK_CHARACTERS = 2 << 20
 _MAX_INPUT_DEPTH = 16
 _MAIN = re.compile(r"\\document(?:class|style)\b")
 _INPUT = re.compile(r"\\(?:input|include|subfile)\s*(?:\{\s*([^{}\s]+)\s*\}|\s([\w./-]+))")
@@ -63,23 +62,11 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
       CorruptDataError: an archive is damaged.
     """
     for span in spans:
-        block, num_characters = DocumentBlock(path=span.path), 0
-        row = 0
-        try:
-            for row, paper in enumerate(_papers(span.path), 1):
-                block.num_rows += 1
-                num_characters += _add_paper(block, row, paper, span.path, config)
-                if num_characters >= _BLOCK_CHARACTERS:
-                    yield block
-                    block, num_characters = DocumentBlock(path=span.path), 0
-        except CorruptDataError:
-            yield block  # what precedes the damage
-            raise
-        block.num_file_bytes = file_size(span.path)
-        yield block
+        add = functools.partial(_add_paper, span.path, config)
+        yield from fill_blocks(span.path, _papers(span.path), add)
 
 
-def _add_paper(block: DocumentBlock, row: int, paper: _Paper, path: str, config: TextConfig) -> int:
+def _add_paper(path: str, config: TextConfig, block: DocumentBlock, row: int, paper: _Paper) -> int:
     """Add the document of a paper, if it has a source, to a block; return its characters."""
     num_bytes = sum(map(len, paper.files.values()))
     if config.max_row_bytes is not None and num_bytes > config.max_row_bytes:

@@ -17,6 +17,7 @@ A dump is cut into parts at its pages, if it is plain, or at the streams of a mu
 
 import bz2
 import dataclasses
+import functools
 import itertools
 import re
 import urllib.parse
@@ -24,9 +25,9 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 from xml.etree import ElementTree
 
-from bert_data.errors import CorruptDataError
 from bert_data.storage import naming, open_input
-from bert_data.text.compression import DAMAGE, open_bytes
+from bert_data.text.block_filling import fill_blocks
+from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, to_prose
 from bert_data.text.corpora.xml_events import (
     MAX_ELEMENT_BYTES,
@@ -38,7 +39,6 @@ from bert_data.text.corpora.xml_events import (
 from bert_data.text.documents import DocumentBlock, TextConfig, TextDocument
 from bert_data.text.spans import Span
 
-_BLOCK_CHARACTERS = 2 << 20
 _READ_BYTES = 256 << 10
 _ROOT, _ROOT_END = b"<mediawiki>", b"</mediawiki>"
 _ELEMENTS_OF_PAGES = frozenset({"title", "ns", "id", "redirect", "text", "timestamp", "model"})
@@ -71,24 +71,10 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """
     for span in spans:
         wiki = _read_head(span.path)
-        block = DocumentBlock(path=span.path)
-        num_characters = 0
         with open_bytes(span.path, span.start, span.end) as (text, file):
-            position = span.start
-            try:
-                for page in _pages(span, text):
-                    block.num_rows += 1
-                    num_characters += _add_page(block, page, wiki, config)
-                    if num_characters >= _BLOCK_CHARACTERS:
-                        before, position = position, file.tell()
-                        block.num_file_bytes = position - before
-                        yield block
-                        block, num_characters = DocumentBlock(path=span.path), 0
-            except (CorruptDataError, *DAMAGE):
-                yield block  # what precedes the damage
-                raise
-            block.num_file_bytes = file.tell() - position
-            yield block
+            add = functools.partial(_add_page, wiki, config)
+            pages = _pages(span, text)
+            yield from fill_blocks(span.path, pages, add, position=file.tell, start=span.start)
 
 
 def find_page(path: str, position: int) -> int | None:
@@ -196,13 +182,15 @@ def _events(path: str, text: IO[bytes], head: bytes, tail: bytes | None) -> Iter
         yield from xml.close()
 
 
-def _add_page(block: DocumentBlock, page: dict[str, str], wiki: _Wiki, config: TextConfig) -> int:
+def _add_page(
+    wiki: _Wiki, config: TextConfig, block: DocumentBlock, number: int, page: dict[str, str]
+) -> int:
     """Add the document of a page, if it is an article, to a block; return its characters."""
     markup = page.get("text", "")
     is_article = page.get("ns", "0") == "0" and page.get("model", _WIKITEXT) == _WIKITEXT
     if "redirect" in page or not is_article or _REDIRECT.match(markup):
         return 0
-    row = int(page["id"]) if page.get("id", "").isdecimal() else block.num_rows
+    row = int(page["id"]) if page.get("id", "").isdecimal() else number
     most = min(MAX_ELEMENT_BYTES, config.max_row_bytes or MAX_ELEMENT_BYTES)
     if len(markup) > most:
         block.too_long.append((row, len(markup)))

@@ -19,9 +19,10 @@ import functools
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from bert_data.errors import CorruptDataError
 from bert_data.storage import absolute_path, file_size, is_file, list_folder, read_bytes
+from bert_data.text.block_filling import fill_blocks
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
 from bert_data.text.corpora.licence_texts import MAX_LICENCE_BYTES, find_licence
@@ -33,7 +34,6 @@ MAX_FILE_BYTES = 1 << 26
 
 UNKNOWN = "unknown"
 
-_BLOCK_CHARACTERS = 2 << 20
 _HEAD_CHARACTERS = 4_000
 _MAX_PARENTS = 12
 _LICENCE_FILE = re.compile(r"(?:un)?licen[cs]e|copying", re.IGNORECASE)
@@ -58,6 +58,15 @@ _BY_ENDING = {f".{each}": name for name, endings in _LANGUAGES.items() for each 
 _BY_NAME = {"makefile": "Makefile", "dockerfile": "Dockerfile", "cmakelists.txt": "CMake"}
 
 
+class _File(NamedTuple):
+    """A source file: its number in the archive, its path, its repository's licence, its bytes."""
+
+    row: int
+    path: str
+    licence: str | None
+    data: bytes
+
+
 def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield source files.
 
@@ -66,20 +75,8 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
       CorruptDataError: an archive is damaged; everything before the damage was read.
     """
     for span in spans:
-        block, num_characters = DocumentBlock(path=span.path), 0
-        try:
-            for row, path, licence, data in _files(span.path):
-                block.num_rows += 1
-                fields = _fields(span.path, path, licence) if config.keep_fields else None
-                num_characters += _add_file(block, row, data, fields, config)
-                if num_characters >= _BLOCK_CHARACTERS:
-                    yield block
-                    block, num_characters = DocumentBlock(path=span.path), 0
-        except CorruptDataError:
-            yield block  # what precedes the damage
-            raise
-        block.num_file_bytes = file_size(span.path)
-        yield block
+        add = functools.partial(_add_file, span.path, config)
+        yield from fill_blocks(span.path, _files(span.path), add)
 
 
 def code_language(path: str) -> str | None:
@@ -88,19 +85,19 @@ def code_language(path: str) -> str | None:
     return _BY_NAME.get(name) or _BY_ENDING.get(posixpath.splitext(name)[1])
 
 
-def _files(path: str) -> Iterator[tuple[int, str, str | None, bytes]]:
-    """Yield row, path, licence of the repository, and bytes of each source file."""
+def _files(path: str) -> Iterator[_File]:
+    """Yield the source files of an archive, or a single one."""
     if not is_archive(path):
         with open_bytes(path) as (text, _):
             data = text.read(MAX_FILE_BYTES + 1)
         folder = posixpath.dirname(absolute_path(path))
-        yield 1, path, _licence_of_folder(folder, _MAX_PARENTS), data
+        yield _File(1, path, _licence_of_folder(folder, _MAX_PARENTS), data)
         return
     licences = _licences(path)
     for row, member in enumerate(read_members(path), 1):
         if code_language(member.name) is not None and member.num_bytes <= MAX_FILE_BYTES:
             licence = _nearest(licences, posixpath.dirname(member.name))
-            yield row, member.name, licence, member.read(MAX_FILE_BYTES + 1)
+            yield _File(row, member.name, licence, member.read(MAX_FILE_BYTES + 1))
 
 
 def _licences(path: str) -> dict[str, str]:
@@ -150,10 +147,9 @@ def _licence_of_folder(folder: str, num_parents: int) -> str | None:
     return _licence_of_folder(parent, num_parents - 1)
 
 
-def _add_file(
-    block: DocumentBlock, row: int, data: bytes, fields: dict[str, str] | None, config: TextConfig
-) -> int:
+def _add_file(archive: str, config: TextConfig, block: DocumentBlock, _: int, file: _File) -> int:
     """Add a file to a block, if it is text; return its characters."""
+    row, data = file.row, file.data
     if b"\0" in data or len(data) > MAX_FILE_BYTES or not data.strip():
         return 0
     if config.max_row_bytes is not None and len(data) > config.max_row_bytes:
@@ -164,6 +160,7 @@ def _add_file(
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     text = text.replace("\r\n", "\n")
+    fields = _fields(archive, file) if config.keep_fields else None
     named = _SPDX.search(text, 0, _HEAD_CHARACTERS)
     if fields is not None and named:
         fields["licence"] = named[1].strip(" \t-#/>\"';")
@@ -171,14 +168,11 @@ def _add_file(
     return len(text)
 
 
-def _fields(archive: str, path: str, licence: str | None) -> dict[str, str]:
-    fields = {"path": path}
+def _fields(archive: str, file: _File) -> dict[str, str]:
+    fields = {"path": file.path}
     if is_archive(archive):
-        repository, has_folder, _ = path.partition("/")
+        repository, has_folder, _ = file.path.partition("/")
         fields["repository"] = repository if has_folder else posixpath.basename(archive)
-    language = code_language(path)
-    return fields | {
-        name: value
-        for name, value in (("code_language", language), ("licence", licence))
-        if value is not None
-    }
+    if language := code_language(file.path):
+        fields["code_language"] = language
+    return fields | ({} if file.licence is None else {"licence": file.licence})
