@@ -17,7 +17,6 @@ import safetensors
 from bert_data.errors import CorruptDataError, first_sentence
 from bert_data.storage import JsonObject, exists, is_folder
 
-CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
 _PICKLED = "pytorch_model.bin"
