@@ -68,7 +68,7 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
 
 def _add_paper(path: str, config: TextConfig, block: DocumentBlock, row: int, paper: _Paper) -> int:
     """Add the document of a paper, if it has a source, to a block; return its characters."""
-    num_bytes = sum(map(len, paper.files.values()))
+    num_bytes = sum(len(text.encode()) for text in paper.files.values())
     if config.max_row_bytes is not None and num_bytes > config.max_row_bytes:
         block.too_long.append((row, num_bytes))
         return 0
@@ -122,16 +122,21 @@ def _unpack(name: str, data: bytes) -> _Paper:
             text = _decode(data)
             return _Paper(paper, {"main.tex": text} if "\\" in text else {})
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            return _Paper(paper, dict(_sources(archive)))
+            files = dict(_sources(archive))
+        return _Paper(paper, files, _too_long("".join(files.values())))
     except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
         return _Paper(paper, {}, f"the paper's archive is damaged ({error})")
 
 
 def _sources(archive: tarfile.TarFile) -> Iterator[tuple[str, str]]:
+    """Yield the source files of a paper, up to the first that makes it too long."""
+    num_left = MAX_PAPER_BYTES + 1
     for info in archive:
         file = archive.extractfile(info) if info.isfile() else None
         if file is not None and info.name.lower().endswith(_SOURCE_ENDINGS):
-            yield posixpath.normpath(info.name), _decode(file.read())
+            data = file.read(num_left)
+            num_left -= len(data)
+            yield posixpath.normpath(info.name), _decode(data)
 
 
 def _too_long(data: bytes | str) -> str:

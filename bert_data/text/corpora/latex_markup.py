@@ -27,7 +27,10 @@ _MAX_DEPTH = 32
 _COMMENTS = re.compile(
     r"\\begin\{(?P<literal>verbatim\*?|Verbatim|lstlisting|minted|alltt)\}"
     r"|\\begin\{(?P<dropped>comment|filecontents\*?)\}"
-    r"|\\verb\*?(?P<mark>[^a-zA-Z\s*])|\\.|%[^\n]*",
+    r"|\\verb\*?(?P<mark>[^a-zA-Z\s*])"
+    # The arguments that are addresses, in which % is itself.
+    r"|\\(?:url|path|nolinkurl|href)\s*\{(?P<address>[^{}\s]*)\}"
+    r"|\\.|%[^\n]*",
     re.DOTALL,
 )
 _CONDITIONS = re.compile(
@@ -111,7 +114,9 @@ def find_title(source: str) -> str:
 
 
 def drop_comments(text: str) -> str:
-    """Return LaTeX without comments; a percent sign in a listing, or after a backslash, is none.
+    r"""Return LaTeX without comments.
+
+    A percent sign after a backslash, in a listing or in an address (`\url`, `\href`) begins none.
 
     A comment after a word joins it to the next line, as in TeX, and one that has a line to itself
     takes the line with it.

@@ -192,8 +192,9 @@ def _add_page(
         return 0
     row = int(page["id"]) if page.get("id", "").isdecimal() else number
     most = min(MAX_ELEMENT_BYTES, config.max_row_bytes or MAX_ELEMENT_BYTES)
-    if len(markup) > most:
-        block.too_long.append((row, len(markup)))
+    num_bytes = len(markup) if markup.isascii() else len(markup.encode())
+    if num_bytes > most:
+        block.too_long.append((row, num_bytes))
         return 0
     prose = to_prose(markup, wiki.dropped_namespaces)
     title = page.get("title", "").strip()

@@ -37,7 +37,7 @@ UNKNOWN = "unknown"
 _HEAD_CHARACTERS = 4_000
 _MAX_PARENTS = 12
 _LICENCE_FILE = re.compile(r"(?:un)?licen[cs]e|copying", re.IGNORECASE)
-_NOT_LICENCE_TEXT = (".py", ".js", ".ts", ".go", ".java", ".c", ".h", ".rb", ".rs", ".json")
+_OF_LICENCES = ("Markdown", "reStructuredText", "HTML")
 _SPDX = re.compile(r"SPDX-License-Identifier:\s*([^\n*]+)")
 _LANGUAGES = {
     "Python": "py pyi pyx", "JavaScript": "js mjs cjs jsx", "TypeScript": "ts tsx", "Java": "java",
@@ -88,6 +88,8 @@ def code_language(path: str) -> str | None:
 def _files(path: str) -> Iterator[_File]:
     """Yield the source files of an archive, or a single one."""
     if not is_archive(path):
+        if code_language(path) is None:
+            return
         with open_bytes(path) as (text, _):
             data = text.read(MAX_FILE_BYTES + 1)
         folder = posixpath.dirname(absolute_path(path))
@@ -112,8 +114,8 @@ def _licences(path: str) -> dict[str, str]:
 
 
 def _is_licence(path: str) -> bool:
-    name = posixpath.basename(path)
-    return _LICENCE_FILE.match(name) is not None and not name.lower().endswith(_NOT_LICENCE_TEXT)
+    is_named = _LICENCE_FILE.match(posixpath.basename(path)) is not None
+    return is_named and code_language(path) in (None, *_OF_LICENCES)
 
 
 def _joined(before: str | None, licence: str | None) -> str:

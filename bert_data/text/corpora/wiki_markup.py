@@ -183,10 +183,10 @@ def _skip_element(markup: str, match: re.Match[str], unclosed: set[str]) -> tupl
 def _render_link(content: str, dropped: Set[str]) -> str | None:
     """Return what a reader sees of a link between `[[` and `]]`; None if it is left out."""
     target, has_label, label = content.partition("|")
-    prefix, has_prefix, _ = target.partition(":")
+    prefix, has_prefix, page = target.partition(":")
     if has_prefix:
-        prefix = prefix.strip().replace("_", " ").lower()
-        if prefix in dropped or (not has_label and _OTHER_WIKI.fullmatch(prefix)):
+        is_other_wiki = not has_label and _OTHER_WIKI.fullmatch(prefix) and not page[:1].isspace()
+        if is_other_wiki or prefix.strip().replace("_", " ").lower() in dropped:
             return None
     if has_label:
         return label[label.rfind("|") + 1 :] or None

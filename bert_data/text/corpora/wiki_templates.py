@@ -8,7 +8,7 @@ The names are those of the English Wikipedia, which many others share. What they
 on their pages (Template:Convert and so on).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 _UNITS = {
     "C": "°C",
@@ -28,7 +28,19 @@ _UNITS = {
     "USgal": "US gal",
     "kph": "km/h",
 }
-_RANGES = {"-": "–", "–": "–", "to": " to ", "and": " and ", "x": " × ", "by": " by ", "or": " or "}
+_RANGES = {
+    "-": "–",
+    "–": "–",
+    "to": " to ",
+    "and": " and ",
+    "x": " × ",
+    "by": " by ",
+    "or": " or ",
+    "±": " ± ",
+    "+/-": " ± ",
+    "to about": " to about ",
+}
+_WITH_PARTS = ("mi", "yd", "ft", "st", "lb", "h", "min")  # feet have inches, and so on
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -57,73 +69,95 @@ def render_template(content: str) -> str | None:
         if not name.startswith("lang-"):
             return None
         render = _first
-    return render(_positional(rest)) or None
+    return render(_Arguments(rest)) or None
 
 
-def _positional(arguments: str) -> list[str]:
-    """Return the arguments without a name, and those named 1, 2, ... or text."""
-    values: dict[int, str] = {}
-    place = 1
-    for argument in arguments.split("|"):
-        key, has_name, value = argument.partition("=")
-        key = key.strip().lower()
-        if not has_name or "<" in key or " " in key:
-            values[place] = argument.strip()
-            place += 1
-        elif key.isdecimal() and key.isascii() and len(key) < 3:
-            values[int(key)] = value.strip()
-        elif key in ("text", "quote"):
-            values[1] = value.strip()
-    return [values.get(i, "") for i in range(1, max(values, default=0) + 1)]
+class _Arguments(list[str]):
+    """The arguments of a template without a name, and those named 1, 2, ... or text; the others."""
+
+    def __init__(self, arguments: str) -> None:
+        values: dict[int, str] = {}
+        self.named: dict[str, str] = {}
+        place = 1
+        for argument in arguments.split("|"):
+            key, has_name, value = argument.partition("=")
+            key = key.strip().lower()
+            if not has_name or "<" in key or " " in key:
+                values[place] = argument.strip()
+                place += 1
+            elif key.isdecimal() and key.isascii() and len(key) < 3:
+                values[int(key)] = value.strip()
+            elif key in ("text", "quote"):
+                values[1] = value.strip()
+            else:
+                self.named[key] = value.strip()
+        super().__init__(values.get(i, "") for i in range(1, max(values, default=0) + 1))
 
 
-def _first(values: Sequence[str]) -> str:
+def _first(values: _Arguments) -> str:
     return values[0] if values else ""
 
 
-def _second(values: Sequence[str]) -> str:
+def _second(values: _Arguments) -> str:
     return values[1] if len(values) > 1 else ""
 
 
-def _last(values: Sequence[str]) -> str:
+def _last(values: _Arguments) -> str:
     return values[-1] if values else ""
 
 
-def _convert(values: Sequence[str]) -> str:
-    """Return a quantity in its first unit: `5|to|10|km|mi` is "5 to 10 km"."""
-    if len(values) < 2:
-        return _first(values)
-    quantity, rest = values[0], list(values[1:])
+def _convert(values: _Arguments) -> str:
+    """Return a quantity in its first units: `5|to|10|km|mi` is "5 to 10 km"."""
+    quantity, rest = _first(values), values[1:]
     while len(rest) > 1 and rest[0] in _RANGES:
         quantity += _RANGES[rest[0]] + rest[1]
+        rest = rest[2:]
+    while len(rest) > 2 and rest[0] in _WITH_PARTS and _is_number(rest[1]):  # 5|ft|10|in
+        quantity += f" {rest[0]} {rest[1]}"
         rest = rest[2:]
     return f"{quantity} {_UNITS.get(rest[0], rest[0])}" if rest else quantity
 
 
-def _fraction(values: Sequence[str]) -> str:
+def _is_number(value: str) -> bool:
+    return value.replace(".", "", 1).isdecimal()
+
+
+def _value(values: _Arguments) -> str:
+    """Return a number with its exponent and unit: `5.2|e=-3|u=m` is "5.2×10^-3 m"."""
+    exponent, unit = values.named.get("e", ""), values.named.get("u", values.named.get("ul", ""))
+    number = f"{_first(values)}×10^{exponent}" if exponent else _first(values)
+    return f"{number} {unit}" if unit else number
+
+
+def _gaps(values: _Arguments) -> str:
+    return "".join(values)
+
+
+def _fraction(values: _Arguments) -> str:
     if len(values) == 3:
         return f"{values[0]} {values[1]}/{values[2]}"
     return f"{values[0]}/{values[1]}" if len(values) == 2 else f"1/{_first(values)}"
 
 
-def _as_of(values: Sequence[str]) -> str:
+def _as_of(values: _Arguments) -> str:
     year, month = _first(values), _second(values)
     if month.isdecimal() and 1 <= int(month) <= 12:
         month = _MONTHS[int(month) - 1]
-    return f"As of {month} {year}" if month else f"As of {year}"
+    words = "as of" if values.named.get("lc") else "As of"
+    return " ".join(filter(None, (words, month, year)))
 
 
-def _circa(values: Sequence[str]) -> str:
+def _circa(values: _Arguments) -> str:
     return f"c. {' – '.join(filter(None, values))}"
 
 
-def _nihongo(values: Sequence[str]) -> str:
-    english, *japanese = [*values, "", ""][:2]
+def _nihongo(values: _Arguments) -> str:
+    english, *japanese = [*values, "", "", ""][:3]
     in_parentheses = ", ".join(filter(None, japanese))
     return f"{english} ({in_parentheses})" if in_parentheses else english
 
 
-def _prefixed(prefix: str) -> Callable[[Sequence[str]], str]:
+def _prefixed(prefix: str) -> Callable[[_Arguments], str]:
     return lambda values: f"{prefix}{_first(values)}"
 
 
@@ -135,16 +169,41 @@ _SIGNS = {
     "bull": " • ", "times": "×", "minus": "−", "break": "\n", "clear": "\n", "-": "\n",
 }  # fmt: skip
 
-_TEMPLATES: dict[str, Callable[[Sequence[str]], str]] = {
+_TEMPLATES: dict[str, Callable[[_Arguments], str]] = {
     **dict.fromkeys(
-        "nowrap nobr small smaller big larger nobold bold em strong italic smallcaps sc smcaps sic "
-        "abbr abbrlink vanchor anchored ill link-interwiki blockquote quote cquote quotation "
-        "bquote poemquote center visible_anchor mvar math_var val num gaps unicode linktext "
-        "not_a_typo as_written angbr lrm rtl lang_abbr mono sub sup smallsup tooltip "
-        "hover_title honorific".replace("_", " ").split(),
+        (
+            *(
+                "nowrap",
+                "nobr",
+                "small",
+                "smaller",
+                "big",
+                "larger",
+                "nobold",
+                "bold",
+                "em",
+                "strong",
+            ),
+            *(
+                "italic",
+                "smallcaps",
+                "sc",
+                "smcaps",
+                "sic",
+                "abbr",
+                "abbrlink",
+                "vanchor",
+                "anchored",
+            ),
+            *("ill", "blockquote", "quote", "cquote", "quotation", "bquote", "poemquote", "center"),
+            *("mvar", "num", "unicode", "linktext", "angbr", "lrm", "rtl", "lang abbr", "mono"),
+            *("sub", "sup", "smallsup", "tooltip", "honorific", "visible anchor", "not a typo"),
+            *("as written", "hover title"),
+        ),
         _first,
     ),
-    **dict.fromkeys(("visible anchor", "not a typo", "as written", "hover title"), _first),
+    "val": _value,
+    "gaps": _gaps,
     "lang": _second,
     "langx": _second,
     "langue": _second,

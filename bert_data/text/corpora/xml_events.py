@@ -71,6 +71,8 @@ class XmlEvents:
             yield event, element
 
     def _damage(self, error: Exception) -> CorruptDataError:
+        if not self._is_kind:
+            return CorruptDataError(self._path, 0, f"not {self._kind}: it is not XML ({error})")
         reason = f"the XML is damaged or cut off ({error})"
         return CorruptDataError(self._path, self._num_bytes, reason)
 

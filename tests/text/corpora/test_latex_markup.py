@@ -21,6 +21,10 @@ from bert_data.text.corpora.latex_markup import clean_paper, drop_comments, find
             "\\begin{verbatim}\n% b\n\\end{verbatim} % c\n",
             "\\begin{verbatim}\n% b\n\\end{verbatim} \n",
         ),
+        (
+            r"\url{http://a/c%20d}, \href{http://x/%7Em}{b} % e",
+            r"\url{http://a/c%20d}, \href{http://x/%7Em}{b} ",
+        ),
         ("a\\begin{comment}\nb\n\\end{comment}c", "ac"),
         ("a\\begin{comment}b", "a"),
         ("\\begin{lstlisting}[x]\n%b", "\\begin{lstlisting}[x]\n%b"),

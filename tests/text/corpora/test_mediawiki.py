@@ -159,10 +159,10 @@ def test_a_dump_of_one_stream_is_not_cut(tmp_path):
     ("content", "reason"),
     [
         ("<feed><entry/></feed>", "not a dump of MediaWiki: its first element is <feed>"),
-        ("Just text.\n", "the XML is damaged or cut off .*line 1"),
+        ("Just text.\n", "byte offset 0: not a dump of MediaWiki: it is not XML .*line 1"),
         (HEAD + PAGES[0], "the XML is damaged or cut off"),
         (HEAD + PAGES[0] + "<page><title>a & b</title></page>" + TAIL, "line 22"),
-        ("", "the XML is damaged or cut off"),
+        ("", "it is not XML"),
     ],
 )
 def test_no_dump(tmp_path, content, reason):

@@ -25,6 +25,7 @@ FILES = {
     "project-1/third/h.js": b"h();\n",
     "project-1/third/COPYING": b"All rights reserved.",
     "project-1/LICENSE": APACHE.encode(),
+    "project-1/license_check.sh": b"check\n",
     "project-1/logo.png": b"\x89PNG",
     "project-1/data.json": b'{"a":\0}',
     "project-1/empty.py": b"\n",
@@ -67,12 +68,13 @@ def test_an_archive(tmp_path, name):
         (1, "project-1/src/f.py", "Python", "Apache-2.0"),
         (2, "project-1/src/g.c", "C", "MIT OR GPL-2.0-only"),
         (3, "project-1/third/h.js", "JavaScript", "unknown"),
-        (9, "project-1/latin.java", "Java", "Apache-2.0"),
-        (10, "project-1/Makefile", "Makefile", "Apache-2.0"),
-        (11, "other/k.go", "Go", None),
+        (6, "project-1/license_check.sh", "Shell", "Apache-2.0"),
+        (10, "project-1/latin.java", "Java", "Apache-2.0"),
+        (11, "project-1/Makefile", "Makefile", "Apache-2.0"),
+        (12, "other/k.go", "Go", None),
     ]
     assert documents[0].text == "def f():\n    return 'é'\n"
-    assert documents[3].text == "// café\n"
+    assert documents[4].text == "// café\n"
     assert {each.fields["repository"] for each in documents} == {"project-1", "other"}
     (first, *_) = read(write(tmp_path / name, {"f.py": b"f()\n"}))
     assert first.fields["repository"] == name
@@ -86,6 +88,8 @@ def test_files_by_name(tmp_path):
     (tmp_path / "LICENSE").write_text(APACHE)
     names = ("project-1/src/f.py", "project-1/third/h.js", "other/k.go")
     documents = read(*(tmp_path / name for name in names))
+    (tmp_path / "data.csv").write_text("a,b\n")
+    assert not read(tmp_path / "data.csv")
     licences = [each.fields.get("licence") for each in documents]
     assert licences == ["Apache-2.0", "unknown", None]
 
