@@ -41,7 +41,8 @@ class _Kind:
 
 _ZIP, _ZIP_BYTES = b"PK\x03\x04", 200
 _KINDS_OF_ZIP = (("a NumPy archive (.npz)", b".npy"), ("a PyTorch file", b"/data.pkl"))
-# The first one that fits counts. Magic that a text could begin with needs binary bytes behind it.
+# The first one that fits counts. Magic of letters, which a text in Latin-1 could begin with, needs
+# control bytes behind it.
 _KINDS = (
     _Kind("a Parquet file", b"PAR1", "--input_format=parquet reads it"),
     _Kind("an encrypted Parquet file", b"PARE", "decrypt it first"),
@@ -116,21 +117,22 @@ def binary_kind(head: bytes) -> str:
     Args:
       head: its first `HEAD_BYTES`, or all of a shorter one.
     """
-    is_binary = _has_binary_bytes(head)
+    has_controls = _count_controls(head) > 0
+    is_binary = has_controls or not _is_utf8(head)
     if head.startswith(_ZIP):
         for name, sign in _KINDS_OF_ZIP:
             if sign in head[:_ZIP_BYTES]:
                 return name
     for kind in _KINDS:
-        if head.startswith(kind.magic, kind.offset) and (is_binary or kind.magic in _NEVER_TEXT):
+        is_proof = has_controls if kind.magic.isascii() else is_binary
+        if head.startswith(kind.magic, kind.offset) and (is_proof or kind.magic in _NEVER_TEXT):
             return kind.describe()
     if _is_tfrecord(head):
         return "a TFRecord file; name the text that its records were made of"
     if len(head) < _LEAST_BYTES or wide_encoding(head):
         return ""
-    num_controls = len(head) - len(head.translate(None, _CONTROLS))
     if head.count(b"\0") > _MOST_NULS * len(head) or (
-        num_controls > _MOST_CONTROLS * len(head) and not _is_utf8(head)
+        _count_controls(head) > _MOST_CONTROLS * len(head) and not _is_utf8(head)
     ):
         return "a binary file of unknown kind (the .bin of a token store begins so)"
     return ""
@@ -176,9 +178,9 @@ def markup_kind(head: bytes) -> str:
     return "XML" if _XML.match(head) else ""
 
 
-def _has_binary_bytes(head: bytes) -> bool:
-    """Whether text cannot have the bytes: controls, or what is not UTF-8."""
-    return len(head.translate(None, _CONTROLS)) < len(head) or not _is_utf8(head)
+def _count_controls(head: bytes) -> int:
+    """Return the number of bytes that no text has, in any encoding of single bytes."""
+    return len(head) - len(head.translate(None, _CONTROLS))
 
 
 def _is_utf8(head: bytes) -> bool:

@@ -28,14 +28,20 @@ _NUMBER_WORDS = (
     "|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|first|second|third|fourth|fifth"
     "|sixth|seventh|eighth|ninth|tenth|last"
 )
-_NUMBER = rf"(?:{_ROMAN}|{_ROMAN.lower()}|\d{{1,3}}|(?i:(?:the\s+)?(?:{_NUMBER_WORDS})(?:-\w+)?))"
-# A title follows a full stop, a dash or a colon; or begins with a capital, and is no sentence.
-_TITLE = r"(?:\s*[.:—–-]+(?:\s*\S.*)?|\s+[\"'“‘«(_*]*(?=[^\W_a-z])[^\W\d_](?:.*[^\s.!?,;])?)?"
-_NUMBERED = re.compile(rf"\s*[_*]*(?i:{_WORDS})\s+{_NUMBER}(?![\w]){_TITLE}\s*\Z")
-_NUMBERED_CHINESE = re.compile(
-    r"\s*第\s*[\d〇零一二三四五六七八九十百千两]+\s*[章回节節部卷篇幕](?:\s.*)?\Z"
+_NUMBER = (
+    rf"(?:{_ROMAN}|(?!\w*[md]){_ROMAN.lower()}|\d{{1,3}}"
+    rf"|(?i:(?:the\s+)?(?:{_NUMBER_WORDS})(?:-\w+)?))"
 )
-_NUMERAL = re.compile(rf"\s*{_ROMAN}(?:\.|\s*\Z)(?P<title>.*)\Z")
+_NUMBERED = re.compile(
+    rf"\s*[_*]*(?i:{_WORDS})\s+{_NUMBER}(?!\w)(?:\s*(?P<stop>[.:—–-]+)|(?=\s)|\Z)(?P<title>.*)\Z"
+)
+_NUMBERED_CHINESE = re.compile(
+    r"\s*第\s*[\d〇零一二三四五六七八九十百千两]+\s*[章回节節部卷篇幕](?P<stop>)(?P<title>(?:\s.*)?)\Z"
+)
+# Words in capitals, such as MIX, and initials, such as D. or C. S. LEWIS, are not numbers.
+_NUMERAL = re.compile(
+    rf"\s*(?!\w*[MD])(?![CL]\b|C\w\b){_ROMAN}(?:\.|\s*\Z)(?!\s*[^\W\d_]\.)(?P<title>.*)\Z"
+)
 _NAMED = re.compile(
     r"\s*(?:preface|foreword|introduction|prologue|epilogue|afterword|conclusion|contents"
     r"|table of contents|appendix(?:\s+[A-Z\d]{1,3})?|acknowledge?ments|bibliography|index|vorwort"
@@ -43,6 +49,11 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_ENDS = (".", "!", "?", ",", ";", "。", "！", "？", "，")
+_QUOTES = "\"'“”‘’«»()_* "
+_SMALL_WORD = re.compile(  # lower-case in titles
+    "an?|and|as|at|but|by|for|from|into?|nor|of|on|or|over|the|to|upon|with|am|das|dem|den|der|des"
+    "|die|im|mit|und|von|zu|aux?|de|du|en|et|la|les?|à|da|del|di|e|el|il|los|las|y|een|het|van"
+)
 
 
 def count_heading_lines(paragraph: Sequence[str]) -> int:
@@ -78,13 +89,52 @@ def _heading_at(lines: Sequence[str], place: int) -> int:
     if are_rules[:1] == [True]:
         return 2
     if _is_numbered(line):
-        return 1 + len(following) if _is_title(following) else 1
+        return _numbered_lines(line, following)
     is_alone = not following and place == 0
     return int(is_alone and (_is_numeral(line) or _NAMED.match(line) is not None))
 
 
+def _numbered_lines(line: str, following: Sequence[str]) -> int:
+    """Return the lines of a heading with a number; 0 if it is the first line of running text."""
+    title = _title_after_number(line)
+    if _is_title(following) and (
+        not title or _has_capitals_of_title(" ".join([title, *following]))
+    ):
+        return 1 + len(following)
+    if not following or _is_numbered(following[0]):
+        return 1
+    return int(not title and not following[0].lstrip(_QUOTES)[:1].islower())
+
+
 def _is_numbered(line: str) -> bool:
-    return _NUMBERED.match(line) is not None or _NUMBERED_CHINESE.match(line) is not None
+    """Whether a line is a word such as "chapter" with a number, and at most a title after it."""
+    match = _match_number(line)
+    title = _title_after_number(line)
+    if match is None or not title:
+        return match is not None
+    is_sentence = title.endswith(_SENTENCE_ENDS)
+    if _has_capitals_of_title(title):
+        may_end_so = match["stop"] and title[0].isupper() and title[-1] in ".!?"
+        return not is_sentence or bool(may_end_so)
+    return bool(match["stop"]) and not title[0].islower() and not is_sentence
+
+
+def _match_number(line: str) -> re.Match[str] | None:
+    return _NUMBERED.match(line) or _NUMBERED_CHINESE.match(line)
+
+
+def _title_after_number(line: str) -> str:
+    match = _match_number(line)
+    return " ".join(match["title"].split()).strip(_QUOTES) if match else ""
+
+
+def _has_capitals_of_title(title: str) -> bool:
+    """Whether all words but articles, prepositions and the like begin with capitals."""
+    first, *others = title.split()
+    return not first[0].islower() and not any(
+        word.lstrip(_QUOTES)[:1].islower() and not _SMALL_WORD.fullmatch(word.strip(_QUOTES))
+        for word in others
+    )
 
 
 def _is_numeral(line: str) -> bool:

@@ -148,6 +148,14 @@ def test_text_that_begins_like_a_binary_file(text):
     assert binary_kind(text) == ""
 
 
+@pytest.mark.parametrize("start", ["BM", "ORC", "MZ", "ID3", "GGUF", "BZh", "fLaC", "GIF8"])
+def test_text_in_latin_1_that_begins_like_a_binary_file(start):
+    assert binary_kind(f"{start}W fährt für Österreich.\n".encode("latin-1") * 20) == ""
+    assert binary_kind(f"Ein {start}".encode() + b"\xfc") == ""
+    assert binary_kind(b"Das ftyp WAVE\xfc") == binary_kind(b"Ein AkteWAVE \xfc") == ""
+    assert binary_kind(start.encode() + bytes(20)) != ""
+
+
 def test_damage_of_a_few_bytes_leaves_text(tmp_path):
     damaged = bytearray(b"One sentence of some words.\n" * 100)
     damaged[50:55] = b"\0\xff\x01\xfe\x00"

@@ -37,6 +37,12 @@ from bert_data.text.headings import count_heading_lines
         "=====\nTitle\n=====",
         "PREFACE",
         "Table of Contents",
+        "Chapter 3 The Old Man and the Sea",
+        "Chapter 3 - Men at war",
+        "Part 2: Who Am I?",
+        "Part 2:\u3000",
+        "Letter X.",
+        "CIV",
         "CHAPTER I. Down the Hole\nCHAPTER II. The Pool\nCHAPTER III. A Race\nCHAPTER IV. The End",
     ],
 )
@@ -63,11 +69,42 @@ def test_headings(heading):
         "***",
         "---",
         "Section 2 Applies to everybody.",
+        "Section 4 The House shall meet",
+        "Part 2: It was a dark night and nothing moved in the town.",
+        "Part 2: “It was a dark night.”",
+        "Letter X. was sent",
+        "Lesson one - never lie to your friends.",
+        "Libro di Giovanni",
+        "第一章 他走了很远的路。",
+        "Part 2: 他走了很远的路。",
+        "Part 2: John,",
+        "D. H. LAWRENCE",
+        "C. S. LEWIS",
+        "V. S. NAIPAUL",
+        "D.",
+        "MIX",
+        "CD",
     ],
 )
 def test_what_is_no_heading(paragraph):
     lines = paragraph.split("\n")
     assert count_heading_lines(lines) < len(lines)
+
+
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        "Section 1. All legislative Powers herein granted shall be vested in a\nCongress of the"
+        " United States, which shall consist of a Senate.",
+        "Section 1. All legislative Powers herein granted shall be vested in a\nCongress of",
+        "CHAPTER I. Loomings\nCall me Ishmael. Some years ago",
+        "Section 1. The President of the United\nStates shall be elected by the people.",
+        "Chapter 2\nof this book is about whales.",
+        "Part II Germany and\nFrance were at war again.",
+    ],
+)
+def test_the_first_line_of_running_text_is_no_heading(paragraph):
+    assert count_heading_lines(paragraph.split("\n")) == 0
 
 
 def test_the_text_after_a_heading_is_kept():
