@@ -81,8 +81,8 @@ def train(
     if (config.eval_every_steps is None) != (held_out is None):
         raise ValueError("eval_every_steps needs held-out data, and these need eval_every_steps")
     if config.continue_from and latest_checkpoint(config.output_dir) is None:
-        check_same_model(config.continue_from, bert_config, "use the model's own configuration")
         Checkpoint(config.continue_from)
+        check_same_model(config.continue_from, bert_config, "use the model's own configuration")
     if config.jit_compile:
         check_that_xla_compiles(strategy)
     with (

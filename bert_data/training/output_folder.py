@@ -104,7 +104,7 @@ def check_same_model(path: str, config: BertConfig, advice: str) -> None:
     Raises:
       ValueError: a size differs from that in the folder's configuration, if it has one.
     """
-    folder = path if is_folder(path) else os.path.dirname(path)
+    folder = path if is_folder(path) else os.path.dirname(path) or os.curdir
     before = folder_config(folder)
     if before is None:
         return

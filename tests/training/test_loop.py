@@ -14,6 +14,7 @@ from bert_data.training.config import BertConfig
 from bert_data.training.evaluation import evaluate
 from bert_data.training.loop import train
 from bert_data.training.model import named_weights
+from bert_data.training.output_folder import check_same_model, write_config
 from bert_data.training.predict import load_pretrained
 from bert_data.training.report import TrainingReport
 from bert_data.training.run_output import HeldOutData
@@ -262,6 +263,17 @@ def test_a_run_continues_another_in_a_folder_of_its_own(
         train(config(tmp_path / "y", continue_from=str(tmp_path / "none")), small(), batches)
     assert not (tmp_path / "y").exists()
     train(config(tmp_path / "steps", continue_from="gone"), small(), batches)  # has its own
+
+
+def test_the_current_folder_is_not_that_of_a_missing_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_config("", small(hidden_size=16))
+    with pytest.raises(ValueError, match="there is no checkpoint 'nosuch'"):
+        train(config(tmp_path / "x", continue_from="nosuch"), small(), batches_of(EXAMPLES, 8))
+    with pytest.raises(ValueError, match=r"^\. holds .* hidden_size is 16, not 8: use"):
+        check_same_model("model.ckpt-40", small(), "use its own")
 
 
 @pytest.mark.slow
