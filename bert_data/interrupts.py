@@ -13,6 +13,8 @@ from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Those that end a program."""
+SIGNAL_STATUS = 128
+"""Plus a signal's number: the shell's exit status of a program that the signal ended."""
 _requested: int | None = None
 
 
@@ -28,10 +30,13 @@ def requested_signal() -> int | None:
     return _requested
 
 
-def ignore_signals() -> None:
-    """Ignore further signals: the program ends because of one."""
+def end(program: str, interrupt: KeyboardInterrupt) -> int:
+    """Ignore further signals, say by which one a program was stopped, and return its status."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+    number = interrupt.args[0] if interrupt.args else signal.SIGINT
+    sys.stderr.write(f"{program}: error: stopped by {signal.Signals(number).name}\n")
+    return SIGNAL_STATUS + number
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:

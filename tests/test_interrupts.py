@@ -64,6 +64,7 @@ def test_cleaning_up_is_not_interrupted() -> None:
     assert steps == ["cleaned up"]
 
 
-def test_the_end_of_a_program_is_not_interrupted() -> None:
-    interrupts.ignore_signals()
+def test_the_end_of_a_program_is_not_interrupted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert interrupts.end("bert-data plan", KeyboardInterrupt(signal.SIGTERM)) == 143
     signal.raise_signal(signal.SIGINT)
+    assert capsys.readouterr().err == "bert-data plan: error: stopped by SIGTERM\n"

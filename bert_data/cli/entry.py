@@ -19,9 +19,6 @@ from bert_data.errors import CorruptDataError, first_sentence
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # only writing fails so
 _MISSING_FLAG = re.compile(r"Flag (--\w+) must have a value other than None")
 _FLAG_CHARACTERS = 300  # of an error of absl, which quotes the flag's value
-_SIGNAL_STATUS = (
-    128  # plus the signal's number: the shell's exit status of a program that a signal ended
-)
 
 
 def run(
@@ -60,15 +57,12 @@ def run(
             if is_filter and isinstance(error, OSError):
                 _drop_output()
                 if isinstance(error, BrokenPipeError):
-                    return _SIGNAL_STATUS + signal.SIGPIPE
+                    return interrupts.SIGNAL_STATUS + signal.SIGPIPE
                 if error.filename is None and error.errno in _NO_SPACE:
                     error.filename = "standard output"  # errors of writing files name them
             return _say(argv[0], _sentence(error), error_status)
         except KeyboardInterrupt as interrupt:
-            interrupts.ignore_signals()
-            number = interrupt.args[0] if interrupt.args else signal.SIGINT
-            _say(argv[0], f"stopped by {signal.Signals(number).name}")
-            return _SIGNAL_STATUS + number
+            return interrupts.end(_program(argv[0]), interrupt)
         except Exception as error:
             if not _is_of_tensorflow(error):
                 raise

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bert_data import __version__
+from bert_data import __version__, interrupts
 
 
 class Command(NamedTuple):
@@ -58,7 +58,11 @@ def main() -> int:
         sys.stderr.write(f"bert-data: error: {_unknown(name)} (--help lists the commands)\n")
         return _MISTAKE
     sys.argv = [f"bert-data {command.name}", *rest]
-    runpy.run_module(command.module, run_name="__main__")
+    interrupts.raise_on_signals()
+    try:
+        runpy.run_module(command.module, run_name="__main__")
+    except KeyboardInterrupt as interrupt:  # while it imports what it needs
+        return interrupts.end(sys.argv[0], interrupt)
     return 0
 
 

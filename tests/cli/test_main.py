@@ -3,13 +3,14 @@
 import ast
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from bert_data import __version__
+from bert_data import __version__, interrupts
 from bert_data.cli.main import COMMANDS, main
 
 COVERS = ("__main__", "cli/create", "cli/train", "cli/train_flags")
@@ -62,6 +63,18 @@ def test_a_mistyped_name_gets_one_line(monkeypatch, capsys, name, sentence):
     assert said.err.startswith("bert-data: error: ")
     assert sentence in said.err
     assert said.err.count("\n") == 1
+
+
+def test_a_signal_while_a_command_is_imported_is_one_line(monkeypatch, capsys):
+    before = {number: signal.getsignal(number) for number in interrupts.SIGNALS}
+    monkeypatch.setattr(interrupts, "_requested", None)
+    monkeypatch.setattr("runpy.run_module", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
+    try:
+        assert call(monkeypatch, "plan") == 128 + signal.SIGTERM
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert capsys.readouterr().err == "bert-data plan: error: stopped by SIGTERM\n"
 
 
 def test_every_command_has_a_line(checkout):
