@@ -6,6 +6,7 @@ check_bounds("dupe_factor", 0, 1, 1_000_000)
 
 import reprlib
 from collections.abc import Sequence
+from numbers import Real
 
 MAX_INT32 = 2**31 - 1
 
@@ -15,13 +16,17 @@ def check_bounds(field: str, value: float, low: float, high: float) -> None:
 
     Args:
       field: its name, for the error.
-      value: any number; NaN is outside all bounds.
+      value: NaN is outside all bounds.
       low: the least that is allowed.
       high: the most that is allowed.
 
     Raises:
-      ValueError: the number is not in [low, high].
+      ValueError: it is no number, or not in [low, high].
     """
+    if not isinstance(value, Real):
+        raise ValueError(
+            f"{field} is {reprlib.repr(value)}; a number, {low:,} to {high:,}, is allowed"
+        )
     if not low <= value <= high:
         shown = reprlib.repr(value) if isinstance(value, int) else value  # not a thousand digits
         raise ValueError(f"{field} is {shown}; {low:,} to {high:,} is allowed")

@@ -19,6 +19,12 @@ def test_outside(value):
         check_bounds("dupe_factor", value, 1, 1_000_000)
 
 
+@pytest.mark.parametrize("value", ["3", None, [1]])
+def test_what_is_not_a_number(value):
+    with pytest.raises(ValueError, match="a number, 1 to 9, is allowed"):
+        check_bounds("learning_rate", value, 1, 9)
+
+
 @pytest.mark.parametrize("value", [1.0, True, "1", None, math.nan])
 def test_what_is_not_an_integer(value):
     with pytest.raises(ValueError, match="an integer, 1 to 9, is allowed"):

@@ -111,7 +111,8 @@ def train(
     results: Mapping[str, float] = {}
     if held_out is not None:
         results = training.evaluate(model, held_out.make_batches())
-    return Trained(checkpoint=checkpoint, step=steps, results=results, model=model)
+    step = int(training.Checkpoint(checkpoint).read("global_step"))  # num_train_steps, or more
+    return Trained(checkpoint=checkpoint, step=step, results=results, model=model)
 
 
 def _bert_config(

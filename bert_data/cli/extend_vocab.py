@@ -98,8 +98,8 @@ def main(argv: Sequence[str]) -> None:
         )
         if len(new_tokens) < FLAGS.num_tokens:
             logging.info(
-                "no more than %d words that are split occur %d times (--min_count)",
-                *(len(new_tokens), FLAGS.min_count),
+                "words that are split and occur at least %d times (--min_count): no more than %d",
+                *(FLAGS.min_count, len(new_tokens)),
             )
     with quiet_tensorflow():
         import tensorflow  # noqa: F401

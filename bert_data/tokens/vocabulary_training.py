@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 
 from absl import logging
 
-from bert_data.bounds import check_bounds
+from bert_data.bounds import check_integer
 from bert_data.plain_values import make_plain
 from bert_data.progress import draws_bars, progress, tell_time
 from bert_data.text.documents import TextConfig
@@ -76,7 +76,7 @@ class VocabularyTrainingConfig:
             ("min_frequency", 1, _MAX_FREQUENCY),
             ("max_characters", 1, sys.maxunicode + 1),
         ):
-            check_bounds(field, getattr(self, field), low, high)
+            check_integer(field, getattr(self, field), low, high)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

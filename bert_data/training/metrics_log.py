@@ -44,8 +44,8 @@ class MetricsLog:
         kept = [line for line in lines if _step_of(line) <= step]
         if len(kept) < len(lines):
             logging.info(
-                "%s: %d lines of steps after %d are removed, as those steps are done again",
-                *(self._final, len(lines) - len(kept), step),
+                "%s: lines of steps after %d are removed (%d), as those steps are done again",
+                *(self._final, step, len(lines) - len(kept)),
             )
         write_bytes(self._path, b"".join(kept))
 

@@ -99,6 +99,8 @@ class RunOutput:
         best = self._best
         if best.offer(self._state, results):
             verdict = f"the best so far, kept in {best.folder}"
+        elif best.value is None:
+            verdict = f"not kept as the best: {self._config.best_metric} is not a number"
         else:
             verdict = f"the best {self._config.best_metric} is {best.value}"
         shown = "  ".join(f"{name} {value:.4f}" for name, value in sorted(results.items()))

@@ -119,6 +119,10 @@ def test_curation_into_files(folder):
         (lambda: bert_data.create_records(["a"], "o", dupe_facto=1), TypeError, "dupe_factor"),
         (lambda: bert_data.create_records(["a"], "o", dupe_factor=0), ValueError, "dupe_factor is"),
         (lambda: bert_data.train_vocab(["a"], size=3), TypeError, "has no option 'size'"),
+        (
+            lambda: bert_data.train_vocab(["a b"], "z.txt", vocab_size="x"),
+            *(ValueError, "vocab_size is 'x'; an integer, 6 to"),
+        ),
         (lambda: bert_data.curate(["a"], steps="lenght"), ValueError, "unknown step 'lenght'"),
         (lambda: bert_data.curate(["a"], preset="c5"), ValueError, "no preset 'c5'"),
         (lambda: bert_data.iterate_arrays("x", batch_sizes=1), TypeError, "batch_size"),

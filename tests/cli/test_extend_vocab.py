@@ -27,7 +27,7 @@ def test_a_text_and_a_file_name_new_tokens(tmp_path: Path) -> None:
     ]  # fmt: skip
     result = run(*flags, "--min_count=2", f"--output_dir={tmp_path}/out")
     assert result.returncode == 0, result.stderr
-    assert "no more than 1 words that are split occur 2 times (--min_count)" in result.stderr
+    assert "occur at least 2 times (--min_count): no more than 1\n" in result.stderr
     assert "new tokens     1 (goodly), 0 of them in [unused] places" in result.stderr
     assert (tmp_path / "out" / "vocab.txt").read_text().split()[-1] == "goodly"
     (tmp_path / "new.txt").write_text("BADLY\n")

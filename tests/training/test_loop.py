@@ -11,7 +11,7 @@ import pytest
 
 from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.config import BertConfig
-from bert_data.training.evaluation import evaluate
+from bert_data.training.evaluation import Evaluator, evaluate
 from bert_data.training.loop import train
 from bert_data.training.model import named_weights
 from bert_data.training.output_folder import check_same_model, write_config
@@ -228,6 +228,19 @@ def test_evaluations_leave_the_training_as_it_is(tmp_path: Path) -> None:
     losses = [[line["loss"] for line in lines] for lines in (metrics, metrics_again)]
     assert losses[0] == losses[1] and log.read_text() != text  # the pace differs
     assert sorted(os.listdir(tmp_path / "b" / "best")) == files
+
+
+@pytest.mark.slow
+def test_a_first_evaluation_that_is_not_a_number_is_not_the_best(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level("INFO", logger="absl")
+    monkeypatch.setattr(Evaluator, "evaluate", lambda *_: {"masked_lm_loss": math.nan})
+    one_step = config(tmp_path, num_train_steps=1, num_warmup_steps=0, eval_every_steps=1)
+    held_out = HeldOutData(make_batches=list)
+    train(one_step, small(), batches_of(EXAMPLES, 8), held_out=held_out)
+    assert "(not kept as the best: masked_lm_loss is not a number)" in caplog.text
+    assert not (tmp_path / "best" / "checkpoint").exists()
 
 
 @pytest.mark.slow
