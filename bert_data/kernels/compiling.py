@@ -42,7 +42,7 @@ def compile_kernel(declared: Declared, arguments: tuple[Any, ...]) -> MachineCod
     global _has_said
     with _lock:
         if not _has_said:
-            logging.info("compiling, first run only (the machine code is kept for the next runs)")
+            logging.info("compiling kernels that are used for the first time (once)")
             _has_said = True
         results: list[tuple[str, bool]] = []
         entry = _make_entry(declared, tuple(map(numba.typeof, arguments)), results)

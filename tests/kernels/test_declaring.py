@@ -111,7 +111,7 @@ class Program:
             check=True,
         )
         results, compiled = done.stdout.splitlines()
-        return results, compiled == "True", done.stderr.count("compiling, first run only")
+        return results, compiled == "True", done.stderr.count("compiling kernels")
 
 
 @pytest.fixture
