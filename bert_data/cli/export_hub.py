@@ -26,7 +26,10 @@ _COMMON = (
 
 flags.DEFINE_string("output_dir", None, "Folder for preprocess/ and encoder/.", required=True)
 flags.DEFINE_integer(
-    "seq_length", 128, "Default width of rows; bert_pack_inputs can choose another."
+    "seq_length",
+    None,
+    "Default width of rows; bert_pack_inputs can choose another. Default: 128, or the model's "
+    "max_position_embeddings if that is smaller.",
 )
 flags.DEFINE_enum(
     "tokenizer",

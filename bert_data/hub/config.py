@@ -28,7 +28,8 @@ class ExportConfig:
         weights.
       do_lower_case: whether the model's text is lower-cased and its accents are dropped; a
         tokenizer_file specifies this itself.
-      seq_length: default width of the rows that preprocessing makes, in [3, 2**31).
+      seq_length: default width of the rows that preprocessing makes, in [3, 2**31); None: 128, or
+        as many tokens as the model of init_checkpoint reads if they are fewer.
       tokenizer: "exact" or "fast", see `tokenizing`.
       overwrite: whether existing folders are replaced.
     """
@@ -39,7 +40,7 @@ class ExportConfig:
     init_checkpoint: str | None = None
     bert_config_file: str | None = None
     do_lower_case: bool = True
-    seq_length: int = DEFAULT_SEQ_LENGTH
+    seq_length: int | None = None
     tokenizer: str = "exact"
     overwrite: bool = False
 
@@ -54,7 +55,8 @@ class ExportConfig:
             )
         if self.bert_config_file and not self.init_checkpoint:
             raise ValueError("bert_config_file needs init_checkpoint, the weights")
-        check_seq_length(self.seq_length)
+        if self.seq_length is not None:
+            check_seq_length(self.seq_length)
         if self.tokenizer not in TOKENIZERS:
             raise ValueError(
                 f"tokenizer is {self.tokenizer!r}; allowed are {', '.join(TOKENIZERS)}"

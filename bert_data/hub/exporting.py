@@ -11,7 +11,7 @@ TensorFlow is imported.
 import dataclasses
 import os
 
-from bert_data.hub.config import ExportConfig
+from bert_data.hub.config import DEFAULT_SEQ_LENGTH, ExportConfig
 from bert_data.storage import OutputSet, folder_size
 from bert_data.tokens.casing import validate_case_matches_checkpoint
 from bert_data.tokens.tokenizer import FastTokenizer
@@ -76,17 +76,20 @@ def export(config: ExportConfig) -> ExportReport:
         from bert_data.hub import saving  # imports TensorFlow, which takes seconds
 
         checkpoint = encoder = None
+        seq_length = config.seq_length or DEFAULT_SEQ_LENGTH
         if config.init_checkpoint:
             vocabulary = text.vocabulary if text else None
             checkpoint = saving.open_weights(config.init_checkpoint)
-            encoder = saving.load_fitting_encoder(config, checkpoint, vocabulary)
+            encoder, seq_length = saving.load_fitting_encoder(config, checkpoint, vocabulary)
         assets = saving.vocabulary_assets(config, text, outputs.work_dir) if text else None
         for path in paths:
             with saving.naming_write(path):
                 if encoder and os.path.basename(path) == ENCODER:
                     saving.save_encoder(encoder, assets, outputs.partial(path))
                 elif text and assets:
-                    saving.save_preprocessing(config, text, assets, outputs.partial(path))
+                    saving.save_preprocessing(
+                        config, text, assets, outputs.partial(path), seq_length=seq_length
+                    )
         outputs.commit(paths)
     variables = encoder.variables if encoder else []
     return ExportReport(

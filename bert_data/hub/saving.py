@@ -13,7 +13,7 @@ from typing import Any
 import tensorflow as tf
 from absl import logging
 
-from bert_data.hub.config import ExportConfig
+from bert_data.hub.config import DEFAULT_SEQ_LENGTH, ExportConfig
 from bert_data.hub.encoding import EncoderObject, load_encoder
 from bert_data.hub.fitting import fitting_config
 from bert_data.hub.preprocessing import Preprocessing
@@ -68,9 +68,14 @@ def vocabulary_assets(config: ExportConfig, text: FastTokenizer, scratch: str) -
 
 
 def save_preprocessing(
-    config: ExportConfig, text: FastTokenizer, assets: VocabularyAssets, folder: str
+    config: ExportConfig,
+    text: FastTokenizer,
+    assets: VocabularyAssets,
+    folder: str,
+    *,
+    seq_length: int,
 ) -> None:
-    """Save the graph that turns texts into rows of ids.
+    """Save the graph that turns texts into rows of ids, `seq_length` by default.
 
     Raises:
       tf.errors.OpError: it cannot be written.
@@ -79,7 +84,7 @@ def save_preprocessing(
         text.vocabulary,
         do_lower_case=text.do_lower_case,
         tokenizer=config.tokenizer,
-        default_seq_length=config.seq_length,
+        default_seq_length=seq_length,
         max_word_letters=text.max_word_letters,
     )
     assets.attach_to(preprocessing.tokenize)
@@ -104,8 +109,11 @@ def _save(target: Any, serve: Any, folder: str) -> None:
 
 def load_fitting_encoder(
     config: ExportConfig, checkpoint: Weights, vocabulary: Vocabulary | None
-) -> EncoderObject:
+) -> tuple[EncoderObject, int]:
     """Load the encoder of a checkpoint, after checking that vocabulary and sizes fit it.
+
+    Returns:
+      The encoder, and the default width of rows for it.
 
     Raises:
       ValueError: they do not, or the sizes are not known.
@@ -113,16 +121,18 @@ def load_fitting_encoder(
       CorruptDataError: the checkpoint is damaged.
     """
     model = fitting_config(config.bert_config_file, checkpoint, vocabulary)
-    if vocabulary and config.seq_length > model.max_position_embeddings:
+    most = model.max_position_embeddings
+    seq_length = config.seq_length or min(DEFAULT_SEQ_LENGTH, most)
+    if vocabulary and seq_length > most:
         raise ValueError(
-            f"seq_length is {config.seq_length}; the model reads up to"
-            f" {model.max_position_embeddings} tokens (max_position_embeddings)"
+            f"seq_length is {seq_length}; the model reads up to {most} tokens"
+            f" (max_position_embeddings): use --seq_length={most} or less"
         )
     if model.type_vocab_size < _NUM_SEGMENTS:
         logging.warning(
             "the model has a single segment (type_vocab_size); do not pass it pairs of texts"
         )
-    return load_encoder(checkpoint, model)
+    return load_encoder(checkpoint, model), seq_length
 
 
 @contextlib.contextmanager

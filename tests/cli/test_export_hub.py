@@ -25,7 +25,6 @@ def test_exports_and_says_what(checkout: Path, tmp_path: Path) -> None:
         f"--vocab_file={model.vocab_file}",
         f"--init_checkpoint={tmp_path}",
         f"--output_dir={folder}",
-        "--seq_length=8",
     ]
     result = run(checkout, *flags)
     assert result.returncode == 0, result.stderr

@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
+from bert_data.hub import saving
 from bert_data.hub.exporting import ExportConfig, export
 from bert_data.tokens.hugging_face import tokenizer_json
+from bert_data.tokens.vocabulary import load_vocabulary
+from bert_data.training.config import BertConfig
 from tests.full_disk import full_disk
 from tests.hub.exports import TOKENS, write_model
 
@@ -125,7 +128,7 @@ def test_a_configuration_checks_itself(changes: dict[str, Any], sentence: str) -
 @pytest.mark.parametrize(
     ("sizes", "changes", "sentence"),
     [
-        ({}, {"seq_length": 11}, "seq_length is 11; the model reads up to 10 tokens"),
+        ({}, {"seq_length": 11}, "seq_length is 11; the model reads up to 10 tokens (max_pos"),
         ({}, {"init_checkpoint": "none"}, "there is no checkpoint 'none'"),
         ({"hidden_size": 10}, {}, "variable 'bert/"),
         ({"vocab_size": 10}, {}, "vocabulary "),
@@ -149,6 +152,22 @@ def test_files_that_do_not_fit_are_told_before_anything_is_written(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("positions", "width"), [(10, 10), (200, 128)])
+def test_rows_are_as_wide_as_the_model_reads_by_default(
+    tmp_path: Path, monkeypatch: Any, positions: int, width: int
+) -> None:
+    sizes = BertConfig(vocab_size=11, max_position_embeddings=positions)
+    monkeypatch.setattr(saving, "fitting_config", lambda *_: sizes)
+    monkeypatch.setattr(saving, "load_encoder", lambda *_: None)
+    model = write_model(tmp_path)
+    config = ExportConfig(
+        vocab_file=model.vocab_file, init_checkpoint=model.checkpoint, output_dir="hub"
+    )
+    weights = saving.open_weights(model.checkpoint)
+    vocabulary = load_vocabulary(model.vocab_file)
+    assert saving.load_fitting_encoder(config, weights, vocabulary) == (None, width)
+
+
 def test_objects_are_what_files_are(tmp_path: Path, object_store: Any) -> None:
     vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n"
     (tmp_path / "vocab.txt").write_text(vocabulary)
