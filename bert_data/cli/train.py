@@ -8,6 +8,7 @@ SIGTERM it finishes the current step, saves a checkpoint and ends with a non-zer
 """
 
 import dataclasses
+import errno
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from bert_data.cli import train_flags
 from bert_data.cli.entry import run
 from bert_data.cli.quiet_tensorflow import quiet_tensorflow
 from bert_data.cli.tokenizer_flags import one_vocabulary
-from bert_data.storage import expand_inputs
+from bert_data.storage import expand_inputs, is_file
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -34,6 +35,8 @@ def main(_: Sequence[str]) -> None:
     """Trains and evaluates as the flags say."""
     if not (FLAGS.do_train or FLAGS.do_eval):
         raise ValueError("nothing to do: set --do_train, --do_eval or both")
+    if is_file(FLAGS.output_dir):
+        raise NotADirectoryError(errno.ENOTDIR, "is not a folder", FLAGS.output_dir)
     one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
     for name in ("train_batch_size", "eval_batch_size", "max_eval_steps"):
         check_integer(name, FLAGS[name].value, 1, 2**31 - 1)

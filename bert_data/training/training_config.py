@@ -122,6 +122,10 @@ class TrainingConfig:
         check_choice("best_metric", self.best_metric, BEST_METRICS)
         if self.continue_from and self.init_checkpoint:
             raise ValueError("init_checkpoint and continue_from are both set; choose one")
+        if self.continue_with != CONTINUE_WITH[0] and not self.continue_from:
+            raise ValueError(
+                f"continue_with is {self.continue_with}, but continue_from names no run to continue"
+            )
         if self.eval_every_steps is not None:
             check_integer("eval_every_steps", self.eval_every_steps, 1, _MAX_STEPS)
         at_least_one = (

@@ -331,6 +331,7 @@ def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
         ({"eval_every_steps": 0}, "eval_every_steps is 0"),
         ({"best_metric": "x"}, "best_metric is 'x'; allowed are masked_lm_loss, masked_lm_acc"),
         ({"continue_with": "x"}, "continue_with is 'x'; allowed are steps, moments, weights"),
+        ({"continue_with": "moments"}, "continue_with is moments, but continue_from names no run"),
         ({"continue_from": "a", "init_checkpoint": "b"}, "are both set; choose one"),
         ({"num_accumulation_steps": 0}, "num_accumulation_steps is 0; 1 to 1,000,000 is"),
         ({"num_warmup_steps": -1}, "num_warmup_steps is -1"),
