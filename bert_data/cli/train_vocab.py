@@ -32,8 +32,8 @@ flags.DEFINE_integer(
     "vocab_size",
     30_000,
     "Number of tokens, including [PAD], [UNK], [CLS], [SEP], [MASK] and single "
-    "characters. 30,000 is usual for a language; a few thousand are enough for a few "
-    "MB of text.",
+    "characters; at least 262 for bpe, which has a token for each byte. 30,000 is usual "
+    "for a language; a few thousand are enough for a few MB of text.",
 )
 flags.DEFINE_enum(
     "model",
@@ -60,7 +60,9 @@ flags.DEFINE_bool(
     "Lower-case the text and, for wordpiece, drop accents; by default only for wordpiece.",
 )
 flags.DEFINE_integer(
-    "min_frequency", 2, "Merge two pieces only if they occur together at least this often."
+    "min_frequency",
+    2,
+    "wordpiece, bpe: merge two pieces only if they occur together at least this often.",
 )
 flags.DEFINE_integer(
     "max_characters",
@@ -117,9 +119,13 @@ def main(argv: Sequence[str]) -> None:
     )
     if num_tokens < FLAGS.vocab_size:
         logging.warning(
-            "--vocab_size=%d was asked for; no more pieces come --min_frequency=%d times or more",
+            "only %s tokens instead of --vocab_size=%d: %s",
+            f"{num_tokens:,}",
             FLAGS.vocab_size,
-            FLAGS.min_frequency,
+            "the text has no more pieces"
+            if FLAGS.model == "unigram"
+            else "no further pair of pieces occurs at least"
+            f" --min_frequency={FLAGS.min_frequency} times",
         )
 
 

@@ -28,6 +28,9 @@ from bert_data.tokens.word_counts import read_lines
 if TYPE_CHECKING:
     import tokenizers
 
+_SPECIAL = (*SPECIAL_TOKENS, USUAL_ENDS[0])
+_NUM_BYTES = 256
+
 
 def train_tokenizer(config: VocabularyTrainingConfig) -> tuple[TrainedVocabulary, str]:
     """Train a tokenizer of the configuration's model, BPE or UNIGRAM.
@@ -37,9 +40,10 @@ def train_tokenizer(config: VocabularyTrainingConfig) -> tuple[TrainedVocabulary
 
     Raises:
       ValueError: bytes that are not UTF-8 (with `encoding_errors="strict"`), a text without words,
-        or a vocab_size that has no room for the characters.
+        or a vocab_size that has no room for the bytes (BPE) or characters.
       OSError: a file cannot be read.
     """
+    _check_room_for_bytes(config)
     tokenizer = _untrained(config)
     lines = _Lines(config)
     logging.info("training %s until there are %s tokens", config.model, f"{config.vocab_size:,}")
@@ -66,6 +70,16 @@ def train_tokenizer(config: VocabularyTrainingConfig) -> tuple[TrainedVocabulary
         num_characters_kept=len(lines.characters),
     )
     return trained, tokenizer.to_str(pretty=True) + "\n"
+
+
+def _check_room_for_bytes(config: VocabularyTrainingConfig) -> None:
+    """Refuse a size that BPE exceeds even without a merge."""
+    least = len(_SPECIAL) + _NUM_BYTES
+    if config.model == BPE and config.vocab_size < least:
+        raise ValueError(
+            f"vocab_size is {config.vocab_size}, but the {len(_SPECIAL)} special tokens and"
+            f" {_NUM_BYTES} bytes of {BPE} take {least}; use a larger vocab_size"
+        )
 
 
 def _add_roles(tokenizer: "tokenizers.Tokenizer") -> None:
@@ -119,18 +133,17 @@ def _untrained(config: VocabularyTrainingConfig) -> "tokenizers.Tokenizer":
 def _trainer(config: VocabularyTrainingConfig) -> "tokenizers.trainers.Trainer":
     from tokenizers import pre_tokenizers, trainers
 
-    special = [*SPECIAL_TOKENS, USUAL_ENDS[0]]
     if config.model == BPE:
         return trainers.BpeTrainer(
             vocab_size=config.vocab_size,
             min_frequency=config.min_frequency,
-            special_tokens=special,
+            special_tokens=[*_SPECIAL],
             initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
             show_progress=draws_bars(),
         )
     return trainers.UnigramTrainer(
         vocab_size=config.vocab_size,
-        special_tokens=special,
+        special_tokens=[*_SPECIAL],
         unk_token=SPECIAL_TOKENS[1],
         show_progress=draws_bars(),
     )

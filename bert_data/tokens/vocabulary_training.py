@@ -29,7 +29,7 @@ from bert_data.work import THIS_MACHINE, Engine
 
 WORDPIECE, BPE, UNIGRAM = MODELS = ("wordpiece", "bpe", "unigram")
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-_MAX_FREQUENCY = 2**63 - 1
+_USUAL_FREQUENCY, _MAX_FREQUENCY = 2, 2**63 - 1
 _TEXT_CHARACTERS = 100_000  # that the library gets at a time
 
 
@@ -45,7 +45,8 @@ class VocabularyTrainingConfig:
       model: one of `MODELS`; for those but WORDPIECE see `train_tokenizer`.
       do_lower_case: lower-case the text and, for WordPiece, drop its accents, as the tokenizer does
         with the same flag.
-      min_frequency: how often a merged piece must occur; >= 1. Unigram has no such bound.
+      min_frequency: how often a merged piece must occur; >= 1. Not for Unigram, which has no such
+        bound.
       max_characters: how many different characters WordPiece keeps, the most frequent ones; >= 1. A
         word with any other character will be [UNK].
       engine: what counts words; a cluster counts parts of the text. This process then needs some
@@ -57,7 +58,7 @@ class VocabularyTrainingConfig:
     vocab_size: int
     model: str = WORDPIECE
     do_lower_case: bool = True
-    min_frequency: int = 2
+    min_frequency: int = _USUAL_FREQUENCY
     max_characters: int = 1000
     text: TextConfig = dataclasses.field(default_factory=TextConfig)
     engine: Engine = THIS_MACHINE
@@ -77,6 +78,11 @@ class VocabularyTrainingConfig:
             ("max_characters", 1, sys.maxunicode + 1),
         ):
             check_integer(field, getattr(self, field), low, high)
+        if self.model == UNIGRAM and self.min_frequency != _USUAL_FREQUENCY:
+            raise ValueError(
+                f"min_frequency is {self.min_frequency}, but {UNIGRAM} has no such bound: leave it"
+                " out"
+            )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -147,7 +147,7 @@ def _following(shape: str, split: SplitText) -> int:
 
 
 def _kind(shape: str) -> int:
-    """Return the kind of a text's beginning; none for spaces, which are never joined."""
+    """Return the bit of the beginning that a text has; 0 for odd spaces and controls."""
     first = "." if shape[0] == "'" else shape[0]
     if first in " \t":
         return 1 << _BEGINNINGS.index(" a")

@@ -75,7 +75,8 @@ def test_both_files_mean_the_same(checkout: Path, small_text: Path, tmp_path: Pa
 def test_says_when_the_text_is_too_small(checkout: Path, small_text: Path, tmp_path: Path) -> None:
     path = tmp_path / "vocab.txt"
     flags = (f"--input_file={small_text}", f"--output_file={path}", "--vocab_size=9000")
-    assert "--vocab_size=9000 was asked for" in run(checkout, *flags).stderr
+    warning = "instead of --vocab_size=9000: no further pair of pieces occurs at least --min_freq"
+    assert warning in run(checkout, *flags).stderr
     assert path.exists()
 
 

@@ -67,6 +67,12 @@ def test_what_cannot_be_trained(small_text: Path, tmp_path: Path) -> None:
         config_of(small_text, BPE, engine=Engine(name="ray"))
     with pytest.raises(ValueError, match="vocab_size is 7, which the library cannot train: "):
         train_tokenizer(config_of(small_text, UNIGRAM, vocab_size=7))
+    with pytest.raises(ValueError, match="vocab_size is 261, but the 6 special tokens and 256 byt"):
+        train_tokenizer(config_of(small_text, BPE, vocab_size=261))
+    trained, _ = train_tokenizer(config_of(small_text, BPE, vocab_size=262))
+    assert len(trained.tokens) == 262
+    with pytest.raises(ValueError, match="min_frequency is 50, but unigram has no such bound"):
+        config_of(small_text, UNIGRAM, min_frequency=50)
     (tmp_path / "blank.txt").write_text("\n \n")
     for model in (BPE, UNIGRAM):
         with pytest.raises(ValueError, match=r"no words in .*blank\.txt"):
