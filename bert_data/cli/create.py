@@ -36,7 +36,7 @@ _COMMON = (  # for --help
 
 flags.DEFINE_string(
     "input_file", None,
-    "Text: files or patterns, separated by commas; .gz and .zst are decompressed. Or "
+    "Text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are decompressed. Or "
     "token stores of sentences (see bert-data tokenize), by prefix; PREFIX@N or a "
     "pattern stands for those of all partitions.",
 )  # fmt: skip

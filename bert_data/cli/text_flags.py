@@ -35,7 +35,8 @@ def define_text_flags(
         "on_error",
         on_error,
         ON_ERROR,
-        "jsonl, parquet: what becomes of rows without a text: an error with the line, or they are"
+        "jsonl, parquet, arxiv, gutenberg, epub, html, warc: what becomes of rows without a text,"
+        " and of papers, books and pages that cannot be read: an error with the place, or they are"
         f" counted and left out.{more_on_error}",
     )
     holders["encoding_errors"] = flags.DEFINE_enum(
@@ -63,9 +64,14 @@ def _define_format_flags(formats: Sequence[str]) -> dict[str, flags.FlagHolder[A
             " lines that begin with = are headings, which end a document and are skipped. prose:"
             " wrapped lines and paragraphs, which are joined and split into sentences;"
             " --document_end says where documents end. jsonl, parquet: one document per row."
-            " mediawiki, stackexchange: dumps of these sites. html, warc: web pages, for curate"
-            " only (its step extract turns them into text). auto: by the ending; files other than"
-            " .jsonl, .ndjson, .parquet, .html, .htm, .xhtml, .warc, .wet and .xml are lines.",
+            " mediawiki: articles of a wiki's dump. stackexchange: Posts.xml of its dump, a"
+            " question with its answers per document. arxiv: LaTeX of papers, from arXiv's archives"
+            " or .tex."
+            " code: source files, also in archives of repositories. gutenberg: books of Project"
+            " Gutenberg. epub: e-books. html, warc: web pages, for curate only (its step extract"
+            " turns them into text). auto: by the ending: .jsonl, .ndjson, .parquet, .tex, .epub,"
+            " .html, .htm, .xhtml, .warc, .wet; Posts.xml is stackexchange, any other .xml"
+            " mediawiki; all other files are lines.",
         ),
         "text_field": flags.DEFINE_string(
             "text_field",
@@ -85,14 +91,16 @@ def _define_format_flags(formats: Sequence[str]) -> dict[str, flags.FlagHolder[A
         "language": flags.DEFINE_string(
             "language",
             "en",
-            "prose, jsonl, parquet: language whose rules split sentences, such as en, zh or de.",
+            "Language whose rules split sentences, such as en, zh or de; for all formats but lines"
+            " and wikitext, where a line is a sentence.",
         ),
         "document_end": flags.DEFINE_enum(
             "document_end",
             None,
             DOCUMENT_ENDS,
-            "prose: what ends a document. file (default): only the end of a file, which always"
-            " does. blank_line: also a blank line. heading: also a heading, such as CHAPTER I, #"
-            " Title or an underlined line, which is left out.",
+            "prose, gutenberg, epub: what ends a document. file (default): only the end of a file,"
+            " which always does. heading: also a heading, such as CHAPTER I, # Title or an"
+            " underlined line, which is left out; in epub, the end of a page. blank_line (prose):"
+            " also a blank line.",
         ),
     }

@@ -39,7 +39,7 @@ _COMMON = (  # for --help
 flags.DEFINE_string(
     "input_file",
     None,
-    "Text: files or patterns, separated by commas; .gz and .zst are decompressed.",
+    "Text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are decompressed.",
 )
 TEXT = text_flags.define_text_flags()
 flags.DEFINE_string("vocab_file", None, "WordPiece vocabulary, one token per line.")

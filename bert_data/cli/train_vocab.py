@@ -26,7 +26,7 @@ _COMMON = "input_file output_file model vocab_size do_lower_case overwrite"  # f
 flags.DEFINE_string(
     "input_file",
     None,
-    "Text: files or patterns, separated by commas; .gz and .zst are decompressed.",
+    "Text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are decompressed.",
 )
 flags.DEFINE_integer(
     "vocab_size",

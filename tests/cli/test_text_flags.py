@@ -27,4 +27,8 @@ def test_help(checkout, command):
     )
     for flag in ("input_format", "text_field", "language", "on_error", "encoding_errors"):
         assert f"  --{flag}=" in done.stdout
+    words = " ".join(done.stdout.split())
+    assert ".gz, .zst, .bz2 and .xz are decompressed" in words
+    for name in ("mediawiki", "stackexchange", "arxiv", "code", "gutenberg", "epub"):
+        assert f" {name}: " in words, f"--input_format does not explain {name}"
     assert ("|store\n" in done.stdout) == (command == ["create_pretraining_data.py"])
