@@ -50,6 +50,8 @@ def rows_of(batch: ColumnBatch) -> list[dict]:
             else:
                 begin, end = column.splits[number : number + 2]
                 values = column.values[begin:end].tolist()
+            padded_to = batch.kind.in_parquet().padded_to.get(field.axis, 0)
+            values += [field.column_padding] * (padded_to - len(values))
             row[field.column] = values[0] if field.axis is Axis.INSTANCES else values
         rows.append(row)
     return rows

@@ -69,12 +69,12 @@ class Runs:
     def __init__(self, case: Case, checkout: Path, folder: Path, flags: list[str]) -> None:
         self.folder = folder
         self._case = case
-        program = str(Path(__file__).with_name("stuck_program.py"))
-        self._command = [sys.executable, program, *case.flags, *flags, "--num_workers=2"]
+        command = [sys.executable, "-m", f"bert_data.cli.{case.command}"]
+        self._command = [*command, *case.flags, *flags, "--num_workers=2"]
+        stuck = Path(__file__).with_name("stuck")
         self._environment = {
             **os.environ,
-            "PYTHONPATH": str(checkout),
-            "STUCK_COMMAND": case.command,
+            "PYTHONPATH": f"{stuck}{os.pathsep}{checkout}",
             "STUCK_IN": case.function,
         }
 

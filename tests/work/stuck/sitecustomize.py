@@ -1,10 +1,11 @@
-r"""Runs a command of which one task never ends; what it has made by then is not whole.
+r"""Makes one task of a command never end; what it has made by then is not whole.
 
-    STUCK_COMMAND=tokenize STUCK_IN=bert_data.tokens.store_making.fill_store \
-        python stuck_program.py FLAGS...
+    STUCK_IN=bert_data.tokens.store_making.fill_store PYTHONPATH=tests/work/stuck:. \
+        python -m bert_data.cli.tokenize FLAGS...
 
-The third call of the function, in whatever process, prints its process as soon as the file `go` is
-there, and then waits for ever. Without a folder `stuck` in the working folder nothing is stuck.
+Every process of the command imports this module when it starts, as it stands on the path. The third
+call of the function, in whatever process, prints its process as soon as the file `go` is there, and
+then waits for ever. Without a folder `stuck` in the working folder nothing is stuck.
 """
 
 import functools
@@ -43,13 +44,7 @@ def is_the_call() -> bool:
     return False
 
 
-# Processes import this module, too, before they are given work.
 samples._PROCESS_BYTES = 1  # as if there were much to write
 _module, _, _name = os.environ["STUCK_IN"].rpartition(".")
 _place = importlib.import_module(_module)
 setattr(_place, _name, functools.partial(get_stuck, getattr(_place, _name)))
-
-if __name__ == "__main__":
-    from bert_data.cli import entry
-
-    entry.run(importlib.import_module(f"bert_data.cli.{os.environ['STUCK_COMMAND']}").main)
