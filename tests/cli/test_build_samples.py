@@ -10,9 +10,6 @@ import pytest
 
 from tests.causal.stores import write_notes, write_store
 
-COVERS = ("tokens/document_marks",)
-
-
 pytestmark = pytest.mark.process
 
 COMMAND = [sys.executable, "-m", "bert_data.cli.build_samples"]

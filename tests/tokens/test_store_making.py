@@ -12,10 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pyarrow
 import pytest
-import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -25,7 +23,6 @@ from bert_data.text import lines
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 from bert_data.tokens.merging import merge_stores
-from bert_data.tokens.store import open_store
 from bert_data.tokens.store_making import (
     StoreConfig,
     curator_prefix,
@@ -35,6 +32,7 @@ from bert_data.tokens.store_making import (
 from bert_data.tokens.store_notes import read_notes
 from bert_data.tokens.verifying import verify_store
 from tests.tokens.json_files import byte_pairs
+from tests.tokens.store_contents import sequences_of
 
 COVERS = (
     "tokens/store_notes",
@@ -47,23 +45,6 @@ ENDINGS = (".bin", ".idx")
 
 def files(prefix: Path | str) -> list[bytes]:
     return [Path(f"{prefix}{ending}").read_bytes() for ending in ENDINGS]
-
-
-def sequences_of(prefix: Path | str) -> list[list[list[int]]]:
-    """Documents as lists of sequences of ids."""
-    store = open_store(str(prefix))
-    ends = np.cumsum(store.lengths)
-    parts = [store.ids[e - n : e].tolist() for e, n in zip(ends, store.lengths, strict=True)]
-    return [parts[a:b] for a, b in zip(store.documents, store.documents[1:], strict=False)]
-
-
-@pytest.fixture
-def config(tmp_path, small_text, small_vocabulary) -> StoreConfig:
-    return StoreConfig(
-        input_file=str(small_text),
-        output_prefix=str(tmp_path / "out" / "s"),
-        vocab_file=str(small_vocabulary),
-    )
 
 
 WORDS = st.lists(st.sampled_from(["ba", "dodo", "zzz", "ki.", "é", "ba東"]), min_size=1, max_size=4)
@@ -208,84 +189,6 @@ def test_library_tokens_of_lines_are_those_of_documents(tmp_path_factory, rows, 
             )
             make_stores(config)
     assert files(folder / "a.s") == files(folder / "b.s")
-
-
-class TestEndOfDocuments:
-    def test_a_token_of_the_usual_name_is_found(self, tmp_path, config):
-        config = dataclasses.replace(config, vocab_file=None, append_eod=True)
-        path = byte_pairs(tmp_path / "t.json", ("a", "</s>"))
-        (store,) = make_stores(dataclasses.replace(config, tokenizer_file=path))
-        assert store.notes.settings["eod_id"] == 1
-        assert {sequence[-1] for (sequence,) in sequences_of(store.prefix)} == {1}
-        path = byte_pairs(tmp_path / "t.json", ("<|endoftext|>", "</s>"))
-        with pytest.raises(ValueError, match="several tokens may end documents: "):
-            make_stores(dataclasses.replace(config, tokenizer_file=path))
-
-    def test_none_is_a_warning(self, config, caplog):
-        (store,) = make_stores(dataclasses.replace(config, append_eod=True))
-        assert store.notes.settings["eod_id"] is None
-        assert "--append_eod has no effect" in caplog.text
-
-    def test_mistakes(self, config):
-        for changes, sentence in (
-            ({"append_eod": True, "eod_token": "<x>"}, "--eod_token=<x> is not among the "),
-            ({"eod_token": "ba"}, "--eod_token=ba needs --append_eod"),
-        ):
-            with pytest.raises(ValueError, match=f"^{sentence}"):
-                make_stores(dataclasses.replace(config, **changes))
-
-
-class TestStartOfDocuments:
-    def test_documents_begin_and_end_with_their_tokens(self, tmp_path, config):
-        path = byte_pairs(tmp_path / "t.json", ("<s>", "</s>"))
-        config = dataclasses.replace(config, vocab_file=None, tokenizer_file=path)
-        (plain,) = make_stores(config)
-        marked = dataclasses.replace(
-            config, output_prefix=f"{config.output_prefix}2", prepend_bos=True, append_eod=True
-        )
-        (store,) = make_stores(marked)
-        assert (store.notes.settings["bos_id"], store.notes.settings["eod_id"]) == (0, 1)
-        assert "bos_id" not in plain.notes.settings
-        expected = [[[0, *sequence, 1]] for (sequence,) in sequences_of(plain.prefix)]
-        assert sequences_of(store.prefix) == expected
-        assert verify_store(store.prefix).num_documents == len(expected)
-        for change in ({"prepend_bos": False}, {"prepend_bos": True}):
-            other = dataclasses.replace(marked, append_eod=False, **change)
-            with pytest.raises(FileExistsError, match=r"made with (bos_id 0, not None|eod_id)"):
-                make_stores(other)
-        with pytest.raises(ValueError, match="different kinds: end of documents"):
-            merge_stores([plain.prefix, store.prefix], str(tmp_path / "merged"))
-
-    def test_mistakes(self, config):
-        for changes, sentence in (
-            ({"prepend_bos": True, "bos_token": "<x>"}, "--bos_token=<x> is not among the "),
-            ({"bos_token": "ba"}, "--bos_token=ba needs --prepend_bos"),
-            ({"prepend_bos": True}, "--prepend_bos: the vocabulary has no usual start-of-document"),
-        ):
-            with pytest.raises(ValueError, match=f"^{sentence}"):
-                make_stores(dataclasses.replace(config, **changes))
-
-
-@pytest.mark.parametrize("append_eod", [False, True])
-def test_blank_documents_are_what_the_tokenizer_makes_of_them(tmp_path, append_eod):
-    """Megatron-LM and NeMo Curator tokenize spaces, too."""
-    texts = ["the cat", " ", "", "\n \t\n", "\u3000", "a dog"]
-    path = byte_pairs(tmp_path / "t.json", ("</s>",))
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
-    (store,) = make_stores(
-        StoreConfig(
-            input_file=str(tmp_path / "a.jsonl"),
-            output_prefix=str(tmp_path / "s"),
-            tokenizer_file=path,
-            append_eod=append_eod,
-            empty_documents="curator",
-        )
-    )
-    tokenizer = tokenizers.Tokenizer.from_file(path)
-    end = [0] if append_eod else []
-    expected = [[tokenizer.encode(text, add_special_tokens=False).ids + end] for text in texts]
-    assert sequences_of(store.prefix) == expected
-    assert all(len(ids) > len(end) for text, (ids,) in zip(texts, expected, strict=True) if text)
 
 
 class TestWhatIsThere:
