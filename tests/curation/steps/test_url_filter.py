@@ -191,4 +191,4 @@ def test_long_addresses_take_no_longer(part):
     document = Document("a/1", "a", "", {"url": "http://" + part * 1_000_000})
     start = time.process_time()
     UrlFilter().judge_by({}, document)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 30  # a square of the length would take days
