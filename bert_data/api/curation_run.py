@@ -37,18 +37,18 @@ _KEPT, _REJECTED = "kept.jsonl", "rejected.jsonl"
 
 def make_steps(steps: StepEntry | Sequence[StepEntry], preset: str | None) -> list[Step]:
     """Return the steps of a preset, and then those of entries."""
-    made = parse_steps(preset, ())
+    all_steps = parse_steps(preset, ())
     entries = [steps] if isinstance(steps, str | Mapping | Step | type) else steps
     for entry in entries:
         if isinstance(entry, Step):
-            made.append(entry)
+            all_steps.append(entry)
         elif isinstance(entry, type) and issubclass(entry, Step):
-            made.append(entry())
+            all_steps.append(entry())
         else:
-            made += parse_steps(
+            all_steps += parse_steps(
                 None, parse_step_flags([entry]) if isinstance(entry, str) else [entry]
             )
-    return made
+    return all_steps
 
 
 class CurationRun:
@@ -66,23 +66,23 @@ class CurationRun:
           TypeError: there is no option of a name.
         """
         others = ("work_dir", "engine", "ray_address", *_IN_BYTES)
-        self._given = Options("curate", options, Pipeline, Output, TextConfig, others=others)
+        self._options = Options("curate", options, Pipeline, Output, TextConfig, others=others)
         self._steps = steps
-        self._engine = self._given.engine()
+        self._engine = self._options.engine()
         # Other processes cannot import a script, nor a notebook.
         is_local = any(type(step).__module__ == "__main__" for step in steps)
         is_alone = is_local and not self._engine.is_cluster
         self._num_workers = 1 if is_alone else self._engine.count_workers(num_workers)
 
     def _pipeline(self, files: TextFiles, output_file: str, rejected_file: str | None) -> Pipeline:
-        given = self._given
-        on_error = given.take("on_error", SKIP)
-        encoding_errors = given.take("encoding_errors", "replace")
-        text = given.config(TextConfig, on_error=on_error, encoding_errors=encoding_errors)
-        output = given.config(Output, files=output_file, rejected_file=rejected_file)
-        megabytes = {each: given.take(each, None) for each in _IN_BYTES}
+        arguments = self._options
+        on_error = arguments.take("on_error", SKIP)
+        encoding_errors = arguments.take("encoding_errors", "replace")
+        text = arguments.config(TextConfig, on_error=on_error, encoding_errors=encoding_errors)
+        output = arguments.config(Output, files=output_file, rejected_file=rejected_file)
+        megabytes = {each: arguments.take(each, None) for each in _IN_BYTES}
         sizes = {_IN_BYTES[each]: round(1e6 * mb) for each, mb in megabytes.items() if mb}
-        return given.config(
+        return arguments.config(
             Pipeline,
             data_sets=(DataSet(name=DEFAULT_NAME, files=files.names, text=text),),
             steps=label_steps(self._steps),
@@ -96,8 +96,8 @@ class CurationRun:
     ) -> Curated:
         """Curate as the command does."""
         pipeline = self._pipeline(files, output_file, rejected_file)
-        work_dir = self._given.take("work_dir", None)
-        self._given.end()
+        work_dir = self._options.take("work_dir", None)
+        self._options.end()
         done = curate(
             pipeline,
             num_workers=self._num_workers,
@@ -116,7 +116,7 @@ class CurationRun:
     def in_memory(self, files: TextFiles, folder: str) -> Curated:
         """Curate in a temporary folder, and read what is kept and what is rejected."""
         pipeline = self._pipeline(files, _KEPT, _REJECTED)
-        self._given.end()
+        self._options.end()
         shards = plan_all_shards(pipeline.data_sets, pipeline.shard_bytes)
         pipeline = put_extract_first(pipeline, shards)
         with open_executor(self._num_workers, engine=self._engine, folder=folder) as executor:

@@ -76,14 +76,14 @@ def train(
 
     names = names_of(files)
     config = _bert_config(bert_config, names)
-    given = Options(
+    arguments = Options(
         "train",
         {**options, "batch_size": batch_size},
         *(ReaderConfig, training.TrainingConfig, OptimizerConfig),
     )
-    seed, steps = given.take("random_seed", 12345), plain(num_train_steps)
-    data = _training_data(given, names, config, seed)
-    settings = given.config(
+    seed, steps = arguments.take("random_seed", 12345), plain(num_train_steps)
+    data = _training_data(arguments, names, config, seed)
+    settings = arguments.config(
         training.TrainingConfig,
         output_dir=os.fspath(output_dir),
         num_train_steps=steps,
@@ -92,9 +92,9 @@ def train(
         learning_rate=learning_rate,
         random_seed=seed,
         next_sentence=next_sentence_of(data),
-        optimizer=given.config(OptimizerConfig),
+        optimizer=arguments.config(OptimizerConfig),
     )
-    given.end()
+    arguments.end()
     held_out = None if eval_files is None else _held_out(data, eval_files)
     read_batches(data)  # says what is wrong with records before anything is written
     model = training.train(
@@ -130,11 +130,11 @@ def _bert_config(
 
 
 def _training_data(
-    given: Options, names: str, config: training.BertConfig, seed: int
+    arguments: Options, names: str, config: training.BertConfig, seed: int
 ) -> ReaderConfig:
     """Return what training reads: without end, shuffled."""
-    batching = given.take("batching", "pools" if can_be_planned(names) else "stream")
-    return given.config(
+    batching = arguments.take("batching", "pools" if can_be_planned(names) else "stream")
+    return arguments.config(
         ReaderConfig,
         input_patterns=names,
         batching=batching,
@@ -183,15 +183,15 @@ def export_hub(
       options: do_lower_case, seq_length, tokenizer and others, as the flags of
         `bert-data export-hub`.
     """
-    given = Options("export_hub", options, hub.ExportConfig)
-    config = given.config(
+    arguments = Options("export_hub", options, hub.ExportConfig)
+    config = arguments.config(
         hub.ExportConfig,
         init_checkpoint=_prefix(checkpoint),
         output_dir=os.fspath(output_dir),
         vocab_file=plain(vocab_file),
         overwrite=bool(overwrite),
     )
-    given.end()
+    arguments.end()
     return hub.export(config)
 
 
@@ -213,15 +213,15 @@ def export_hf(
       options: do_lower_case, tokenizer_file, bert_config_file, as the flags of
         `bert-data export-hf`.
     """
-    given = Options("export_hf", options, hub.HuggingFaceExportConfig)
-    config = given.config(
+    arguments = Options("export_hf", options, hub.HuggingFaceExportConfig)
+    config = arguments.config(
         hub.HuggingFaceExportConfig,
         init_checkpoint=_prefix(checkpoint),
         output_dir=os.fspath(output_dir),
         vocab_file=plain(vocab_file),
         overwrite=bool(overwrite),
     )
-    given.end()
+    arguments.end()
     return hub.export_hugging_face(config)
 
 

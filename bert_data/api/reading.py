@@ -63,9 +63,9 @@ def iterate_arrays(
 
 
 def _config(function: str, files: Files, options: dict[str, object]) -> ReaderConfig:
-    given = Options(function, options, ReaderConfig)
-    config = given.config(ReaderConfig, input_patterns=names_of(files))
-    given.end()
+    arguments = Options(function, options, ReaderConfig)
+    config = arguments.config(ReaderConfig, input_patterns=names_of(files))
+    arguments.end()
     return config
 
 
@@ -106,9 +106,9 @@ def build_samples(
     if isinstance(stores, Stores):
         stores = stores.prefixes
     names = [stores] if isinstance(stores, str | os.PathLike) else list(stores)
-    given = Options("build_samples", {**options, "seq_length": seq_length}, GptConfig)
-    config = given.config(GptConfig)
-    given.end()
+    arguments = Options("build_samples", {**options, "seq_length": seq_length}, GptConfig)
+    config = arguments.config(GptConfig)
+    arguments.end()
     sizes = plain(num_samples)
     return build_datasets(
         [os.fspath(name) for name in names],

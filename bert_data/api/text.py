@@ -112,23 +112,23 @@ def train_vocab(
     """
     path = os.fspath(vocab_file)
     json_path = json_path_beside(path) if tokenizer_file is None else os.fspath(tokenizer_file)
-    given = Options(
+    arguments = Options(
         "train_vocab",
         {**options, "vocab_size": vocab_size, "model": model},
         *(VocabularyTrainingConfig, TextConfig),
         others=("engine", "ray_address"),
     )
-    engine = given.engine()
+    engine = arguments.engine()
     with as_files(documents, path) as files:
-        config = given.config(
+        config = arguments.config(
             VocabularyTrainingConfig,
             input_files=tuple(expand_inputs(files.names)),
             do_lower_case=model == WORDPIECE if do_lower_case is None else bool(do_lower_case),
-            text=given.config(TextConfig),
+            text=arguments.config(TextConfig),
             engine=engine,
             work_dir=own_work_folder(path, "words", is_shared=engine.is_cluster),
         )
-        given.end()
+        arguments.end()
         trained = write_vocabulary(config, path, json_path=json_path, overwrite=overwrite)
     return Vocabulary(
         vocab_file=path if config.model == WORDPIECE else None,
@@ -161,23 +161,23 @@ def create_records(
       options: max_seq_length, dupe_factor, masked_lm_prob, record_layout, output_format and others,
         as the flags of `bert-data create`.
     """
-    given = Options(
+    arguments = Options(
         "create_records", options, DatasetConfig, TextConfig, InstanceConfig, others=["ray_address"]
     )
     with as_files(documents, os.fspath(output_file)) as files:
-        config = given.config(
+        config = arguments.config(
             DatasetConfig,
             input_file=files.names,
             output_file=os.fspath(output_file),
             vocab_file=plain(vocab_file),
             tokenizer_file=plain(tokenizer_file),
             do_lower_case=bool(do_lower_case),
-            text=given.config(TextConfig),
-            instances=given.config(InstanceConfig),
-            engine=given.engine(),
+            text=arguments.config(TextConfig),
+            instances=arguments.config(InstanceConfig),
+            engine=arguments.engine(),
             overwrite=bool(overwrite),
         )
-        given.end()
+        arguments.end()
         dataset = create_dataset(config)
     return Records(
         files=tuple(dataset.paths),
@@ -215,30 +215,30 @@ def tokenize(
     """
     prefix = os.fspath(output_prefix)
     others = ("partitions", "max_memory_mb", "ray_address")
-    given = Options("tokenize", options, StoreConfig, TextConfig, others=others)
-    engine, num_workers = given.engine(), given.take("num_workers", 0)
-    max_memory_mb = given.take("max_memory_mb", _MAX_MEMORY_MB)
+    arguments = Options("tokenize", options, StoreConfig, TextConfig, others=others)
+    engine, num_workers = arguments.engine(), arguments.take("num_workers", 0)
+    max_memory_mb = arguments.take("max_memory_mb", _MAX_MEMORY_MB)
     if engine.is_cluster:
         num_workers = engine.count_workers(num_workers)
     else:
         num_workers = share_memory(max_memory_mb, count_workers(num_workers)).num_workers
     with as_files(documents, prefix) as files:
-        config = given.config(
+        config = arguments.config(
             StoreConfig,
             input_file=files.names,
             output_prefix=prefix,
             vocab_file=plain(vocab_file),
             tokenizer_file=plain(tokenizer_file),
             do_lower_case=bool(do_lower_case),
-            text=given.config(TextConfig),
+            text=arguments.config(TextConfig),
             level=level,
-            num_partitions=given.take("partitions", 1),
+            num_partitions=arguments.take("partitions", 1),
             num_workers=num_workers,
             num_processes=max(1, min(max_memory_mb // PARTITION_MB, MAX_WORKERS)),
             engine=engine,
             overwrite=bool(overwrite),
         )
-        given.end()
+        arguments.end()
         stores = make_stores(config)
 
     def total(name: str) -> int:

@@ -196,8 +196,8 @@ def _unknown(set_: Surveyed) -> Figure | None:
     """Return the share of [UNK]: in the records, or else in the text by the manifest."""
     part, whole = set_.counts["unknown"], set_.counts["text_tokens"]
     if not set_.knows_unknown:
-        known = (set_.from_manifests("text", name) for name in ("num_unknown", "num_tokens"))
-        counted = [count for count in known if count is not None]
+        numbers = (set_.from_manifests("text", name) for name in ("num_unknown", "num_tokens"))
+        counted = [count for count in numbers if count is not None]
         if len(counted) < 2:
             return None
         part, whole = counted

@@ -74,12 +74,12 @@ def describe(output: Output, source: Source, words: Words) -> None:
     if settings:
         output.paragraph(Span(", ".join(settings), "faint"))
     if not words.tokens and description.kind not in (TEXTS, LEDGERS):
-        known = ""
+        vocabulary = ""
         if description.vocab_size and description.vocab_sha256:
             size = f"{description.vocab_size:,} tokens"
-            known = f" (the one of {size} with sha256 {description.vocab_sha256[:12]}...)"
+            vocabulary = f" (the one of {size} with sha256 {description.vocab_sha256[:12]}...)"
         output.paragraph(
-            Span(f"Ids are shown; --vocab_file=VOCABULARY shows words{known}.", "warning")
+            Span(f"Ids are shown; --vocab_file=VOCABULARY shows words{vocabulary}.", "warning")
         )
     if description.kind == INSTANCES:
         output.paragraph(*(_LEGEND if words.tokens else _LEGEND_OF_IDS))

@@ -123,6 +123,6 @@ def _splits_of_rows(splits: NDArray[np.int64], bounds: NDArray[np.int64]) -> Col
     """
     sizes = np.diff(bounds) + 1
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    taken = np.arange(starts[-1]) - np.repeat(starts[:-1] - bounds[:-1], sizes)
-    values = splits[taken] - np.repeat(splits[bounds[:-1]], sizes)
+    indices = np.arange(starts[-1]) - np.repeat(starts[:-1] - bounds[:-1], sizes)
+    values = splits[indices] - np.repeat(splits[bounds[:-1]], sizes)
     return Column(values, starts.astype(np.int32))

@@ -174,10 +174,10 @@ def _read_table(
             raise ValueError(f"{path}: is empty; the first line must name the columns")
         for name in (*config.text_columns, config.label_column):
             if names.count(name) != 1:
-                known = ", ".join(map(repr, names))
+                columns = ", ".join(map(repr, names))
                 raise ValueError(
                     f"{path}:{line}: {names.count(name)} columns are named {name!r}; one is needed;"
-                    f" the columns are {known}"
+                    f" the columns are {columns}"
                 )
     texts = [names.index(name) for name in config.text_columns]
     label = names.index(config.label_column)

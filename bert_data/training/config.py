@@ -138,11 +138,11 @@ class BertConfig:
             )
         if "vocab_size" not in values:
             raise ValueError("vocab_size is missing; it must be an integer >= 1")
-        known = {name: value for name, value in values.items() if name in names}
-        activation = known.get("hidden_act", "gelu")
+        settings = {name: value for name, value in values.items() if name in names}
+        activation = settings.get("hidden_act", "gelu")
         if activation is None or isinstance(activation, str):  # Google treats "" and null as linear
-            known["hidden_act"] = (activation or "linear").lower()
-        return cls(**known)
+            settings["hidden_act"] = (activation or "linear").lower()
+        return cls(**settings)
 
     @classmethod
     def from_json_file(cls, path: str) -> Self:

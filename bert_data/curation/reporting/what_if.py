@@ -100,7 +100,7 @@ def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepCha
       OSError, CorruptDataError: the ledger cannot be read.
     """
     rules = _rules_of_steps(ledger)
-    asked: dict[str, dict[str, Question]] = {}
+    by_step: dict[str, dict[str, Question]] = {}
     for question in questions:
         step = question.step or _only_step(ledger, rules, question.rule)
         if step not in rules:
@@ -109,12 +109,12 @@ def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepCha
                 f" in the pipeline; it has {', '.join(sorted(rules)) or 'none'}"
             )
         if question.rule not in rules[step]:
-            known = ", ".join(sorted(rules[step]))
-            raise ValueError(f"{ledger}: step {step} has no rule {question.rule!r}; it has {known}")
-        if question.rule in asked.setdefault(step, {}):
+            names = ", ".join(sorted(rules[step]))
+            raise ValueError(f"{ledger}: step {step} has no rule {question.rule!r}; it has {names}")
+        if question.rule in by_step.setdefault(step, {}):
             raise ValueError(f"what_if asks twice for {step}.{question.rule}")
-        asked[step][question.rule] = question
-    return [_retry(ledger, step, list(by_rule.values())) for step, by_rule in asked.items()]
+        by_step[step][question.rule] = question
+    return [_retry(ledger, step, list(by_rule.values())) for step, by_rule in by_step.items()]
 
 
 def _read_groups(ledger: str, columns: Sequence[str]) -> Iterator[Table]:
@@ -204,8 +204,8 @@ def describe_changes(changes: Sequence[StepChange]) -> str:
 
 
 def _describe(change: StepChange) -> Iterator[str]:
-    asked = ", ".join(f"{each.rule}={each.value:g}" for each in change.questions)
-    yield f"{change.step} with {asked}, of {change.num_rejected:,} documents that it rejected:"
+    thresholds = ", ".join(f"{each.rule}={each.value:g}" for each in change.questions)
+    yield f"{change.step} with {thresholds}, of {change.num_rejected:,} documents that it rejected:"
     for each in change.sources:
         yield (
             f"  {each.source}: {each.num_more:,} document(s) more pass"

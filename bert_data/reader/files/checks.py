@@ -78,11 +78,11 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
 
 
 def _check_next_sentences(shards: Sequence[Shard], config: ReaderConfig) -> None:
-    asked = f"next_sentence is {config.next_sentence}"
+    setting = f"next_sentence is {config.next_sentence}"
     for shard in shards:
         actual = f"{shard.path} was made with next_sentence {shard.next_sentence}"
         if config.next_sentence not in (None, shard.next_sentence):
-            raise ValueError(f"{asked}, but {actual}")
+            raise ValueError(f"{setting}, but {actual}")
         if shard.next_sentence != shards[0].next_sentence:
             other = f"{shards[0].path} with {shards[0].next_sentence}"
             raise ValueError(f"{actual}, but {other}; they cannot share batches")

@@ -203,11 +203,13 @@ class RemoteRecords(TFRecords):
         """Divide the steps into stages of at most so many bytes or records, or one step."""
         base, whole = 0, self._whole
         is_asked = np.zeros(0, np.bool_) if whole is None else whole.is_fetched.copy()
-        for taken in self._divide(steps):
+        for records_of_steps in self._divide(steps):
             if whole is not None and is_asked.all():
-                yield _Stage(whole, np.zeros(0, np.int64), base, np.zeros(len(taken), np.int64))
+                yield _Stage(
+                    whole, np.zeros(0, np.int64), base, np.zeros(len(records_of_steps), np.int64)
+                )
                 continue
-            valid = [records[records >= 0] for records in taken]
+            valid = [records[records >= 0] for records in records_of_steps]
             requested = np.concatenate([np.zeros(0, np.int64), *valid])
             kept = whole or KeptRecords(self._shards, self._places, np.unique(requested))
             units = kept.units_of(requested)
@@ -224,16 +226,16 @@ class RemoteRecords(TFRecords):
             base += order.size
 
     def _divide(self, steps: Iterator[NDArray[np.integer]]) -> Iterator[list[NDArray[np.integer]]]:
-        taken: list[NDArray[np.integer]] = []
+        stage: list[NDArray[np.integer]] = []
         num_bytes = num_records = 0
         most_records = min(_MOST_RECORDS, self.num_tokens.size)  # epochs of a small set do not end
         for records in steps:
             more = 0 if self._whole is not None else self._places.find(records).num_bytes
             is_full = num_bytes + more > self._stage_bytes
-            if taken and (is_full or num_records + records.size > most_records):
-                yield taken
-                taken, num_bytes, num_records = [], 0, 0
-            taken.append(records)
+            if stage and (is_full or num_records + records.size > most_records):
+                yield stage
+                stage, num_bytes, num_records = [], 0, 0
+            stage.append(records)
             num_bytes, num_records = num_bytes + more, num_records + records.size
-        if taken:
-            yield taken
+        if stage:
+            yield stage

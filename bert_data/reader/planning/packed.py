@@ -97,12 +97,12 @@ def pack(histogram: NDArray[np.integer], width: int) -> list[Pattern]:
     for length in np.flatnonzero(histogram)[::-1].tolist():
         left = int(histogram[length])
         while left:
-            taken = open_rows.take(length)
-            room, (items, num_rows) = taken or (width, Pattern((), left))
+            group = open_rows.take(length)
+            room, (items, num_rows) = group or (width, Pattern((), left))
             # A row is filled before the next one, since it then has the least room.
             in_row = min(room // length, left)
             num_filled = min(num_rows, left // in_row)
-            if taken and num_filled < num_rows:
+            if group and num_filled < num_rows:
                 open_rows.put(room, Pattern(items, num_rows - num_filled))
             filled = Pattern((*items, (length, in_row)), num_filled)
             open_rows.put(room - length * in_row, filled)

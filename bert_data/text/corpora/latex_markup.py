@@ -128,13 +128,13 @@ def drop_comments(text: str) -> str:
         literal, dropped = match["literal"], match["dropped"]
         if literal or dropped:
             closing = f"\\end{{{literal or dropped}}}"
-            found = text.find(closing, end)
-            end = len(text) if found < 0 else found + len(closing)
+            at = text.find(closing, end)
+            end = len(text) if at < 0 else at + len(closing)
             kept.append(text[position : end if literal else start])
         elif match["mark"]:
             line_end = text.find("\n", end)
-            found = text.find(match["mark"], end, len(text) if line_end < 0 else line_end)
-            end = end if found < 0 else found + 1
+            at = text.find(match["mark"], end, len(text) if line_end < 0 else line_end)
+            end = end if at < 0 else at + 1
             kept.append(text[position:end])
         elif match[0].startswith("\\"):
             kept.append(text[position:end])

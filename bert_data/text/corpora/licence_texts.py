@@ -73,9 +73,9 @@ def _dice(one: frozenset[bytes], other: frozenset[bytes]) -> float:
 
 @functools.cache
 def _known() -> dict[str, frozenset[bytes]]:
-    known = {}
+    prints_by_name = {}
     for name, digits in PRINTS.items():
         data = bytes.fromhex("".join(digits.split()))
         starts = range(0, len(data), _HASH_BYTES)
-        known[name] = frozenset(data[start : start + _HASH_BYTES] for start in starts)
-    return known
+        prints_by_name[name] = frozenset(data[start : start + _HASH_BYTES] for start in starts)
+    return prints_by_name
