@@ -17,6 +17,7 @@ from bert_data.curation.running.data_sets import RESERVED_FIELDS, DataSet, plan_
 from bert_data.curation.running.markup import put_extract_first
 from bert_data.curation.running.pipeline import JSONL, Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import DEFAULT_NAME, parse_steps
+from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.running.step_log import DAMAGED
@@ -37,7 +38,7 @@ _KEPT, _REJECTED = "kept.jsonl", "rejected.jsonl"
 
 def make_steps(steps: StepEntry | Sequence[StepEntry], preset: str | None) -> list[Step]:
     """Return the steps of a preset, and then those of entries."""
-    all_steps = parse_steps(preset, ())
+    all_steps = [] if preset is None else preset_steps(preset, [DEFAULT_NAME])
     entries = [steps] if isinstance(steps, str | Mapping | Step | type) else steps
     for entry in entries:
         if isinstance(entry, Step):
@@ -46,7 +47,7 @@ def make_steps(steps: StepEntry | Sequence[StepEntry], preset: str | None) -> li
             all_steps.append(entry())
         else:
             all_steps += parse_steps(
-                None, parse_step_flags([entry]) if isinstance(entry, str) else [entry]
+                parse_step_flags([entry]) if isinstance(entry, str) else [entry]
             )
     return all_steps
 

@@ -24,7 +24,7 @@ The available steps:
     bert-data curate --list_steps
     bert-data curate --explain=gopher_quality
 
-A pipeline in a file has the keys inputs, preset, steps and output:
+A pipeline in a file has the keys inputs, preset (with parameters of its steps), steps and output:
 
     inputs:                                # the first one has the highest priority
       - {name: wiki, files: wiki.jsonl, weight: 1}
@@ -55,6 +55,7 @@ from bert_data.packages import load_package
 
 if TYPE_CHECKING:
     from bert_data.curation.running.pipeline import Pipeline
+    from bert_data.curation.step import Step
 
 FLAGS = flags.FLAGS
 
@@ -83,8 +84,10 @@ flags.DEFINE_string("pipeline", None, "A YAML file with inputs, steps and output
 flags.DEFINE_string(
     "preset",
     None,
-    "Published steps: c4, gopher, fineweb, refinedweb or wikipedia; the steps of "
-    "--steps follow them. If web pages come in (html, warc), the step extract goes first.",
+    "Published steps: c4, gopher, fineweb, refinedweb, wikipedia, or one for a corpus "
+    "(--list_steps); the steps of --steps follow them. llama has steps for each source: name the "
+    "data sets commoncrawl, c4, github, wikipedia, books, arxiv or stackexchange. If web pages "
+    "come in (html, warc), the step extract goes first.",
 )
 flags.DEFINE_multi_string(
     "steps",
@@ -244,10 +247,8 @@ def _pipeline() -> "Pipeline":
     from bert_data.curation.running.pipeline_file import (
         PipelineFile,
         parse_inputs,
-        parse_steps,
         read_pipeline_file,
     )
-    from bert_data.curation.running.yaml_values import parse_step_flags
 
     text = TEXT()
     pipeline_file = PipelineFile()
@@ -274,10 +275,9 @@ def _pipeline() -> "Pipeline":
         raise ValueError("--output_file is missing: name the files to write")
     if FLAGS.rejected_file:
         output = dataclasses.replace(output, rejected_file=FLAGS.rejected_file)
-    steps = pipeline_file.steps or parse_steps(FLAGS.preset, parse_step_flags(FLAGS.steps))
     return Pipeline(
         data_sets=data_sets,
-        steps=label_steps(steps),
+        steps=label_steps(pipeline_file.steps or _steps([each.name for each in data_sets])),
         output=output,
         on_error=text.on_error,
         max_document_bytes=FLAGS.max_document_bytes,
@@ -290,6 +290,16 @@ def _pipeline() -> "Pipeline":
         with_examples=bool(FLAGS.report),
         warn_share=FLAGS.warn_share,
     )
+
+
+def _steps(data_sets: Sequence[str]) -> "list[Step]":
+    """Return the steps of --preset, and then those of --steps."""
+    from bert_data.curation.running.pipeline_file import parse_steps
+    from bert_data.curation.running.presets import preset_steps
+    from bert_data.curation.running.yaml_values import parse_step_flags
+
+    steps = preset_steps(FLAGS.preset, data_sets) if FLAGS.preset else []
+    return [*steps, *parse_steps(parse_step_flags(FLAGS.steps))]
 
 
 def _what_if() -> str:

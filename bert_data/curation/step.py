@@ -21,7 +21,7 @@ import abc
 import dataclasses
 import importlib.util
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -43,6 +43,8 @@ class Step(abc.ABC):
     """What all steps share.
 
     Attributes:
+      data_sets: names of the data sets whose documents it sees and judges; it passes all others.
+        (): all.
       name: of the step, in pipelines; by default that of its class.
       step_examples: for documentation and test: pairs of a text and the text that is kept, or None
         if it is rejected.
@@ -59,6 +61,8 @@ class Step(abc.ABC):
     example_fields: ClassVar[Mapping[str, Any]] = {}
     accepts_markup: ClassVar[bool] = False
     is_meant_to_shorten: ClassVar[bool] = False
+
+    data_sets: tuple[str, ...] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -80,7 +84,7 @@ class Step(abc.ABC):
           folder: an empty folder for this step alone.
         """
 
-    def check_data_sets(self, names: Sequence[str]) -> None:  # noqa: B027 (most steps name none)
+    def check_data_sets(self, names: Sequence[str]) -> None:
         """Refuse parameters that name unknown data sets, before anything is read.
 
         Args:
@@ -89,6 +93,13 @@ class Step(abc.ABC):
         Raises:
           ValueError: with the parameter, the name and the known names.
         """
+        for name in self.data_sets:
+            if name not in names:
+                raise ValueError(f"data_sets has {name!r}; the data sets are {', '.join(names)}")
+
+    def judges(self, data_set: str) -> bool:
+        """Whether it judges the documents of a data set, or passes them."""
+        return not self.data_sets or data_set in self.data_sets
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
         """Return a warning if the step had no effect although one was asked for.
@@ -102,23 +113,7 @@ class Step(abc.ABC):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DocumentStep(Step):
-    """A step that judges each document by itself.
-
-    Attributes:
-      data_sets: names of the data sets whose documents it judges; it passes all others. (): all.
-    """
-
-    data_sets: tuple[str, ...] = ()
-
-    def check_data_sets(self, names: Sequence[str]) -> None:
-        """Refuse names of data sets that the pipeline does not have.
-
-        Raises:
-          ValueError: with the name and the known names.
-        """
-        for name in self.data_sets:
-            if name not in names:
-                raise ValueError(f"data_sets has {name!r}; the data sets are {', '.join(names)}")
+    """A step that judges each document by itself."""
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:
         """Return, in a worker, the function that judges documents with what `prepare` left."""
@@ -176,7 +171,8 @@ class CorpusStep(Step):
     `observe` and `judge_shard` run in workers, one shard at a time, and see the same documents in
     the same order. `decide` starts rounds of tasks (`bert_data.work.rounds`), whose memory is
     bounded; a part of a round is a shard: `path` is what `observe` wrote, `source` the name of its
-    data set, and the numbers are those of its documents. The shards of a data set are consecutive.
+    data set, and the numbers are those of its documents. The shards of a data set are consecutive;
+    those of data sets that the step does not judge are left out.
     """
 
     @abc.abstractmethod
@@ -276,16 +272,21 @@ def make_step(name: str, parameters: dict[str, Any]) -> Step:
             raise ValueError(
                 f"step {name} has no parameter {parameter!r}; its parameters are {known}"
             )
-    missing = [
-        each.name
-        for each in fields.values()
-        if each.name not in parameters
-        and each.default is dataclasses.MISSING
-        and each.default_factory is dataclasses.MISSING
-    ]
+    missing = missing_parameters(step, parameters)
     if missing:
         raise ValueError(f"step {name} needs the parameter {missing[0]!r}")
     try:
         return step(**parameters)
     except ValueError as error:
         raise ValueError(f"step {name}: {error}") from None
+
+
+def missing_parameters(step: type[Step], parameters: Collection[str]) -> list[str]:
+    """Return the parameters without a default that are not among those given."""
+    return [
+        each.name
+        for each in dataclasses.fields(step)
+        if each.name not in parameters
+        and each.default is dataclasses.MISSING
+        and each.default_factory is dataclasses.MISSING
+    ]

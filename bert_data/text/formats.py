@@ -72,6 +72,7 @@ class TextFormat:
       configured: returns the format as a configuration wants it; None: it is always the same.
       is_compressed: whether its files may be compressed (`COMPRESSIONS`).
       is_markup: whether its documents are pages with tags, which must be turned into text first.
+      is_corpus: whether it is a publisher's, whose reader removes all markup.
       is_cut_compressed: whether `find_document` finds places in compressed files, too.
     """
 
@@ -84,6 +85,7 @@ class TextFormat:
     configured: "Callable[[TextFormat, TextConfig], TextFormat] | None" = None
     is_compressed: bool = True
     is_markup: bool = False
+    is_corpus: bool = False
     is_cut_compressed: bool = False
 
     @property
@@ -265,7 +267,7 @@ def _make_corpus_format(name: str, *endings: str, module: str = "", **others: An
     def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
         return importlib.import_module(reader).read(spans, config)
 
-    return _make_file_format(name, *endings, read=read, **others)
+    return _make_file_format(name, *endings, read=read, is_corpus=True, **others)
 
 
 def _find_page(path: str, position: int) -> int | None:

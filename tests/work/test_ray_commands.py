@@ -125,7 +125,7 @@ def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn
         Path("in.jsonl").write_text("".join(rows), encoding="utf-8")
         pipeline = Pipeline(
             data_sets=tuple(parse_inputs(["in.jsonl"], TextConfig(), None)),
-            steps=label_steps(parse_steps(None, ["exact_duplicates"])),
+            steps=label_steps(parse_steps(["exact_duplicates"])),
             output=Output(files="out/clean.jsonl@2"),
             shard_bytes=20_000,
         )

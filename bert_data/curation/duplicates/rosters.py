@@ -61,7 +61,9 @@ class RankedStep(CorpusStep):
             raise ValueError(f"priority is {names}; it may name each data set once")
 
     def check_data_sets(self, names: Sequence[str]) -> None:
-        """Check that `priority` names data sets of the pipeline."""
+        """Check that `priority` names data sets that the step judges."""
+        super().check_data_sets(names)
+        names = list(filter(self.judges, names))
         unknown = [name for name in self.priority if name not in names]
         if unknown:
             known = ", ".join(sorted(set(names)))

@@ -72,6 +72,16 @@ class StepCounts:
         """Return values that `json` can write."""
         return vars(self) | {"bins": {rule: sorted(b.items()) for rule, b in self.bins.items()}}
 
+    def passed_by(self, label: str) -> "StepCounts":
+        """Return the counts of a following step that passes all documents."""
+        return StepCounts(
+            label=label,
+            num_documents=self.num_documents,
+            num_bytes=self.num_bytes,
+            num_words=self.num_words,
+            num_tokens=self.num_tokens,
+        )
+
 
 def counts_from_json(data: Mapping[str, Any]) -> StepCounts:
     """Return the counts that `StepCounts.as_json` described."""

@@ -1,6 +1,6 @@
 """Put the step `extract` before steps that would read the tags of web pages as text.
 
-web pages, steps c4, language             ->  extract, c4, language
+web pages, steps c4, language             ->  extract, c4, language (for that data set alone)
 web pages, steps c4, extract              ->  refused
 JSON Lines, steps c4, language            ->  the same
 JSON Lines of web pages, steps c4         ->  extract, c4
@@ -26,7 +26,7 @@ _SAMPLE = 32  # documents of a data set's first shard
 
 
 def put_extract_first(pipeline: Pipeline, shards: Sequence[TextShard]) -> Pipeline:
-    """Return the pipeline with a step `extract` where pages with tags come in.
+    """Return the pipeline with a step `extract` for the data sets of pages with tags.
 
     Args:
       pipeline: of the run.
@@ -35,21 +35,27 @@ def put_extract_first(pipeline: Pipeline, shards: Sequence[TextShard]) -> Pipeli
     Raises:
       ValueError: the pipeline has the step, but after one that would read the tags as text.
     """
-    name = next(_names_of_markup(pipeline, shards), None)
-    if name is None:
+    missing = []
+    for name in dict.fromkeys(_names_of_markup(pipeline, shards)):
+        judging = [each for each in pipeline.steps if each.step.judges(name)]
+        names = [each.step.name for each in judging]
+        if EXTRACT not in names:
+            missing.append(name)
+            continue
+        for labelled in judging[: names.index(EXTRACT)]:
+            if not labelled.step.accepts_markup:
+                raise ValueError(
+                    f"data set {name} has pages with tags, which step {labelled.label} would read"
+                    f" as text; put the step {EXTRACT} before it, or leave it out, and it goes"
+                    " first"
+                )
+    if not missing:
         return pipeline
-    names = [each.step.name for each in pipeline.steps]
-    if EXTRACT not in names:
-        logging.info("data set %s has pages with tags: the step %s goes first", name, EXTRACT)
-        steps = [make_step(EXTRACT, {}), *(each.step for each in pipeline.steps)]
-        return dataclasses.replace(pipeline, steps=label_steps(steps))
-    for labelled in pipeline.steps[: names.index(EXTRACT)]:
-        if not labelled.step.accepts_markup:
-            raise ValueError(
-                f"data set {name} has pages with tags, which step {labelled.label} would read as"
-                f" text; put the step {EXTRACT} before it, or leave it out, and it goes first"
-            )
-    return pipeline
+    logging.info("%s: pages with tags; the step %s goes first", ", ".join(missing), EXTRACT)
+    others = len(pipeline.data_sets) > len(missing)
+    extract = make_step(EXTRACT, {"data_sets": missing} if others else {})
+    steps = [extract, *(each.step for each in pipeline.steps)]
+    return dataclasses.replace(pipeline, steps=label_steps(steps))
 
 
 def _names_of_markup(pipeline: Pipeline, shards: Sequence[TextShard]) -> Iterator[str]:
@@ -57,11 +63,12 @@ def _names_of_markup(pipeline: Pipeline, shards: Sequence[TextShard]) -> Iterato
     for shard in shards:
         data_set = pipeline.data_sets[shard.data_set]
         for path in {span.path for span in shard.spans}:
-            if find_format([path], data_set.text).is_markup:
+            text_format = find_format([path], data_set.text)
+            if text_format.is_markup:
                 name = path.lower().removesuffix(".gz").removesuffix(".zst")
                 if not name.endswith(_PLAIN_ENDING):
                     yield data_set.name
-            elif shard.data_set not in sampled:
+            elif shard.data_set not in sampled and not text_format.is_corpus:
                 sampled.add(shard.data_set)
                 if _are_pages(shard, data_set):
                     yield data_set.name

@@ -32,7 +32,7 @@ from bert_data.curation.running.spool import (
     read_spool,
 )
 from bert_data.curation.running.step_log import CountTokens, LogConfig, ReadLog, StepLog
-from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, Step, read_decisions
+from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, read_decisions
 from bert_data.curation.verdict import Verdict
 from bert_data.kernels import clock
 from bert_data.storage import make_folder, open_scratch
@@ -102,10 +102,10 @@ class _Run:
         judging = [self._pipeline.steps[number] for number in self._config.steps.judging]
         logs = [self._log(labelled) for labelled in judging]
         if judging and isinstance(judging[0].step, CorpusStep):
-            judge = self._shard_judge(cast(CorpusStep, judging.pop(0).step))
-            documents = judge_shard(judge, logs.pop(0), documents)
+            step = cast(CorpusStep, judging.pop(0).step)
+            documents = judge_shard(self._shard_judge(step), logs.pop(0), documents)
         judges = [
-            (log, judge if self._is_judged_by(labelled.step) else Verdict)
+            (log, judge if labelled.step.judges(self._data_set.name) else Verdict)
             for log, judge, labelled in zip(logs, self._open(judging), judging, strict=True)
         ]
         if judges:
@@ -123,11 +123,6 @@ class _Run:
             "kinds": self._kinds,
         }
 
-    def _is_judged_by(self, step: Step) -> bool:
-        """Whether a step judges the documents of the shard's data set, or passes them."""
-        names = cast(DocumentStep, step).data_sets
-        return not names or self._data_set.name in names
-
     def _source(self) -> Iterator[Document]:
         if isinstance(self._shard, SpooledShard):
             return read_spool(self._shard.spool, self._data_set.name)
@@ -142,6 +137,9 @@ class _Run:
         return log
 
     def _shard_judge(self, step: CorpusStep) -> Callable[[Iterable[Document]], Iterator[Verdict]]:
+        """Return the function that judges the shard, or passes all its documents."""
+        if not step.judges(self._data_set.name):
+            return functools.partial(map, Verdict)
         assert isinstance(self._shard, SpooledShard) and self._config.decided is not None
         part = self._shard.part(self._data_set.name)
         return functools.partial(step.judge_shard, read_decisions(self._config.decided, part))
@@ -196,7 +194,8 @@ class _Run:
         number = self._config.steps.observing
         if number is not None:
             step = cast(CorpusStep, self._pipeline.steps[number].step)
-            step.observe(self._config.prepared[number], documents, path)
+            if step.judges(self._data_set.name):
+                step.observe(self._config.prepared[number], documents, path)
         for _ in documents:
             pass
 

@@ -27,7 +27,7 @@ from bert_data.text.documents import TextConfig
 
 DEFAULT_NAME = "input"
 _MIX = "mix"
-_TOP_KEYS = ("inputs", "preset", "steps", "output")
+_TOP_KEYS = ("inputs", "preset", "sources", "parameters", "steps", "output")
 _FILES = tuple[str, ...]
 _INPUT = {
     "name": object,
@@ -89,24 +89,38 @@ def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None)
         entries = _with_weights(_list("steps", top.get("steps")), data_sets)
         return PipelineFile(
             data_sets=data_sets,
-            steps=tuple(parse_steps(top.get("preset"), entries)),
+            steps=(*_preset(top, data_sets), *parse_steps(entries)),
             output=_output(top["output"]) if top.get("output") is not None else None,
         )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
 
-def parse_steps(preset: Any, entries: Sequence[Any]) -> list[Step]:
-    """Return the steps of a preset, if there is one, and then those of entries.
+def _preset(top: Mapping[str, Any], data_sets: Sequence[DataSet]) -> list[Step]:
+    """Return the steps of the preset, if there is one."""
+    given = {key: top[key] for key in ("sources", "parameters") if top.get(key) is not None}
+    if top.get("preset") is None:
+        for key in given:
+            raise ValueError(f"{key} is for a preset, and there is none")
+        return []
+    for key, value in given.items():
+        values = [value] if key == "sources" else [value, *getattr(value, "values", list)()]
+        for each in values:
+            if not isinstance(each, Mapping):
+                raise ValueError(f"{key} has {each!r:.60}; it must be a mapping")
+    return preset_steps(top["preset"], [each.name for each in data_sets], **given)
+
+
+def parse_steps(entries: Sequence[Any]) -> list[Step]:
+    """Return the steps of entries.
 
     Args:
-      preset: its name, or None.
       entries: each a name; or {name: parameters}.
 
     Raises:
-      ValueError: the preset, a step or a parameter is unknown.
+      ValueError: a step or a parameter is unknown.
     """
-    steps = [] if preset is None else preset_steps(preset)
+    steps = []
     for entry in entries:
         if isinstance(entry, str):
             entry = {entry: None}

@@ -1,15 +1,46 @@
 """Pipelines as published: their steps, in their order, with their parameters.
 
 preset_steps("fineweb")  ->  [UrlFilter(), Extract(), Language(...), GopherRepetition(), ...]
+preset_steps("llama", ["web", "books"], sources={"web": "commoncrawl"})
+                         ->  [LineDuplicates(data_sets=("web",)), ...,
+                              NearDuplicates(data_sets=("books",), max_similarity=0.9)]
 
 They leave out what a publication did by hand, with a service, or with lists that it did not publish
 (SafeSearch, its own lists of domains); the steps' parameters take such lists.
+
+The preset of a publication with several sources (`SOURCES`) names these as its steps' `data_sets`;
+a data set is of the source that has its name, or that a user says it is of. A step whose files the
+user must give (a model) is left out without them.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bert_data.curation.step import Step, make_step
+from absl import logging
+
+from bert_data.curation.step import Step, find_step, make_step, missing_parameters
+
+LARGEST_SITES = (
+    *("stackoverflow.com", "math.stackexchange.com", "superuser.com", "askubuntu.com"),
+    *("serverfault.com", "ru.stackoverflow.com", "es.stackoverflow.com", "pt.stackoverflow.com"),
+    *("unix.stackexchange.com", "tex.stackexchange.com", "stats.stackexchange.com"),
+    *("physics.stackexchange.com", "electronics.stackexchange.com", "english.stackexchange.com"),
+    *("mathoverflow.net", "apple.stackexchange.com", "gis.stackexchange.com"),
+    *("dba.stackexchange.com", "wordpress.stackexchange.com", "magento.stackexchange.com"),
+    *("salesforce.stackexchange.com", "ell.stackexchange.com", "drupal.stackexchange.com"),
+    *("sharepoint.stackexchange.com", "softwareengineering.stackexchange.com"),
+    *("blender.stackexchange.com", "gaming.stackexchange.com", "meta.stackexchange.com"),
+)
+"""28 of the largest sites of Stack Exchange by posts. LLaMA kept the 28 largest without naming
+them; the last ones change places from year to year."""
+
+_LICENCES = ("apache-2.0", "bsd-2-clause", "bsd-3-clause", "mit")
+_WIKIPEDIAS = "bg ca cs da de en es fr hr hu it nl pl pt ro ru sl sr sv uk"
+
+SOURCES: Mapping[str, Sequence[str]] = {
+    "llama": (*("commoncrawl", "c4", "github", "wikipedia", "books", "arxiv", "stackexchange"),),
+}
+"""The sources of presets whose steps are for one source each."""
 
 Entries = Sequence[tuple[str, Mapping[str, Any]]]
 
@@ -73,7 +104,7 @@ PRESETS: dict[str, Entries] = {
     # Licences, lengths of lines and share of letters, headers, equal files; near duplicates as
     # in The Stack (Kocetkov et al. 2022), of 5-grams and a Jaccard similarity of 0.7.
     "code": (
-        ("licence", {"allowed": ["apache-2.0", "bsd-2-clause", "bsd-3-clause", "mit"]}),
+        ("licence", {"allowed": _LICENCES}),
         ("code_header", {}),
         ("code_quality", {}),
         ("exact_duplicates", {}),
@@ -95,15 +126,114 @@ PRESETS: dict[str, Entries] = {
         ("length", {"min_words": 1_000}),
         ("near_duplicates", {"ngram_size": 5, "max_similarity": 0.9}),
     ),
+    # Touvron et al. 2023 (LLaMA), section 2.1, source by source. The readers of `corpora` do the
+    # rest: markup of Wikipedia, LaTeX, the order of answers.
+    "llama": (
+        # CCNet (Wenzek et al. 2020): lines, English (its threshold is 0.5), perplexity; and pages
+        # of the kind that Wikipedia cites.
+        ("line_duplicates", {"data_sets": ["commoncrawl"]}),
+        ("language", {"data_sets": ["commoncrawl"], "languages": ["en"], "min_score": 0.5}),
+        ("perplexity", {"data_sets": ["commoncrawl"]}),
+        ("classifier", {"data_sets": ["commoncrawl"], "min_score": 0.5}),
+        # C4's rules, as the preset c4 has them.
+        ("c4", {"data_sets": ["c4"]}),
+        ("line_duplicates", {"data_sets": ["c4"], "ignore_digits": False}),
+        ("language", {"data_sets": ["c4"], "languages": ["en"], "min_score": 0.65}),
+        ("licence", {"data_sets": ["github"], "allowed": _LICENCES}),
+        ("code_header", {"data_sets": ["github"]}),
+        ("code_quality", {"data_sets": ["github"]}),
+        ("exact_duplicates", {"data_sets": ["github"]}),
+        (
+            "field_values",
+            {
+                "data_sets": ["wikipedia"],
+                "field": "language",
+                "allowed": _WIKIPEDIAS.split(),
+                "missing": "keep",
+            },
+        ),
+        (
+            "near_duplicates",
+            {"data_sets": ["books"], "ngram_size": 5, "max_similarity": 0.9},
+        ),
+        (
+            "field_values",
+            {"data_sets": ["stackexchange"], "field": "site", "allowed": LARGEST_SITES},
+        ),
+    ),
 }
 
 
-def preset_steps(name: str) -> list[Step]:
+def preset_steps(
+    name: str,
+    data_sets: Sequence[str] = (),
+    *,
+    sources: Mapping[str, str] | None = None,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[Step]:
     """Return the steps of a preset.
 
+    Args:
+      name: of the preset.
+      data_sets: names of the pipeline's data sets.
+      sources: which source of the preset a data set is of, by its name; others are of the source of
+        their own name.
+      parameters: of steps, by their names, besides those of the preset or in their place.
+
     Raises:
-      ValueError: there is no preset of that name.
+      ValueError: there is no such preset, source or step, or a data set is of no source.
     """
-    if name not in PRESETS:
-        raise ValueError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
-    return [make_step(step, dict(parameters)) for step, parameters in PRESETS[name]]
+    if not isinstance(name, str) or name not in PRESETS:
+        raise ValueError(f"there is no preset {name!r:.60}; there are {', '.join(PRESETS)}")
+    names = {step: None for step, _ in PRESETS[name]}
+    for step in parameters or {}:
+        if step not in names:
+            raise ValueError(
+                f"parameters are for {step!r}; the steps of preset {name} are {', '.join(names)}"
+            )
+    of_source = _data_sets_by_source(name, data_sets, sources or {})
+    steps = []
+    for step, published in PRESETS[name]:
+        given = {**published, **(parameters or {}).get(step, {})}
+        if name in SOURCES:
+            given["data_sets"] = [each for s in published["data_sets"] for each in of_source[s]]
+            if not given["data_sets"]:
+                continue
+        missing = missing_parameters(find_step(step), given)
+        if missing:
+            logging.warning(
+                "preset %s: the step %s is left out, as it needs %s; a pipeline file gives them:"
+                " parameters: {%s: {%s: ...}}",
+                *(name, step, " and ".join(missing), step, missing[0]),
+            )
+            continue
+        steps.append(make_step(step, given))
+    return steps
+
+
+def _data_sets_by_source(
+    preset: str, data_sets: Sequence[str], sources: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Return the data sets of each source of a preset."""
+    if preset not in SOURCES:
+        if sources:
+            raise ValueError(
+                f"sources are for the presets {', '.join(SOURCES)}, not for preset {preset}"
+            )
+        return {}
+    known = ", ".join(SOURCES[preset])
+    if not data_sets:
+        raise ValueError(f"preset {preset} needs data sets, which are of its sources {known}")
+    for name in sources:
+        if name not in data_sets:
+            raise ValueError(f"sources has {name!r}; the data sets are {', '.join(data_sets)}")
+    grouped: dict[str, list[str]] = {source: [] for source in SOURCES[preset]}
+    for name in data_sets:
+        source = sources.get(name, name)
+        if source not in grouped:
+            raise ValueError(
+                f"preset {preset}: data set {name} is of source {source!r}; it must be one of"
+                f" {known} (in a pipeline file: sources: {{{name}: {SOURCES[preset][0]}}})"
+            )
+        grouped[source].append(name)
+    return grouped

@@ -12,7 +12,7 @@ import dataclasses
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import bert_data
@@ -61,6 +61,7 @@ from bert_data.work import (
 
 _COMMITTED = ("committed", "summary.json")
 """In the work folder: the summary of the outputs that the run is about to give their names."""
+_OF_DATA_SETS = ("label", "num_documents", "num_bytes", "num_words", "num_tokens", "num_rejected")
 _BLOCK_BYTES = 1 << 20
 _PROCESS_BYTES, _BYTES_OF_BYTE = 200_000_000, 30  # of a process, and for each byte of a document
 
@@ -73,6 +74,7 @@ class Curation:
       pipeline: that was run.
       shards: that were read.
       counts: of reading and of all steps, in their order.
+      by_data_set: the same of each data set alone, by its name.
       files: that were written.
       ledger: path of the ledger, and its number of rows.
       seconds: from the start to the end.
@@ -83,6 +85,7 @@ class Curation:
     pipeline: Pipeline
     shards: Sequence[TextShard]
     counts: Sequence[StepCounts]
+    by_data_set: Mapping[str, Sequence[StepCounts]]
     files: Sequence[WrittenFile]
     ledger: tuple[str, int]
     seconds: float
@@ -170,6 +173,7 @@ def curate(
             pipeline=pipeline,
             shards=shards,
             counts=run.counts,
+            by_data_set=run.by_data_set,
             files=files,
             ledger=(paths.ledger, num_rows),
             seconds=time.perf_counter() - start,
@@ -177,10 +181,9 @@ def curate(
             warnings=list(describe_problems(pipeline, run.counts)),
         )
         summary = describe_as_json(done)
-        described = {path: describe(done) for path, describe in texts.items()}
-        for path, text in {**described, paths.summary: summary}.items():
+        for path, describe in {**texts, paths.summary: lambda _: summary}.items():
             with outputs.open(path) as file:
-                file.write(text.encode(errors="replace"))
+                file.write(describe(done).encode(errors="replace"))
         make_folder(os.path.dirname(committed))
         write_bytes(committed, summary.encode(errors="replace"))
         outputs.commit(paths.all, [paths.summary])
@@ -248,6 +251,10 @@ def describe_as_json(done: Curation) -> str:
             {
                 "name": data_set.name,
                 "weight": data_set.weight,
+                "counts": [
+                    {key: getattr(counts, key) for key in _OF_DATA_SETS}
+                    for counts in done.by_data_set[data_set.name]
+                ],
                 "files": sorted(
                     {s.path for each in done.shards if each.data_set == n for s in each.spans}
                 ),

@@ -111,11 +111,19 @@ def _read_decisions(folder: str) -> Decisions:
     return Decisions(tables=tables, notes=decisions["notes"])
 
 
+def _append(spooled: list[SpooledShard], shard: SpooledShard) -> None:
+    """Append a shard, numbered as the following one."""
+    last = spooled[-1] if spooled else None
+    first = last.first + last.num_documents if last else 0
+    spooled.append(dataclasses.replace(shard, number=len(spooled), first=first))
+
+
 class Stages:
     """A run of a pipeline over shards.
 
     Attributes:
       counts: of reading and of the steps, in their order; grows with each pass.
+      by_data_set: the same counts of each data set alone, by its name.
       num_resumed: shards of passes that an earlier run finished.
     """
 
@@ -140,6 +148,7 @@ class Stages:
         self._folders: list[str] = []
         self._kinds: Kinds = {}
         self.counts: list[StepCounts] = []
+        self.by_data_set: dict[str, list[StepCounts]] = {d.name: [] for d in pipeline.data_sets}
         self.num_resumed = 0
 
     def run_passes(self) -> None:
@@ -161,7 +170,11 @@ class Stages:
 
     def _decide(self, number: int) -> Decisions:
         labelled, max_bytes = self._pipeline.steps[number], self._pipeline.max_memory_bytes
-        parts = [shard.part(self._source(shard)) for shard in self._spooled_shards()]
+        parts = [
+            shard.part(source)
+            for shard in self._spooled_shards()
+            if labelled.step.judges(source := self._source(shard))
+        ]
         logging.info("%s: deciding over %d shard(s)", labelled.label, len(parts))
         if sum(part.num_bytes for part in parts) <= max_bytes // _ONE_TASK_SHARE:
             task = _StepTask(number, labelled, parts, max_bytes)
@@ -197,14 +210,19 @@ class Stages:
             prepared=prepared,
             decided=self._decided,
         )
-        folders = self._work_on(config)
+        folders = iter(self._work_on(config, [s for s in self._shards if self._is_seen(s, config)]))
         spooled: list[SpooledShard] = []
-        first = 0
-        counts: list[StepCounts] = []
+        counts: dict[str, list[StepCounts]] = {}
         self._kinds = {}
-        for shard, folder in zip(self._shards, folders, strict=True):  # one at a time: all are much
+        for shard in self._shards:  # one at a time: all are much
+            source = self._source(shard)
+            if isinstance(shard, SpooledShard) and not self._is_seen(shard, config):
+                _append(spooled, shard)
+                continue
+            folder = next(folders)
             report = read_report(folder)
-            counts = add_counts([counts, [*map(counts_from_json, report["counts"])]])
+            shard_counts = [*map(counts_from_json, report["counts"])]
+            counts[source] = add_counts([counts.get(source, []), shard_counts])
             if steps.observing is not None:
                 label = self._pipeline.steps[steps.observing].label
                 self._spend(label, report["observe_seconds"])
@@ -212,27 +230,34 @@ class Stages:
             self._folders.append(folder)
             for i, (num_documents, num_bytes) in enumerate(report["spooled"]):
                 path = spooled_folder(folder, i)
-                spooled.append(
-                    SpooledShard(
-                        len(spooled), shard.data_set, path, first, num_documents, num_bytes
-                    )
-                )
-                first += num_documents
-        self.counts += counts
+                _append(spooled, SpooledShard(0, shard.data_set, path, 0, num_documents, num_bytes))
+        labels = [self._pipeline.steps[step].label for step in steps.judging]
+        for source, before in self.by_data_set.items():
+            if source not in counts:
+                counts[source] = [before[-1].passed_by(label) for label in labels]
+            before += counts[source]
+        self.counts += add_counts(counts[source] for source in self.by_data_set)
         self._shards = spooled
 
-    def _work_on(self, config: Pass) -> list[str]:
-        """Do a pass; return the folders of the shards."""
+    def _is_seen(self, shard: TextShard | SpooledShard, config: Pass) -> bool:
+        """Whether a pass does anything with a shard; if not, it stays as it is."""
+        if isinstance(shard, TextShard) or config.is_last:
+            return True
+        steps, source = self._pipeline.steps, self._source(shard)
+        return any(steps[number].step.judges(source) for number in config.steps.all)
+
+    def _work_on(self, config: Pass, shards: Sequence[TextShard | SpooledShard]) -> list[str]:
+        """Do a pass over shards; return their folders."""
         name = f"pass {config.number + 1} of {len(self._passes)}"
         task = FolderTask(
             parent=os.path.join(self._folder, f"pass-{config.number}"),
             function=functools.partial(run_pass, config),
         )
         folders = []
-        total = sum(shard.num_bytes for shard in self._shards)
+        total = sum(shard.num_bytes for shard in shards)
         with progress(name, total=total, unit="B") as advance:
-            done = run_tasks(name, task, self._shards, self._executor)
-            for shard, (folder, is_new) in zip(self._shards, done, strict=True):
+            done = run_tasks(name, task, shards, self._executor)
+            for shard, (folder, is_new) in zip(shards, done, strict=True):
                 if isinstance(shard, SpooledShard):
                     shard.forget()
                 advance(shard.num_bytes)

@@ -69,7 +69,9 @@ class Mix(CorpusStep):
             raise ValueError(f"most_epochs is {self.most_epochs!r}; it must be a number > 0")
 
     def check_data_sets(self, names: Sequence[str]) -> None:
-        """Check that weights and epochs name data sets, and weights all of them."""
+        """Check that weights and epochs name data sets that it mixes, and weights all of them."""
+        super().check_data_sets(names)
+        names = list(filter(self.judges, names))
         field = "weights" if self.weights else "epochs"
         unknown = sorted({*self.weights, *self.epochs} - set(names))
         if unknown:

@@ -5,8 +5,9 @@ import pytest
 from bert_data.curation.running.data_sets import DataSet, plan_all_shards
 from bert_data.curation.running.markup import put_extract_first
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
-from bert_data.curation.running.presets import PRESETS, preset_steps
+from bert_data.curation.running.presets import PRESETS, SOURCES, preset_steps
 from bert_data.curation.step import make_step
+from bert_data.text.documents import TextConfig
 
 
 def labels(folder, files, steps):
@@ -20,7 +21,7 @@ def labels(folder, files, steps):
     return [each.label for each in changed.steps]
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name not in SOURCES])
 def test_no_preset_reads_tags_as_text(tmp_path, preset):
     steps = preset_steps(preset)
     names = [step.name for step in steps]
@@ -50,3 +51,25 @@ def test_pages_in_rows_are_noticed(tmp_path):
     assert labels(tmp_path, ["b.jsonl"], [make_step("length", {})]) == ["length"]
     (tmp_path / "b.jsonl").write_text(page + "{")  # the run says what is wrong
     assert labels(tmp_path, ["b.jsonl"], [make_step("length", {})]) == ["length"]
+
+
+def test_only_pages_are_extracted(tmp_path):
+    (tmp_path / "f.py").write_text("page = '<html><body>One.</body></html>'")
+    (tmp_path / "a.html").write_text("<html><body><p>One.</p></body></html>")
+    data_sets = (
+        DataSet(name="code", files=f"{tmp_path}/f.py", text=TextConfig(input_format="code")),
+        DataSet(name="web", files=f"{tmp_path}/a.html"),
+    )
+    shards = plan_all_shards(data_sets, 1000)
+
+    def extracting(steps):
+        pipeline = Pipeline(data_sets=data_sets, steps=label_steps(steps), output=Output(files="o"))
+        steps = put_extract_first(pipeline, shards).steps
+        return [each.step.data_sets for each in steps if each.step.name == "extract"]
+
+    length = make_step("length", {"data_sets": ["code"]})
+    assert extracting([length]) == [("web",)]
+    assert extracting([length, make_step("extract", {"data_sets": "web"})]) == [("web",)]
+    assert extracting([make_step("extract", {"data_sets": "code"})]) == [("web",), ("code",)]
+    with pytest.raises(ValueError, match="data set web has pages with tags, which step length"):
+        extracting([make_step("length", {"data_sets": "web"}), make_step("extract", {})])

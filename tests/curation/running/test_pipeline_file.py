@@ -10,7 +10,7 @@ from bert_data.curation.running.pipeline_file import (
     parse_steps,
     read_pipeline_file,
 )
-from bert_data.curation.running.presets import PRESETS, preset_steps
+from bert_data.curation.running.presets import PRESETS, SOURCES, preset_steps
 from bert_data.curation.running.yaml_values import parse_step_flags
 from bert_data.curation.step import steps_by_name
 from bert_data.text.documents import TextConfig
@@ -78,7 +78,7 @@ def test_short_forms(tmp_path):
         ("inputs: [", "not readable as YAML"),
         ("- a", "the file is"),
         ("", "the file is None"),
-        ("input: a", "has no key 'input'; there are inputs, preset, steps, output"),
+        ("input: a", "has no key 'input'; there are inputs, preset, sources,"),
         ("inputs: a", "inputs is 'a'; it must be a list"),
         ("inputs: [a, b]", "input 1 has no name"),
         ("inputs: [{name: a}]", "has no files"),
@@ -136,7 +136,7 @@ def test_flags_of_steps():
         {"length": {"min_words": 3, "max_words": 9}},
         {"a": {"b": ["x", "y"], "c": 1.5}},
     ]
-    (step,) = parse_steps(None, parse_step_flags(["length:min_words=3"]))
+    (step,) = parse_steps(parse_step_flags(["length:min_words=3"]))
     assert step.min_words == 3
     for value, sentence in (
         ("length:3", "'3' is not of the form PARAMETER=VALUE"),
@@ -168,4 +168,66 @@ def test_flags_of_inputs(tmp_path):
 def test_presets_have_steps_that_are_there(name):
     missing = {step for step, _ in PRESETS[name]} - set(steps_by_name())
     assert not missing
-    assert [step.name for step in preset_steps(name)] == [step for step, _ in PRESETS[name]]
+    made = [step.name for step in preset_steps(name, SOURCES.get(name, ()))]
+    needing_files = {"perplexity", "classifier"}
+    assert made == [step for step, _ in PRESETS[name] if step not in needing_files]
+
+
+def test_a_preset_of_sources(tmp_path):
+    content = """
+inputs:
+  - {name: web, files: w.wet}
+  - {name: web2, files: w2.wet}
+  - {name: github, files: r.tar.gz, format: code}
+  - {name: books, files: b.epub}
+preset: llama
+sources: {web: commoncrawl, web2: commoncrawl}
+parameters:
+  perplexity: {reference: wiki.txt, max_percentile: 30}
+  near_duplicates: {ngram_size: 9}
+steps: [privacy]
+"""
+    steps = read(tmp_path, content).steps
+    assert [(step.name, step.data_sets) for step in steps] == [
+        ("line_duplicates", ("web", "web2")),
+        ("language", ("web", "web2")),
+        ("perplexity", ("web", "web2")),  # but no classifier: there is no model
+        ("licence", ("github",)),
+        ("code_header", ("github",)),
+        ("code_quality", ("github",)),
+        ("exact_duplicates", ("github",)),
+        ("near_duplicates", ("books",)),
+        ("privacy", ()),
+    ]
+    assert steps[2].max_percentile == 30
+    assert (steps[7].ngram_size, steps[7].max_similarity) == (9, 0.9)
+
+
+def test_steps_without_their_files_are_named(tmp_path, caplog):
+    caplog.set_level("WARNING")
+    read(tmp_path, "inputs: [{name: commoncrawl, files: a}]\npreset: llama")
+    assert (
+        "preset llama: the step classifier is left out, as it needs model_file and label"
+        in caplog.text
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("inputs: [a]\npreset: llama", "data set input is of source 'input'; it must be one of co"),
+        ("preset: llama", "preset llama needs data sets, which are of its sources commoncrawl, c4"),
+        ("inputs: [a]\npreset: llama\nsources: {b: c4}", "sources has 'b'; the data sets are inp"),
+        ("inputs: [a]\npreset: c4\nsources: {input: c4}", "sources are for the presets llama"),
+        ("inputs: [a]\npreset: c4\nsources: [c4]", "sources has ['c4']; it must be a mapping"),
+        ("inputs: [a]\nparameters: {c4: {}}", "parameters is for a preset, and there is none"),
+        ("preset: c4\nparameters: {c5: {}}", "are for 'c5'; the steps of preset c4 are c4, line_d"),
+        ("preset: c4\nparameters: {c4: 3}", "parameters has 3; it must be a mapping"),
+        ("preset: c4\nparameters: {c4: {min: 3}}", "step c4 has no parameter 'min'"),
+        ("preset: [c4]", "there is no preset ['c4']"),
+    ],
+)
+def test_wrong_words_about_presets(tmp_path, content, sentence):
+    with pytest.raises(ValueError, match=r"p\.yaml: ") as caught:
+        read(tmp_path, content)
+    assert sentence in str(caught.value)

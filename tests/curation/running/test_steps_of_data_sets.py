@@ -7,7 +7,10 @@ import pytest
 from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
+from bert_data.curation.steps.exact_duplicates import ExactDuplicates
 from bert_data.curation.steps.length import Length
+from bert_data.curation.steps.mix import Mix
+from bert_data.curation.steps.near_duplicates import NearDuplicates
 from bert_data.curation.steps.repair import Repair
 
 
@@ -44,3 +47,50 @@ def test_unknown_data_sets(tmp_path):
         ValueError, match="step length: data_sets has 'wab'; the data sets are wiki"
     ):
         make_pipeline(tmp_path, [Length(data_sets=("wab",))])
+
+
+def test_steps_that_see_all_documents(tmp_path):
+    texts = {"wiki": ["a b c"] * 2, "web": ["a b c", "d e f", "d e f"], "books": ["d e f"] * 3}
+    data_sets = []
+    for name, rows in texts.items():
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps({"text": row}) + "\n" for row in rows))
+        data_sets.append(DataSet(name=name, files=str(path)))
+    pipeline = Pipeline(
+        data_sets=tuple(data_sets),
+        steps=label_steps(
+            [
+                ExactDuplicates(data_sets=("web",)),
+                ExactDuplicates(data_sets=("books", "web"), priority=("books",)),
+                NearDuplicates(data_sets=("wiki",)),
+                Mix(data_sets=("books",), epochs={"books": 2}),
+            ]
+        ),
+        output=Output(files=str(tmp_path / "out.jsonl")),
+    )
+    done = curate(pipeline, num_workers=1)
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    rows = [(json.loads(line)["source"], json.loads(line)["text"]) for line in lines]
+    assert rows == [("wiki", "a b c"), ("web", "a b c"), ("books", "d e f"), ("books", "d e f")]
+    assert [counts.num_rejected for counts in done.counts] == [0, 1, 3, 1, 0]
+    by_name = {name: [each.num_documents for each in c] for name, c in done.by_data_set.items()}
+    assert by_name == {"wiki": [2, 2, 2, 1, 1], "web": [3, 2, 1, 1, 1], "books": [3, 3, 1, 1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("step", "sentence"),
+    [
+        (lambda: NearDuplicates(data_sets=("wab",)), "near_duplicates: data_sets has 'wab'; the"),
+        (
+            lambda: ExactDuplicates(data_sets=("web",), priority=("wiki",)),
+            "exact_duplicates: priority names 'wiki'; the data sets are web",
+        ),
+        (
+            lambda: Mix(data_sets=("web",), weights={"wiki": 1, "web": 1}),
+            "mix: weights names 'wiki'; the data sets are web",
+        ),
+    ],
+)
+def test_what_a_step_does_not_see_has_no_priority(tmp_path, step, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make_pipeline(tmp_path, [step()])
