@@ -15,8 +15,9 @@ from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import summarize
 from bert_data.objectives.making import InstanceConfig
 from bert_data.plain_values import plain
-from bert_data.storage import expand_inputs, own_work_folder
+from bert_data.storage import own_work_folder
 from bert_data.text.documents import TextConfig
+from bert_data.text.formats import input_files
 from bert_data.tokens.store_making import PARTITION_MB, StoreConfig, make_stores
 from bert_data.tokens.vocabulary_output import json_path_beside, write_vocabulary
 from bert_data.tokens.vocabulary_training import WORDPIECE, VocabularyTrainingConfig
@@ -119,12 +120,13 @@ def train_vocab(
         others=("engine", "ray_address"),
     )
     engine = arguments.engine()
+    text = arguments.config(TextConfig)
     with as_files(documents, path) as files:
         config = arguments.config(
             VocabularyTrainingConfig,
-            input_files=tuple(expand_inputs(files.names)),
+            input_files=tuple(input_files(files.names, text)),
             do_lower_case=model == WORDPIECE if do_lower_case is None else bool(do_lower_case),
-            text=arguments.config(TextConfig),
+            text=text,
             engine=engine,
             work_dir=own_work_folder(path, "words", is_shared=engine.is_cluster),
         )

@@ -59,6 +59,7 @@ def main(argv: Sequence[str]) -> None:
     """Extend as the flags say."""
     del argv  # entry.run refuses what is not a flag
     from bert_data import hub, storage
+    from bert_data.text.formats import input_files
     from bert_data.text.spans import as_spans
     from bert_data.tokens.new_tokens import choose_new_tokens, count_split_words, read_new_tokens
     from bert_data.tokens.tokenizer import FastTokenizer
@@ -87,7 +88,7 @@ def main(argv: Sequence[str]) -> None:
     if FLAGS.new_tokens_file:
         new_tokens = read_new_tokens(FLAGS.new_tokens_file, tokenizer)
     if FLAGS.input_file:
-        spans = as_spans(storage.expand_inputs(FLAGS.input_file))
+        spans = as_spans(input_files(FLAGS.input_file, TEXT()))
         words = count_split_words(read_lines(spans, TEXT()), tokenizer)
     if words and not FLAGS.new_tokens_file:
         new_tokens = choose_new_tokens(

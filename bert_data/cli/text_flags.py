@@ -60,18 +60,17 @@ def _define_format_flags(formats: Sequence[str]) -> dict[str, flags.FlagHolder[A
             "input_format",
             AUTO,
             formats,
-            "lines: one sentence per line, a blank line between documents. wikitext: likewise, but"
-            " lines that begin with = are headings, which end a document and are skipped. prose:"
-            " wrapped lines and paragraphs, which are joined and split into sentences;"
+            "lines: one sentence per line, a blank line between documents. wikitext: likewise,"
+            " but lines that begin with = are headings, which end a document and are skipped."
+            " prose: wrapped lines and paragraphs, which are joined and split into sentences;"
             " --document_end says where documents end. jsonl, parquet: one document per row."
-            " mediawiki: articles of a wiki's dump. stackexchange: Posts.xml of its dump, a"
-            " question with its answers per document. arxiv: LaTeX of papers, from arXiv's archives"
-            " or .tex."
-            " code: source files, also in archives of repositories. gutenberg: books of Project"
-            " Gutenberg. epub: e-books. html, warc: web pages, for curate only (its step extract"
-            " turns them into text). auto: by the ending: .jsonl, .ndjson, .parquet, .tex, .epub,"
-            " .html, .htm, .xhtml, .warc, .wet; Posts.xml is stackexchange, any other .xml"
-            " mediawiki; all other files are lines.",
+            " mediawiki: articles of a wiki's dump. stackexchange: Posts.xml of its dump, also in"
+            " .7z, a question with its answers per document. arxiv: LaTeX of papers, from arXiv's"
+            " archives or .tex. code: source files, also in folders and archives of repositories."
+            " gutenberg: books of Project Gutenberg. epub: e-books. html, warc: web pages, for"
+            " curate only (its step extract turns them into text). auto: by the ending: .jsonl,"
+            " .ndjson, .parquet, .7z, .tex, .epub, .html, .htm, .xhtml, .warc, .wet; Posts.xml is"
+            " stackexchange, any other .xml mediawiki; all other files are lines.",
         ),
         "text_field": flags.DEFINE_string(
             "text_field",

@@ -81,6 +81,7 @@ def main(argv: Sequence[str]) -> None:
     del argv  # entry.run refuses what is not a flag
     # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data import storage
+    from bert_data.text.formats import input_files
     from bert_data.tokens.vocabulary_output import json_path_beside, write_vocabulary
     from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 
@@ -91,7 +92,7 @@ def main(argv: Sequence[str]) -> None:
     is_wordpiece = FLAGS.model == "wordpiece"
     trained = write_vocabulary(
         VocabularyTrainingConfig(
-            input_files=tuple(storage.expand_inputs(FLAGS.input_file)),
+            input_files=tuple(input_files(FLAGS.input_file, TEXT())),
             vocab_size=FLAGS.vocab_size,
             model=FLAGS.model,
             do_lower_case=is_wordpiece if FLAGS.do_lower_case is None else FLAGS.do_lower_case,

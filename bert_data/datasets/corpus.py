@@ -12,9 +12,9 @@ import errno
 from collections.abc import Sequence
 
 from bert_data.datasets.stored_corpus import check_stores, cut_stores, load_documents
-from bert_data.storage import exists, expand_inputs
+from bert_data.storage import exists
 from bert_data.text.documents import AUTO, TextConfig
-from bert_data.text.formats import find_plain_format
+from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import plan_partitions
 from bert_data.text.spans import Span, as_spans
 from bert_data.tokens.filling import TokenCounts, fill_store
@@ -65,7 +65,7 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
                     reason += f" (--input_format=lines reads {input_file} as text)"
                 raise FileNotFoundError(errno.ENOENT, reason, path)
         return CorpusFiles(paths=paths, stores=stores)
-    paths = expand_inputs(input_file)
+    paths = input_files(input_file, text)
     find_plain_format(paths, text)
     return CorpusFiles(paths=paths)
 

@@ -69,4 +69,5 @@ from bert_data.storage.statuses import (
     modified_ns,
     read_status,
     read_statuses,
+    walk_files,
 )

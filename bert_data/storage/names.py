@@ -8,6 +8,7 @@ import dataclasses
 import errno
 import os
 import re
+from collections.abc import Callable, Sequence
 
 from bert_data.storage.patterns import glob
 from bert_data.storage.refusals import refuse_doubles, refuse_missing_buckets
@@ -17,11 +18,14 @@ _SHARDED = re.compile(r"(?P<path>.+)@(?P<count>-?\d+)")
 MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
 
 
-def expand_inputs(patterns: str) -> list[str]:
+def expand_inputs(
+    patterns: str, files_in: Callable[[str], Sequence[str]] | None = None
+) -> list[str]:
     """Return the files of a comma-separated list of patterns, each pattern's matches sorted.
 
     Args:
       patterns: "path@N" matches the shards of a set of N.
+      files_in: returns the files that a folder stands for; None: a folder is refused.
 
     Raises:
       ValueError: a pattern matches nothing or an entry is empty.
@@ -37,12 +41,17 @@ def expand_inputs(patterns: str) -> list[str]:
             refuse_missing_buckets([pattern])
             raise ValueError(f"no file matches {pattern!r}")
         paths += matches
+    files: list[str] = []
     for path, status in zip(paths, read_statuses(paths), strict=True):
-        if status is not None and status.is_folder:
+        if status is None or not status.is_folder:
+            files.append(path)
+        elif files_in is not None:
+            files += files_in(path)
+        else:
             raise IsADirectoryError(
                 errno.EISDIR, "is a directory, not a file (name the files in it)", path
             )
-    return paths
+    return files
 
 
 def pattern_of(entry: str) -> str:

@@ -10,7 +10,7 @@ import dataclasses
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bert_data.storage.failures import naming
@@ -175,6 +175,33 @@ def folder_size(path: Path) -> int:
     return sum(
         os.path.getsize(os.path.join(place, name)) for place, _, names in walk for name in names
     )
+
+
+def walk_files(folder: str) -> Iterator[str]:
+    """Yield the files in a folder and its subfolders, sorted within each.
+
+    Names that begin with a dot, and local links to folders, are left out.
+
+    Raises:
+      OSError: a folder cannot be listed.
+    """
+    if is_remote(folder):
+        kinds = {name: status.is_folder for name, status in list_statuses(folder).items()}
+    else:
+        with os.scandir(folder) as entries:
+            kinds = {
+                entry.name: entry.is_dir(follow_symlinks=False)
+                for entry in entries
+                if entry.is_file() or entry.is_dir(follow_symlinks=False)
+            }
+    for name, is_subfolder in sorted(kinds.items()):
+        if name.startswith("."):
+            continue
+        path = f"{folder.rstrip('/')}/{name}"
+        if is_subfolder:
+            yield from walk_files(path)
+        else:
+            yield path
 
 
 def list_folder(path: Path) -> list[str]:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from bert_data.storage import expand_inputs
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import (
     AUTO,
@@ -73,6 +74,7 @@ class TextFormat:
       is_compressed: whether its files may be compressed (`COMPRESSIONS`).
       is_markup: whether its documents are pages with tags, which must be turned into text first.
       is_corpus: whether it is a publisher's, whose reader removes all markup.
+      files_in: returns the files that a folder stands for; None: a folder is refused.
       is_cut_compressed: whether `find_document` finds places in compressed files, too.
     """
 
@@ -86,6 +88,7 @@ class TextFormat:
     is_compressed: bool = True
     is_markup: bool = False
     is_corpus: bool = False
+    files_in: Callable[[str], list[str]] | None = None
     is_cut_compressed: bool = False
 
     @property
@@ -113,6 +116,16 @@ def register(text_format: TextFormat) -> None:
 def format_names() -> tuple[str, ...]:
     """Return the allowed values of `input_format`."""
     return (AUTO, *_FORMATS)
+
+
+def input_files(patterns: str, config: TextConfig) -> list[str]:
+    """Return the files of a comma-separated list of patterns and, for some formats, folders.
+
+    Raises:
+      ValueError, OSError: as `expand_inputs`, or a folder has no file of the format.
+    """
+    named = _FORMATS.get(config.input_format)
+    return expand_inputs(patterns, named.files_in if named else None)
 
 
 def find_format(paths: Sequence[str], config: TextConfig | None = None) -> TextFormat:
@@ -270,6 +283,10 @@ def _make_corpus_format(name: str, *endings: str, module: str = "", **others: An
     return _make_file_format(name, *endings, read=read, is_corpus=True, **others)
 
 
+def _source_files(folder: str) -> list[str]:
+    return importlib.import_module(f"{_CORPORA}.source_code").files_in(folder)
+
+
 def _find_page(path: str, position: int) -> int | None:
     return importlib.import_module(f"{_CORPORA}.mediawiki").find_page(path, position)
 
@@ -308,9 +325,9 @@ WARC = _make_file_format("warc", ".warc", ".wet", read=read_warc, is_markup=True
 MEDIAWIKI = _make_corpus_format(
     "mediawiki", ".xml", find_document=_find_page, is_cut_compressed=True
 )
-STACK_EXCHANGE = _make_corpus_format("stackexchange", "posts.xml", module="stack_exchange")
+STACK_EXCHANGE = _make_corpus_format("stackexchange", "posts.xml", ".7z", module="stack_exchange")
 ARXIV = _make_corpus_format("arxiv", ".tex")
-CODE = _make_corpus_format("code", module="source_code")
+CODE = _make_corpus_format("code", module="source_code", files_in=_source_files)
 GUTENBERG = _make_corpus_format("gutenberg")
 EPUB = _make_corpus_format("epub", ".epub", is_compressed=False)
 _OF_TEXT = (LINES, WIKITEXT, PROSE, JSONL, PARQUET)

@@ -24,7 +24,6 @@ from bert_data.storage import (
     MAX_SHARDS,
     OutputSet,
     exists,
-    expand_inputs,
     expand_outputs,
     file_size,
     is_file,
@@ -33,7 +32,7 @@ from bert_data.storage import (
     remove_left_overs,
 )
 from bert_data.text.documents import DOCUMENT, SENTENCE, TextConfig
-from bert_data.text.formats import find_plain_format
+from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import plan_partitions
 from bert_data.text.spans import Span
 from bert_data.tokens.backends.names import AUTO
@@ -171,7 +170,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
       OSError: a file cannot be read or written, or exists and was made from other text or settings.
       CorruptDataError: an input is damaged.
     """
-    paths = expand_inputs(config.input_file)
+    paths = input_files(config.input_file, config.text)
     text_format = find_plain_format(paths, config.text)
     tokenizer = config.load_tokenizer()
     is_lines = text_format.read_lines is not None

@@ -17,9 +17,9 @@ from absl import logging
 from bert_data.curation.document import Document
 from bert_data.curation.running.step_log import ReadLog
 from bert_data.errors import CorruptDataError
-from bert_data.storage import absolute_path, common_folder, expand_inputs, read_statuses
+from bert_data.storage import absolute_path, common_folder, read_statuses
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
-from bert_data.text.formats import find_format
+from bert_data.text.formats import find_format, input_files
 from bert_data.text.oddities import odd_text
 from bert_data.text.partitions import plan_shards
 from bert_data.text.spans import Span
@@ -103,7 +103,7 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
     shards: list[TextShard] = []
     for number, data_set in enumerate(data_sets):
         try:
-            paths = expand_inputs(data_set.files)
+            paths = input_files(data_set.files, data_set.text)
             text_format = find_format(paths, data_set.text)
         except ValueError as error:
             raise ValueError(f"data set {data_set.name}: {error}") from None
@@ -123,7 +123,7 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
 def warn_of_inputs(data_sets: Sequence[DataSet]) -> None:
     """Warn of files that are probably not what their format says."""
     for data_set in data_sets:
-        for sentence in odd_text(expand_inputs(data_set.files), data_set.text):
+        for sentence in odd_text(input_files(data_set.files, data_set.text), data_set.text):
             logging.warning("data set %s: %s", data_set.name, sentence)
 
 

@@ -10,18 +10,28 @@ licence file, in its folder or above it: "unknown" if `licence_texts.py` does no
 file without a licence file has no such field. Files whose ending names no language, and files that
 are not text, are left out.
 
-A repository is an archive (its first folder, if it has one); files by themselves (`src/*.py`) take
-the licence from the folders they are in. JSON Lines and Parquet with code, such as The Stack's, are
-read as these, with --text_field=content.
+A repository is an archive (its first folder, if it has one). Files by themselves (`src/*.py`, or a
+folder, which stands for all source files in it and its subfolders) take the licence from the
+folders they are in, and are of the repository whose folder has a `.git`. JSON Lines and Parquet
+with code, such as The Stack's, are read as these, with --text_field=content.
 """
 
 import functools
+import itertools
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bert_data.storage import absolute_path, file_size, is_file, list_folder, read_bytes
+from bert_data.storage import (
+    absolute_path,
+    exists,
+    file_size,
+    is_file,
+    list_folder,
+    read_bytes,
+    walk_files,
+)
 from bert_data.text.block_filling import fill_blocks
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
@@ -31,6 +41,9 @@ from bert_data.text.spans import Span
 
 MAX_FILE_BYTES = 1 << 26
 """Longer files are left out: they are data."""
+
+MAX_FILES = 5_000_000
+"""A folder with more source files is refused: each has its name in memory."""
 
 UNKNOWN = "unknown"
 
@@ -83,6 +96,25 @@ def code_language(path: str) -> str | None:
     """Return the language that a file's name says it is in, None if it says nothing."""
     name = posixpath.basename(path).lower()
     return _BY_NAME.get(name) or _BY_ENDING.get(posixpath.splitext(name)[1])
+
+
+def files_in(folder: str) -> list[str]:
+    """Return the source files in a folder and its subfolders; hidden ones are left out.
+
+    Raises:
+      ValueError: there are none, or more than `MAX_FILES`.
+      OSError: a folder cannot be listed.
+    """
+    sources = (path for path in walk_files(folder) if code_language(path) or is_archive(path))
+    paths = list(itertools.islice(sources, MAX_FILES + 1))
+    if not paths:
+        raise ValueError(f"the folder {folder!r} has no source files, nor archives of them")
+    if len(paths) > MAX_FILES:
+        raise ValueError(
+            f"the folder {folder!r} has more than {MAX_FILES:,} source files; pack each repository"
+            " in an archive, or name the folders one by one"
+        )
+    return paths
 
 
 def _files(path: str) -> Iterator[_File]:
@@ -149,6 +181,17 @@ def _licence_of_folder(folder: str, num_parents: int) -> str | None:
     return _licence_of_folder(parent, num_parents - 1)
 
 
+@functools.lru_cache(maxsize=4096)
+def _repository_of_folder(folder: str, num_parents: int) -> str | None:
+    """Return the name of the nearest folder, from a folder upwards, that has a `.git`."""
+    if exists(posixpath.join(folder, ".git")):
+        return posixpath.basename(folder)
+    parent = posixpath.dirname(folder.rstrip("/"))
+    if parent in ("", folder) or parent.endswith(":/") or not num_parents:
+        return None
+    return _repository_of_folder(parent, num_parents - 1)
+
+
 def _add_file(archive: str, config: TextConfig, block: DocumentBlock, _: int, file: _File) -> int:
     """Add a file to a block, if it is text; return its characters."""
     row, data = file.row, file.data
@@ -175,6 +218,8 @@ def _fields(archive: str, file: _File) -> dict[str, str]:
     if is_archive(archive):
         repository, has_folder, _ = file.path.partition("/")
         fields["repository"] = repository if has_folder else posixpath.basename(archive)
+    elif name := _repository_of_folder(posixpath.dirname(absolute_path(archive)), _MAX_PARENTS):
+        fields["repository"] = name
     if language := code_language(file.path):
         fields["code_language"] = language
     return fields | ({} if file.licence is None else {"licence": file.licence})

@@ -29,12 +29,14 @@ from typing import Any
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.text.compression import DAMAGE, open_bytes
+from bert_data.text.corpora import seven_zip
 from bert_data.text.corpora.xml_events import XmlEvents, element_name, read_blocks
 from bert_data.text.documents import DocumentBlock, TextConfig, TextDocument
 from bert_data.text.spans import Span
 
 _BLOCK_CHARACTERS = 2 << 20
 _QUESTION, _ANSWER = "1", "2"
+_NAME = "posts.xml"
 _POSTS = re.compile(r"(?:(?P<site>[^/]+?)[-._])?posts\.xml", re.IGNORECASE)
 _CODES = re.compile(r"[<|]([^<>|]+)")
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
@@ -61,41 +63,68 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
         with contextlib.closing(sqlite3.connect("")) as database:
             database.execute(_SCHEMA)
             damage: Exception | None = None
-            num_rows = num_file_bytes = 0
+            posts = _Posts(span.path, database)
             try:
-                with open_bytes(span.path) as (text, file):
-                    try:
-                        for post in _posts(span.path, text):
-                            num_rows += 1
-                            _keep(database, post)
-                    finally:
-                        num_file_bytes = file.tell()
+                _feed(span.path, posts)
             except (CorruptDataError, *DAMAGE) as error:
                 damage = error
             except sqlite3.OperationalError as error:
                 raise OSError(f"{span.path}: the temporary database failed ({error})") from error
             blocks = _blocks(span.path, database, site, extract.extract_plain_text, config)
             for block in blocks:
-                block.num_rows, num_rows = num_rows, 0
-                block.num_file_bytes, num_file_bytes = num_file_bytes, 0
+                block.num_rows, posts.num_rows = posts.num_rows, 0
+                block.num_file_bytes, posts.num_file_bytes = posts.num_file_bytes, 0
                 yield block
         if damage is not None:
             raise damage
 
 
-def _posts(path: str, text: Any) -> Iterator[dict[str, str]]:
-    """Yield the attributes of each row."""
-    xml = XmlEvents(path, root="posts", kind="the posts of a Stack Exchange dump")
-    root = None
-    for data in read_blocks(text):
-        for event, element in xml.feed(data):
-            if root is None:
-                root = element
+class _Posts:
+    """Adds the posts of a dump, which it is given in parts, to a database.
+
+    Attributes:
+      num_rows: of the dump, so far.
+      num_file_bytes: of its file, as far as it has been read.
+    """
+
+    def __init__(self, path: str, database: sqlite3.Connection) -> None:
+        self.num_rows = self.num_file_bytes = 0
+        self._database = database
+        self._xml = XmlEvents(path, root="posts", kind="the posts of a Stack Exchange dump")
+        self._root: Any = None
+
+    def feed(self, data: bytes) -> None:
+        """Add the posts that end in the next part.
+
+        Raises:
+          CorruptDataError: it is damaged, or no such dump.
+        """
+        for event, element in self._xml.feed(data):
+            if self._root is None:
+                self._root = element
             elif event == "end" and element_name(element) == "row":
-                yield dict(element.attrib)
-                root.clear()
-    for _ in xml.close():
-        pass
+                self.num_rows += 1
+                _keep(self._database, dict(element.attrib))
+                self._root.clear()
+
+    def close(self) -> None:
+        """Refuse a dump that is not complete."""
+        for _ in self._xml.close():
+            pass
+
+
+def _feed(path: str, posts: _Posts) -> None:
+    """Pass on a dump."""
+    if path.lower().endswith(seven_zip.ENDING):
+        posts.num_file_bytes = seven_zip.feed_member(path, _NAME, posts.feed)
+    else:
+        with open_bytes(path) as (text, file):
+            try:
+                for data in read_blocks(text):
+                    posts.feed(data)
+            finally:
+                posts.num_file_bytes = file.tell()
+    posts.close()
 
 
 def _keep(database: sqlite3.Connection, post: dict[str, str]) -> None:
@@ -185,6 +214,9 @@ def _fields(site: str, question: Any, title: str, num_answers: int) -> dict[str,
 def _site(path: str) -> str:
     """Return the site that a dump's path names: of the file, or else its folder."""
     folder, name = os.path.split(path)
+    if name.lower().endswith(seven_zip.ENDING):
+        stem = name[: -len(seven_zip.ENDING)]
+        name = f"{stem}.xml" if stem.lower().endswith("posts") else f"{stem}.{_NAME}"
     match = _POSTS.match(name)
     site = match["site"] if match and match["site"] else os.path.basename(folder)
     return f"{site}.com" if site.endswith(".stackexchange") else site

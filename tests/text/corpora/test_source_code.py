@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from bert_data.errors import CorruptDataError
+from bert_data.text.corpora import source_code
 from bert_data.text.corpora.licence_prints import PRINTS
 from bert_data.text.corpora.licence_texts import find_licence, fingerprint
 from bert_data.text.corpora.source_code import code_language
 from bert_data.text.documents import TextConfig
-from bert_data.text.formats import read_documents
+from bert_data.text.formats import input_files, read_documents
 
 COVERS = ("text/corpora/licence_texts", "text/corpora/licence_prints")
 
@@ -130,3 +131,41 @@ def test_fingerprints_are_of_the_text():
     assert hexadecimal == sorted(hexadecimal)
     known = {bytes.fromhex(each) for each in hexadecimal}
     assert len(known & fingerprint(APACHE)) > 0.99 * len(known)
+
+
+def test_a_folder_stands_for_its_source_files(tmp_path):
+    for name, data in {**FILES, ".hidden/a.py": b"a", "other/.git/config.py": b"a"}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "project-1" / "round").symlink_to(tmp_path)
+    config = TextConfig(input_format="code")
+    paths = input_files(f"{tmp_path}/other,{tmp_path}/project-1/", config)
+    assert [path.removeprefix(f"{tmp_path}/") for path in paths] == [
+        "other/k.go",
+        "project-1/Makefile",
+        "project-1/data.json",
+        "project-1/empty.py",
+        "project-1/latin.java",
+        "project-1/license_check.sh",
+        "project-1/src/f.py",
+        "project-1/src/g.c",
+        "project-1/third/h.js",
+    ]
+    fields = [document.fields for document in read(*map(Path, paths))]
+    assert (fields[0]["repository"], fields[0].get("licence")) == ("other", None)
+    assert "repository" not in fields[1] and fields[1]["licence"] == "Apache-2.0"
+    assert input_files(f"file://{tmp_path}/other", config) == [f"file://{tmp_path}/other/k.go"]
+
+
+def test_folders_that_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").touch()
+    config = TextConfig(input_format="code")
+    with pytest.raises(ValueError, match="has no source files, nor archives of them"):
+        input_files(str(tmp_path), config)
+    with pytest.raises(IsADirectoryError, match="is a directory, not a file"):
+        input_files(str(tmp_path), TextConfig())
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(source_code, "MAX_FILES", 1)
+    with pytest.raises(ValueError, match="has more than 1 source files; pack each repository"):
+        input_files(str(tmp_path), config)

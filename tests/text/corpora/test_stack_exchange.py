@@ -1,6 +1,7 @@
 """Dumps of Stack Exchange: questions with their answers by score, fields, and damage."""
 
 import gzip
+import sys
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -9,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
+from bert_data.text.corpora import seven_zip
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_format, read_documents
 
+COVERS = ("text/corpora/seven_zip",)
 QUESTION, ANSWER, WIKI = 1, 2, 4
 
 
@@ -125,3 +128,48 @@ def test_long_and_strange_rows(tmp_path):
     assert [document.text for document in block.documents] == ["Q: x"]
     assert block.documents[0].fields["score"] == 0
     assert [number for number, _ in block.too_long] == [1]
+
+
+def pack(path: Path, **files: bytes) -> Path:
+    py7zr = pytest.importorskip("py7zr", reason="the extra sevenzip is not installed")
+    with py7zr.SevenZipFile(path, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(data, f"{name}.xml")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "site"),
+    [
+        ("beer.stackexchange.com.7z", "beer.stackexchange.com"),
+        ("stackoverflow.com-Posts.7z", "stackoverflow.com"),
+    ],
+)
+def test_an_archive_is_what_is_in_it(tmp_path, name, site):
+    data = write(tmp_path / "Posts.xml", ROWS).read_bytes()
+    path = pack(tmp_path / name, Badges=b"b" * 200_000, Posts=data, Votes=b"<votes/>")
+    assert find_format([str(path)]).name == "stackexchange"
+    first, second = read(path)
+    assert (first.text, first.fields["site"]) == (read(tmp_path / "Posts.xml")[0].text, site)
+    assert second.row == 4
+
+
+def test_damaged_archives(tmp_path):
+    data = write(tmp_path / "Posts.xml", ROWS * 40).read_bytes()
+    path = pack(tmp_path / "a.7z", Posts=data)
+    whole = path.read_bytes()
+    for damaged in (whole[:-9], whole[:40] + b"xx" + whole[42:], data):
+        path.write_bytes(damaged)
+        with pytest.raises(CorruptDataError, match="not a 7-Zip archive, or damaged"):
+            read(path)
+    with pytest.raises(CorruptDataError, match="its first element is <users>"):
+        read(pack(tmp_path / "a.7z", Posts=b"<users></users>"))
+    with pytest.raises(ValueError, match=r"the archive has no posts\.xml; it has Votes\.xml"):
+        read(pack(tmp_path / "a.7z", Votes=b"<votes/>"))
+
+
+def test_archives_need_a_package(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "py7zr", None)
+    (tmp_path / "a.7z").touch()
+    with pytest.raises(ValueError, match=r"a\.7z: 7-Zip needs the package py7zr.*\[sevenzip\]"):
+        seven_zip.feed_member(str(tmp_path / "a.7z"), "posts.xml", print)
