@@ -6,6 +6,7 @@ Share                      a number in [0, 1]
 Annotated[int, Within(1)]  a whole number >= 1
 Literal["first", "none"]   one of these
 tuple[str, ...]            "US" -> ("US",)      ["US", "GB"] -> ("US", "GB")
+tuple[float, ...]          30 -> (30,)          [30, 60] -> (30, 60)
 Mapping[str, float]        {"en": 0.5}
 """
 
@@ -72,6 +73,10 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
         value = (value,) if isinstance(value, str) else value
         fits = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
         return tuple(_accept(name, value, fits, "a list of strings"))
+    if origin is tuple and float in typing.get_args(kind):
+        value = (value,) if isinstance(value, int | float) else value
+        _accept(name, value, isinstance(value, tuple | list), "a list of numbers")
+        return tuple(_convert_number(name, float, each, within) for each in value)
     if origin is Mapping:
         fits = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
         _accept(name, value, fits, "a mapping of names")

@@ -30,6 +30,7 @@ import numpy as np
 from bert_data.curation.document import Document
 from bert_data.curation.own_steps import installed_steps, load_own_step
 from bert_data.curation.parameters import convert_fields
+from bert_data.curation.table import Table
 from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.records import Records
@@ -53,6 +54,8 @@ class Step(abc.ABC):
       accepts_markup: whether it may come before `extract` when pages with tags come in.
       is_meant_to_shorten: whether it may reject or remove most of what reaches it as a matter of
         course, so that no warning is due.
+      draws_by_seed: whether it draws documents by its parameter `seed`, so that two such steps of a
+        pipeline need different ones.
     """
 
     name: ClassVar[str]
@@ -61,6 +64,7 @@ class Step(abc.ABC):
     example_fields: ClassVar[Mapping[str, Any]] = {}
     accepts_markup: ClassVar[bool] = False
     is_meant_to_shorten: ClassVar[bool] = False
+    draws_by_seed: ClassVar[bool] = False
 
     data_sets: tuple[str, ...] = ()
 
@@ -107,6 +111,19 @@ class Step(abc.ABC):
         Args:
           counted: over all documents: edits, other counts of the step, and documents by the rules
             that rejected them.
+        """
+        return None
+
+    @property
+    def needs_tokens(self) -> bool:
+        """Whether it needs the documents' numbers of tokens, which a vocabulary gives."""
+        return False
+
+    def tabulate(self, counted: Mapping[str, int]) -> Table | None:
+        """Return a table that says, in place of the counts, what the step did; or None.
+
+        Args:
+          counted: other counts of the step, over all documents.
         """
         return None
 

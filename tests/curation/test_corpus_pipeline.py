@@ -23,7 +23,12 @@ STEPS = {
     "line_duplicates": {"max_documents": 3},
     "decontaminate": {"evaluation_texts": ["to be found " * 5], "ngram_size": 8},
     "perplexity": {"reference": "reference.txt", "max_percentile": 90},
-    "mix": {"weights": {"wiki": 1, "web": 3}},
+    "mix": {
+        "weights": {"wiki": 1, "web": {"plain": 2, "odd": 1}},
+        "bucket_field": "perplexity",
+        "bucket_percentiles": 50,
+        "bucket_names": ["plain", "odd"],
+    },
 }
 
 
@@ -92,7 +97,9 @@ def test_what_is_kept_depends_neither_on_shards_nor_on_workers(files):
     assert counts["decontaminate"].num_rejected == 3
     assert 0 < counts["perplexity"].num_rejected <= 48
     taken = counts["mix"].counted
-    assert taken["bytes of web"] / sum(taken.values()) == pytest.approx(0.75, abs=0.03)
+    plain, odd, wiki = (taken[f"bytes of {name}"] for name in ("web/plain", "web/odd", "wiki"))
+    assert (plain + odd) / (plain + odd + wiki) == pytest.approx(0.75, abs=0.03)
+    assert plain / odd == pytest.approx(2, rel=0.2)
     rows = [json.loads(line) for line in (files / "one.jsonl").read_text().splitlines()]
     assert len(rows) == counts["mix"].num_documents > 0
     assert all(row["perplexity"] >= 1 for row in rows)

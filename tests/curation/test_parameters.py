@@ -1,5 +1,6 @@
 """Values of parameters against the annotations of their fields."""
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -7,9 +8,10 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from bert_data.curation.parameters import Share, Within, convert_parameter
-from bert_data.curation.step import make_step, steps_by_name
+from bert_data.curation.step import find_step, make_step, steps_by_name
 
 STRINGS = tuple[str, ...]
+NUMBERS = tuple[float, ...]
 KEEP = Literal["first", "none", ""]
 LEAST = Annotated[int, Within(1, 9)]
 
@@ -20,6 +22,8 @@ LEAST = Annotated[int, Within(1, 9)]
         (STRINGS, "US", ("US",)),
         (STRINGS, ["US", "GB"], ("US", "GB")),
         (STRINGS, [], ()),
+        (NUMBERS, 30, (30,)),
+        (NUMBERS, [30, 60.5], (30, 60.5)),
         (str, "US", "US"),
         (float, 3, 3),
         (float, math.inf, math.inf),
@@ -45,6 +49,9 @@ def test_values_that_fit(kind: Any, value: Any, field: Any) -> None:
     [
         (STRINGS, [1], "p is [1]; it must be a list of strings"),
         (STRINGS, 7, "p is 7; it must be a list of strings"),
+        (NUMBERS, "3", "p is '3'; it must be a list of numbers"),
+        (NUMBERS, [1, "3"], "p is '3'; it must be a number"),
+        (NUMBERS, [math.nan], "p is nan; it must be a number"),
         (float, "3", "p is '3'; it must be a number"),
         (float, True, "p is True; it must be a number"),
         (float, math.nan, "p is nan; it must be a number"),
@@ -88,6 +95,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "mix": {"weights": {"a": 1}},
     "perplexity": {"reference": "a"},
     "decontaminate": {"evaluation_sets": "a"},
+    "field_values": {"field": "a", "allowed": ["b"]},
 }
 VALUES: list[Any] = [math.nan, math.inf, -math.inf, -1, 0, 2**70, True, None, "x", ["x"], {1: 2}]
 
@@ -96,7 +104,7 @@ VALUES: list[Any] = [math.nan, math.inf, -math.inf, -1, 0, 2**70, True, None, "x
 def test_no_value_of_a_parameter_raises_anything_but_a_sentence(name: str) -> None:
     """And what is accepted is no NaN, nor an infinite number of copies, words or bands."""
     required = REQUIRED.get(name, {})
-    for parameter in make_step(name, dict(required)).__dict__:
+    for parameter in (field.name for field in dataclasses.fields(find_step(name))):
         for value in VALUES:
             try:
                 step = make_step(name, required | {parameter: value})

@@ -9,6 +9,7 @@ from bert_data.curation.running.counts import StepCounts
 from bert_data.curation.running.examples import list_examples
 from bert_data.curation.running.pipeline import LabelledStep, describe_step
 from bert_data.curation.running.run import Curation
+from bert_data.curation.table import Table
 from bert_data.progress import duration
 
 _STYLE = """
@@ -97,8 +98,10 @@ def _sections(done: Curation) -> Iterator[str]:
             ]
             yield _table(["rejected by", "documents", "of the rejected"], rows)
         for what, numbers in (("Edited", counts.edits), ("Counted", counts.counted)):
-            if numbers:
+            if numbers and not (what == "Counted" and counts.label in done.tables):
                 yield f"<p>{what}: {html.escape(named(numbers))}</p>"
+        if counts.label in done.tables:
+            yield _step_table(done.tables[counts.label])
         figures = [
             f"<figure>{histogram(rule, bins, counts.thresholds.get(rule))}<figcaption>"
             f"{html.escape(rule)}{_threshold(counts, rule)}</figcaption></figure>"
@@ -118,6 +121,11 @@ def _sections(done: Curation) -> Iterator[str]:
                 " closest to the threshold, and the closest that pass</summary>"
                 f'<div class="examples">{_table(head, examples)}</div></details>'
             )
+
+
+def _step_table(table: Table) -> str:
+    _, _, *rows = table.as_text()
+    return _table([" ".join(filter(None, heads)) for heads in table.columns], rows)
 
 
 def _threshold(counts: StepCounts, rule: str) -> str:

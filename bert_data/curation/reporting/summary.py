@@ -37,8 +37,11 @@ def _lines(done: Curation) -> Iterator[str]:
     yield from _table(done.counts)
     for counts in done.counts:
         for what, numbers in (("edited", counts.edits), ("counted", counts.counted)):
-            if numbers:
+            if numbers and not (what == "counted" and counts.label in done.tables):
                 yield _row(what, f"{counts.label}: {named(numbers)}")
+        if counts.label in done.tables:
+            yield f"  {counts.label}:"
+            yield from _aligned(done.tables[counts.label].as_text())
     speed = first.num_bytes / 1e6 / max(sum(each.seconds for each in done.counts), 1e-9)
     yield _row("time", f"{duration(done.seconds)}; {speed:.1f} MB per second of work in steps")
     for file in done.files[:_MAX_NAMED]:
@@ -69,10 +72,17 @@ def _table(all_counts: Sequence[StepCounts]) -> Iterator[str]:
         ]
         for number, counts in enumerate(all_counts)
     ]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    yield from _aligned(rows, is_last_text=True)
+
+
+def _aligned(rows: Sequence[Sequence[str]], *, is_last_text: bool = False) -> Iterator[str]:
+    """Yield rows of columns, aligned to the right but for the first one, and the last if asked."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
-        cells[0], cells[-1] = row[0].ljust(widths[0]), row[-1]
+        cells[0] = row[0].ljust(widths[0])
+        if is_last_text:
+            cells[-1] = row[-1]
         yield f"  {'  '.join(cells)}".rstrip()
 
 

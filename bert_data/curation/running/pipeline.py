@@ -155,6 +155,26 @@ class Pipeline:
                 labelled.step.check_data_sets(names)
             except ValueError as error:
                 raise ValueError(f"step {labelled.label}: {error}") from None
+            if labelled.step.needs_tokens and self.vocab_file is None:
+                raise ValueError(
+                    f"step {labelled.label} counts tokens, which needs a vocabulary: name a"
+                    " vocab_file or a tokenizer_file"
+                )
+        self._check_seeds()
+
+    def _check_seeds(self) -> None:
+        """Refuse two steps that would draw the same numbers for a document."""
+        seen: dict[tuple[str, int], str] = {}
+        for each in self.steps:
+            for name in (data_set.name for data_set in self.data_sets):
+                if each.step.draws_by_seed and each.step.judges(name):
+                    seed = describe_step(each.step)["seed"]
+                    earlier = seen.setdefault((name, seed), each.label)
+                    if earlier != each.label:
+                        raise ValueError(
+                            f"steps {earlier} and {each.label} have the same seed, {seed}, and"
+                            " would draw the same documents; give one of them another"
+                        )
 
 
 def label_steps(steps: Sequence[Step]) -> tuple[LabelledStep, ...]:

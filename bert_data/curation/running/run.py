@@ -9,6 +9,7 @@ whatever reason, resumes with the shards that are missing.
 """
 
 import dataclasses
+import functools
 import json
 import os
 import time
@@ -36,6 +37,7 @@ from bert_data.curation.running.pipeline import Output, Pipeline, describe_step,
 from bert_data.curation.running.problems import describe_problems
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.running.step_log import DAMAGED, UNREADABLE
+from bert_data.curation.table import Table
 from bert_data.storage import (
     OutputSet,
     exists,
@@ -97,6 +99,15 @@ class Curation:
         """Documents in the input: those that were read, and those that reading rejected."""
         read = self.counts[0]
         return read.num_documents + read.num_rejected - read.rejected[DAMAGED]
+
+    @functools.cached_property
+    def tables(self) -> Mapping[str, Table]:
+        """Tables of what steps did, by the labels of the steps that make one."""
+        tables = {
+            labelled.label: labelled.step.tabulate(counts.counted)
+            for labelled, counts in zip(self.pipeline.steps, self.counts[1:], strict=True)
+        }
+        return {label: table for label, table in tables.items() if table is not None}
 
 
 def ledger_path(name: str) -> str:
@@ -274,6 +285,7 @@ def describe_as_json(done: Curation) -> str:
             "first_damaged": read.first.get(DAMAGED, ""),
         },
         "counts": [_lasting(counts) for counts in done.counts],
+        "tables": {label: table.as_json() for label, table in done.tables.items()},
         "ledger": {"name": os.path.basename(done.ledger[0]), "num_rows": done.ledger[1]},
         "files": [
             {**dataclasses.asdict(file), "name": os.path.basename(file.name)} for file in done.files

@@ -1,184 +1,299 @@
-"""Mix several data sets into one corpus, in chosen shares."""
+"""Mix data sets, and buckets of their documents, into one corpus, in chosen shares.
+
+observe      sizes of each bucket; for percentiles, score and size of each document
+decide       percentiles ─▶ sizes of all buckets ─▶ epochs of each
+judge_shard  a draw for each document, and the copies that it means
+"""
 
 import dataclasses
+import functools
 import json
-import math
 import os
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 
+import numpy as np
 import xxhash
 from absl import logging
 
 from bert_data.curation.document import Document
+from bert_data.curation.mixing.buckets import Buckets, check_number
+from bert_data.curation.mixing.entries import (
+    EVERY,
+    bucketed_sources,
+    cell_name,
+    check_buckets,
+    check_sources,
+    numbers_by_name,
+    split_name,
+)
+from bert_data.curation.mixing.percentiles import find_bounds, read_scores, write_scores
+from bert_data.curation.mixing.reached import (
+    TOKENS,
+    count_document,
+    describe_misses,
+    make_table,
+    read_counts,
+    size_of,
+)
+from bert_data.curation.mixing.wishes import Plan, Wishes
+from bert_data.curation.parameters import Within
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
+from bert_data.curation.table import Table
 from bert_data.curation.verdict import Measured, Verdict
-from bert_data.storage import make_folder, read_json, write_bytes
+from bert_data.storage import load_array, make_folder, read_json, save_array, write_bytes
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 
-_TOLERANCE = 0.1
-_SIZES = "sizes.json"
+_MAX_EXPONENT = 10
+_CELLS, _SIZES = "cells.json", "sizes.npy"
+
+Bounds = Mapping[str, Sequence[float]]
 
 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Mix(CorpusStep):
-    """Samples data sets by weight or by epochs, and repeats their documents.
+    """Samples data sets, or buckets of them, by weight or by epochs, and repeats their documents.
 
     With `epochs`, a data set of 2 epochs passes twice, one of 0.3 with about 30% of its documents,
     and one of 2.3 twice with about 30% of it once more; the others pass once. With `weights`, each
-    data set gets its share of the result, measured in `unit`, and the most used data set passes for
-    `most_epochs`; every data set needs a weight.
+    data set gets its share of the result, measured in `unit`; every data set needs a weight.
+
+    A bucket is a value of `bucket_field`, such as `perplexity_bucket`, or a score that is cut at
+    `bucket_bounds` or `bucket_percentiles`. An entry "web/head", or head in a mapping of web, is
+    for this bucket, "*/head" for that of every data set, and "web" for all other buckets of web
+    together. Only data sets of which an entry names a bucket need the field, or all if none does.
+
+    With `exponent`, each bucket of each data set has a share in proportion to its size to this
+    power, times its weight (1 without an entry). Multilingual BERT takes 0.7 (Devlin 2018), XLM-R
+    0.3 (Conneau et al. 2020, arXiv:1911.02116), UniMax 0 with a budget (Chung et al. 2023,
+    arXiv:2304.09151); a temperature T is the exponent 1/T. With 1, a weight says how much more
+    often than others a bucket's documents pass.
+
+    With a `budget`, the result has this size in `unit`. No bucket passes more often than
+    `most_epochs`; the others fill the budget. Up to four epochs of the same text are nearly as
+    good as new text (Muennighoff et al. 2023, arXiv:2305.16264).
 
     A draw from the seed, the data set and the document's id selects documents, so the selection
     depends neither on the order of files nor on other documents. The measured value is the
-    document's draw in [0, 1), compared with the epochs. The summary counts what each data set
-    contributed, and a warning names any share that is off by more than a tenth.
+    document's draw in [0, 1), compared with the epochs. The shares of n drawn documents are off by
+    about 1/sqrt(n). A table says what was wanted and what was reached in documents, bytes and
+    tokens (or words, without a vocabulary), and a warning names any share that is off by more than
+    a tenth.
 
     Attributes:
-      weights: share of each data set, > 0, by its name; they need not add up to 1. As a list on the
-        command line: [NAME:NUMBER,NAME:NUMBER].
-      epochs: how often each data set passes, >= 0, by its name.
-      unit: of shares: "bytes" (in UTF-8), "words" or "documents".
-      most_epochs: with weights: epochs of the most used data set, > 0.
-      seed: another seed selects other documents.
+      weights: share of each data set or bucket, > 0, by its name; they need not add up to 1. As a
+        list on the command line: [NAME:NUMBER,NAME/BUCKET:NUMBER].
+      epochs: how often each data set or bucket passes, >= 0, by its name.
+      exponent: of sizes, 0 to 10; None: shares are the weights.
+      unit: of shares and of the budget: "bytes" (in UTF-8), "words", "documents" or "tokens".
+      budget: size of the result, with weights or an exponent; None: what `most_epochs` gives.
+      most_epochs: greatest epochs of a bucket, > 0, with weights or an exponent; without a budget,
+        the most used one passes so often. None: 1 without a budget, 4 with one.
+      bucket_field: field of the documents; None: there are no buckets.
+      bucket_bounds: rising numbers at which a score is cut; one that is equal lies above.
+      bucket_percentiles: the same in percent of the documents of each data set.
+      bucket_names: of the buckets of a score, the lowest first; by default 0, 1, 2 and so on.
+      seed: another seed selects other documents; a second step needs another.
     """
 
     name = "mix"
     accepts_markup = True
     is_meant_to_shorten = True
+    draws_by_seed = True
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     epochs: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    unit: Literal["documents", "words", "bytes"] = "bytes"
-    most_epochs: float = 1.0
+    exponent: Annotated[float, Within(0, _MAX_EXPONENT)] | None = None
+    unit: Literal["documents", "words", "bytes", "tokens"] = "bytes"
+    budget: float | None = None
+    most_epochs: float | None = None
+    bucket_field: str | None = None
+    bucket_bounds: tuple[float, ...] = ()
+    bucket_percentiles: tuple[float, ...] = ()
+    bucket_names: tuple[str, ...] = ()
     seed: int = 0
 
     def __post_init__(self) -> None:
         for field in ("weights", "epochs"):
             object.__setattr__(self, field, numbers_by_name(field, getattr(self, field)))
         super().__post_init__()
-        if bool(self.weights) == bool(self.epochs):
-            raise ValueError("mix needs weights or epochs, by the names of data sets")
-        for field, least in (("weights", "> 0"), ("epochs", ">= 0")):
-            for name, value in getattr(self, field).items():
-                if not 0 <= value < math.inf or (field == "weights" and not value):
-                    raise ValueError(f"{field} has {name}: {value!r}; it must be a number {least}")
-        if not 0 < self.most_epochs < math.inf:
-            raise ValueError(f"most_epochs is {self.most_epochs!r}; it must be a number > 0")
+        wishes, buckets = self._wishes, self._buckets
+        if buckets is None and bucketed_sources(wishes.entries):
+            raise ValueError(
+                f"{wishes.field} names buckets; bucket_field must say which field has them"
+            )
+        if buckets is not None and buckets.is_score:
+            names = (cell_name("", name) for name in buckets.score_names)
+            check_buckets(wishes.field, wishes.entries, list(names))
+
+    @functools.cached_property
+    def _wishes(self) -> Wishes:
+        return Wishes(
+            weights=self.weights,
+            epochs=self.epochs,
+            exponent=self.exponent,
+            unit=self.unit,
+            budget=self.budget,
+            most_epochs=self.most_epochs,
+        )
+
+    @functools.cached_property
+    def _buckets(self) -> Buckets | None:
+        if self.bucket_field is None:
+            if self.bucket_bounds or self.bucket_percentiles or self.bucket_names:
+                raise ValueError("bucket_field is missing: name the field with the score")
+            return None
+        return Buckets(
+            field=self.bucket_field,
+            bounds=self.bucket_bounds,
+            percentiles=self.bucket_percentiles,
+            names=self.bucket_names,
+        )
+
+    @property
+    def needs_tokens(self) -> bool:
+        """Whether the unit is tokens."""
+        return self.unit == TOKENS
 
     def check_data_sets(self, names: Sequence[str]) -> None:
         """Check that weights and epochs name data sets that it mixes, and weights all of them."""
         super().check_data_sets(names)
         names = list(filter(self.judges, names))
-        field = "weights" if self.weights else "epochs"
-        unknown = sorted({*self.weights, *self.epochs} - set(names))
-        if unknown:
-            known = ", ".join(names)
-            raise ValueError(f"{field} names {unknown[0]!r}; the data sets are {known}")
-        for name in names if self.weights else ():
-            if name not in self.weights:
-                raise ValueError(f"weights has no entry for the data set {name}")
+        wishes = self._wishes
+        check_sources(wishes.field, wishes.entries, names)
+        if self.weights and self.exponent is None:
+            in_buckets = bucketed_sources(self.weights)
+            for name in names:
+                if name not in self.weights and not {name, EVERY} & in_buckets:
+                    raise ValueError(f"weights has no entry for the data set {name}")
 
-    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        """Write the size of the shard."""
-        size = sum(self._size(document) for document in documents)
-        make_folder(path)
-        write_bytes(path / _SIZES, json.dumps(size).encode())
+    def _buckets_of(self, source: str) -> Buckets | None:
+        """Return how the documents of a data set are divided, if they are."""
+        return self._buckets if {source, EVERY} & self._cut_sources else None
 
-    def _size(self, document: Document) -> int:
-        if self.unit == "documents":
-            return 1
-        return len(document.words) if self.unit == "words" else document.num_bytes
+    @functools.cached_property
+    def _cut_sources(self) -> frozenset[str]:
+        return bucketed_sources(self._wishes.entries) or frozenset([EVERY])
 
-    def decide(self, rounds: Rounds) -> Decisions:
-        """Decide how often each data set passes.
+    def _cell_of(self, document: Document, bounds: Bounds) -> str:
+        """Return the name of a document's bucket, or of its data set.
 
         Raises:
-          ValueError: a name or a weight is missing or unknown, or nothing is left of a data set.
+          ValueError: the document's field says no bucket.
         """
-        sizes: Counter[str] = Counter(dict.fromkeys((part.source for part in rounds.parts), 0))
-        rounds.over_parts("sizes", _read_size, {})
-        sizes.update(rounds.counted)
-        self.check_data_sets(list(sizes))
-        if self.weights:
-            for name, size in sizes.items():
-                if size == 0:
-                    raise ValueError(f"data set {name} has no {self.unit} left to mix")
-            plenty = {name: sizes[name] / weight for name, weight in self.weights.items()}
-            scarcest = min(plenty.values())
-            epochs = {name: self.most_epochs * (scarcest / each) for name, each in plenty.items()}
-        else:
-            epochs = {name: self.epochs.get(name, 1.0) for name in sizes}
-        for name, each in epochs.items():
-            logging.info("%s: data set %s is used for %.4g epochs", self.name, name, each)
-        return Decisions(notes=epochs)
+        buckets = self._buckets_of(document.source)
+        if buckets is None:
+            return document.source
+        cuts = bounds[document.source] if self.bucket_percentiles else self.bucket_bounds
+        return cell_name(document.source, buckets.name_of(document, cuts))
+
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
+        """Write the sizes of the shard's buckets; or of its documents, with their scores."""
+        cells: Counter[str] = Counter()
+        scores, sizes = array("d"), array("q")
+        for document in documents:
+            size = size_of(document, self.unit)
+            buckets = self._buckets_of(document.source)
+            if self.bucket_percentiles and buckets is not None:
+                scores.append(buckets.score_of(document))
+                sizes.append(size)
+                continue
+            cell = self._cell_of(document, {})
+            cells.update({cell: size})
+            if buckets is not None:
+                check_number(document.source, buckets.field, len(cells))
+        make_folder(path)
+        write_bytes(path / _CELLS, json.dumps(cells).encode())
+        if self.bucket_percentiles:
+            write_scores(path, np.array(scores))
+            save_array(path / _SIZES, np.array(sizes))
+
+    def decide(self, rounds: Rounds) -> Decisions:
+        """Decide how often each bucket passes.
+
+        Raises:
+          ValueError: a name or a weight is missing or unknown, nothing is left of what has a
+            weight, or the budget cannot be reached.
+        """
+        sources = list(dict.fromkeys(part.source for part in rounds.parts))
+        self.check_data_sets(sources)
+        bounds: dict[str, list[float]] = {}
+        if self.bucket_percentiles:
+            cut = [source for source in sources if self._buckets_of(source) is not None]
+            bounds = find_bounds(rounds, cut, self.bucket_percentiles)
+        rounds.over_parts("sizes", functools.partial(self._read_sizes, bounds), {})
+        sizes = dict(rounds.counted)
+        self._check_cells(sizes)
+        epochs = self._wishes.plan(sources, sizes).epochs
+        for cell, each in epochs.items():
+            logging.info("%s: %s is used for %.4g epochs", self.name, cell, each)
+        return Decisions(notes={"epochs": epochs, "bounds": bounds})
+
+    def _read_sizes(
+        self, bounds: Bounds, part: Part, own: Own, writers: Writers
+    ) -> Mapping[str, int]:
+        """Return the size of each bucket of a shard, by its name."""
+        cells: Counter[str] = Counter(read_json(os.path.join(part.path, _CELLS)))
+        if self.bucket_percentiles and part.source in bounds:
+            assert self._buckets is not None
+            sizes = load_array(os.path.join(part.path, _SIZES))
+            places = np.searchsorted(bounds[part.source], read_scores(part.path), side="right")
+            for place, name in enumerate(self._buckets.score_names):
+                if (is_in := places == place).any():
+                    cells[cell_name(part.source, name)] += int(sizes[is_in].sum())
+        return cells
+
+    def _check_cells(self, cells: Mapping[str, int]) -> None:
+        if self._buckets is None:
+            return
+        for source, number in Counter(split_name(cell)[0] for cell in cells).items():
+            check_number(source, self._buckets.field, number)
+        if not self._buckets.is_score:
+            check_buckets(self._wishes.field, self._wishes.entries, cells)
 
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Say how often each document passes."""
+        epochs, bounds = decided.notes["epochs"], decided.notes["bounds"]
         for document in documents:
-            rate = decided.notes[document.source]
+            cell = self._cell_of(document, bounds)
+            rate = epochs[cell]
             value = draw(self.seed, document)
             num_copies = int(rate) + (value < rate - int(rate))
             measured = Measured("epochs", value, rate, failed=num_copies == 0)
-            counted = {
-                contribution_of(self.unit, document.source): num_copies * self._size(document)
-            }
+            counted = count_document(document, cell, num_copies, self.unit)
             yield Verdict(document, (measured,), counted=counted, num_copies=num_copies)
+
+    def tabulate(self, counted: Mapping[str, int]) -> Table | None:
+        """Return what was wanted and what was reached of each bucket, and of all."""
+        reached = read_counts(counted)
+        sizes = reached.before.get(self.unit)
+        return make_table(reached, self.unit, self._plan(sizes)) if sizes else None
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
         """Name the shares that are off by more than a tenth."""
-        sizes = {name: counted.get(contribution_of(self.unit, name), 0) for name in self.weights}
-        total, weights = sum(sizes.values()), sum(self.weights.values())
-        missed = [
-            f"{name} has {sizes[name] / total:.4g} instead of {weight / weights:.4g}"
-            for name, weight in self.weights.items()
-            if total and abs(sizes[name] / total - weight / weights) > _TOLERANCE * weight / weights
-        ]
-        if not missed:
+        reached = read_counts(counted)
+        sizes = reached.before.get(self.unit)
+        if not sizes or self.epochs:
             return None
-        return f"too few documents to reach these shares of {self.unit}: {', '.join(missed)}"
+        return describe_misses(reached, self.unit, self._plan(sizes), self.budget)
 
+    def _plan(self, sizes: Mapping[str, int]) -> Plan:
+        sources = list(dict.fromkeys(split_name(cell)[0] for cell in sizes))
+        names = self._buckets.score_names if self._buckets is not None else ()
 
-def numbers_by_name(field: str, entries: Any) -> dict[str, Any]:
-    """Return {"a": 1} for ("a:1",), for {"a:1": None}, as YAML reads "a:1", and for itself.
+        def place(cell: str) -> tuple[int, int, str]:
+            source, bucket = split_name(cell)
+            return sources.index(source), names.index(bucket) if bucket in names else 0, cell
 
-    Raises:
-      ValueError: the value has another form.
-    """
-    if isinstance(entries, str):
-        entries = (entries,)
-    if not isinstance(entries, Mapping | tuple | list):
-        raise ValueError(f"{field} is {entries!r}; NAME: NUMBER is needed")
-    pairs = entries.items() if isinstance(entries, Mapping) else [(each, None) for each in entries]
-    numbers: dict[str, Any] = {}
-    for name, value in pairs:
-        if value is None and isinstance(name, str) and ":" in name:
-            name, _, value = name.rpartition(":")
-            try:
-                value = float(value)
-            except ValueError:
-                pass
-        if not isinstance(name, str) or name in numbers:
-            raise ValueError(f"{field} has {name!r}; each data set's name is needed once")
-        numbers[name] = value
-    return numbers
+        return self._wishes.plan(sources, {cell: sizes[cell] for cell in sorted(sizes, key=place)})
 
 
 def draw(seed: int, document: Document) -> float:
     """Return a number in [0, 1) that depends on the seed, the data set and the id."""
     name = f"{seed}\0{document.source}\0{document.id}".encode(errors="surrogatepass")
     return (xxhash.xxh3_64_intdigest(name) >> 11) / 2**53
-
-
-def contribution_of(unit: str, source: str) -> str:
-    """Return the name under which a data set's contribution is counted."""
-    return f"{unit} of {source}"
-
-
-def _read_size(part: Part, own: Own, writers: Writers) -> dict[str, int]:
-    """Count the size of a shard for its data set."""
-    return {part.source: read_json(os.path.join(part.path, _SIZES))}

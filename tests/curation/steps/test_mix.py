@@ -51,7 +51,8 @@ def test_weights_are_shares(tmp_path, unit, size, most_epochs):
     copies = Counter(v.num_copies for v in verdicts[0])  # of wiki there is least for its weight
     assert set(copies) == ({1} if most_epochs == 1 else {3, 4})
     counted = sum((Counter(v.counted) for shard in verdicts for v in shard), Counter())
-    assert counted == Counter({f"{unit} of {name}": count for name, count in counts.items()})
+    assert {name: counted[f"{unit} of {name}"] for name in SIZES} == counts
+    assert counted["all documents of web"] == SIZES["web"]
 
 
 def test_epochs(tmp_path):
@@ -105,17 +106,18 @@ def test_names_that_do_not_exist_are_told(tmp_path):
 
 def test_a_missed_share_is_told():
     step = Mix(weights={"a": 1, "b": 3})
-    assert step.describe_use({"bytes of a": 26, "bytes of b": 74}) is None
+    there = {"all bytes of a": 50, "all bytes of b": 150}
+    assert step.describe_use({**there, "bytes of a": 26, "bytes of b": 74}) is None
     assert step.describe_use({}) is None
     warning = "too few documents to reach these shares of bytes: a has 0.5 instead of 0.25, b has"
-    assert step.describe_use({"bytes of a": 5, "bytes of b": 5}).startswith(warning)
+    assert step.describe_use({**there, "bytes of a": 5, "bytes of b": 5}).startswith(warning)
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({}, "mix needs weights or epochs"),
-        ({"weights": {"a": 1}, "epochs": {"a": 1}}, "mix needs weights or epochs"),
+        ({"weights": {"a": 1}, "epochs": {"a": 1}}, "epochs are given, and weights or exponent"),
         ({"weights": 0.5}, "weights is 0.5; NAME: NUMBER is needed"),
         ({"weights": {2: 1}}, "weights has 2; each data set's name is needed once"),
         ({"weights": ["a:1", "a:2"]}, "weights has 'a'; each data set's name is needed once"),
@@ -125,7 +127,19 @@ def test_a_missed_share_is_told():
         ({"epochs": {"a": "2"}}, r"epochs\[a\] is '2'; it must be a number"),
         (
             {"epochs": {"a": 1}, "unit": "kB"},
-            "unit is 'kB'; it must be one of documents, words, bytes",
+            "unit is 'kB'; it must be one of documents, words, bytes, tokens",
+        ),
+        ({"exponent": 0.5, "epochs": {"a": 1}}, "epochs are given, and weights or exponent"),
+        ({"exponent": -1}, r"exponent is -1; it must be a number in \[0, 10\]"),
+        ({"weights": {"a": 1}, "budget": 0}, "budget is 0; it must be a number > 0"),
+        ({"epochs": {"a": 1}, "budget": 9}, "budget goes with weights or exponent, not with"),
+        ({"epochs": {"a": 1}, "most_epochs": 9}, "most_epochs goes with weights or exponent"),
+        ({"epochs": {"a": {"b": 1}}}, "epochs names buckets; bucket_field must say which field"),
+        ({"exponent": 1, "bucket_bounds": 3}, "bucket_field is missing: name the field"),
+        ({"exponent": 1, "bucket_field": ""}, "bucket_field is ''; it must not be empty"),
+        (
+            {"epochs": {"a/2": 1}, "bucket_field": "s", "bucket_bounds": [0.5]},
+            "epochs names the bucket '2'; the buckets are 0, 1",
         ),
         ({"weights": {"a": 1}, "most_epochs": 0}, "most_epochs is 0; it must be a number > 0"),
         ({"weights": {"a": 1}, "most_epochs": "2"}, "most_epochs is '2'; it must be a number"),

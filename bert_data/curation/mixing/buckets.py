@@ -1,0 +1,132 @@
+"""Buckets of documents: the values of a field, or a score that is cut at bounds or percentiles.
+
+Buckets(field="perplexity_bucket")                         "head", "middle", "tail"
+Buckets(field="score", bounds=(0.2, 0.8))                  0.1 -> "0", 0.2 -> "1", 0.9 -> "2"
+Buckets(field="score", percentiles=(90,), names=("rest", "top"))
+"""
+
+import bisect
+import dataclasses
+import itertools
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from bert_data.curation.document import Document
+
+_MAX_BUCKETS = 1000  # of a data set; a field with more values is a mistake
+_MAX_NAME = 100  # characters
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Buckets:
+    """How documents are divided.
+
+    Attributes:
+      field: of the documents.
+      bounds: a score belongs to the bucket of its number of bounds that are not above it.
+      percentiles: the same with bounds at these percentiles of a data set's documents.
+      names: of the buckets of a score, from the lowest on; ("0", "1", ...) if there are none.
+    """
+
+    field: str
+    bounds: tuple[float, ...] = ()
+    percentiles: tuple[float, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.field:
+            raise ValueError("bucket_field is ''; it must not be empty")
+        if self.bounds and self.percentiles:
+            raise ValueError("bucket_bounds and bucket_percentiles are both given; one is allowed")
+        _check_ascending("bucket_bounds", self.bounds, -math.inf, math.inf)
+        _check_ascending("bucket_percentiles", self.percentiles, 0, 100)
+        if not self.names:
+            return
+        if not self.is_score:
+            raise ValueError("bucket_names needs bucket_bounds or bucket_percentiles")
+        needed = len(self.bounds or self.percentiles) + 1
+        if len(set(self.names)) != needed or len(self.names) != needed:
+            raise ValueError(
+                f"bucket_names has {', '.join(map(repr, self.names))}; {needed} different names"
+                " are needed"
+            )
+
+    @property
+    def is_score(self) -> bool:
+        """Whether the field is a number that is cut into buckets."""
+        return bool(self.bounds or self.percentiles)
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """Names of the buckets of a score, from the lowest on."""
+        return self.names or tuple(map(str, range(len(self.bounds or self.percentiles) + 1)))
+
+    def name_of(self, document: Document, bounds: Sequence[float]) -> str:
+        """Return the name of a document's bucket; `bounds` are for the percentiles, or its own.
+
+        Raises:
+          ValueError: the field is missing or has no such value; with document and field.
+        """
+        if self.is_score:
+            return self.score_names[bisect.bisect_right(bounds, self.score_of(document))]
+        value = self._value(document)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            numbers = "; bucket_bounds or bucket_percentiles cut numbers into buckets"
+            raise ValueError(
+                f"{self._what(document)} is {value!r:.60}; it must be a string or a whole number"
+                f"{numbers if isinstance(value, float) else ''}"
+            )
+        name = str(value)
+        if len(name) > _MAX_NAME:
+            raise ValueError(
+                f"{self._what(document)} has {len(name):,} characters; the name of a bucket has at"
+                f" most {_MAX_NAME}"
+            )
+        return name
+
+    def score_of(self, document: Document) -> float:
+        """Return a document's score.
+
+        Raises:
+          ValueError: the field is missing or not a finite number; with document and field.
+        """
+        value = self._value(document)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and abs(value) <= sys.float_info.max:  # which NaN is not
+            return float(value)
+        raise ValueError(f"{self._what(document)} is {value!r:.60}; it must be a finite number")
+
+    def _value(self, document: Document) -> Any:
+        value = document.fields.get(self.field)
+        if value is None:
+            raise ValueError(
+                f"document {document.id!r} of {document.source} has no field {self.field!r}, which"
+                " says its bucket"
+            )
+        return value
+
+    def _what(self, document: Document) -> str:
+        return f"document {document.id!r} of {document.source}: field {self.field!r}"
+
+
+def check_number(source: str, field: str, number: int) -> None:
+    """Refuse more buckets than anybody means.
+
+    Raises:
+      ValueError: with the data set and the field.
+    """
+    if number > _MAX_BUCKETS:
+        raise ValueError(
+            f"field {field!r} has more than {_MAX_BUCKETS:,} values in {source}; each is a bucket"
+        )
+
+
+def _check_ascending(name: str, values: Sequence[float], above: float, below: float) -> None:
+    inside = all(above < value < below for value in values)
+    if not inside or any(a >= b for a, b in itertools.pairwise(values)):
+        within = "" if math.isinf(below) else f" between {above:g} and {below:g}"
+        raise ValueError(f"{name} is {list(values)}; it must have rising numbers{within}")
