@@ -115,7 +115,10 @@ def make_records(folder: str, classes: tuple[str, ...]) -> None:
     from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, train_vocabulary
 
     config = VocabularyTrainingConfig(
-        input_files=(f"{folder}/train.txt",), vocab_size=VOCAB_SIZE, do_lower_case=True
+        input_files=(f"{folder}/train.txt",),
+        vocab_size=VOCAB_SIZE,
+        do_lower_case=True,
+        work_dir=f"{folder}/words",
     )
     tokens = train_vocabulary(config).tokens
     Path(folder, "vocab.txt").write_text("".join(f"{t}\n" for t in tokens), encoding="utf-8")

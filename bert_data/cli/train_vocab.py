@@ -14,10 +14,14 @@ the last digits of Unigram's scores.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
 from bert_data.cli import engine_flags, entry, text_flags
+
+if TYPE_CHECKING:
+    from bert_data.tokens.vocabulary_training import TrainedVocabulary
 
 FLAGS = flags.FLAGS
 
@@ -71,7 +75,20 @@ flags.DEFINE_integer(
     "other character become [UNK]. Chinese or a mixture of scripts needs several "
     "thousand.",
 )
+flags.DEFINE_integer(
+    "max_words",
+    5_000_000,
+    "wordpiece: number of different words that pieces are made of, the most frequent ones; each"
+    " takes some 1.2 kB of memory. Words with rare spellings, of which large texts have most,"
+    " hardly change the pieces.",
+)
 TEXT = text_flags.define_text_flags()
+flags.DEFINE_integer(
+    "num_workers",
+    0,
+    "wordpiece: processes that count words, each in up to 1 GB of memory; 0 is all cores. The files"
+    " do not depend on it.",
+)
 ENGINE = engine_flags.define_engine_flags()
 flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
 
@@ -98,20 +115,27 @@ def main(argv: Sequence[str]) -> None:
             do_lower_case=is_wordpiece if FLAGS.do_lower_case is None else FLAGS.do_lower_case,
             min_frequency=FLAGS.min_frequency,
             max_characters=FLAGS.max_characters,
+            max_words=FLAGS.max_words,
             text=TEXT(),
             engine=ENGINE(),
+            num_workers=ENGINE().count_workers(FLAGS.num_workers),
             work_dir=storage.own_work_folder(path, "words", is_shared=ENGINE().is_cluster),
         ),
         path,
         json_path=json_path,
         overwrite=FLAGS.overwrite,
     )
-    num_tokens = len(trained.tokens)
     if is_wordpiece:
         logging.info("%s: the same for the libraries of Hugging Face", json_path)
+    _tell(trained, path if is_wordpiece else json_path)
+
+
+def _tell(trained: "TrainedVocabulary", path: str) -> None:
+    """Tell in the log what was trained."""
+    num_tokens = len(trained.tokens)
     logging.info(
         "%s: %s tokens from %s lines%s; %s of %s characters kept",
-        path if is_wordpiece else json_path,
+        path,
         f"{num_tokens:,}",
         f"{trained.num_lines:,}",
         f" ({trained.num_skipped:,} rows without a text were skipped)" * bool(trained.num_skipped),

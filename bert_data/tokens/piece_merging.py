@@ -10,6 +10,7 @@ and a pair whose piece exists already is joined without a new piece.
 import collections
 import heapq
 import itertools
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 
 from bert_data.tokens.vocabulary_file import CONTINUATION
@@ -39,10 +40,10 @@ def merge_pieces(
     pieces, ids = list(fixed), {piece: number for number, piece in enumerate(fixed)}
     kept = set(characters)
     spelled = [
-        [ids[c if i == 0 else CONTINUATION + c] for i, c in enumerate(word) if c in kept]
-        for word in words
+        array("i", (ids[c if i == 0 else CONTINUATION + c] for i, c in enumerate(w) if c in kept))
+        for w in words
     ]
-    counts = list(words.values())
+    counts = array("q", words.values())
     pairs = _Pairs()
     for number, word in enumerate(spelled):
         for pair in itertools.pairwise(word):
@@ -68,7 +69,7 @@ def merge_pieces(
 class _Top:
     """The pair to be joined next: its count, and the words that hold it."""
 
-    def __init__(self, count: int, pair: Pair, words: set[int]) -> None:
+    def __init__(self, count: int, pair: Pair, words: "array[int]") -> None:
         self.count, self.pair, self.words = count, pair, words
 
 
@@ -77,15 +78,17 @@ class _Pairs:
 
     def __init__(self) -> None:
         self._counts: collections.Counter[Pair] = collections.Counter()
-        self._new: dict[Pair, set[int]] = {}
+        self._new: dict[Pair, array[int]] = {}
         self._queue: list[tuple[int, Pair, int]] = []
-        self._words: list[set[int]] = []
+        self._words: list[array[int]] = []
 
     def add(self, pair: Pair, count: int, word: int) -> None:
         """Count a pair that a word holds now, or less where the count is negative."""
         self._counts[pair] += count
         if count > 0:
-            self._new.setdefault(pair, set()).add(word)
+            if pair not in self._new:
+                self._new[pair] = array("q")
+            self._new[pair].append(word)
 
     def push(self) -> None:
         """Put pairs that have been counted into the queue."""
@@ -101,14 +104,14 @@ class _Pairs:
             negative, pair, place = heapq.heappop(self._queue)
             count = self._counts[pair]
             if count == -negative:
-                words, self._words[place] = self._words[place], set()
+                words, self._words[place] = self._words[place], array("q")
                 return _Top(count, pair, words)
             if count > 0:
                 heapq.heappush(self._queue, (-count, pair, place))
         return None
 
 
-def _join(word: list[int], pair: Pair, joined: int) -> list[tuple[Pair, int]]:
+def _join(word: "array[int]", pair: Pair, joined: int) -> list[tuple[Pair, int]]:
     """Join a pair in a word, in place; return the pairs that the word gains (1) and loses (-1)."""
     changes: list[tuple[Pair, int]] = []
     place = 0
@@ -116,7 +119,8 @@ def _join(word: list[int], pair: Pair, joined: int) -> list[tuple[Pair, int]]:
         if (word[place], word[place + 1]) == pair:
             if place > 0:
                 changes += [((word[place - 1], pair[0]), -1), ((word[place - 1], joined), 1)]
-            word[place : place + 2] = [joined]
+            word[place] = joined
+            del word[place + 1]
             if place + 1 < len(word):
                 changes += [((pair[1], word[place + 1]), -1), ((joined, word[place + 1]), 1)]
         place += 1

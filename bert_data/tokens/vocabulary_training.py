@@ -21,15 +21,14 @@ from bert_data.bounds import check_integer
 from bert_data.plain_values import make_plain
 from bert_data.progress import draws_bars, progress, tell_time
 from bert_data.text.documents import TextConfig
-from bert_data.text.spans import as_spans
 from bert_data.tokens.piece_merging import merge_pieces
 from bert_data.tokens.vocabulary_file import CONTINUATION, MAX_VOCAB_SIZE
-from bert_data.tokens.word_counts import TextCounts, count_on_cluster, count_words
+from bert_data.tokens.word_counts import count_text
 from bert_data.work import THIS_MACHINE, Engine
 
 WORDPIECE, BPE, UNIGRAM = MODELS = ("wordpiece", "bpe", "unigram")
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-_USUAL_FREQUENCY, _MAX_FREQUENCY = 2, 2**63 - 1
+_USUAL_FREQUENCY, _MAX_FREQUENCY, _MAX_WORDS = 2, 2**63 - 1, 1_000_000_000
 _TEXT_CHARACTERS = 100_000  # that the library gets at a time
 
 
@@ -49,9 +48,12 @@ class VocabularyTrainingConfig:
         bound.
       max_characters: how many different characters WordPiece keeps, the most frequent ones; >= 1. A
         word with any other character will be [UNK].
-      engine: what counts words; a cluster counts parts of the text. This process then needs some
-        2 kB of memory for each different word there, and 0.2 kB here.
-      work_dir: folder of a cluster's unfinished work, which all nodes see.
+      max_words: different words that pieces of WordPiece are made of, the most frequent ones; of
+        words that occur equally often, the choice depends on them alone. This process holds them,
+        with some 1.2 kB of memory each, or 0.6 kB if the engine is a cluster; >= 1.
+      engine: what counts the words of WordPiece, in tasks of up to 1 GB of memory.
+      num_workers: tasks at a time, >= 1; 0, on a cluster: all its cores.
+      work_dir: folder of unfinished work, which all nodes of a cluster see; only for WordPiece.
     """
 
     input_files: tuple[str, ...]
@@ -60,8 +62,10 @@ class VocabularyTrainingConfig:
     do_lower_case: bool = True
     min_frequency: int = _USUAL_FREQUENCY
     max_characters: int = 1000
+    max_words: int = 5_000_000
     text: TextConfig = dataclasses.field(default_factory=TextConfig)
     engine: Engine = THIS_MACHINE
+    num_workers: int = 1
     work_dir: str = ""
 
     def __post_init__(self) -> None:
@@ -72,10 +76,13 @@ class VocabularyTrainingConfig:
             raise ValueError(f"model is {self.model!r}; it must be one of {', '.join(MODELS)}")
         if self.model != WORDPIECE and self.engine.is_cluster:
             raise ValueError(f"engine is a cluster, which trains only wordpiece, not {self.model}")
+        if self.model == WORDPIECE and not self.work_dir:
+            raise ValueError("work_dir is empty; name a folder for the counts of words")
         for field, low, high in (
             ("vocab_size", len(SPECIAL_TOKENS) + 1, MAX_VOCAB_SIZE),
             ("min_frequency", 1, _MAX_FREQUENCY),
             ("max_characters", 1, sys.maxunicode + 1),
+            ("max_words", 1, _MAX_WORDS),
         ):
             check_integer(field, getattr(self, field), low, high)
         if self.model == UNIGRAM and self.min_frequency != _USUAL_FREQUENCY:
@@ -114,7 +121,15 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
         or a vocab_size that has no room for the characters.
       OSError: a file cannot be read.
     """
-    text = _count(config)
+    text = count_text(
+        config.input_files,
+        config.text,
+        do_lower_case=config.do_lower_case,
+        max_words=config.max_words,
+        engine=config.engine,
+        num_workers=config.num_workers,
+        work_dir=config.work_dir,
+    )
     counts = text.characters
     if not counts:
         raise ValueError(
@@ -123,7 +138,7 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
     kept = sorted(counts, key=lambda character: (-counts[character], character))
     kept = kept[: config.max_characters]
 
-    continuing = set().union(*(word[1:] for word in text.words)).intersection(kept)
+    continuing = text.continuing.intersection(kept)
     characters = [*sorted(kept), *sorted(CONTINUATION + character for character in continuing)]
     fixed = [*SPECIAL_TOKENS, *characters]
     if len(fixed) > config.vocab_size:
@@ -152,24 +167,6 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
         num_characters=len(counts),
         num_characters_kept=len(kept),
     )
-
-
-def _count(config: VocabularyTrainingConfig) -> TextCounts:
-    if config.engine.is_cluster:
-        return count_on_cluster(
-            config.input_files,
-            config.text,
-            do_lower_case=config.do_lower_case,
-            engine=config.engine,
-            work_dir=config.work_dir,
-        )
-    with progress("count words", total=0, unit="line") as advance:
-        return count_words(
-            as_spans(config.input_files),
-            config.text,
-            do_lower_case=config.do_lower_case,
-            advance=advance,
-        )
 
 
 def _train(

@@ -1,43 +1,41 @@
-"""Counts the words and characters of a text, as BERT's basic tokenizer splits it.
+"""Counts the words and characters of a text, as BERT's basic tokenizer splits it, by tasks.
 
-a.txt  --count_words-->  TextCounts(words={"the": 7, ...}, characters={"t": 9, ...})
+a.txt  --plan_shards-->  parts  --count, each a task-->  words as records sorted by their digests
+records  --add up, each range of digests a task-->  words with their counts, most frequent first
+the most frequent words  -->  TextCounts(words={"the": 7, ...}, characters={"t": 9, ...})
 
-On a cluster, by tasks:
-
-a.txt  --plan_shards-->  parts  --count_part, on the nodes-->  counts in the work folder
-all counts  --added up-->  TextCounts(words={"the": 7, ...}, characters={"t": 9, ...})
+No task's memory grows with the text, and this process holds only the words that it returns.
 """
 
 import collections
 import dataclasses
 import functools
-import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+
+from absl import logging
 
 import bert_data
-from bert_data.progress import progress
-from bert_data.storage import read_json, read_status, write_bytes
+from bert_data.storage import file_size, read_status
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_plain_format, read_documents
 from bert_data.text.partitions import plan_shards
 from bert_data.text.runs_of_lines import read_texts
-from bert_data.text.spans import Span, TextPart
-from bert_data.work import (
-    Engine,
-    FolderTask,
-    fingerprint,
-    open_executor,
-    open_work_folder,
-    read_report,
-    run_tasks,
+from bert_data.text.spans import Span
+from bert_data.tokens.word_records import (
+    ADDED,
+    COUNTED,
+    add_up,
+    read_most_frequent,
+    write_words,
 )
+from bert_data.work import Engine, fingerprint, open_executor, open_work_folder
+from bert_data.work.rounds import Own, Part, Rounds, Writers
 
-_PART_BYTES = 64_000_000  # of text on disk
-_TASK_BYTES = 1_000_000_000  # of memory, for all different words of a part
-_COUNTS = "counts.json"
-_MAX_CHUNKS = 1_000_000  # that are held in memory
+_TASK_BYTES = 1_000_000_000  # of memory
+_PART_BYTES, _MOST_PARTS = 64_000_000, 4096  # of text on disk; of more parts, each is larger
+_MAX_CHUNKS, _MAX_CHARACTERS = 1_000_000, 1 << 26  # that a task has read and holds
+_EACH, _CONTINUING = "character ", "continuing "
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,16 +43,31 @@ class TextCounts:
     """What is in a text.
 
     Attributes:
-      words: how often each word occurs, normalized.
-      characters: how often each character occurs, without spaces.
+      words: how often each word occurs, normalized; the most frequent ones, if there are too many.
+      num_words: different words in the text.
+      characters: how often each character occurs in all words, without spaces.
+      continuing: the characters that occur after the first one of a word.
       num_lines: of text, or texts of formats that have rows.
       num_skipped: rows without a text that were left out.
     """
 
     words: Mapping[str, int]
+    num_words: int
     characters: Mapping[str, int]
+    continuing: frozenset[str]
     num_lines: int
     num_skipped: int
+
+
+@dataclasses.dataclass(frozen=True)
+class _TextPart(Part):
+    """A part of a text.
+
+    Attributes:
+      spans: of its files.
+    """
+
+    spans: Sequence[Span] = ()
 
 
 def read_lines(
@@ -81,104 +94,110 @@ def read_lines(
             yield from [document.text] if isinstance(document.text, str) else document.text
 
 
-def count_on_cluster(
-    paths: Sequence[str], text: TextConfig, *, do_lower_case: bool, engine: Engine, work_dir: str
+def count_text(
+    paths: Sequence[str],
+    text: TextConfig,
+    *,
+    do_lower_case: bool,
+    max_words: int,
+    engine: Engine,
+    num_workers: int,
+    work_dir: str,
 ) -> TextCounts:
-    """Count a text by tasks of a cluster.
+    """Count a text by tasks.
 
     Args:
       paths: of the text.
       text: how it is read.
       do_lower_case: whether it is lower-cased and loses its accents.
-      engine: the cluster.
-      work_dir: folder of unfinished work, which all nodes see; it is removed.
+      max_words: that are returned, with some 0.2 kB of memory each.
+      engine: what runs the tasks.
+      num_workers: tasks at a time, >= 1; 0, on a cluster: all its cores.
+      work_dir: folder of unfinished work, which all nodes of a cluster see; it is removed.
 
     Raises:
       ValueError, CorruptDataError: the text cannot be used.
       OSError: a file cannot be read or written, or the cluster fails.
     """
-    shards = plan_shards(paths, find_plain_format(paths, text), _PART_BYTES)
-    parts = [TextPart(number, spans) for number, spans in enumerate(shards)]
+    size = max(_PART_BYTES, sum(map(file_size, paths)) // _MOST_PARTS)
+    parts = [
+        _TextPart("", "", number, number + 1, size, spans)
+        for number, spans in enumerate(plan_shards(paths, find_plain_format(paths, text), size))
+    ]
     inputs = [[os.path.abspath(path), repr(read_status(path))] for path in paths]
     settings = [bert_data.__version__, text.settings(), do_lower_case]
-    words, characters = collections.Counter[str](), collections.Counter[str]()
-    num_lines = num_skipped = 0
     with (
         open_work_folder(work_dir, fingerprint([settings, inputs]), is_own=True) as folder,
         open_executor(
-            engine.count_workers(0), engine=engine, folder=folder, task_bytes=_TASK_BYTES
+            num_workers, engine=engine, folder=folder, task_bytes=_TASK_BYTES
         ) as executor,
-        progress("words", total=len(parts), unit="part") as advance,
     ):
-        function = functools.partial(_count_part, text, do_lower_case)
-        task = FolderTask(parent=os.path.join(folder, "parts"), function=function)
-        for path, _ in run_tasks("words", task, parts, executor):
-            report, counts = read_report(path), read_json(os.path.join(path, _COUNTS))
-            num_lines += report["num_lines"]
-            num_skipped += report["num_skipped"]
-            words.update(counts["words"])
-            characters.update(counts["characters"])
-            advance(1)
+        rounds = Rounds(os.path.join(folder, "words"), parts, _TASK_BYTES, executor)
+        count = functools.partial(_count_part, text, do_lower_case)
+        counted = rounds.over_parts("count", count, {"words": COUNTED})["words"]
+        added = rounds.over_ranges("add-up", add_up, counted, {"added": ADDED})["added"]
+        words = read_most_frequent(added, max_words, rounds.portion_bytes)
+    figures = rounds.counted
+    if figures["different words"] > max_words:
+        logging.warning(
+            "the text has %s different words; the %s most frequent ones count, which occur %s times"
+            " or more",
+            f"{figures['different words']:,}",
+            f"{max_words:,}",
+            f"{min(words.values()):,}",
+        )
     return TextCounts(
-        words=words, characters=characters, num_lines=num_lines, num_skipped=num_skipped
+        words=words,
+        num_words=figures["different words"],
+        characters={name[len(_EACH) :]: n for name, n in figures.items() if name[:-1] == _EACH},
+        continuing=frozenset(name[-1] for name in figures if name[:-1] == _CONTINUING),
+        num_lines=figures["lines"],
+        num_skipped=figures["skipped"],
     )
 
 
 def _count_part(
-    text: TextConfig, do_lower_case: bool, part: TextPart, folder: str
-) -> dict[str, Any]:
-    """Count a part of a text, and write the counts into a folder."""
-    counts = count_words(part.spans, text, do_lower_case=do_lower_case)
-    content = {"words": counts.words, "characters": counts.characters}
-    write_bytes(os.path.join(folder, _COUNTS), json.dumps(content).encode())
-    return {"num_lines": counts.num_lines, "num_skipped": counts.num_skipped}
-
-
-def count_words(
-    spans: Sequence[Span],
-    text: TextConfig,
-    *,
-    do_lower_case: bool,
-    advance: Callable[[int], None] = lambda _: None,
-) -> TextCounts:
-    """Count a text in this process.
+    text: TextConfig, do_lower_case: bool, part: Part, own: Own, writers: Writers
+) -> dict[str, int]:
+    """Write the words of a part of a text; return what else is in it.
 
     Lines are cut at spaces, which no word crosses, and each different chunk is normalized once.
-
-    Args:
-      spans: of the files.
-      text: how they are read.
-      do_lower_case: whether it is lower-cased and loses its accents.
-      advance: called with the number of lines that have been read.
     """
-    chunks, words = collections.Counter[str](), collections.Counter[str]()
+    assert isinstance(part, _TextPart)
+    figures = collections.Counter[str]()
+    chunks = collections.Counter[str]()
     skipped: list[str] = []
-    num_lines = 0
-    for line in read_lines(spans, text, skipped):
+    num_characters = 0
+    for line in read_lines(part.spans, text, skipped):
         chunks.update(line.split(" "))
-        num_lines += 1
-        advance(1)
-        if len(chunks) > _MAX_CHUNKS:
-            _move_words(chunks, words, do_lower_case)
-    _move_words(chunks, words, do_lower_case)
-    characters = collections.Counter[str]()
-    for word, count in words.items():
-        for character in word:
-            characters[character] += count
-    return TextCounts(
-        words=words, characters=characters, num_lines=num_lines, num_skipped=len(skipped)
-    )
+        figures["lines"] += 1
+        num_characters += len(line)
+        if len(chunks) > _MAX_CHUNKS or num_characters > _MAX_CHARACTERS:
+            figures.update(_write_chunks(chunks, do_lower_case, writers))
+            chunks.clear()
+            num_characters = 0
+    figures.update(_write_chunks(chunks, do_lower_case, writers))
+    figures["skipped"] = len(skipped)
+    return figures
 
 
-def _move_words(
-    chunks: collections.Counter[str], words: collections.Counter[str], do_lower_case: bool
-) -> None:
-    """Count the words of chunks, and forget the chunks."""
+def _write_chunks(
+    chunks: Mapping[str, int], do_lower_case: bool, writers: Writers
+) -> collections.Counter[str]:
+    """Write the words of chunks; return the counts of their characters."""
     from tokenizers import normalizers, pre_tokenizers
 
     normalizer = normalizers.BertNormalizer(lowercase=do_lower_case)
     splitter = pre_tokenizers.BertPreTokenizer()
+    words = collections.Counter[str]()
     for chunk, count in chunks.items():
         for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(chunk)):
             words[word] += count
-    chunks.clear()
+    write_words(words, writers["words"])
+    figures = collections.Counter[str]()
+    for word, count in words.items():
+        for character in word:
+            figures[_EACH + character] += count
+    for character in set().union(*(word[1:] for word in words)):
+        figures[_CONTINUING + character] += 1
+    return figures

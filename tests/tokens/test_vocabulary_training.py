@@ -19,7 +19,11 @@ from bert_data.tokens.vocabulary_training import (
 
 
 def train(path: Path, **settings: object) -> list[str]:
-    config = VocabularyTrainingConfig(input_files=(str(path),), **settings)  # type: ignore[arg-type]
+    config = VocabularyTrainingConfig(
+        input_files=(str(path),),
+        work_dir=f"{path}.words",
+        **settings,  # type: ignore[arg-type]
+    )
     return list(train_vocabulary(config).tokens)
 
 
@@ -119,6 +123,7 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
         ({"vocab_size": 2**63 - 1}, "vocab_size is 9223372036854775807; 6 to 10,000,000 is"),
         ({"vocab_size": 30, "min_frequency": 0}, "min_frequency is 0; 1 to 9,223,"),
         ({"vocab_size": 30, "max_characters": 0}, "max_characters is 0; 1 to 1,114,112 is"),
+        ({"vocab_size": 30, "max_words": 0}, "max_words is 0; 1 to 1,000,000,000 is"),
         ({"vocab_size": 12}, "vocab_size is 12, but the special tokens and the text's"),
     ],
 )
@@ -127,13 +132,26 @@ def test_unusable_settings(small_text: Path, settings: dict[str, object], senten
         train(small_text, **settings)
 
 
-def test_words_are_counted_in_parts(
-    small_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_are_joined_in_parts(small_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = train(small_text, vocab_size=60)
-    monkeypatch.setattr("bert_data.tokens.word_counts._MAX_CHUNKS", 3)
     monkeypatch.setattr("bert_data.tokens.vocabulary_training._TEXT_CHARACTERS", 10)
     assert train(small_text, vocab_size=60) == expected
+
+
+def test_pieces_are_made_of_the_most_frequent_words(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("ab ab ab cd cd cd ef ef gh\n", encoding="utf-8")
+    tokens = train(path, vocab_size=40, max_words=2, min_frequency=1)
+    assert tokens[-2:] == ["ab", "cd"]
+    assert "##h" in tokens  # characters are those of all words
+    assert (
+        "the text has 4 different words; the 2 most frequent ones count, which occur 3 times or more"
+    ) in caplog.text
+    caplog.clear()
+    assert train(path, vocab_size=40, max_words=4, min_frequency=1)[-1] == "gh"
+    assert not caplog.text
 
 
 def test_a_text_without_words(tmp_path: Path) -> None:

@@ -85,7 +85,11 @@ def test_stores_and_samples_are_the_same(in_turn, small_text, small_vocabulary):
 def test_vocabularies_are_the_same(in_turn, small_text):
     def make(engine: Engine) -> None:
         config = VocabularyTrainingConfig(
-            input_files=(str(small_text),), vocab_size=90, engine=engine, work_dir="out/.work"
+            input_files=(str(small_text),),
+            vocab_size=90,
+            engine=engine,
+            num_workers=engine.count_workers(1),
+            work_dir="out/.work",
         )
         Path("out/vocab.txt").write_text("\n".join(train_vocabulary(config).tokens))
 

@@ -3,7 +3,7 @@
 documents  ──rosters──▶ ranks, best first, and digests; equal ones
 texts      ──normal_text──▶ texts that are equal up to details      decisions: which one is kept
 n-grams    ──minhash──▶ signatures ──lsh_buckets──▶ who is compared ──lsh_clusters──▶ edges
-edges      ──components──▶ clusters                          row_records: rows of any length, sent
+edges      ──components──▶ clusters
 words      ──winnowing──▶ runs that may recur       word_runs: texts without those that do
 other sets ──ngram_index──▶ n-grams of evaluation sets
 """

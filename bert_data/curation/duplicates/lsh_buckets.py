@@ -25,13 +25,13 @@ from bert_data.curation.duplicates.lsh_clusters import (
     Documents,
     compare_buckets,
 )
-from bert_data.curation.duplicates.ragged_files import Ragged, open_ragged
+from bert_data.curation.duplicates.ragged_files import open_ragged
 from bert_data.curation.duplicates.rosters import RANK, read_ranks
-from bert_data.curation.duplicates.row_records import cut_rows, join_pieces
 from bert_data.storage import load_array
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Layout, Records
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.row_records import Ragged, cut_rows, join_pieces
 
 KEYS, SETS = "keys.npy", "sets"
 """What `NearDuplicates.observe` writes: uint64 [bands, documents], and the shingles."""

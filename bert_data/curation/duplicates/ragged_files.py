@@ -7,42 +7,18 @@
 The writer holds eight bytes a row in memory; the reader maps the file.
 """
 
-import dataclasses
 import os
 from array import array
 from pathlib import Path
 from typing import Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
+from bert_data.work.row_records import Ragged
 
 _BUFFER_BYTES = 1 << 20
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Ragged:
-    """Rows of different lengths.
-
-    Attributes:
-      values: [any], of all rows.
-      offsets: int64 [rows + 1], where each row begins, and the end of the last one.
-    """
-
-    values: np.ndarray
-    offsets: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def row(self, number: int) -> np.ndarray:
-        """Return the values of a row."""
-        return self.values[self.offsets[number] : self.offsets[number + 1]]
-
-    def lengths(self) -> NDArray[np.int64]:
-        """int64 [rows], values in each."""
-        return np.diff(self.offsets)
 
 
 class RaggedWriter:

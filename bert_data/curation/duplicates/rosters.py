@@ -24,11 +24,12 @@ import xxhash
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.ragged_files import Ragged, RaggedWriter, open_ragged
+from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
 from bert_data.curation.step import CorpusStep
 from bert_data.storage import load_array, save_array
 from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Writers
+from bert_data.work.row_records import Ragged
 
 RANK = ("order", "tie", "document")
 """Fields of records: sorted by them, documents are best first."""

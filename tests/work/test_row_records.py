@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.duplicates.ragged_files import Ragged
-from bert_data.curation.duplicates.row_records import cut_rows, join_pieces
 from bert_data.work.records import Layout
+from bert_data.work.row_records import Ragged, cut_rows, join_pieces
 
 rows = st.lists(st.lists(st.integers(0, 255), max_size=70), min_size=1, max_size=6)
 

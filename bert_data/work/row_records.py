@@ -7,14 +7,37 @@ records         row 0 0 0 1 2       a piece of each row, at least one
                 values ab cd e. f. ..
 """
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.duplicates.ragged_files import Ragged
-
 _WORD_BYTES = 8
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ragged:
+    """Rows of different lengths.
+
+    Attributes:
+      values: [any], of all rows.
+      offsets: int64 [rows + 1], where each row begins, and the end of the last one.
+    """
+
+    values: np.ndarray
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def row(self, number: int) -> np.ndarray:
+        """Return the values of a row."""
+        return self.values[self.offsets[number] : self.offsets[number + 1]]
+
+    def lengths(self) -> NDArray[np.int64]:
+        """int64 [rows], values in each."""
+        return np.diff(self.offsets)
 
 
 class Pieces(NamedTuple):

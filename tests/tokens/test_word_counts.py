@@ -1,0 +1,119 @@
+"""Words counted by tasks: as counted plainly, for any parts, portions and workers."""
+
+import collections
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_data.text.documents import TextConfig
+from bert_data.tokens import word_counts
+from bert_data.tokens.definition import BasicTokenizer
+from bert_data.tokens.word_counts import TextCounts, count_text
+from bert_data.work import THIS_MACHINE, rounds
+
+COVERS = ("tokens/word_records",)
+
+
+def count(path: Path, max_words: int = 1 << 30, num_workers: int = 1) -> TextCounts:
+    return count_text(
+        [str(path)],
+        TextConfig(),
+        do_lower_case=True,
+        max_words=max_words,
+        engine=THIS_MACHINE,
+        num_workers=num_workers,
+        work_dir=f"{path}.work",
+    )
+
+
+@pytest.fixture
+def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_counts, "_PART_BYTES", 100)
+    monkeypatch.setattr(word_counts, "_MAX_CHUNKS", 3)
+    monkeypatch.setattr(word_counts, "_TASK_BYTES", 1)
+    monkeypatch.setattr(rounds, "_MIN_BYTES", 1200)  # of all portions: two records each
+    monkeypatch.setattr(rounds, "_LEAST_READ_BYTES", 1)
+    monkeypatch.setattr(rounds, "_LEAST_READ_RECORDS", 1)
+
+
+words = st.text("aäÉ中b", min_size=1, max_size=3) | st.sampled_from(
+    ["the", "x" * 100, "x" * 99, "unbelievable,", "don't", "\U0001f600", "of"]
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(words, min_size=1, max_size=9), min_size=1, max_size=20), st.data())
+def test_equals_plain_counting(tmp_path_factory, lines, data):
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text("".join(" ".join(line) + "\n" for line in lines), encoding="utf-8")
+    tokenizer = BasicTokenizer(do_lower_case=True)
+    expected = collections.Counter(
+        word for line in lines for word in tokenizer.tokenize(" ".join(line))
+    )
+    counts = count(path)
+    assert counts.words == expected
+    assert list(counts.words.values()) == sorted(expected.values(), reverse=True)
+    assert counts.characters == collections.Counter(
+        character for word in expected.elements() for character in word
+    )
+    assert counts.continuing == {character for word in expected for character in word[1:]}
+    assert (counts.num_lines, counts.num_words) == (len(lines), len(expected))
+    max_words = data.draw(st.integers(1, len(expected)))
+    assert [*count(path, max_words).words.items()] == [*counts.words.items()][:max_words]
+
+
+def test_small_portions_change_nothing(small_text, tmp_path, request):
+    path = tmp_path / "text.txt"
+    long_word = "y" * 3000  # in more pieces than a portion has records
+    path.write_text(f"{long_word} {small_text.read_text()[:3000]}\n{long_word}\n")
+    whole = count(path)
+    request.getfixturevalue("small_portions")
+    in_portions = count(path)
+    assert in_portions == whole
+    assert [*in_portions.words] == [*whole.words]
+    assert whole.words[long_word] == 2
+    assert not Path(f"{path}.work").exists()
+
+
+@pytest.mark.process
+def test_workers_change_nothing_and_finished_parts_are_found(
+    small_text, tmp_path, monkeypatch, caplog
+):
+    path = tmp_path / "text.txt"
+    path.write_bytes(small_text.read_bytes())
+    whole = count(path)
+    monkeypatch.setattr(word_counts, "_PART_BYTES", 2000)
+    monkeypatch.setattr(rounds, "_MIN_TASK_BYTES", 2000)
+
+    def fail(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(word_counts, "read_most_frequent", fail)
+        with pytest.raises(OSError, match="the disk is full"):
+            count(path)
+    caplog.clear()
+    caplog.set_level("INFO")
+    assert count(path, num_workers=2) == whole
+    (done,) = re.findall(r"(\d+) of (\d+) were done by an earlier run", caplog.text)[:1]
+    assert done[0] == done[1] and int(done[0]) > 3
+    assert not Path(f"{path}.work").exists()
+
+
+def test_rows_without_a_text_are_counted(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ({"text": "a b"}, {"x": 1})))
+    counts = count_text(
+        [str(path)],
+        TextConfig(on_error="skip"),
+        do_lower_case=True,
+        max_words=9,
+        engine=THIS_MACHINE,
+        num_workers=1,
+        work_dir=str(tmp_path / "work"),
+    )
+    assert (counts.num_lines, counts.num_skipped, counts.words) == (1, 1, {"a": 1, "b": 1})
