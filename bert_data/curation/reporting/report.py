@@ -4,6 +4,7 @@ import html
 from collections.abc import Iterable, Iterator, Sequence
 
 from bert_data.curation.reporting.plots import funnel, histogram
+from bert_data.curation.reporting.removals import removals_picture, removals_table
 from bert_data.curation.reporting.summary import named, percent, rate
 from bert_data.curation.running.counts import StepCounts
 from bert_data.curation.running.examples import list_examples
@@ -21,6 +22,7 @@ th, td { padding: .2rem .7rem; border-bottom: 1px solid #d8dee8; text-align: rig
 th:first-child, td:first-child, td.text, th.text { text-align: left; }
 svg text { font-size: 13px; fill: currentColor; } svg text.axis { font-size: 11px; }
 .bar { fill: #3b78c2; } .slope { fill: #3b78c2; opacity: .35; }
+.removed { fill: #8d96a3; opacity: .4; } .removed.odd { opacity: .6; }
 .threshold { stroke: #c0392b; stroke-width: 1.5; }
 .histograms { display: flex; flex-wrap: wrap; gap: 1.2rem; }
 .histograms figure { margin: 0; } figcaption { font-size: .85rem; }
@@ -49,6 +51,7 @@ def make_report(done: Curation) -> str:
         *_sections(done),
         "<h2>Data sets</h2>",
         _data_sets(done),
+        *_removals(done),
         "<h2>Files</h2>",
         _files(done),
     ]
@@ -145,6 +148,15 @@ def _data_sets(done: Curation) -> str:
         num_files = len({span.path for shard in shards for span in shard.spans})
         rows.append([data_set.name, data_set.files, f"{num_files:,}", f"{len(shards):,}"])
     return _table(["data set", "pattern", "files", "shards"], rows)
+
+
+def _removals(done: Curation) -> Iterator[str]:
+    """Yield what each step removed of each data set, if there are several."""
+    if len(done.by_data_set) > 1:
+        yield "<p>What is left of the text of each data set, and what each step removed.</p>"
+        yield removals_picture(done.by_data_set)
+        head, *rows = removals_table(done.by_data_set)
+        yield _table(head, rows)
 
 
 def _files(done: Curation) -> str:

@@ -7,12 +7,14 @@ gopher_quality      8,120  22.9  3,890,110  50.6  min_words 1,604, min_stop_word
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bert_data.curation.reporting.removals import removals_table
 from bert_data.curation.running.counts import StepCounts
 from bert_data.curation.running.run import Curation
 from bert_data.progress import duration, size
 
 _MAX_NAMED = 10
 _MAX_RULES = 4
+_MAX_DATA_SETS = 8  # beside each other; the report has more
 
 
 def summarize(done: Curation) -> str:
@@ -35,6 +37,8 @@ def _lines(done: Curation) -> Iterator[str]:
         f" in {len(done.shards):,} shard(s){resumed}",
     )
     yield from _table(done.counts)
+    if 1 < len(done.by_data_set) <= _MAX_DATA_SETS:
+        yield from _aligned(removals_table(done.by_data_set))
     for counts in done.counts:
         for what, numbers in (("edited", counts.edits), ("counted", counts.counted)):
             if numbers and not (what == "counted" and counts.label in done.tables):
