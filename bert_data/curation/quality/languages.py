@@ -118,16 +118,24 @@ def unspaced_language(words: Words) -> str:
     if not is_unspaced(words):
         return ""
     letters = words.codes[words.starts[words.is_unspaced]]
-    counts = {
-        language: sum(
-            int(np.count_nonzero((first <= letters) & (letters <= last))) for first, last in ranges
-        )
-        for language, ranges in _SCRIPTS.items()
-    }
+    edges, languages = _script_edges()
+    places = np.searchsorted(edges, letters, "right")  # odd: within a range
+    numbers = np.bincount(places, minlength=len(edges) + 1)[1::2].tolist()
+    counts = dict.fromkeys(_SCRIPTS, 0)
+    for language, number in zip(languages, numbers, strict=True):
+        counts[language] += number
     if counts["ja"] > _MIN_KANA * (counts["zh"] + counts["ja"]):
         counts["ja"] += counts["zh"]
     likeliest = max(counts, key=lambda language: counts[language])
     return likeliest if counts[likeliest] else _OTHER_UNSPACED
+
+
+@functools.cache
+def _script_edges() -> tuple[NDArray[np.uint32], tuple[str, ...]]:
+    """Return where the ranges of scripts begin and end, increasing, and the languages of each."""
+    ranges = sorted((*span, language) for language, spans in _SCRIPTS.items() for span in spans)
+    edges = [edge for first, last, _ in ranges for edge in (first, last + 1)]
+    return np.array(edges, np.uint32), tuple(language for *_, language in ranges)
 
 
 def is_syllabic(words: Words) -> bool:

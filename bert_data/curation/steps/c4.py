@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import os
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -19,11 +18,11 @@ from bert_data.curation.quality.languages import (
     letters_per_word,
     marks_sentences,
 )
-from bert_data.curation.quality.phrases import Phrases
+from bert_data.curation.quality.phrase_lists import read_phrases
+from bert_data.curation.quality.phrases import Phrases, open_phrases, write_phrases
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
-from bert_data.storage import read_bytes, write_bytes
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language, split_sentences
 
 _CITATION = re.compile(r"\[\d*\]|\[edit\]|\[citation needed\]")
@@ -37,7 +36,6 @@ _POLICY = (
 _ELLIPSIS = "..."
 _JAVASCRIPT_LINES, _POLICY_LINES = "javascript_lines", "policy_lines"
 _UNSPACED_ENDS = ("。", "！", "？", "”", "」", "』", "។", "။")
-_LIST_FILE = "bad_words.txt"
 
 
 @register
@@ -64,12 +62,12 @@ class C4(DocumentStep):
       min_sentences: in the lines that are kept.
       max_lorem_ipsum_lines: lines that contain "lorem ipsum".
       max_curly_bracket_lines: lines that contain "{".
-      max_bad_words: occurrences of phrases of `bad_words` in the document, whatever their case.
+      max_bad_words: occurrences of phrases of `bad_words` in the document.
       min_words_per_line: lines with fewer words are dropped.
       max_word_characters: lines with a longer word are dropped.
       terminal_punctuation: lines that end with none of these marks, or with "...", are dropped; if
         empty, no line is dropped for its ending.
-      bad_words: file of words and phrases, one per line.
+      bad_words: file of words and phrases, one per line; the step `safety` says how they are found.
       removes_javascript_lines: drop lines that contain "javascript".
       removes_policy_lines: drop lines that mention cookies or terms of use.
       removes_citations: remove [1], [], [edit] and [citation needed].
@@ -120,16 +118,15 @@ class C4(DocumentStep):
             )
 
     def prepare(self, folder: Path) -> None:
-        """Copy the list of bad words."""
+        """Read the list of bad words."""
         if self.bad_words:
-            write_bytes(folder / _LIST_FILE, "\n".join(_read_list(self.bad_words)).encode())
+            write_phrases(folder, read_phrases([self.bad_words]))
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:
         """Return a judge with the list of bad words."""
         if not self.bad_words:
             return self.judge
-        phrases = Phrases(read_bytes(os.path.join(folder, _LIST_FILE)).decode().split("\n"))
-        return functools.partial(self._judge, phrases=phrases)
+        return functools.partial(self._judge, phrases=open_phrases(folder))
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
         """Say so if no document was rejected for a bad word."""
@@ -162,7 +159,7 @@ class C4(DocumentStep):
             ),
         }
         if phrases is not None:
-            values["max_bad_words"] = phrases.count(document.text, spaced=letters == 1)
+            values["max_bad_words"] = len(phrases.find(words).starts)
         measured = self.measure_rules(values)
         if any(each.failed for each in measured):
             return Verdict(document, measured)
@@ -215,14 +212,3 @@ def _num_words(words: Words, lines: SpacedLines, letters: float) -> NDArray[np.f
 def _encodable(text: str) -> str:
     """Replace lone surrogates, which the sentence splitter cannot encode."""
     return text.encode(errors="replace").decode() if not text.isascii() else text
-
-
-def _read_list(path: str) -> list[str]:
-    try:
-        lines = read_bytes(path).decode().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"bad_words is {path!r}, which cannot be read: {error}") from None
-    phrases = [line.strip() for line in lines if line.strip()]
-    if not phrases:
-        raise ValueError(f"bad_words is {path!r}, which contains no words")
-    return phrases

@@ -1,0 +1,143 @@
+"""Reject documents by lists of words and phrases: toxic, adult, gambling, ..."""
+
+import dataclasses
+import functools
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bert_data.curation.document import Document
+from bert_data.curation.lines import spaced_lines
+from bert_data.curation.parameters import Share
+from bert_data.curation.quality.languages import language_code, language_of
+from bert_data.curation.quality.phrase_lists import check_phrase, read_phrases
+from bert_data.curation.quality.phrases import Found, Phrase, Phrases, open_phrases, write_phrases
+from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
+from bert_data.curation.verdict import Verdict
+from bert_data.curation.words import Words
+from bert_data.storage import list_folder, make_folder
+from bert_data.text.sentences import check_language
+
+EVERY = "every"
+_LISTS = "lists"
+_SEEN, _FLAGGED = "documents with a list", "documents with a listed word"
+
+
+@register
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Safety(DocumentStep):
+    """Rejects documents with too many words and phrases of lists: toxic, adult, gambling, ...
+
+    Each language has its lists, as a word may be harmless in another one; C4 and ROOTS use those of
+    LDNOOBW. None comes with this step. A list has an entry per line (UTF-8; plain, .gz or .zst),
+    and may give it a weight behind a tab, 1 by default. A document is judged by the lists of its
+    language, which its field `language` names (the step `language` sets it) or else its letters
+    suggest, and by those of "every" language. If there are none, it stays.
+
+    Of the entries that begin at a place, the longest counts. Entries in scripts without spaces
+    (Chinese, Japanese, Thai) may occur anywhere, others must be whole words. Case, full-width and
+    other compatible forms, the kind of spaces and invisible characters (zero-width spaces, soft
+    hyphens) do not matter; accents and marks put between letters do.
+
+    Three rules measure how much is listed. ROOTS rejects English documents with more than 1% of
+    flagged words (Laurencon et al. 2022, arXiv:2303.03915; 0.1% to 10% in other languages), which
+    is the default. ChineseWebText rejects those with more than 0.5 harmful words per line (Chen et
+    al. 2023, arXiv:2311.01149). At 0, one entry is enough, as in C4 (Raffel et al. 2020). Models of
+    toxicity are for the step `classifier`.
+
+    Attributes:
+      word_files: lists by language code, or "every": {"en": ["en.txt"], "zh": ["zh.txt"]}.
+      words: further entries, for every language.
+      max_flagged_words: greatest share of the document's words that entries cover, each times its
+        weight; a Chinese or Japanese character is a word, symbols are none.
+      max_flagged_per_line: most entries per line that is not blank, each times its weight; no
+        limit by default.
+      max_flagged_lines: greatest share of lines with an entry, of those that are not blank.
+      language: of documents whose `language` field is not set; empty: their letters decide.
+    """
+
+    name = "safety"
+    word_files: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    max_flagged_words: float = 0.01
+    max_flagged_per_line: float = math.inf
+    max_flagged_lines: Share = 1.0
+    language: str = ""
+
+    example_parameters: ClassVar[Mapping[str, Any]] = {"words": ("gronk", "flim flam", "坏话")}
+    step_examples = (
+        (PROSE_EXAMPLE, PROSE_EXAMPLE),
+        ("The gronker said nothing, and went home.",) * 2,
+        ("You GRO\u00adNK, all this is flim\nflam.", None),
+        ("他说了很多坏话。", None),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.language:
+            check_language(self.language)
+        if not self.words and not any(self.word_files.values()):
+            raise ValueError("word_files and words are empty; one of them must name something")
+        for language in self.word_files:
+            if language != EVERY:
+                check_language(language)
+        for word in self.words:
+            try:
+                check_phrase(word)
+            except ValueError as error:
+                raise ValueError(f"words has an entry that cannot be found: {error}") from None
+
+    def prepare(self, folder: Path) -> None:
+        """Read the lists, and leave one for each language."""
+        lists: dict[str, list[Phrase]] = {EVERY: [Phrase(word) for word in self.words]}
+        for language, files in self.word_files.items():
+            lists.setdefault(language_code(language), []).extend(read_phrases(files))
+        for language, phrases in lists.items():
+            if phrases:
+                make_folder(folder / _LISTS / language)
+                write_phrases(folder / _LISTS / language, [*phrases, *lists[EVERY]])
+
+    def open(self, folder: str) -> Callable[[Document], Verdict]:
+        """Map the lists."""
+        place = os.path.join(folder, _LISTS)
+        lists = {name: open_phrases(os.path.join(place, name)) for name in list_folder(place)}
+        return functools.partial(self.judge_by, lists)
+
+    def judge_by(self, lists: Mapping[str, Phrases], document: Document) -> Verdict:
+        """Judge a document by the list of its language."""
+        words = document.words
+        language = language_of(document.fields.get("language"), self.language, words)
+        phrases = lists.get(language) or lists.get(EVERY)
+        if phrases is None:
+            return Verdict(document)
+        found = phrases.find(words)
+        measured = self.measure_rules(_measure(words, phrases, found))
+        return Verdict(document, measured, counted={_SEEN: 1, _FLAGGED: int(len(found.starts) > 0)})
+
+    def describe_use(self, counted: dict[str, int]) -> str | None:
+        """Say so if no document had a list, or none a word of its list."""
+        if not counted.get(_SEEN):
+            return f"no document is in a language with a list: {', '.join(self.word_files)}"
+        return None if counted.get(_FLAGGED) else "no document contains a word of the lists"
+
+
+def _measure(words: Words, phrases: Phrases, found: Found) -> dict[str, float]:
+    """Return the values of the rules."""
+    if not len(found.starts):
+        return dict.fromkeys(
+            ("max_flagged_words", "max_flagged_per_line", "max_flagged_lines"), 0.0
+        )
+    lines = spaced_lines(words)
+    numbers = np.searchsorted(lines.starts, found.starts, "right")
+    weights = phrases.weights[found.entries]
+    num_covered = weights @ phrases.num_words[found.entries]
+    num_words = words.counts.num_words - words.counts.num_symbols
+    return {
+        "max_flagged_words": float(num_covered / max(num_words, 1)),
+        "max_flagged_per_line": float(weights.sum() / len(lines.starts)),
+        "max_flagged_lines": len(np.unique(numbers)) / len(lines.starts),
+    }
