@@ -42,9 +42,13 @@ SIGKILL or a full disk, the same command resumes it.
 
 import dataclasses
 import math
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+if __name__ == "__main__":  # before NumPy is loaded: each worker is a thread of matrix products
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from absl import flags, logging
 

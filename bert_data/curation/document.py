@@ -61,7 +61,14 @@ class Document:
 
     def with_fields(self, **fields: Any) -> "Document":
         """Return the document with more or other fields; its words stay split."""
-        other = Document(self.id, self.source, self.text, {**self.fields, **fields})
+        return self._with({**self.fields, **fields})
+
+    def without_field(self, name: str) -> "Document":
+        """Return the document without a field; its words stay split."""
+        return self._with({key: value for key, value in self.fields.items() if key != name})
+
+    def _with(self, fields: Mapping[str, Any]) -> "Document":
+        other = Document(self.id, self.source, self.text, fields)
         for name in ("words", *SIZES):
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]

@@ -156,7 +156,12 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
                 ["--input_file=web=x,a=y", "--output_file=o", f"--steps={step}:priority=wiki"],
                 f"step {step}: priority names 'wiki'; the data sets are a, web",
             )
-            for step in ("exact_duplicates", "line_duplicates", "near_duplicates")
+            for step in (
+                "exact_duplicates",
+                "line_duplicates",
+                "near_duplicates",
+                "semantic_duplicates",
+            )
         ),
         (["--pipeline=p.yaml", "--steps=length"], "--pipeline already defines the steps"),
         (["--pipeline=p.yaml"], "p.yaml: No such file"),

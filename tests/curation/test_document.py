@@ -22,6 +22,10 @@ def test_other_fields_keep_what_was_counted() -> None:
     assert other.words is words
     assert other.fields == {"url": "u", "language": "en", "score": 0.5}
     assert document.fields == {"url": "u", "language": "de"}
+    without = document.without_field("url")
+    assert without.words is words
+    assert without.fields == {"language": "de"}
+    assert without.without_field("url") == without
 
 
 def test_what_is_counted_is_no_part_of_it() -> None:

@@ -124,6 +124,16 @@ def read_ranks(part: Part, levels: Mapping[str, int]) -> dict[str, NDArray[np.ui
     }
 
 
+def level_of(order: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the levels of data sets that `order`, a column of ranks, holds."""
+    return order >> np.uint64(_SIZE_BITS)
+
+
+def read_digests(part: Part) -> NDArray[np.uint64]:
+    """Return the digests of a shard's documents, uint64 [documents, 2]: high and low halves."""
+    return load_array(os.path.join(part.path, _DIGESTS))
+
+
 def write_digests(
     levels: Mapping[str, int],
     part: Part,
@@ -132,7 +142,7 @@ def write_digests(
     chosen: NDArray[np.bool_] | None = None,
 ) -> None:
     """Write digests and ranks of a shard's documents, or of those chosen, as `EQUAL` says."""
-    high, low = load_array(os.path.join(part.path, _DIGESTS)).T
+    high, low = read_digests(part).T
     columns = {"high": high, "low": low, **read_ranks(part, levels)}
     rows = slice(None) if chosen is None else chosen
     writers["equal"].add(**{name: column[rows] for name, column in columns.items()})

@@ -4,7 +4,8 @@
         spool.add(document)                        id | text | fields (JSON) | sizes of the text
     read_spool(path, "crawl", 10, 20)  ->  documents 10 .. 19
 
-A batch has about 1 MB of text, which is what is held in memory, and more if a document has more.
+A batch has about 1 MB of text and fields, which is what is held in memory, and more if a document
+has more.
 
 What a pass leaves of a shard of files is cut into spooled shards of bounded size:
 
@@ -48,7 +49,8 @@ class SpoolWriter(ArrowWriter):
         """Add a document."""
         fields = dump_exactly(document.fields) if document.fields else None
         sizes = map(document.__dict__.get, SIZES)
-        self.add_rows([(document.id, document.text, fields, *sizes)], len(document.text))
+        num_characters = len(document.text) + len(fields or "")
+        self.add_rows([(document.id, document.text, fields, *sizes)], num_characters)
 
 
 def read_spool(

@@ -1,0 +1,281 @@
+"""Semantic duplicates over all data sets: clusters of embeddings, cosines within each.
+
+observe      embeddings in whole numbers, 2 bytes a number; sizes, ids
+decide       equal ones ─▶ k-means on a sample ─▶ clusters ─▶ cosines with those before
+judge_shard  greatest cosine, the most similar document before; cluster and distance as fields
+"""
+
+import dataclasses
+import functools
+import itertools
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from absl import logging
+from numpy.typing import NDArray
+
+from bert_data.curation.document import Document
+from bert_data.curation.duplicates.centroids import TWINS, VECTORS, KMeans
+from bert_data.curation.duplicates.decisions import KEPT, VALUES, decide_by, judge_duplicates
+from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
+from bert_data.curation.duplicates.rosters import (
+    EQUAL,
+    RankedStep,
+    RosterWriter,
+    open_ids,
+    write_digests,
+)
+from bert_data.curation.duplicates.unit_vectors import MAX_DIMENSION, round_to_unit
+from bert_data.curation.duplicates.vector_clusters import (
+    compare_clusters,
+    join_clusters,
+)
+from bert_data.curation.parameters import Within
+from bert_data.curation.step import Decisions, ShardDecisions, register
+from bert_data.curation.verdict import Verdict
+from bert_data.work.ranges import RangeReader
+from bert_data.work.records import Records
+from bert_data.work.rounds import Own, Part, Rounds, Writers
+
+CLUSTER, DISTANCE, SIMILARITY = "semantic_cluster", "semantic_distance", "semantic_similarity"
+"""Fields of a document: its cluster, 1 - its cosine with the centroid, and the measured value."""
+
+_NUM_DIGITS = 6  # of these fields
+_LARGEST = sys.float_info.max
+
+
+@register
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SemanticDuplicates(RankedStep):
+    """Removes documents that say the same as another one, by their embeddings.
+
+    SemDeDup (Abbas et al. 2023, arXiv:2303.09540): k-means divides all embeddings into clusters,
+    and within each cluster, a document goes if its cosine with any document before it is above
+    1 - epsilon. Near duplicates by words (`near_duplicates`) cost less and should go first;
+    paraphrases and translations are found here.
+
+    The embedding of each document is a field of it: a list of numbers, as many for all documents.
+    Any encoder may make it. Embeddings are scaled to the same length and rounded to 12 bits, so
+    that the computed cosines are exact; rounding changes them by about 0.0001.
+
+    In a cluster, documents of the data set with the highest priority come first. Among those of a
+    data set, the one farthest from the centroid comes first, as in SemDeDup (or the nearest, or the
+    longest: `keep`), then the longest, then the first by a hash of its id. A document is rejected
+    if its cosine with any one before it, kept or not, is above `max_similarity`. So of a chain of
+    similar documents the first stays, and the measured value does not depend on the threshold:
+    with --ledger=all, --what_if tells exactly what another one would do. `duplicate_of` is the most
+    similar document before, which may be rejected for the sake of another. Documents with the same
+    embedding have a cosine of 1. What lies in different clusters is not compared: fewer clusters
+    find more, and take longer.
+
+    Spherical k-means runs on a sample, from centroids drawn by the seed. SemDeDup takes 50,000
+    clusters for 440 million images and 11,000 for C4, 100 iterations over all; Faiss (Douze et al.
+    2024, arXiv:2401.08281) 25 iterations over 256 samples a cluster. The result depends neither on
+    the order of files nor on the number of workers.
+
+    Every document gets the fields semantic_cluster (the number of its cluster), semantic_distance
+    (1 - its cosine with the centroid) and semantic_similarity (its greatest cosine with one before
+    it, or 0), for sampling.
+
+    Deciding takes rounds of tasks of bounded memory (--max_memory_mb). The files take 4 bytes a
+    number of all embeddings, besides those of the sample.
+
+    Attributes:
+      max_similarity: greatest cosine of two kept documents of a cluster, in [0, 1); 1 - epsilon of
+        SemDeDup. Which value means the same to a reader depends on the encoder.
+      embedding_field: field with the embedding.
+      num_clusters: number of clusters, >= 1; None: the square root of the number of documents.
+      num_iterations: of k-means at most, 1 to 1,000; it ends before if nothing changes.
+      samples_per_cluster: embeddings that k-means sees per cluster, >= 2; at least 10,000 in all.
+      keep: which documents come first in a cluster: "farthest" or "nearest" to its centroid, or the
+        "longest".
+      seed: another seed draws another sample and other first centroids.
+      remove_embedding: leave the embedding out of the documents that pass.
+      priority: names of data sets, highest priority first; data sets that are not named follow in
+        the order of the pipeline.
+    """
+
+    name = "semantic_duplicates"
+    max_similarity: float = 0.95
+    embedding_field: str = "embedding"
+    num_clusters: Annotated[int, Within(1)] | None = None
+    num_iterations: Annotated[int, Within(1, 1000)] = 20
+    samples_per_cluster: Annotated[int, Within(2)] = 256
+    keep: Literal["farthest", "nearest", "longest"] = "farthest"
+    seed: Annotated[int, Within(0)] = 0
+    remove_embedding: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_similarity >= 1:
+            raise ValueError(f"max_similarity is {self.max_similarity}; it must be in [0, 1)")
+        if not self.embedding_field:
+            raise ValueError("embedding_field is ''; it must not be empty")
+
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
+        """Write embeddings, sizes and ids.
+
+        Raises:
+          ValueError: a document has no embedding, or one that is no direction.
+        """
+        with RosterWriter(path) as roster, RaggedWriter(path / VECTORS, np.int16) as vectors:
+            for document in documents:
+                numbers = self._embedding(document)
+                (vector,) = round_to_unit(numbers[None, :])
+                roster.add(document, vector.data)
+                vectors.append(vector)
+
+    def _embedding(self, document: Document) -> NDArray[np.float64]:
+        """Return the embedding of a document, [numbers]."""
+        value = document.fields.get(self.embedding_field)
+        if isinstance(value, str):  # as Parquet files that this pipeline wrote hold lists
+            try:
+                value = json.loads(value)
+            except (ValueError, RecursionError):
+                pass
+        problem = _find_problem(value)
+        if problem is None:
+            return np.array(value, np.float64)
+        if value is None:
+            names = ", ".join(map(str, document.fields)) or "none"
+            raise ValueError(
+                f"step {self.name}: document {document.id!r} has no field"
+                f" {self.embedding_field!r} (embedding_field) with its embedding; its fields are"
+                f" {names}"
+            )
+        raise ValueError(
+            f"step {self.name}: field {self.embedding_field!r} of document {document.id!r}"
+            f" {problem}; an embedding is a list of 1 to {MAX_DIMENSION:,} finite numbers, not all"
+            " of them 0"
+        )
+
+    def decide(self, rounds: Rounds) -> Decisions:
+        """Find the clusters, and which documents of each are like one before them.
+
+        Raises:
+          ValueError: embeddings have different dimensions, or there are fewer than clusters.
+        """
+        levels = self.levels(rounds.parts)
+        equal = rounds.over_parts(
+            "digests", functools.partial(_write_digests, levels), {"equal": EQUAL}
+        )["equal"]
+        num_documents = len(equal)
+        dimension = self._dimension(rounds)
+        outputs = {"twins": TWINS, "values": VALUES, "kept": KEPT}
+        same = rounds.over_ranges("twins", find_twins, equal, outputs)
+        rounds.remove(equal)
+        num_vectors = num_documents - len(same["twins"])
+        k_means = self._plan(num_documents, num_vectors)
+        centroids = k_means.run(rounds, dimension, num_vectors, same["twins"])
+        clusters, members = join_clusters(
+            rounds, centroids, dimension, levels, self.keep, same["twins"]
+        )
+        rounds.remove(centroids, same["twins"])
+        values, kept = compare_clusters(rounds, members, float(self.max_similarity))
+        rounds.remove(members)
+        logging.info(
+            "%s: %d pairs were compared, of %d documents with different embeddings in %d clusters",
+            self.name,
+            rounds.counted["compared"],
+            num_vectors,
+            rounds.counted["clusters"],
+        )
+        values = Records(VALUES, (*same["values"].files, *values.files))
+        decisions = decide_by(rounds, values, Records(KEPT, (*same["kept"].files, *kept.files)))
+        return Decisions(tables={**decisions.tables, "clusters": clusters})
+
+    def _dimension(self, rounds: Rounds) -> int:
+        """Return the dimension of all embeddings."""
+        found = sorted(int(name) for name in rounds.counted if name.isdecimal())
+        if len(found) > 1:
+            raise ValueError("; ".join(self._dimensions(rounds.parts)))
+        return found[0] if found else 1
+
+    def _dimensions(self, parts: Iterable[Part]) -> Iterator[str]:
+        """Yield a clause on the first document with each of two dimensions."""
+        known: dict[int, str] = {}
+        for part in parts:
+            lengths = open_ragged(os.path.join(part.path, VECTORS), np.int16).lengths()
+            for length, row in zip(*np.unique(lengths, return_index=True), strict=True):
+                name = open_ids(part).row(row).tobytes().decode(errors="replace")
+                known.setdefault(int(length), name)
+        for length, name in itertools.islice(known.items(), 2):
+            yield f"the embedding of document {name!r} has {length} numbers"
+        yield "all must have as many"
+
+    def _plan(self, num_documents: int, num_vectors: int) -> KMeans:
+        number = self.num_clusters
+        if number is None:
+            number = min(round(math.sqrt(num_documents)), num_vectors)
+        elif number > num_vectors:
+            raise ValueError(
+                f"num_clusters is {number:,}; it must be at most the number of different"
+                f" embeddings, {num_vectors:,} (of {num_documents:,} documents)"
+            )
+        return KMeans(number, self.num_iterations, self.samples_per_cluster, self.seed)
+
+    def judge_shard(
+        self, decided: ShardDecisions, documents: Iterable[Document]
+    ) -> Iterator[Verdict]:
+        """Reject documents that are like one before them; note cluster, distance and value."""
+        table = decided.tables["clusters"]
+        clusters = table["cluster"].tolist()
+        distances = (1.0 - table["similarity"].view(np.float64)).tolist()
+        verdicts = judge_duplicates(
+            decided, documents, "max_similarity", self.max_similarity, default=0.0
+        )
+        for cluster, distance, verdict in zip(clusters, distances, verdicts, strict=True):
+            if not verdict.kept:
+                yield verdict
+                continue
+            document = verdict.document
+            if self.remove_embedding:
+                document = document.without_field(self.embedding_field)
+            fields = {
+                CLUSTER: cluster,
+                DISTANCE: round(distance, _NUM_DIGITS),
+                SIMILARITY: round(float(verdict.measured[0].value), _NUM_DIGITS),
+            }
+            yield dataclasses.replace(verdict, document=document.with_fields(**fields))
+
+
+def _find_problem(value: Any) -> str | None:
+    """Return what is wrong with a value as a list of numbers; None: nothing."""
+    if not isinstance(value, list | tuple):
+        return f"is {value!r:.40}"
+    if not set(map(type, value)) <= {int, float}:
+        wrong = next(each for each in value if type(each) not in (int, float))
+        return f"has {wrong!r:.40}"
+    if not 1 <= len(value) <= MAX_DIMENSION:
+        return f"has {len(value):,} numbers"
+    wrong = next((each for each in value if not -_LARGEST <= each <= _LARGEST), None)
+    if wrong is not None:
+        return f"has {wrong!r:.40}"
+    return None if any(value) else "has only zeros"
+
+
+def _write_digests(
+    levels: Mapping[str, int], part: Part, own: Own, writers: Writers
+) -> dict[str, int]:
+    """Write the digests of a shard's embeddings; count them by their dimension."""
+    write_digests(levels, part, own, writers)
+    lengths = open_ragged(os.path.join(part.path, VECTORS), np.int16).lengths()
+    found, counts = np.unique(lengths, return_counts=True)
+    return dict(zip(map(str, found.tolist()), counts.tolist(), strict=True))
+
+
+def find_twins(reader: RangeReader, writers: Writers) -> None:
+    """Reject documents with equal embeddings, by their digests, for the sake of the best one."""
+    for batch in reader.batches(2):
+        is_twin = batch.places > 0
+        twins = batch.records["document"][is_twin]
+        writers["twins"].add(document=twins)
+        writers["kept"].add(kept=batch.firsts("document")[is_twin], document=twins)
+        values = np.ones(len(twins))
+        writers["values"].add(document=twins, if_rejected=values, if_kept=values)

@@ -1,0 +1,377 @@
+"""Semantic duplicates, against clusters and cosines in plain Python."""
+
+import json
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+import xxhash
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_data.curation.document import Document
+from bert_data.curation.duplicates.centroids import KMeans
+from bert_data.curation.reporting.what_if import parse_question, retry_thresholds
+from bert_data.curation.running.data_sets import DataSet
+from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.run import curate
+from bert_data.curation.step import make_step
+from bert_data.curation.steps.semantic_duplicates import SemanticDuplicates
+from bert_data.curation.verdict import Measured
+from bert_data.work import open_executor, rounds
+from tests.curation.corpora import kept_ids, run_corpus_step, value_of
+from tests.curation.duplicates.test_centroids import cluster_plainly
+from tests.curation.duplicates.test_unit_vectors import find_plainly, round_plainly
+
+COVERS = ("curation/duplicates/vector_clusters",)
+
+
+def make_documents(embeddings, source: str = "web") -> list[Document]:
+    return [
+        Document(f"{source}/{row}", source, "text " * (row % 3 + 1), {"embedding": list(each)})
+        for row, each in enumerate(embeddings)
+    ]
+
+
+def variations(seed: int, number: int = 60, dimension: int = 5) -> list[list[float]]:
+    """Few directions, each several times: equal, or with more or less noise."""
+    draw = np.random.default_rng(seed)
+    directions = draw.normal(size=(8, dimension))
+    noise = draw.choice([0.0, 0.05, 0.3, 1.0], (number, 1)) * draw.normal(size=(number, dimension))
+    return (directions[draw.integers(0, 8, number)] + noise).tolist()
+
+
+def decide_plainly(documents, step: SemanticDuplicates, sources):
+    """By id: cluster, cosine with the centroid, value, id of the most similar one before."""
+    vectors = {each.id: round_plainly(each.fields["embedding"]) for each in documents}
+    number = step.num_clusters
+    if number is None:
+        number = min(round(math.sqrt(len(documents))), len(set(vectors.values())))
+    k_means = KMeans(number, step.num_iterations, step.samples_per_cluster, step.seed)
+    centroids = cluster_plainly(vectors.values(), k_means)
+    labels = list(centroids)
+    found = {}
+    for document in documents:
+        place, cosine = find_plainly(vectors[document.id], list(centroids.values()))
+        found[document.id] = (labels[place], cosine)
+    levels = list(dict.fromkeys((*step.priority, *sources)))
+
+    def rank(document: Document):
+        cosine = found[document.id][1]
+        place = {"farthest": cosine, "nearest": -cosine, "longest": 0}[step.keep]
+        seed = xxhash.xxh3_64_intdigest(document.source.encode())
+        tie = xxhash.xxh3_64_intdigest(document.id.encode(), seed)
+        return levels.index(document.source), place, -document.num_bytes, tie
+
+    decided, members = {}, {}
+    for document in sorted(documents, key=rank):
+        cluster, cosine = found[document.id]
+        before = members.setdefault(cluster, [])
+        value, name = 0.0, ""
+        if before:
+            place, value = find_plainly(vectors[document.id], [vectors[each] for each in before])
+            value, name = max(value, 0.0), before[place]
+        decided[document.id] = cluster, cosine, value, name
+        before.append(document.id)
+    return decided
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([0.5, 0.9, 0.99]),
+    st.sampled_from(["farthest", "nearest", "longest"]),
+    st.sampled_from([None, 1, 4]),
+    st.sampled_from([3_000, 30_000, 10**7]),
+    st.integers(1, 5),
+)
+def test_what_is_rejected_is_that_of_the_definition(
+    tmp_path_factory, seed, threshold, keep, num_clusters, max_bytes, num_shards
+):
+    """However small the tasks are, and with clusters that are larger than a portion."""
+    web, wiki = make_documents(variations(seed)), make_documents(variations(seed, 15), "wiki")
+    step = SemanticDuplicates(
+        max_similarity=threshold,
+        keep=keep,
+        num_clusters=num_clusters,
+        num_iterations=3,
+        seed=seed % 2,
+        priority=("wiki",) if seed % 3 else (),
+    )
+    shards = [web[number::num_shards] for number in range(num_shards)] + [wiki]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds, "_MIN_BYTES", 1)
+        patch.setattr(rounds, "_PROCESS_BYTES", 0)
+        folder = tmp_path_factory.mktemp("step")
+        verdicts = run_corpus_step(step, shards, folder, max_bytes=max_bytes)
+    plain = decide_plainly([*web, *wiki], step, ("web", "wiki"))
+    for verdict in (each for shard in verdicts for each in shard):
+        cluster, cosine, value, name = plain[verdict.document.id]
+        is_rejected = value > threshold
+        expected = [Measured("max_similarity", value, threshold, failed=is_rejected)]
+        if is_rejected:
+            expected.append(Measured("duplicate_of", name, ""))
+        assert verdict.measured == tuple(expected)
+        fields = dict(verdict.document.fields)
+        fields.pop("embedding")
+        assert fields == (
+            {}
+            if is_rejected
+            else {
+                "semantic_cluster": cluster,
+                "semantic_distance": round(1 - cosine, 6),
+                "semantic_similarity": round(value, 6),
+            }
+        )
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 10**6), st.randoms(use_true_random=False))
+def test_the_result_depends_on_neither_the_order_nor_the_shards(tmp_path_factory, seed, draw):
+    web, wiki = make_documents(variations(seed)), make_documents(variations(seed, 20), "wiki")
+    step = SemanticDuplicates(priority=("wiki", "web"))
+    results = []
+    for _ in range(3):
+        shards = []
+        for documents in (web, wiki):
+            draw.shuffle(documents)
+            cut = draw.randrange(len(documents) + 1)
+            shards += [part for part in (documents[:cut], documents[cut:]) if part]
+        draw.shuffle(shards)
+        verdicts = run_corpus_step(step, shards, tmp_path_factory.mktemp("step"))
+        results.append({v.document.id: v for shard in verdicts for v in shard})
+    assert results[0] == results[1] == results[2]
+
+
+def test_there_may_be_more_documents_than_32_bits_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(rounds, "_MIN_BYTES", 1)
+    monkeypatch.setattr(rounds, "_PROCESS_BYTES", 0)
+    step, documents = SemanticDuplicates(max_similarity=0.9), make_documents(variations(3))
+    shards = [documents[:20], documents[20:]]
+    plain = run_corpus_step(step, shards, tmp_path)
+    for first in (2**32 - 25, 2**40):
+        assert run_corpus_step(step, shards, tmp_path, max_bytes=4_000, first=first) == plain
+    assert 0 < len(kept_ids(plain)) < 60
+
+
+def test_of_a_chain_the_first_stays(tmp_path):
+    """Each is 10 degrees from the next; SemDeDup counts rejected documents, too."""
+    angles = [math.radians(10 * number) for number in range(4)]
+    documents = make_documents([[math.cos(angle), math.sin(angle)] for angle in angles])
+    step = SemanticDuplicates(max_similarity=0.98, num_clusters=1, keep="longest")
+    (verdicts,) = run_corpus_step(step, [documents], tmp_path)
+    assert kept_ids([verdicts]) == {"web/2"}
+    rejected = [verdict for verdict in verdicts if not verdict.kept]
+    assert [value_of(v, "duplicate_of") for v in rejected] == ["web/1", "web/2", "web/2"]
+    cosine = math.cos(math.radians(10))
+    assert all(value_of(v, "max_similarity") == pytest.approx(cosine, abs=1e-4) for v in rejected)
+
+
+@pytest.mark.parametrize(("keep", "kept"), [("nearest", {"web/1"}), ("longest", {"web/2"})])
+def test_another_one_may_stay(tmp_path, keep, kept):
+    documents = make_documents([[1.0, 0.3], [1.0, 0.1], [1.0, -0.3]])
+    step = SemanticDuplicates(max_similarity=0.8, num_clusters=1, keep=keep)
+    assert kept_ids(run_corpus_step(step, [documents], tmp_path)) == kept
+
+
+def test_the_data_set_of_priority_comes_before_the_distance(tmp_path):
+    shards = [make_documents([[1.0, 0.3], [1.0, 0.1]], name) for name in ("web", "wiki")]
+    for keep, wiki in (("farthest", "wiki/0"), ("nearest", "wiki/1")):
+        step = SemanticDuplicates(max_similarity=0.8, num_clusters=1, keep=keep, priority=("wiki",))
+        assert kept_ids(run_corpus_step(step, shards, tmp_path)) == {wiki}
+
+
+def test_what_is_in_other_clusters_stays(tmp_path):
+    """Two clusters of which a border goes through a pair, and the same in one."""
+    documents = make_documents([[1.0, 0.5], [1.0, 1.0], [0.5, 1.0], [0.9, 1.0]])
+    kept = [
+        kept_ids(
+            run_corpus_step(
+                SemanticDuplicates(max_similarity=0.99, num_clusters=number), [documents], tmp_path
+            )
+        )
+        for number in (1, 4)
+    ]
+    assert len(kept[0]) == 3 and len(kept[1]) == 4
+
+
+def test_equal_embeddings_cost_no_quadratic_work(tmp_path, monkeypatch):
+    documents = make_documents([[1.0, 2.0]] * 3_000 + [[2.0, 1.0], [4.0, 2.0]])
+    counted = []
+    run = rounds.Rounds.over_ranges
+
+    def noting(self, name, *rest):
+        done = run(self, name, *rest)
+        counted.append(self.counted["compared"])
+        return done
+
+    monkeypatch.setattr(rounds.Rounds, "over_ranges", noting)
+    (verdicts,) = run_corpus_step(SemanticDuplicates(num_clusters=2), [documents], tmp_path)
+    assert sum(verdict.kept for verdict in verdicts) == 2
+    assert {value_of(v, "max_similarity") for v in verdicts if not v.kept} == {1.0}
+    assert counted[-1] <= 1
+
+
+@pytest.mark.parametrize("num_shards", [0, 1, 2])
+def test_there_may_be_no_document(tmp_path, num_shards):
+    """Steps before it may have rejected all of the data sets that it judges."""
+    verdicts = run_corpus_step(SemanticDuplicates(), [[]] * num_shards, tmp_path)
+    assert verdicts == [[]] * num_shards
+
+
+def test_one_document_stays(tmp_path):
+    ((verdict,),) = run_corpus_step(SemanticDuplicates(), [make_documents([[0.5]])], tmp_path)
+    assert verdict.kept and verdict.document.fields["semantic_cluster"] == 0
+
+
+def test_embeddings_of_json_in_a_text_are_read(tmp_path):
+    """As a column of Parquet holds the lists that a run of curation wrote."""
+    plain, texts = make_documents(variations(1)), make_documents(variations(1))
+    texts = [each.with_fields(embedding=json.dumps(each.fields["embedding"])) for each in texts]
+    kept = [
+        kept_ids(run_corpus_step(SemanticDuplicates(max_similarity=0.9), [each], tmp_path))
+        for each in (plain, texts)
+    ]
+    assert kept[0] == kept[1] and 0 < len(kept[0]) < 60
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (7, "is 7"),
+        ("7", "is 7"),
+        ("a list", "is 'a list'"),
+        ([], "has 0 numbers"),
+        ([1.0] * 16_385, "has 16,385 numbers"),
+        ([1.0, "2"], "has '2'"),
+        ([1.0, None], "has None"),
+        ([True, 1.0], "has True"),
+        ([[1.0]], r"has \[1.0\]"),
+        ([1.0, math.nan], "has nan"),
+        ([1.0, -math.inf], "has -inf"),
+        ([1.0, 10**400], "has 1000"),
+        ([0.0, 0], "has only zeros"),
+    ],
+)
+def test_what_is_no_embedding_is_told_with_its_document(tmp_path, value, words):
+    documents = make_documents([[1.0, 2.0]])
+    documents.append(Document("web/bad", "web", "text", {"embedding": value}))
+    message = (
+        f"step semantic_duplicates: field 'embedding' of document 'web/bad' {words}.*; an embedding"
+        " is a list of 1 to 16,384 finite numbers, not all of them 0"
+    )
+    with pytest.raises(ValueError, match=message):
+        run_corpus_step(SemanticDuplicates(), [documents], tmp_path)
+
+
+def test_a_missing_field_is_told_with_those_there_are(tmp_path):
+    documents = [Document("web/3", "web", "text", {"url": "u", "vector": [1.0]})]
+    message = (
+        r"document 'web/3' has no field 'embedding' \(embedding_field\) with its embedding;"
+        " its fields are url, vector"
+    )
+    with pytest.raises(ValueError, match=message):
+        run_corpus_step(SemanticDuplicates(), [documents], tmp_path)
+    run_corpus_step(SemanticDuplicates(embedding_field="vector"), [documents], tmp_path)
+
+
+@pytest.mark.parametrize("cut", [1, 2])
+def test_embeddings_of_different_lengths_are_told(tmp_path, cut):
+    """In one shard or in two."""
+    documents = make_documents([[1.0, 2.0], [1.0, 2.0, 3.0]])
+    message = (
+        "the embedding of document 'web/0' has 2 numbers; the embedding of document 'web/1' has 3"
+        " numbers; all must have as many"
+    )
+    with pytest.raises(ValueError, match=message):
+        run_corpus_step(SemanticDuplicates(), [documents[:cut], documents[cut:]], tmp_path)
+
+
+def test_more_clusters_than_embeddings_are_refused(tmp_path):
+    documents = make_documents([[1.0, 2.0], [2.0, 4.0], [2.0, 1.0]])
+    message = (
+        r"num_clusters is 3; it must be at most the number of different embeddings, 2 \(of 3"
+        r" documents\)"
+    )
+    with pytest.raises(ValueError, match=message):
+        run_corpus_step(SemanticDuplicates(num_clusters=3), [documents], tmp_path)
+    run_corpus_step(SemanticDuplicates(num_clusters=2), [documents], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_similarity": 1.0}, r"max_similarity is 1.0; it must be in \[0, 1\)"),
+        ({"max_similarity": -0.5}, "max_similarity is -0.5; it must be a number >= 0"),
+        ({"num_clusters": 0}, "num_clusters is 0; it must be a whole number >= 1"),
+        ({"num_iterations": 0}, r"num_iterations is 0; it must be a whole number in \[1, 1000\]"),
+        ({"samples_per_cluster": 1}, "samples_per_cluster is 1; it must be a whole number >= 2"),
+        ({"keep": "best"}, "keep is 'best'; it must be one of farthest, nearest, longest"),
+        ({"embedding_field": ""}, "embedding_field is ''; it must not be empty"),
+        ({"seed": -1}, "seed is -1; it must be a whole number >= 0"),
+    ],
+)
+def test_mistakes_in_parameters_are_told(parameters, message):
+    with pytest.raises(ValueError, match=f"step semantic_duplicates: {message}"):
+        make_step("semantic_duplicates", parameters)
+
+
+@pytest.mark.process
+def test_tasks_on_any_executor_decide_the_same(tmp_path):
+    documents = make_documents(variations(7, 200))
+    shards = [documents[:90], documents[90:]]
+    step = SemanticDuplicates(max_similarity=0.9)
+    plain = run_corpus_step(step, shards, tmp_path)
+    with open_executor(2) as executor:
+        small = run_corpus_step(step, shards, tmp_path, max_bytes=1, executor=executor)
+    assert small == plain
+
+
+def run_pipeline(name: str, **parameters):
+    step = make_step("semantic_duplicates", parameters)
+    return curate(
+        Pipeline(
+            data_sets=(DataSet(name="web", files="web.*"),),
+            steps=label_steps([step]),
+            output=Output(files=name),
+            ledger="all",
+        ),
+        num_workers=1,
+    )
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_a_column_of_embeddings_passes_through_a_pipeline(tmp_path, monkeypatch, ending):
+    """What another threshold would do is what it does."""
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(1)
+    rows = [
+        {"text": "word " * draw.randrange(1, 9), "embedding": each} for each in variations(2, 100)
+    ]
+    if ending == "jsonl":
+        Path("web.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), "web.parquet")
+    strict = run_pipeline("strict.jsonl", max_similarity=0.8)
+    mild = run_pipeline("mild.jsonl", max_similarity=0.99, remove_embedding=True)
+    kept = [each.counts[-1].num_documents for each in (strict, mild)]
+    assert kept[0] < kept[1] < 100
+    change, back = (
+        retry_thresholds(
+            f"ledger.{name}.jsonl.parquet",
+            [parse_question(f"semantic_duplicates.max_similarity={value}")],
+        )[0].sources[0]
+        for name, value in (("strict", 0.99), ("mild", 0.8))
+    )
+    assert change.num_more == back.num_fewer == kept[1] - kept[0]
+    assert change.num_fewer == back.num_more == 0
+    written = [json.loads(line) for line in Path("mild.jsonl").read_text().splitlines()]
+    assert all("embedding" not in row and row["semantic_cluster"] >= 0 for row in written)
+    written = [json.loads(line) for line in Path("strict.jsonl").read_text().splitlines()]
+    assert all(row["embedding"] in [each["embedding"] for each in rows] for row in written)
+    assert all(row["semantic_similarity"] <= 0.8 for row in written)
