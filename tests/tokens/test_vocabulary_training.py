@@ -147,7 +147,8 @@ def test_pieces_are_made_of_the_most_frequent_words(
     assert tokens[-2:] == ["ab", "cd"]
     assert "##h" in tokens  # characters are those of all words
     assert (
-        "the text has 4 different words; the 2 most frequent ones count, which occur 3 times or more"
+        "the text has 4 different words; the 2 most frequent ones count, which occur 3 times or"
+        " more"
     ) in caplog.text
     caplog.clear()
     assert train(path, vocab_size=40, max_words=4, min_frequency=1)[-1] == "gh"

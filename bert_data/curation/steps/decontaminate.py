@@ -54,6 +54,9 @@ class Decontaminate(DocumentStep):
     records the first n-gram that matched and the evaluation sets that contain it. Evaluation texts
     with fewer words than an n-gram cannot be found; a warning counts them.
 
+    The n-grams of the sets are sorted on disk and mapped to judge documents: some 18 bytes on disk
+    for each different one, and no memory that grows with the sets.
+
     Attributes:
       evaluation_sets: paths and patterns of files in any text format.
       evaluation_texts: further texts to look for.
@@ -105,24 +108,26 @@ class Decontaminate(DocumentStep):
         sets: dict[str, Iterable[str]] = {p: read_texts(p, self.text_fields) for p in paths}
         return sets | ({_OWN_TEXTS: self.evaluation_texts} if self.evaluation_texts else {})
 
-    def _ngrams_of_sets(self) -> Iterator[tuple[str, NDArray[np.uint64]]]:
+    def _ngrams_of_sets(self) -> Iterator[tuple[str, Iterator[NDArray[np.uint64]]]]:
         for path, texts in self._sets().items():
-            ngrams, num_texts, num_short = [], 0, 0
-            for text in texts:
-                hashes = ngrams_of(folded_words(split_words(text)), self.ngram_size)
-                num_texts, num_short = num_texts + 1, num_short + (len(hashes) == 0)
-                ngrams.append(hashes)
-            if num_short == num_texts:
-                raise ValueError(
-                    f"evaluation set {path} has no text of {self.ngram_size} words; a smaller"
-                    " ngram_size would find some"
-                )
-            if num_short:
-                logging.warning(
-                    "%s: %d of %d texts of %s have fewer than %d words and cannot be found",
-                    *(self.name, num_short, num_texts, path, self.ngram_size),
-                )
-            yield path, np.concatenate(ngrams)
+            yield path, self._ngrams_of_texts(path, texts)
+
+    def _ngrams_of_texts(self, path: str, texts: Iterable[str]) -> Iterator[NDArray[np.uint64]]:
+        num_texts, num_short = 0, 0
+        for text in texts:
+            hashes = ngrams_of(folded_words(split_words(text)), self.ngram_size)
+            num_texts, num_short = num_texts + 1, num_short + (len(hashes) == 0)
+            yield hashes
+        if num_short == num_texts:
+            raise ValueError(
+                f"evaluation set {path} has no text of {self.ngram_size} words; a smaller"
+                " ngram_size would find some"
+            )
+        if num_short:
+            logging.warning(
+                "%s: %d of %d texts of %s have fewer than %d words and cannot be found",
+                *(self.name, num_short, num_texts, path, self.ngram_size),
+            )
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:
         """Map the index."""
