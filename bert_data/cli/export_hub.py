@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from absl import flags, logging
 
 from bert_data.cli import entry, model_flags
-from bert_data.cli.quiet_tensorflow import quiet_tensorflow
+from bert_data.quiet_tensorflow import quiet_tensorflow
 
 FLAGS = flags.FLAGS
 

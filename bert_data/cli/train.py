@@ -18,8 +18,8 @@ from absl import flags, logging
 from bert_data.bounds import check_integer
 from bert_data.cli import train_flags
 from bert_data.cli.entry import run
-from bert_data.cli.quiet_tensorflow import quiet_tensorflow
 from bert_data.cli.tokenizer_flags import one_vocabulary
+from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.storage import expand_inputs, is_file
 
 if TYPE_CHECKING:

@@ -88,6 +88,10 @@ class Step(abc.ABC):
           folder: an empty folder for this step alone.
         """
 
+    def files(self) -> Sequence[str]:
+        """Return the files that the step reads, besides those that its parameters name."""
+        return ()
+
     def check_data_sets(self, names: Sequence[str]) -> None:
         """Refuse parameters that name unknown data sets, before anything is read.
 

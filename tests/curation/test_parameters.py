@@ -91,8 +91,10 @@ def test_only_a_greatest_value_may_be_infinite() -> None:
 
 REQUIRED: dict[str, dict[str, Any]] = {
     "classifier": {"model_file": "a", "label": "b"},
+    "embed": {"model": "a"},
     "licence": {"allowed": ["mit"]},
     "mix": {"weights": {"a": 1}},
+    "model_score": {"model": "a"},
     "perplexity": {"reference": "a"},
     "decontaminate": {"evaluation_sets": "a"},
     "field_values": {"field": "a", "allowed": ["b"]},

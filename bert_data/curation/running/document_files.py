@@ -45,6 +45,7 @@ _GZIP_LEVEL = (
 )
 _GROUP_CHARACTERS = 16 << 20
 _GROUP_DOCUMENTS = 1 << 16
+_BYTES_A_NUMBER = 32  # in memory, in a list
 _SHARDED_ENDING = re.compile(
     r"(?P<stem>.+?)(?P<ending>(?:\.jsonl|\.ndjson|\.parquet|\.txt)?(?:\.gz|\.zst)?)"
     r"(?P<shard>-\d{5}-of-\d{5})"
@@ -230,7 +231,8 @@ def _groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
     num_characters = 0
     for document in documents:
         group.append(document)
-        num_characters += len(document.text)
+        vectors = (value for value in document.fields.values() if isinstance(value, list))
+        num_characters += len(document.text) + _BYTES_A_NUMBER * sum(map(len, vectors))
         if num_characters >= _GROUP_CHARACTERS or len(group) >= _GROUP_DOCUMENTS:
             yield group
             group, num_characters = [], 0

@@ -2,8 +2,9 @@
 
     {"url": "a", "year": 1999} {"url": null, "year": 2.5}  ->  url: text, year: number
 
-Fields whose values are all texts, whole numbers, numbers or booleans have columns of that kind; all
-others (lists, objects, values of several kinds) are JSON in a column of texts.
+Fields whose values are all texts, whole numbers, numbers or booleans have columns of that kind, and
+so have lists of numbers with a fraction, such as vectors; all others (other lists, objects, values
+of several kinds) are JSON in a column of texts.
 """
 
 import json
@@ -16,6 +17,7 @@ import pyarrow
 from bert_data.curation.running.arrow_files import make_column
 
 NULL, TEXT, WHOLE, NUMBER, TRUTH, JSON = "null", "text", "whole", "number", "truth", "json"
+NUMBERS = "numbers"
 _KINDS: dict[type, str] = {type(None): NULL, str: TEXT, float: NUMBER, bool: TRUTH}
 _ARROW = {
     NULL: pyarrow.string(),
@@ -23,6 +25,7 @@ _ARROW = {
     WHOLE: pyarrow.int64(),
     NUMBER: pyarrow.float64(),
     TRUTH: pyarrow.bool_(),
+    NUMBERS: pyarrow.list_(pyarrow.float64()),
     JSON: pyarrow.string(),
 }
 _OF_JSON = (str, int, float, list, tuple, dict)
@@ -99,6 +102,8 @@ def _kind(value: Any) -> str:
         value = plain_value(value)  # as the spool writes it
     if isinstance(value, int) and not isinstance(value, bool):
         return WHOLE if abs(value) <= _MAX_EXACT else JSON
+    if isinstance(value, list | tuple) and value and all(type(each) is float for each in value):
+        return NUMBERS
     return _KINDS.get(type(value), JSON)
 
 

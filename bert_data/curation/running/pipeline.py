@@ -44,6 +44,12 @@ OUTPUT_FORMATS = (AUTO, LINES, JSONL, PARQUET)
 _ENDINGS = {".jsonl": JSONL, ".ndjson": JSONL, ".parquet": PARQUET}
 COMPRESSIONS = (".gz", ".zst")
 
+_PROGRAM = (
+    *("curation/*.py", "curation/*/*.py", "text/*.py", "text/*/*.py", "work/*.py"),
+    *("tokens/*.py", "reader/planning/*.py", "training/*.py", "hub/*.py"),
+)
+"""Files of the code that decides what a run writes."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelledStep:
@@ -230,7 +236,8 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
     steps = [
         {"step": each.label, "parameters": describe_step(each.step)} for each in pipeline.steps
     ]
-    lists = sorted(set(_files_named(steps)) | set(filter(None, [pipeline.vocab_file])))
+    of_steps = (path for each in pipeline.steps for path in each.step.files())
+    lists = sorted({*_files_named(steps), *of_steps, *filter(None, [pipeline.vocab_file])})
     return {
         "version": bert_data.__version__,
         "program": _digest_of_program(pipeline.steps),
@@ -273,7 +280,7 @@ def _digest_of_program(steps: Sequence[LabelledStep]) -> str:
     """Return a digest of the code, as other code cannot resume its unfinished work."""
     package = escape(os.path.dirname(bert_data.__file__))
     digest = hashlib.sha256()
-    for part in ("curation/*.py", "curation/*/*.py", "text/*.py", "text/*/*.py", "work/*.py"):
+    for part in _PROGRAM:
         for path in glob(f"{package}/{part}"):
             digest.update(read_bytes(path))
     for source in read_sources(type(each.step) for each in steps):

@@ -17,10 +17,9 @@ from bert_data.curation.quality.classifier import (
     write_arrays,
 )
 from bert_data.curation.quality.fasttext_model import read_arrays
+from bert_data.curation.quality.percentiles import HEAD, MIDDLE, TAIL
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict
-
-_HEAD, _MIDDLE, _TAIL = "head", "middle", "tail"
 
 
 @register
@@ -108,7 +107,7 @@ class Classify(DocumentStep):
         counted = {}
         if self.head_score is not None and self.middle_score is not None:
             is_middle = score >= self.middle_score
-            bucket = _HEAD if score >= self.head_score else _MIDDLE if is_middle else _TAIL
+            bucket = HEAD if score >= self.head_score else MIDDLE if is_middle else TAIL
             fields[self.bucket_field] = bucket
             counted = {bucket: 1}
         measured = self.measure_rules({"min_score": score, "max_score": score})

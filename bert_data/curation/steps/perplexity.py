@@ -1,8 +1,6 @@
 """Keep documents that a language model of good text finds plausible."""
 
 import dataclasses
-import functools
-import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,26 +12,21 @@ from absl import logging
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Within
 from bert_data.curation.quality.ngram_model import ModelConfig, open_model, train_model
+from bert_data.curation.quality.percentiles import (
+    Percentile,
+    bucket_of,
+    check_percentiles,
+    rank,
+    ranked,
+    save_values,
+)
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.words import Words, split_words
-from bert_data.storage import expand_inputs, load_array, make_folder, save_array
+from bert_data.storage import expand_inputs
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
-from bert_data.work.ranges import RangeReader
-from bert_data.work.records import Layout
-from bert_data.work.rounds import Own, Part, Rounds, Writers
-
-Percentile = Annotated[float, Within(0, 100)]
-
-_VALUES = Layout(("value", "document"), num_keys=2)
-"""Perplexities, whose bits have their order, as they are not negative."""
-
-_LOWER = Layout(("document", "number"), num_keys=1)
-"""A document, and the number of documents with a lower perplexity."""
-
-_PERPLEXITIES = "perplexities.npy"
-_HEAD, _MIDDLE, _TAIL = "head", "middle", "tail"
+from bert_data.work.rounds import Rounds
 
 
 @register
@@ -80,11 +73,7 @@ class Perplexity(CorpusStep):
         super().__post_init__()
         if not self.reference:
             raise ValueError("reference is empty; name files of good text")
-        if self.head_percentile > self.middle_percentile:
-            raise ValueError(
-                f"head_percentile is {self.head_percentile}; it must be at most middle_percentile,"
-                f" {self.middle_percentile}"
-            )
+        check_percentiles(self.head_percentile, self.middle_percentile)
         self._model_config()
 
     def _model_config(self) -> ModelConfig:
@@ -105,51 +94,24 @@ class Perplexity(CorpusStep):
         """Write each document's perplexity."""
         model = open_model(folder)
         values = array("d", (model.perplexity(document.words) for document in documents))
-        make_folder(path)
-        save_array(path / _PERPLEXITIES, np.array(values))
+        save_values(path, np.array(values))
 
     def decide(self, rounds: Rounds) -> Decisions:
         """Count the documents with a lower perplexity than each one has."""
-        values = rounds.over_parts("values", _write_values, {"values": _VALUES})["values"]
-        total = len(values)
-        lower = rounds.over_ranges(
-            "order", functools.partial(self._count_lower, total), values, {"lower": _LOWER}
-        )["lower"]
-        rounds.remove(values)
-        return Decisions(tables={"lower": lower}, notes={"total": total})
-
-    def _count_lower(self, total: int, reader: RangeReader, writers: Writers) -> None:
-        num_before = reader.num_before
-        for batch in reader.batches(1):
-            places = num_before + np.arange(len(batch.records))
-            writers["lower"].add(document=batch.records["document"], number=places - batch.places)
-            values = batch.records["value"].view(np.float64)
-            for percentile in (self.head_percentile, self.middle_percentile):
-                place = min(int(total * percentile / 100), total - 1) - num_before
-                if 0 <= place < len(values):
-                    logging.info("%s: percentile %g is %.4g", self.name, percentile, values[place])
-            num_before += len(batch.records)
+        percentiles = (self.head_percentile, self.middle_percentile)
+        return rank(rounds, self.name, percentiles, higher_is_better=False)
 
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Reject documents above the greatest percentile, and mark all."""
-        values = load_array(os.path.join(decided.observed, _PERPLEXITIES))
-        percentiles = 100 * decided.tables["lower"]["number"] / max(decided.notes["total"], 1)
-        judged = zip(documents, values.tolist(), percentiles.tolist(), strict=True)
-        for document, value, percentile in judged:
+        for document, (value, percentile) in zip(documents, ranked(decided), strict=True):
             measured = [measure("max_percentile", percentile, self.max_percentile)]
             if self.max_perplexity is not None:
                 measured.append(measure("max_perplexity", value, self.max_perplexity))
-            labelled = document.with_fields(
-                perplexity=value, perplexity_bucket=self._bucket(percentile)
-            )
+            bucket = bucket_of(percentile, self.head_percentile, self.middle_percentile)
+            labelled = document.with_fields(perplexity=value, perplexity_bucket=bucket)
             yield Verdict(labelled, tuple(measured))
-
-    def _bucket(self, percentile: float) -> str:
-        if percentile < self.head_percentile:
-            return _HEAD
-        return _MIDDLE if percentile < self.middle_percentile else _TAIL
 
 
 def read_words(paths: Sequence[str], text_field: str) -> Iterator[Words]:
@@ -158,10 +120,3 @@ def read_words(paths: Sequence[str], text_field: str) -> Iterator[Words]:
         for document in block.documents:
             text = document.text
             yield split_words(text if isinstance(text, str) else "\n".join(text))
-
-
-def _write_values(part: Part, own: Own, writers: Writers) -> None:
-    writers["values"].add(
-        value=load_array(os.path.join(part.path, _PERPLEXITIES)),
-        document=np.arange(part.first, part.end, dtype=np.uint64),
-    )

@@ -19,6 +19,7 @@ VALUES = st.one_of(
     st.floats(allow_nan=False),
     st.text(),
     st.lists(st.integers(0, 9), max_size=2),
+    st.lists(st.floats(allow_nan=False), max_size=3),
     st.dictionaries(st.text(max_size=2), st.integers(0, 9), max_size=2),
 )
 
@@ -36,6 +37,10 @@ VALUES = st.one_of(
         ([1 << 60], "json"),
         ([[1]], "json"),
         ([{}], "json"),
+        ([[0.5, 2.0], None, [1.5]], "numbers"),
+        ([[0.5, 2]], "json"),
+        ([[0.5], []], "json"),
+        ([[0.5], 0.5], "json"),
         ([np.float32(0.5), 1.5], "number"),
         ([np.int64(3)], "whole"),
         ([np.bool_(True)], "truth"),

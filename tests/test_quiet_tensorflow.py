@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from bert_data.cli.quiet_tensorflow import _is_worth_saying
+from bert_data.quiet_tensorflow import _is_worth_saying
 
 # A module in TensorFlow's place, and what its C++ code writes.
 PROGRAM = """
 import os, sys, types
-from bert_data.cli.quiet_tensorflow import quiet_tensorflow
+from bert_data.quiet_tensorflow import quiet_tensorflow
 config = types.SimpleNamespace(list_logical_devices=lambda: os.write(2, b"E0000 1 x.cc:1] bad\\n"))
 with quiet_tensorflow():
     sys.modules["tensorflow"] = types.SimpleNamespace(config=config)

@@ -1,0 +1,135 @@
+"""Score documents with a trained model, and keep them by their score."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from absl import logging
+
+from bert_data.curation.document import Document
+from bert_data.curation.models.model_step import ModelStep
+from bert_data.curation.models.scoring import ScoringConfig, open_scorer
+from bert_data.curation.parameters import Within
+from bert_data.curation.quality.percentiles import (
+    Percentile,
+    bucket_of,
+    check_percentiles,
+    rank,
+    ranked,
+    save_values,
+)
+from bert_data.curation.step import Decisions, ShardDecisions, register
+from bert_data.curation.verdict import Verdict, measure
+from bert_data.work.rounds import Rounds
+
+Score = Annotated[float, Within(-1_000_000)]
+
+_DIGITS = 4
+
+
+@register
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ModelScore(ModelStep):
+    """Scores documents with a trained model, and keeps them by score or percentile.
+
+    FineWeb-Edu keeps pages that a BERT with a regression scores as 3 or more of 5 for educational
+    value (Penedo et al. 2024, arXiv:2406.17557); it reads the first 512 tokens of each. The model
+    is a .keras file of this package or another, a SavedModel, a folder of Hugging Face (also with a
+    classifier), or a checkpoint of a classifier.
+
+    A document's percentile is the share of all documents with a higher score. The fields
+    `model_score` and `model_score_bucket` ("head", "middle", "tail") stay on the document. Nothing
+    is rejected by default.
+
+    Documents share batches with others of their length, and each worker has one thread of
+    TensorFlow, so the scores do not depend on the number of workers. A score is rounded to 4 digits
+    after the point, as its last bits depend on the other documents of its batch: other input or
+    another size of shards may change it by 0.0001.
+
+    Attributes:
+      model: file or folder of the model. Load only models that you trust: one can be a program.
+      vocab_file: vocabulary or tokenizer of the model; null: the one that comes with it.
+      do_lower_case: whether its vocabulary is of lower-cased text; null: as it says, or else true.
+      max_seq_length: tokens of a window, [CLS] and [SEP] included; null: 512, or as many as the
+        model reads.
+      max_windows: windows that are scored of a document, one after the other from its beginning.
+      windows: "mean" of their scores, weighted by their tokens, or "max".
+      output: the model's output, if it has several.
+      label: name or number of the label whose probability is the score; for several labels.
+      activation: what turns outputs into scores: "softmax" or "sigmoid"; "none" for a regression,
+        and for outputs that are probabilities; "auto": none for a single value, else softmax (or
+        sigmoid, if a folder of Hugging Face says so).
+      min_score: least score of a kept document; null: no limit.
+      max_score: greatest score of a kept document; null: no limit.
+      max_percentile: greatest percentile of a kept document, 0 to 100.
+      head_percentile: the head lies below it.
+      middle_percentile: the middle lies below it, the tail above.
+      score_field: field that receives the score.
+      bucket_field: field that receives the bucket.
+    """
+
+    name = "model_score"
+    windows: Literal["mean", "max"] = "mean"
+    output: str = ""
+    label: str = ""
+    activation: Literal["auto", "softmax", "sigmoid", "none"] = "auto"
+    min_score: Score | None = None
+    max_score: Score | None = None
+    max_percentile: Percentile = 100.0
+    head_percentile: Percentile = 30.0
+    middle_percentile: Percentile = 60.0
+    score_field: str = "model_score"
+    bucket_field: str = "model_score_bucket"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("score_field", "bucket_field"):
+            if not getattr(self, name):
+                raise ValueError(f"{name} is ''; it must not be empty")
+        if self.score_field == self.bucket_field:
+            raise ValueError(f"score_field and bucket_field are both {self.score_field!r}")
+        low, high = self.min_score, self.max_score
+        if low is not None and high is not None and low > high:
+            raise ValueError(f"min_score is {low}; it must be at most max_score, {high}")
+        check_percentiles(self.head_percentile, self.middle_percentile)
+
+    def _config(self) -> ScoringConfig:
+        return ScoringConfig(
+            model=self.model_config(),
+            output=self.output,
+            label=self.label,
+            activation=self.activation,
+            windows=self.windows,
+        )
+
+    def prepare(self, folder: Path) -> None:
+        """Try the model, so that a mistake is told before documents are read."""
+        open_scorer(self._config())
+        logging.info("%s: %s has a score", self.name, self.model)
+
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
+        """Score the documents."""
+        scorer = open_scorer(self._config())
+        scores = [*scorer.score_many(document.text for document in documents)]
+        save_values(path, np.round(np.concatenate([np.empty(0), *scores]), _DIGITS))
+
+    def decide(self, rounds: Rounds) -> Decisions:
+        """Count the documents with a higher score than each one has."""
+        percentiles = (self.head_percentile, self.middle_percentile)
+        return rank(rounds, self.name, percentiles, higher_is_better=True)
+
+    def judge_shard(
+        self, decided: ShardDecisions, documents: Iterable[Document]
+    ) -> Iterator[Verdict]:
+        """Measure scores and percentiles, and mark all documents."""
+        for document, (score, percentile) in zip(documents, ranked(decided), strict=True):
+            measured = [measure("max_percentile", percentile, self.max_percentile)]
+            for rule in ("min_score", "max_score"):
+                threshold = getattr(self, rule)
+                if threshold is not None:
+                    measured.append(measure(rule, score, threshold))
+            bucket = bucket_of(percentile, self.head_percentile, self.middle_percentile)
+            fields = {self.score_field: score, self.bucket_field: bucket}
+            yield Verdict(document.with_fields(**fields), tuple(measured), counted={bucket: 1})
