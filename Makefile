@@ -18,15 +18,16 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test lint docs clean
+.PHONY: help setup demo corpus check test lint docs clean
 
 help:
 	@echo 'make demo    train a small BERT on text that Python brings along, and show what it learned'
+	@echo 'make corpus  a corpus of seven small sources, and what each step removed of each'
 	@echo 'make check   lint, types and the fast tests: some two minutes'
 	@echo 'make test    lint, types and all tests: some twelve'
 	@echo 'make docs    the documentation as a site: site/index.html'
 	@echo 'make setup   only the environment in $(VENV) (the others call it)'
-	@echo 'make clean   remove caches and demo_output/, keep $(VENV)'
+	@echo 'make clean   remove caches and outputs of examples, keep $(VENV)'
 
 setup: $(DEV_STAMP)
 
@@ -48,6 +49,9 @@ $(DEV_STAMP): $(STAMP)
 demo: $(STAMP)
 	@$(BIN)/python -m examples.demo
 
+corpus: $(DEV_STAMP)
+	@$(BIN)/python -m examples.corpus
+
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -64,5 +68,5 @@ test: lint
 	$(PYTEST)
 
 clean:
-	rm -rf demo_output site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf demo_output corpus_output site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 NOT_SOURCE = shutil.ignore_patterns(
     ".git*", ".venv*", ".*cache", ".hypothesis", "__pycache__", "*.egg-info", "*.py[co]", "build",
-    "demo_output", "dist", "site",
+    "corpus_output", "demo_output", "dist", "site",
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bert_data.curation.running.counts import StepCounts
 
 _WIDTH, _ROW_HEIGHT, _LABEL_WIDTH, _VALUE_WIDTH = 860, 32, 120, 150
-_CHARACTER_WIDTH = 7.2
+_CHARACTER_WIDTH = 6.2  # of the labels in bars, about
 
 ByDataSet = Mapping[str, Sequence[StepCounts]]
 
