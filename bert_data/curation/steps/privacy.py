@@ -1,6 +1,7 @@
 """Remove addresses and numbers that identify a person or make one reachable."""
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Mapping
 from typing import Literal
@@ -8,32 +9,30 @@ from typing import Literal
 from bert_data.curation.document import Document
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict
-from bert_data.curation.web.personal_addresses import Spans, find_emails, find_ip_addresses
-from bert_data.curation.web.personal_numbers import (
-    find_chinese_ids,
-    find_chinese_mobiles,
-    find_credit_cards,
-    find_phones,
-)
+from bert_data.curation.web.personal_data import KINDS, find_personal_data
+from bert_data.curation.web.phones import regions_of
+from bert_data.curation.web.pseudonyms import Pseudonyms, fingerprint_of, read_key
 from bert_data.packages import load_package
 
-Treatment = Literal["replace", "remove", "reject", "keep"]
+Treatment = Literal["replace", "mask", "pseudonym", "remove", "reject", "keep"]
 
-# In the order of the search: what one kind matches, no later kind can.
 PLACEHOLDERS = {
+    "secret": "<SECRET>",
+    "url_password": "<PASSWORD>",
     "email": "<EMAIL>",
+    "written_email": "<EMAIL>",
     "ip_address": "<IP>",
     "chinese_id": "<ID>",
+    "iban": "<IBAN>",
     "credit_card": "<CARD>",
+    "us_ssn": "<SSN>",
+    "passport": "<PASSPORT>",
+    "postal_address": "<ADDRESS>",
     "chinese_mobile": "<PHONE>",
     "phone": "<PHONE>",
+    "person_name": "<NAME>",
 }
-# The least that a text has if it holds one of the numbers: seven digits with little between them.
-_DIGITS = re.compile(r"[0-9](?:[ .()/:\u00a0–-]{0,2}[0-9]){3}")
-
-# Full-width forms, as in Chinese texts; one character for one, so that positions stay.
-_FULL_WIDTH = str.maketrans("０１２３４５６７８９＋－Ｘ", "0123456789+-X")
-_FULL_WIDTH_DIGIT = re.compile("[０-９]")
+_HIDDEN = re.compile(r"[^\W_]")
 
 
 @register
@@ -41,34 +40,68 @@ _FULL_WIDTH_DIGIT = re.compile("[０-９]")
 class Privacy(DocumentStep):
     """Replaces personal data with placeholders, or treats it otherwise, kind by kind.
 
-    "replace" writes a placeholder, "remove" leaves nothing, "reject" rejects the document, and
-    "keep" does not look for the kind. The step finds e-mail addresses below a public suffix; public
-    IPv4 and IPv6 addresses that are not version numbers; Chinese identity card numbers (GB 11643)
-    and payment card numbers (Luhn) with a valid checksum; Chinese mobile phone numbers; and other
-    phone numbers that the phonenumbers package considers valid. The data need no spaces around
-    them, and digits may be full-width.
+    "replace" writes a placeholder: <PHONE>. "mask" also shows the form: <PHONE:(***) ***-****>.
+    "pseudonym" writes another value of the same form, the same one for a value wherever it occurs;
+    it follows from a key (HMAC), and as far as possible is nobody's. "remove" leaves nothing,
+    "reject" rejects the document, and "keep" does not look for the kind.
+
+    The step finds e-mail addresses below a public suffix, also written out; public IPv4 and IPv6
+    addresses that are not version numbers; Chinese identity card numbers (GB 11643), payment card
+    numbers (Luhn) and IBANs (ISO 13616) with a valid checksum; US social security numbers that
+    could have been issued; passport numbers that are called so; Chinese mobile phone numbers; other
+    phone numbers that the phonenumbers package considers valid; passwords in URLs, and keys of
+    well-known services. On demand it also finds postal addresses (USA, UK, Canada, China) and full
+    names of persons in English and Chinese: by rules, so less surely, and public places and people
+    as well. The data need no spaces around them, and digits may be of other scripts.
 
     Attributes:
+      secret: treatment of access keys, tokens and private keys.
+      url_password: treatment of user:password in URLs.
       email: treatment of e-mail addresses.
+      written_email: treatment of e-mail addresses such as "jane (at) example (dot) com".
       ip_address: treatment of public IP addresses.
       chinese_id: treatment of Chinese identity card numbers.
+      iban: treatment of international bank account numbers.
       credit_card: treatment of payment card numbers.
+      us_ssn: treatment of US social security numbers.
+      passport: treatment of passport numbers.
+      postal_address: treatment of postal addresses.
       chinese_mobile: treatment of Chinese mobile phone numbers.
       phone: treatment of other phone numbers.
+      person_name: treatment of full names of persons.
       regions: countries (ISO 3166) whose national phone number formats are recognized;
         international numbers always are.
+      regions_by_language: whether numbers of the countries that write the language of the document
+        (its field "language", as the step language leaves it) are recognized, too, where a word
+        calls them phone numbers or their digits are grouped as in that country.
       placeholders: other placeholders, by kind.
+      key_file: file with the key of pseudonyms, at least 16 bytes; "": `key_variable` has it.
+      key_variable: environment variable with the key, which every machine of a cluster needs.
+      key_fingerprint: what tells keys apart; the step fills it in. One that is given must fit the
+        key, so that a later run uses the same.
     """
 
     name = "privacy"
+    secret: Treatment = "replace"
+    url_password: Treatment = "replace"
     email: Treatment = "replace"
+    written_email: Treatment = "replace"
     ip_address: Treatment = "replace"
     chinese_id: Treatment = "replace"
+    iban: Treatment = "replace"
     credit_card: Treatment = "replace"
+    us_ssn: Treatment = "replace"
+    passport: Treatment = "replace"
+    postal_address: Treatment = "keep"
     chinese_mobile: Treatment = "replace"
     phone: Treatment = "replace"
+    person_name: Treatment = "keep"
     regions: tuple[str, ...] = ("US", "GB", "CN")
+    regions_by_language: bool = True
     placeholders: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    key_file: str = ""
+    key_variable: str = "BERT_DATA_PSEUDONYM_KEY"
+    key_fingerprint: str = ""
 
     step_examples = (
         ("邮箱zhangsan@qq.com是我的，电话13812345678。", "邮箱<EMAIL>是我的，电话<PHONE>。"),
@@ -76,6 +109,8 @@ class Privacy(DocumentStep):
         ("Call (415) 555-2671 on 2024-01-02.", "Call <PHONE> on 2024-01-02."),
         ("身份证11010519491231002X", "身份证<ID>"),
         ("4111 1111 1111 1111, 4111 1111 1111 1112", "<CARD>, 4111 1111 1111 1112"),
+        ("jane (at) example (dot) com, SSN 536-90-4399", "<EMAIL>, SSN <SSN>"),
+        ("https://bob:hunter2@example.com/a", "https://<PASSWORD>@example.com/a"),
     )
 
     def __post_init__(self) -> None:
@@ -89,10 +124,34 @@ class Privacy(DocumentStep):
             for region in self.regions:
                 if region not in known_regions:
                     raise ValueError(f"regions has {region!r}; a code such as US is needed")
+        if self._needs_key:
+            object.__setattr__(self, "key_fingerprint", self._read_key()[1])
+
+    @property
+    def _needs_key(self) -> bool:
+        return any(getattr(self, kind) == "pseudonym" for kind in KINDS)
+
+    def _read_key(self) -> tuple[bytes, str]:
+        key = read_key(self.key_file, self.key_variable)
+        fingerprint = fingerprint_of(key)
+        if self.key_fingerprint not in ("", fingerprint):
+            raise ValueError(
+                f"the key of pseudonyms has the fingerprint {fingerprint}; it must be"
+                f" {self.key_fingerprint}"
+            )
+        return key, fingerprint
+
+    def open(self, folder: str) -> Callable[[Document], Verdict]:
+        """Read the key where it is needed, so that it is in no file of the run."""
+        pseudonyms = Pseudonyms(self._read_key()[0]) if self._needs_key else None
+        return functools.partial(self._judge, pseudonyms)
 
     def judge(self, document: Document) -> Verdict:
         """Look for each kind, and treat its matches."""
-        matches = self.find(document.text)
+        return self.open("")(document)
+
+    def _judge(self, pseudonyms: Pseudonyms | None, document: Document) -> Verdict:
+        matches = self.find(document.text, document.fields.get("language"))
         if not matches:
             return Verdict(document)
         edits: dict[str, int] = {}
@@ -105,47 +164,31 @@ class Privacy(DocumentStep):
         )
         if rejecting:
             return Verdict(document, rejecting)
-        return Verdict(document.with_text(self._treat(document.text, matches)), edits=edits)
-
-    def find(self, text: str) -> list[tuple[str, int, int]]:
-        """Return (kind, start, end) of matches in the order of the text, without overlaps."""
-        if not text.isascii() and _FULL_WIDTH_DIGIT.search(text) is not None:
-            text = text.translate(_FULL_WIDTH)
-        finders: dict[str, Callable[[str], Spans]] = {}
-        if "@" in text or "＠" in text:
-            finders["email"] = find_emails
-        if _DIGITS.search(text) is not None:
-            finders |= {
-                "ip_address": find_ip_addresses,
-                "chinese_id": find_chinese_ids,
-                "credit_card": find_credit_cards,
-                "chinese_mobile": find_chinese_mobiles,
-                "phone": lambda text: find_phones(text, self.regions),
-            }
-        matches = [
-            (start, end, order, kind)
-            for order, kind in enumerate(PLACEHOLDERS)
-            if kind in finders and getattr(self, kind) != "keep"
-            for start, end in finders[kind](text)
-        ]
-        return _without_overlaps(matches)
-
-    def _treat(self, text: str, matches: list[tuple[str, int, int]]) -> str:
         parts, done = [], 0
         for kind, start, end in matches:
-            parts.append(text[done:start])
-            if getattr(self, kind) == "replace":
-                parts.append(self.placeholders.get(kind, PLACEHOLDERS[kind]))
+            parts += [
+                document.text[done:start],
+                self._treated(kind, document.text[start:end], pseudonyms),
+            ]
             done = end
-        return "".join([*parts, text[done:]])
+        return Verdict(document.with_text("".join([*parts, document.text[done:]])), edits=edits)
 
+    def find(self, text: str, language: object = None) -> list[tuple[str, int, int]]:
+        """Return (kind, start, end) of matches in the order of the text, without overlaps."""
+        more = regions_of(language) if self.regions_by_language else ()
+        return find_personal_data(text, self._kinds, self.regions, more)
 
-def _without_overlaps(matches: list[tuple[int, int, int, str]]) -> list[tuple[str, int, int]]:
-    """Drop matches that overlap one of a kind that comes first."""
-    kept: list[tuple[int, int, int, str]] = []
-    for item in sorted(matches):
-        while kept and kept[-1][1] > item[0] and kept[-1][2] > item[2]:
-            kept.pop()
-        if not kept or kept[-1][1] <= item[0]:
-            kept.append(item)
-    return [(kind, start, end) for start, end, _, kind in kept]
+    @functools.cached_property
+    def _kinds(self) -> frozenset[str]:
+        return frozenset(kind for kind in KINDS if getattr(self, kind) != "keep")
+
+    def _treated(self, kind: str, value: str, pseudonyms: Pseudonyms | None) -> str:
+        treatment = getattr(self, kind)
+        if treatment == "replace":
+            return self.placeholders.get(kind, PLACEHOLDERS[kind])
+        if treatment == "mask":
+            return f"{PLACEHOLDERS[kind][:-1]}:{_HIDDEN.sub('*', value)}>"
+        if treatment == "pseudonym":
+            assert pseudonyms is not None
+            return pseudonyms.of(kind, value)
+        return ""

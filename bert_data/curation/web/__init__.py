@@ -2,5 +2,5 @@
 
 URLs       ──addresses──▶ hosts, paths ──▶ entries of lists
 lines      ──web_counters, web_phrases──▶ lines that are page furniture
-texts      ──personal_addresses, personal_numbers──▶ positions of personal data
+texts      ──personal_data──▶ positions of personal data, by kind ──pseudonyms──▶ others instead
 """

@@ -22,12 +22,24 @@ _DOMAIN = re.compile(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9_-])"
 )
 _FIRST_OF_LOCAL = "._%+'&-"
+# A name in Chinese has no end of its own on the left, so a word for mail must precede it.
+_HAN = "一-鿿"
+_HAN_LOCAL = re.compile(
+    r"(?:邮箱|邮件|邮址|信箱|郵箱|郵件|[Ee]-?mail)(?:地址)?(?:是|为|寄给|寄到|发给|发到)?[:：]?\s?"
+    rf"(?P<name>[{_HAN}][{_HAN}0-9A-Za-z._-]{{1,9}})\Z"
+)
+_HAN_DOMAIN = re.compile(
+    rf"(?:[{_HAN}0-9A-Za-z][{_HAN}0-9A-Za-z-]{{0,20}}\.){{1,4}}(?:中国|中國|公司|网络|網絡|在线)"
+)
+_BEFORE_HAN = 40
 
 # The first character class lets the search skip ahead; what must not precede it comes later.
 _IPV4 = re.compile(
     r"[0-9](?<![0-9.][0-9])[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![0-9A-Za-z_])(?!\.[0-9])"
     r"(?!\.(?:tar|zip|gz|tgz|exe|dmg|deb|rpm|jar|whl|apk|msi|dll|in-addr))(?!-[A-Za-z])"
 )
+# What a text with an IPv4 address has, begun with the character that is rarest.
+_DOTTED = re.compile(r"\.[0-9]{1,3}\.[0-9]")
 _IPV6 = re.compile(
     r"[23](?<![0-9A-Za-z:._][23])[0-9A-Fa-f]{3}:[0-9A-Fa-f:]{2,40}(?![0-9A-Za-z_])(?!\.[0-9])"
 )
@@ -65,13 +77,11 @@ def find_emails(text: str) -> Spans:
 
 def _email_around(text: str, place: int) -> tuple[int, int] | None:
     domain = _DOMAIN.match(text, place + 1, place + 1 + _MAX_DOMAIN)
+    if domain is None and not text.isascii():
+        domain = _HAN_DOMAIN.match(text, place + 1)
     if domain is None:
         return None
-    backwards = text[max(0, place - _MAX_LOCAL) : place][::-1]
-    local = _LOCAL_BACKWARDS.match(backwards)
-    if local is None:
-        return None
-    name = local[0][::-1].lstrip(_FIRST_OF_LOCAL)
+    name = _local_before(text, place)
     start = place - len(name)
     if not name or name.endswith(".") or text[start - 1 : start] == "@":
         return None
@@ -79,6 +89,16 @@ def _email_around(text: str, place: int) -> tuple[int, int] | None:
     if is_repository or _is_in_url(text[max(0, start - _MAX_LOCAL) : start]):
         return None
     return (start, domain.end()) if has_known_suffix(domain[0].lower()) else None
+
+
+def _local_before(text: str, place: int) -> str:
+    """Return what stands before an @ and can be the name of a mailbox, or ""."""
+    backwards = text[max(0, place - _MAX_LOCAL) : place][::-1]
+    local = _LOCAL_BACKWARDS.match(backwards)
+    if local is not None:
+        return local[0][::-1].lstrip(_FIRST_OF_LOCAL)
+    han = _HAN_LOCAL.search(text[max(0, place - _BEFORE_HAN) : place])
+    return "" if han is None else han["name"]
 
 
 def _is_in_url(before: str) -> bool:
@@ -89,7 +109,7 @@ def _is_in_url(before: str) -> bool:
 
 def find_ip_addresses(text: str) -> Spans:
     """Return the positions of globally reachable IPv4 and IPv6 addresses."""
-    spans = list(_find_ipv4(text))
+    spans = list(_find_ipv4(text)) if _DOTTED.search(text) is not None else []
     if "::" in text or text.count(":") >= 7:
         spans += _find_ipv6(text)
     return spans

@@ -1,27 +1,26 @@
-"""Find numbers that belong to a person: phones, Chinese identity cards, payment cards.
+"""Find numbers that belong to a person: identity and payment cards, accounts, passports.
 
-    find_chinese_ids("身份证11010519491231002X")        ->  [(3, 21)]     GB 11643's checksum holds
-    find_credit_cards("card 4111 1111 1111 1111")        ->  [(5, 24)]     Luhn's checksum holds
-    find_chinese_mobiles("电话13812345678，")             ->  [(2, 13)]
-    find_phones("call (415) 555-2671", ("US",))        ->  [(5, 19)]     phonenumbers says so
-
-Phone numbers without any sign of their kind (a plus, parentheses, groups) need a preceding word
-that says what they are; "order", "ISBN" and the like say what they are not.
+find_chinese_ids("身份证11010519491231002X")        ->  [(3, 21)]     GB 11643's checksum holds
+find_credit_cards("card 4111 1111 1111 1111")        ->  [(5, 24)]     Luhn's checksum holds
+find_ibans("to DE89 3704 0044 0532 0130 00")         ->  [(3, 30)]     so does that of ISO 13616
+find_us_ssns("SSN 536-90-4399")                      ->  [(4, 15)]
+find_passports("护照号码：E12345678")                  ->  [(5, 14)]
 """
 
 import datetime
-import functools
 import re
 
 from bert_data.curation.web.personal_addresses import Spans
-from bert_data.packages import load_package
+from bert_data.curation.web.words_before import is_called_other, words_before
 
 # As in the patterns of addresses, each begins with the characters that let the search skip ahead.
 _CHINESE_ID = re.compile(
     r"[1-8](?<![0-9A-Za-z][1-8])(?:[0-9]{16}[0-9Xx]|[0-9]{5}([ -])[0-9]{8}\1[0-9]{3}[0-9Xx])"
     r"(?![0-9A-Za-z])"
 )
-_CHINESE_ID_NAMED = re.compile(r"(?:ID|No|id|no)([1-8][0-9]{16}[0-9Xx])(?![0-9A-Za-z])")
+_CHINESE_ID_NAMED = re.compile(
+    r"[1-8](?<=[DdOo][1-8])(?<=(?:ID|No|id|no)[1-8])[0-9]{16}[0-9Xx](?![0-9A-Za-z])"
+)
 _PROVINCES = frozenset(
     [
         *(*range(11, 16), *range(21, 24), *range(31, 38), *range(41, 47), *range(50, 55)),
@@ -43,42 +42,64 @@ _ISSUERS = re.compile(
 )
 _SIXTEEN_OF_2 = 16
 
-_CHINESE_MOBILE = re.compile(
-    r"[+018](?<![0-9A-Za-z_][+018])(?<![0-9][-.][+018])"
-    r"(?:(?<=1)|(?<=\+)86[ -]?1|(?<=0)086[ -]?1|(?<=8)6[ -]?1)"
-    r"(?:3[0-9]|4[014-9]|5[0-35-9]|6[2567]|7[0-8]|8[0-9]|9[0-35-9])"
-    r"(?:[0-9]{8}|([ -])[0-9]{4}\1[0-9]{4})(?![0-9A-Za-z_%次元个件万亿米])(?![-.][0-9])"
+# ISO 13616: the length of a country's IBANs (SWIFT's registry).
+_IBAN_LENGTHS = {
+    country: int(length)
+    for length, countries in (
+        (15, "NO"),
+        (16, "BE"),
+        (18, "DK FI FO GL NL"),
+        (19, "MK SI"),
+        (20, "AT BA EE KZ LT LU XK"),
+        (21, "CH HR LI LV"),
+        (22, "BG BH CR DE GB GE IE ME RS VA"),
+        (23, "AE GI IL IQ OM TL"),
+        (24, "AD CZ ES MD PK RO SA SE SK TN VG"),
+        (25, "LY PT ST"),
+        (26, "IS TR"),
+        (27, "BI FR GR IT MC MR SM"),
+        (28, "AL AZ BY CY DO GT HU LB PL SV"),
+        (29, "BR EG PS QA UA"),
+        (30, "JO KW MU"),
+        (31, "MT SC"),
+        (33, "RU"),
+    )
+    for country in countries.split()
+}
+_IBAN_START = re.compile(
+    r"[0-9](?<=[A-Z][0-9])(?<![0-9A-Za-z_][A-Z]{2}[0-9])(?<=[A-Z]{2}[0-9])[0-9]"
+    r"(?=[ \u00a0-]?[0-9A-Z]{4})"
 )
+_MAX_IBAN = 33 + 10  # with separators
+_SEPARATED = re.compile("[ \u00a0-]")
 
-_PHONE = re.compile(
-    r"[+(0-9](?<![0-9A-Za-z_+.,/=#$€£¥￥&-][+(0-9])(?<![0-9][ :][+(0-9])"
-    r"(?:(?<!\()|(?=[+0-9]{1,6}\)))"
-    r"\(?(?:[ .()/\u00a0–-]{0,2}[0-9]){6,16}(?![0-9A-Za-z_%°])(?![.,:/-][0-9])(?! ?[€$£])"
+# Numbers that were in use by many, who took them from advertisements (Social Security
+# Administration, "Social Security Cards Issued by Woolworth").
+_VOID_SSNS = frozenset({"078051120", "219099999"})
+_SSN = re.compile(
+    r"[0-8](?<![0-9A-Za-z_.,/$#+-][0-8])[0-9]{2}([ -]?)[0-9]{2}\1[0-9]{4}"
+    r"(?![0-9A-Za-z_%])(?![-.][0-9])"
 )
-_GROUPS = re.compile(r"[0-9]+")
-_SEPARATORS = re.compile(r"[^0-9+()]+")
-_WORDS_BEFORE = 24
-_IS_PHONE = re.compile(
-    r"(?:(?<![a-z])(?:tel|telephone|phone|call|cell|mobile|mob|fax|hotline|whatsapp|sms|text|dial|"
-    r"contact|reach)(?:s|ed|ing)?(?![a-z])|电话|手机|致电|拨打|热线|传真|联系方式|联系|號碼|座机)"
+_IS_SSN = re.compile(r"(?<![a-z])(?:ssn|ss ?#|ss no|social[ -]security)(?![a-z])")
+_BEFORE_SSN = 40
+
+# Parts of the words for a passport; those in other scripts are looked for where they can occur.
+_PASSPORT_PARTS = ("ssport", "SSPORT", "seport", "eisepass", "saporte", "spoort")
+_PASSPORT_WORDS = ("аспорт", "护照", "護照", "パスポート", "여권")
+_PASSPORT = re.compile(
+    r"(?:(?i:passports?|passeport|reisepass|pasaporte|passaporte|passaporto|paspoort)|[Пп]аспорт|"
+    r"护照|護照|パスポート|여권)"
+    r"(?:[ \t:：.#=(（是为為-]|(?i:numbers?|nummer|num[ée]ro|n[uú]mero|no|nr|n[°º]|№|is|was|id)"
+    r"(?![A-Za-z])|号码|号|號碼|编号|番号|번호){1,8}"
+    r"(?P<number>(?=[A-Z]{0,3}[0-9]{2})[A-Z0-9]{7,10}|[0-9]{2} ?[0-9]{2} [0-9]{6})(?![0-9A-Za-z])"
 )
-_IS_OTHER = re.compile(
-    r"(?:(?<![a-z])(?:isbn|issn|ean|upc|asin|doi|pmid|order|orders|invoice|tracking|track|parcel|"
-    r"shipment|serial|part|model|sku|item|product|lot|batch|patent|ticket|case|ref|reference|"
-    r"transaction|account|acct|id|uid|code|barcode|version|imei|vin|zip|page|pages|pp|score|"
-    r"population|timestamp|epoch|bytes|grant|gene|accession)(?![a-z])|"
-    r"订单|单号|編號|编号|运单|快递|流水|序列|条码|货号|型号|批号|书号|专利|工单|票号|账号|帐号|"
-    r"编码|代码|群号?|版本)"
-    r"(?:[\s:：.#=(（]|no|number|num|is|was|of|号|码|为|是){0,6}\Z"
-)
-_NANP_GROUPS = ([3, 3, 4], [1, 3, 3, 4])
-_MIN_GROUP_OF_PHONE = 2
+_MIN_DIGITS_OF_PASSPORT = 5
 
 
 def find_chinese_ids(text: str) -> Spans:
     """Return the positions of Chinese identity card numbers (GB 11643) with a valid checksum."""
     spans = [match.span() for match in _CHINESE_ID.finditer(text)]
-    spans += [match.span(1) for match in _CHINESE_ID_NAMED.finditer(text)]
+    spans += [match.span() for match in _CHINESE_ID_NAMED.finditer(text)]
     return [span for span in spans if is_chinese_id(text[span[0] : span[1]])]
 
 
@@ -104,7 +125,7 @@ def find_credit_cards(text: str) -> Spans:
         if not is_credit_card(digits):
             continue
         is_bare = len(digits) == len(match[0])
-        if not (is_bare and _IS_OTHER.search(_before(text, match.start()))):
+        if not (is_bare and is_called_other(words_before(text, match.start()))):
             spans.append(match.span())
     return spans
 
@@ -122,80 +143,69 @@ def is_credit_card(digits: str) -> bool:
     return total % 10 == 0
 
 
-def find_chinese_mobiles(text: str) -> Spans:
-    """Return the positions of Chinese mobile phone numbers, with or without the prefix 86."""
+def find_ibans(text: str) -> Spans:
+    """Return the positions of IBANs (ISO 13616): a country's length, and the checksum modulo 97."""
     spans = []
-    for match in _CHINESE_MOBILE.finditer(text):
-        before = _before(text, match.start())
-        if _IS_PHONE.search(before) or not _IS_OTHER.search(before):
-            spans.append(match.span())
+    for match in _IBAN_START.finditer(text):
+        start = match.start() - 2
+        end = _end_of_iban(text, start, _IBAN_LENGTHS.get(text[start : start + 2], 0))
+        if end and is_iban(_SEPARATED.sub("", text[start:end])):
+            spans.append((start, end))
     return spans
 
 
-def find_phones(text: str, regions: tuple[str, ...]) -> Spans:
-    """Return the positions of phone numbers: international ones, and national ones of some regions.
+def _end_of_iban(text: str, start: int, length: int) -> int:
+    """Return where letters and digits end, up to one separator between two; 0: too few of them."""
+    num_found = 0
+    for place in range(start, min(len(text), start + _MAX_IBAN)):
+        char = text[place]
+        if char.isascii() and (char.isdigit() or char.isupper()):
+            num_found += 1
+            if num_found == length:
+                after = text[place + 1 : place + 2]
+                return 0 if after.isascii() and after.isalnum() else place + 1
+        elif not _SEPARATED.match(char) or _SEPARATED.match(text[place - 1]):
+            return 0
+    return 0
 
-    Args:
-      text: where to look.
-      regions: country codes (ISO 3166) whose national format is recognized.
+
+def is_iban(letters: str) -> bool:
+    """Whether upper-case letters and digits are an IBAN; its check digits are 02 to 98."""
+    if len(letters) != _IBAN_LENGTHS.get(letters[:2]) or not "02" <= letters[2:4] <= "98":
+        return False
+    return int("".join(str(int(char, 36)) for char in letters[4:] + letters[:4])) % 97 == 1
+
+
+def find_us_ssns(text: str) -> Spans:
+    """Return the positions of US social security numbers that could have been issued.
+
+    No area is 000, 666 or above 899, no group 00, and no serial number 0000 (Social Security
+    Administration). Without hyphens, the text has to say that it is one.
     """
     spans = []
-    for match in _PHONE.finditer(text):
-        number = match[0]
-        before = _before(text, match.start())
-        if _is_phone(number.rstrip("( "), before, regions):
+    for match in _SSN.finditer(text):
+        before = text[max(0, match.start() - _BEFORE_SSN) : match.start()].lower()
+        is_told = _IS_SSN.search(before) is not None
+        is_written = match[1] == "-" and not is_called_other(before)
+        if (is_told or is_written) and is_us_ssn(re.sub("[ -]", "", match[0])):
             spans.append(match.span())
     return spans
 
 
-def _is_phone(number: str, before: str, regions: tuple[str, ...]) -> bool:
-    groups = [len(group) for group in _GROUPS.findall(number)]
-    if number.count("(") != number.count(")"):
-        return False
-    if number.startswith(("+", "(+")):
-        return _is_valid(number, None)
-    is_called_phone = _IS_PHONE.search(before) is not None
-    if not is_called_phone and _IS_OTHER.search(before):
-        return False
-    if number.startswith("00"):
-        return (is_called_phone or len(groups) > 1) and _is_valid("+" + number[2:], None)
-    if len(groups) == 1:
-        return is_called_phone and any(_is_valid(number, region) for region in regions)
-    if not is_called_phone and not _is_grouped_as_phone(number, groups):
-        return False
-    is_american = groups in _NANP_GROUPS and not number.lstrip("(").startswith(("0", "400"))
-    return any(
-        _is_valid(number, region) for region in regions if not is_american or _is_in_nanp(region)
-    )
+def is_us_ssn(digits: str) -> bool:
+    """Whether nine digits can be a social security number of the USA."""
+    area, group, serial = digits[:3], digits[3:5], digits[5:]
+    is_void = area in ("000", "666") or area > "899" or group == "00" or serial == "0000"
+    return not is_void and digits not in _VOID_SSNS
 
 
-def _is_in_nanp(region: str) -> bool:
-    """Whether a country belongs to the North American Numbering Plan."""
-    phonenumbers = load_package("phonenumbers", "the step privacy")
-    return phonenumbers.country_code_for_region(region) == 1
-
-
-def _is_grouped_as_phone(number: str, groups: list[int]) -> bool:
-    """Whether digits are grouped as in no date, sum or list: 3-3-4, or after a leading 0."""
-    kinds = set(_SEPARATORS.findall(number)) - {" "}
-    if len(kinds) > 1 or (min(groups) < _MIN_GROUP_OF_PHONE and groups[0] != 1):
-        return False
-    if groups in _NANP_GROUPS:
-        return True
-    if number.lstrip("(")[0] != "0":
-        return number.startswith("400") and sum(groups) == 10
-    # "01 02 2024" and "01-02-03-04" are not phone numbers of regions with long groups.
-    return 3 <= groups[0] <= 5 and max(groups[1:]) >= 3
-
-
-@functools.lru_cache(maxsize=1 << 14)
-def _is_valid(number: str, region: str | None) -> bool:
-    phonenumbers = load_package("phonenumbers", "the step privacy")
-    try:
-        return phonenumbers.is_valid_number(phonenumbers.parse(number, region))
-    except phonenumbers.NumberParseException:
-        return False
-
-
-def _before(text: str, place: int) -> str:
-    return text[max(0, place - _WORDS_BEFORE) : place].lower()
+def find_passports(text: str) -> Spans:
+    """Return the positions of passport numbers that the text calls so, in several languages."""
+    parts = _PASSPORT_PARTS if text.isascii() else (*_PASSPORT_PARTS, *_PASSPORT_WORDS)
+    if not any(part in text for part in parts):
+        return []
+    return [
+        match.span("number")
+        for match in _PASSPORT.finditer(text)
+        if sum(map(str.isdigit, match["number"])) >= _MIN_DIGITS_OF_PASSPORT
+    ]

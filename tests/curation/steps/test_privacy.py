@@ -12,24 +12,24 @@ from bert_data.curation.step import make_step
 from bert_data.curation.steps.privacy import PLACEHOLDERS, Privacy
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.web.personal_addresses import find_emails, find_ip_addresses
-from bert_data.curation.web.personal_numbers import (
-    find_chinese_mobiles,
-    find_credit_cards,
-    find_phones,
-    is_chinese_id,
-    is_credit_card,
-)
+from bert_data.curation.web.personal_data import KINDS
 from tests.curation.growth import assert_linear
 from tests.curation.labels import marked_texts
 
 COVERS = (
     "curation/web/personal_addresses",
-    "curation/web/personal_numbers",
+    "curation/web/personal_data",
 )
 
 
 OFF = dict.fromkeys(PLACEHOLDERS, "keep")
+ALL = dict.fromkeys(PLACEHOLDERS, "replace")
 TEXT = "a@example.com, 8.8.8.8 dns, 13812345678, (415) 555-2671, 4111 1111 1111 1111"
+MORE = (
+    "jane (at) example (dot) com, ftp://bob:hunter2@example.com, AKIAIOSFODNN7EXAMPLE,"
+    " DE89370400440532013000, SSN 536-90-4399, passport no. C03005988, Dr. Anke Vogelsang,"
+    " 350 Fifth Avenue, New York, NY 10118"
+)
 
 
 def judge(text: str, **parameters) -> Verdict:
@@ -42,24 +42,44 @@ def replaced(text: str, **parameters) -> str:
     return verdict.document.text
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_labelled_set(language):
-    """Precision and recall of each kind, over 190 texts of a language, stay where they are."""
-    rows = [row for row in marked_texts() if row.language == language]
-    assert len(rows) >= 150
-    step, right, wrong, missed = Privacy(), Counter(), Counter(), Counter()
+# The least precision and recall of each kind, over all rows and over those that were written before
+# the rules, and not used to make them.
+FLOORS = dict.fromkeys(PLACEHOLDERS, (0.95, 0.95)) | {"us_ssn": (0.9, 0.95), "phone": (0.93, 0.97)}
+HELD_OUT_FLOORS = dict.fromkeys(PLACEHOLDERS, (0.9, 0.9)) | {
+    "chinese_mobile": (0.85, 0.95),
+    "us_ssn": (0.8, 0.95),
+}
+
+
+@pytest.mark.parametrize(("written", "floors"), [("", FLOORS), ("after", HELD_OUT_FLOORS)])
+def test_the_labelled_set(written, floors):
+    rows = [row for row in marked_texts() if written in row.written]
+    step, right, wrong, missed = Privacy(**ALL), Counter(), Counter(), Counter()
     for row in rows:
-        spans = set(step.find(row.text))
+        spans = set(step.find(row.text, row.language))
         right.update(kind for kind, _, _ in spans & row.spans)
         wrong.update(kind for kind, _, _ in spans - row.spans)
         missed.update(kind for kind, _, _ in row.spans - spans)
-    kinds = {kind for row in rows for kind, _, _ in row.spans}
-    assert kinds >= set(PLACEHOLDERS) - {"chinese_id", "chinese_mobile"}
-    for kind in kinds:
-        assert right[kind] >= 0.87 * (right[kind] + wrong[kind]), (kind, wrong)
-        assert right[kind] >= 0.9 * (right[kind] + missed[kind]), (kind, missed)
-    assert right.total() >= 0.95 * (right + wrong).total()
-    assert right.total() >= 0.97 * (right + missed).total()
+    for kind, (precision, recall) in floors.items():
+        assert right[kind] >= 3
+        assert right[kind] >= precision * (right[kind] + wrong[kind]), (kind, right, wrong)
+        assert right[kind] >= recall * (right[kind] + missed[kind]), (kind, right, missed)
+
+
+def test_the_labelled_set_is_of_many_languages():
+    rows = marked_texts()
+    for language in ("en", "zh"):
+        assert sum(row.language == language for row in rows) >= 300
+    assert len({row.language for row in rows}) >= 14
+    assert sum(not row.spans for row in rows) >= 300
+
+
+def test_kinds_are_parameters():
+    assert tuple(PLACEHOLDERS) == KINDS
+    assert {kind for kind in KINDS if getattr(Privacy(), kind) == "keep"} == {
+        "postal_address",
+        "person_name",
+    }
 
 
 def test_inside_chinese_text():
@@ -95,9 +115,73 @@ def test_counts_and_treatments():
 @pytest.mark.parametrize("kind", PLACEHOLDERS)
 def test_switches_by_kind(kind):
     others = {**OFF, kind: "replace"}
-    text = f"{TEXT}, 11010519491231002X, +49 30 901820"
+    text = f"{TEXT}, 11010519491231002X, +49 30 901820, {MORE}"
     kinds = {each for each, _, _ in Privacy(**others).find(text)}
     assert kinds == {kind}
+
+
+def test_masks_tell_the_kind_and_the_form():
+    assert replaced(TEXT, **dict.fromkeys(PLACEHOLDERS, "mask")) == (
+        "<EMAIL:*@*******.***>, <IP:*.*.*.*> dns, <PHONE:***********>, <PHONE:(***) ***-****>,"
+        " <CARD:**** **** **** ****>"
+    )
+    assert replaced("卡号１３８", phone="mask") == "卡号１３８"
+
+
+def test_regions_follow_the_language():
+    text = "Mairie, 01 42 68 53 00."
+    document = Document("a/1", "a", text, {"language": "fr"})
+    assert Privacy().judge(document).document.text == "Mairie, <PHONE>."
+    assert Privacy(regions_by_language=False).judge(document).document is document
+    assert replaced(text) == text and replaced(text, regions=["FR"]) == "Mairie, <PHONE>."
+
+
+def test_digits_of_other_scripts_and_rare_hyphens():
+    assert replaced("tel ٠٢٠ ٧٩٤٦ ٠٩٥٨") == "tel <PHONE>"
+    assert (
+        replaced("Call 415\u2011555\u20112671 or 415\u202f555\u202f2672")
+        == "Call <PHONE> or <PHONE>"
+    )
+    assert replaced("座机（0755）8665 1234") == "座机<PHONE>"
+
+
+KEY = "0123456789abcdef"
+
+
+def test_pseudonyms_by_a_key(tmp_path, monkeypatch):
+    variable = Privacy().key_variable
+    monkeypatch.setenv(variable, KEY)
+    ours = dict.fromkeys(PLACEHOLDERS, "pseudonym")
+    step = Privacy(**ours)
+    text = replaced(f"{TEXT}, {MORE}", **ours)
+    assert all(part not in text for part in ("a@example.com", "8.8.8.8", "13812345678", "Fifth"))
+    assert "<" not in text and KEY not in repr(step)
+    (tmp_path / "key").write_text(f"{KEY}\n")
+    monkeypatch.delenv(variable)
+    by_file = Privacy(**ours, key_file=str(tmp_path / "key"))
+    assert by_file.key_fingerprint == step.key_fingerprint
+    assert by_file.judge(Document("b", "b", f"{TEXT}, {MORE}")).document.text == text
+    (tmp_path / "key").write_text(KEY[::-1])
+    with pytest.raises(ValueError, match="it must be " + step.key_fingerprint):
+        by_file.open("")
+    other = Privacy(**ours, key_file=str(tmp_path / "key"))
+    assert other.judge(Document("b", "b", TEXT)).document.text != replaced(TEXT)
+
+
+def test_mistakes_with_keys(tmp_path, monkeypatch):
+    monkeypatch.delenv("BERT_DATA_PSEUDONYM_KEY", raising=False)
+    with pytest.raises(ValueError, match="set the environment variable BERT_DATA_PSEUDONYM_KEY"):
+        make_step("privacy", {"email": "pseudonym"})
+    (tmp_path / "key").write_text("secret\n")
+    with pytest.raises(ValueError, match="a key of 6 bytes; at least 16 are needed") as told:
+        make_step("privacy", {"email": "pseudonym", "key_file": str(tmp_path / "key")})
+    assert "secret" not in str(told.value).replace(str(tmp_path), "")
+    with pytest.raises(OSError, match="nokey"):
+        make_step("privacy", {"email": "pseudonym", "key_file": str(tmp_path / "nokey")})
+    monkeypatch.setenv("BERT_DATA_PSEUDONYM_KEY", KEY)
+    with pytest.raises(ValueError, match="it must be 0123"):
+        make_step("privacy", {"email": "pseudonym", "key_fingerprint": "0123"})
+    assert make_step("privacy", {}).key_fingerprint == ""
 
 
 def test_clean_texts_are_the_same_object():
@@ -109,10 +193,10 @@ def test_clean_texts_are_the_same_object():
 
 def test_mistakes_are_told():
     for parameters, sentence in [
-        ({"email": "drop"}, "email is 'drop'; it must be one of replace, remove, reject, keep"),
+        ({"email": "drop"}, "email is 'drop'; it must be one of replace, mask, pseudonym, remove"),
         (
             {"placeholders": {"mail": "x"}},
-            "placeholders has 'mail'; the kinds are email, ip_address",
+            "placeholders has 'mail'; the kinds are secret, url_password",
         ),
         ({"regions": ["USA"]}, "regions has 'USA'; a code such as US is needed"),
     ]:
@@ -135,6 +219,10 @@ def test_mistakes_are_told():
         ("a@b.com_", ""),
         ("a@b.co.uk/x", "a@b.co.uk"),
         ("a＠qq.com", "a＠qq.com"),
+        ("邮箱张三@qq.com", "张三@qq.com"),
+        ("E-mail:李雷@例子.中国", "李雷@例子.中国"),
+        ("a@例子.中国", "a@例子.中国"),
+        ("微博张三@qq.com", ""),
         ("http://u:p@b.com/", ""),
         ("http://b.com/ a@b.com", "a@b.com"),
     ],
@@ -170,74 +258,6 @@ def test_edges_of_ip_addresses(text, address):
     assert " ".join(text[start:end] for start, end in find_ip_addresses(text)) == address
 
 
-def test_checksums():
-    assert is_chinese_id("11010519491231002X") and is_chinese_id("110105 19491231 002x")
-    assert not is_chinese_id("110105194912310021") and not is_chinese_id("11010519491331002X")
-    assert is_credit_card("4111111111111111") and not is_credit_card("4111111111111112")
-    assert not is_credit_card("1234567812345670") and not is_credit_card("0" * 16)
-
-
-@given(st.integers(0, 10**14 - 1), st.integers(0, 9))
-def test_one_wrong_digit_is_no_card(number, other):
-    digits = f"4{number:014}"
-    (last,) = (d for d in "0123456789" if _luhn(digits + d))
-    assert is_credit_card(digits + last) == (len(set(digits + last)) > 1)
-    assert (str(other) == last) or not is_credit_card(digits + str(other))
-
-
-def _luhn(digits: str) -> bool:
-    values = [int(d) * (1 + place % 2) for place, d in enumerate(reversed(digits))]
-    return sum(value // 10 + value % 10 for value in values) % 10 == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "is_mobile"),
-    [
-        ("13812345678", True),
-        ("+8613812345678", True),
-        ("+86 138-1234-5678", True),
-        ("0086 13812345678", True),
-        ("86-138 1234 5678", True),
-        ("12812345678", False),
-        ("138123456789", False),
-        ("113812345678", False),
-        ("138-12345678", False),
-        ("138-1234 5678", False),
-        ("13812345678.5", False),
-        ("订单13812345678", False),
-        ("订单号：13812345678", False),
-        ("订单已发，电话13812345678", True),
-    ],
-)
-def test_edges_of_chinese_mobiles(text, is_mobile):
-    assert bool(find_chinese_mobiles(text)) == is_mobile
-
-
-def test_phones_of_regions():
-    text = "020 7946 0958 or 030 901820 or (415) 555-2671"
-    for regions, count in [((), 0), (("GB",), 1), (("GB", "US"), 2), (("DE",), 1)]:
-        assert len(find_phones(text, regions)) == count
-    assert find_phones("tel:+1-202-456-1414", ()) == [(4, 19)]
-    assert find_credit_cards("order 4111111111111111") == []
-
-
-@pytest.mark.parametrize(
-    ("text", "regions", "is_phone"),
-    [
-        ("0049 30 901820", (), True),
-        ("0049309018200", (), False),  # one group of digits may be anything
-        ("tel 0049309018200", (), True),
-        ("1-202-456-1414", ("US",), True),
-        ("2-024-561-414", ("US",), False),
-        ("030 901820", ("DE",), True),
-        ("030 9 01820", ("DE",), False),
-        ("tel 030 9 01820", ("DE",), True),
-    ],
-)
-def test_groups_of_digits_that_are_phones(text, regions, is_phone):
-    assert bool(find_phones(text, regions)) == is_phone
-
-
 @given(st.text(st.sampled_from("0123456789+-. ()@:/a人qc.omX\0\ud800"), max_size=60))
 def test_what_is_found_stands_apart_and_is_not_found_again(text):
     spans = Privacy().find(text)
@@ -249,8 +269,44 @@ def test_what_is_found_stands_apart_and_is_not_found_again(text):
 PARTS = ["1", "1 ", "1.", "1-", "+1", "(1", "(1)", "@", "a@", "a@b.", "@a.", "1.1.1.1.", "8.8.8.8 "]
 PARTS += ["2001:", "2001::", ":", "138", "86", "+86 ", "4111 ", "a.a@a", "%", "0", "00", "415-555-"]
 PARTS += ["电话", "order ", "1\u00a0", "3.3.3.3/", "x" * 64 + "@", "11010519491231002X", "a@b.com "]
+PARTS += [
+    "a (at) ",
+    "a at b dot ",
+    "艾特",
+    "点",
+    "a#qq.",
+    "://a:",
+    "://a:b@",
+    "AKIA",
+    "eyJ.eyJ",
+    "sk-",
+]
+PARTS += [
+    "-----BEGIN PRIVATE KEY-----",
+    "DE89 ",
+    "DE89",
+    "A1",
+    "passport no ",
+    "护照号",
+    "SSN 123 ",
+]
+PARTS += [
+    "1 A ",
+    "1 A St, ",
+    "P.O. Box 1 ",
+    "路1号",
+    "北京市",
+    "一",
+    "王",
+    "姓名王",
+    "Mr. A",
+    "Mary ",
+    "A ",
+]
+PARTS += ["My name is ", "邮箱", "邮箱一@", "a.b@", "A-", "１", "（0）", "王先生", "住在"]
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_time_grows_with_the_length(part):
-    assert_linear(lambda text: judge(text), part, 1_000)
+    step = Privacy(**ALL)
+    assert_linear(step.find, part, 1_000)

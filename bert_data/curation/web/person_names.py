@@ -1,0 +1,145 @@
+"""Find full names of persons, in English and Chinese, by common names and the words around them.
+
+    find_person_names("Dr. Anke Vogelsang met John Smith.")   ->  [(4, 18), (23, 33)]
+    find_person_names("联系人：王建国，电话")                     ->  [(4, 7)]
+
+An English name begins with a common given name, or follows a title or words such as "my name is"; a
+Chinese one has a common surname, and stands after a word such as 姓名 or before one such as 先生.
+A surname alone, with or without a title, is not a name here. All functions take time linear in the
+length of the text.
+"""
+
+import re
+from collections.abc import Iterator
+
+from bert_data.curation.web.name_lists import (
+    CHINESE_DOUBLE_SURNAMES,
+    CHINESE_SURNAMES,
+    GIVEN_NAMES,
+    words_of,
+)
+from bert_data.curation.web.personal_addresses import Spans
+
+_GIVEN_NAMES = frozenset(GIVEN_NAMES)
+_PART = r"(?:(?:Mc|Mac|O['’]|D['’]|De|Di|Van)?[A-Z][a-zà-öø-ÿ]{1,20}(?:-[A-Z][a-zà-öø-ÿ]{1,20})?)"
+_SURNAME = rf"(?:(?:van der|van|von|de la|de|del|di) )?{_PART}"
+_NAME = rf"{_PART}(?: [A-Z]\.| [A-Z][a-z]{{1,20}}(?= [A-Z]))? {_SURNAME}(?![\w-])"
+# A word that could begin a name, or a title, before another one.
+_FIRST = re.compile(
+    r"[A-Z](?<![\w.@/'’-][A-Z])(?P<rest>[a-z]{1,14})(?:-[A-Z][a-z]{1,14})?(?P<dot>\.?) (?=[A-Zvd])"
+)
+_GIVEN = r"[A-Z][a-z]{1,14}(?:-[A-Z][a-z]{1,14})?"
+_FULL_NAME = re.compile(rf"{_GIVEN}(?: [A-Z]\.){{0,2}} {_SURNAME}(?![\w-])")
+_WITH_MIDDLE = re.compile(rf"{_GIVEN} (?P<middle>[A-Z][a-z]{{1,14}}) {_SURNAME}(?![\w-])")
+_TITLES = frozenset(
+    words_of("""
+    Mr Mrs Ms Miss Dr Prof Professor Doctor Judge Sir Dame Rev Reverend Sen Rep Senator Officer
+    Sergeant Sgt Capt Captain Detective Lt Col
+    """)
+)
+_CUE_PARTS = (
+    *("ame is ", "ame:", "erson:", "incerely,", "egards,", "Best,", "Yours", "igned"),
+    *("ttn", "ecipient"),
+)
+_CUES = re.compile(
+    r"(?<![A-Za-z])(?:[Mm]y name is |(?:[Ff]ull |[Cc]ontact |[Ff]irst and last )?[Nn]ame: ?|"
+    r"[Cc]ontact person: ?|(?:Sincerely|(?:Best |Kind )?[Rr]egards|Best|Yours|Yours truly),\s{1,2}|"
+    r"[Ss]igned(?: by)?:? |[Aa]ttn\.?:? |[Rr]ecipient: ?)(?=[A-Z])"
+)
+_NAME_AFTER = re.compile(_NAME)
+_NO_SURNAMES = frozenset(
+    words_of("""
+    Street Road Avenue Lane Drive Court Place Square Park Bridge River Lake Mount Mountain Hills
+    Valley Island Islands Bay Beach Creek Falls Point Station Airport Harbour Harbor Line Metro
+    County City Town Village University College School Elementary Academy Institute Hospital Clinic
+    Church Cathedral Chapel Museum Library Theatre Theater Center Centre House Tower Building Hotel
+    Company Corporation Corp Inc Ltd Group Bank Foundation Trust Fund Prize Award Medal Cup Act Law
+    Report Day Week Period Limits Server System File Folder Windows Office Edition Version Press
+    Records Stadium Arena Field Fort Castle Palace Garden Gardens Memorial Middle High Junior
+    The And Of For With From This That Is Was Not To In On At By
+    """)
+)
+_NO_FOLLOWERS = re.compile(
+    r" (?:Street|Road|Avenue|Bridge|River|Lake|University|College|School|Elementary|High|Middle|"
+    r"Academy|Institute|Hospital|Church|Museum|Library|Theatre|Theater|Center|Centre|Hall|Tower|"
+    r"Building|Hotel|Company|Corporation|Corp|Inc|Ltd|LLC|GmbH|AG|Group|Bank|Foundation|Trust|Prize|"
+    r"Award|Stadium|Airport|Park|Memorial|Cup|Line|County)(?![A-Za-z])"
+)
+_NO_LEADERS = re.compile(
+    r"(?:St\.?|Saint|San|Santa|Fort|Mount|Mt\.?|Lake|Port|Cape|The|King|Queen|Pope) \Z"
+)
+
+
+_HAN = "一-鿿"
+_DOUBLE = "|".join(CHINESE_DOUBLE_SURNAMES)
+_FAMILY = rf"(?:{_DOUBLE}|[{CHINESE_SURNAMES}])"
+_CHINESE_NAME = rf"{_FAMILY}[{_HAN}]{{1,2}}"
+_CHINESE_BEFORE = re.compile(
+    r"(?:姓名|联系人|户名|开户名|作者|编辑|收件人|收货人|寄件人|经办人|负责人|法定代表人|法人代表|法人|名叫|我叫|叫做|"
+    r"本名|原名|真名|记者|患者|被告人|被告|原告|嫌疑人|申请人|委托人|监护人|投保人|承租人|出租人)"
+    rf"[ 　]?[：:]?[ 　]?(?P<name>{_CHINESE_NAME})"
+    rf"(?=[^{_HAN}]|\Z|先生|女士|小姐|同学|老师|教授|医生|报道|诉|说|称|的|和|与|手机|电话|性别|男|女|汉族)"
+)
+_CHINESE_AFTER = re.compile(
+    rf"(?:(?<![{_HAN}])|(?<=[由和与向给找是请让叫被对为及的谢持]))(?P<name>{_FAMILY}[{_HAN}]{{1,2}}?)"
+    r"(?=先生|女士|小姐|同学|老师|教授|医生|同志|院士|律师|博士)"
+)
+_NO_GIVEN = re.compile(
+    "[的了是在有不也都就和与及或被把让给向从会后前说要别你我他她它这那来去上下某]|"
+    "先生|女士|小姐|老师|经理"
+)
+_NO_NAMES = frozenset(
+    {"时光", "明白", "应该", "和平", "高等", "安全", "成为", "方面", "有关", "金融", "全国", "华为"}
+)
+
+
+def find_person_names(text: str) -> Spans:
+    """Return the positions of full names, in English and Chinese."""
+    spans = {*_find_by_first_word(text), *_find_after_cues(text)}
+    if not text.isascii():
+        spans.update(_find_chinese(text))
+    return sorted(spans)
+
+
+def _find_by_first_word(text: str) -> Iterator[tuple[int, int]]:
+    """Yield names that begin with a common given name, or follow a title."""
+    done = 0
+    for match in _FIRST.finditer(text):
+        word = match[0][: 1 + len(match["rest"])]
+        if word in _TITLES:
+            name = _NAME_AFTER.match(text, match.end())
+        elif word in _GIVEN_NAMES and not match["dot"] and match.start() >= done:
+            name = _WITH_MIDDLE.match(text, match.start())
+            if name is None or name["middle"] not in _GIVEN_NAMES:
+                name = _FULL_NAME.match(text, match.start())
+        else:
+            continue
+        if name is not None and _is_person(text, name):
+            done = name.end()
+            yield name.span()
+
+
+def _is_person(text: str, name: re.Match[str]) -> bool:
+    """Whether neither the words of a name nor those around it are those of a place or a firm."""
+    if any(word in _NO_SURNAMES for word in name[0].split(" ")):
+        return False
+    if _NO_FOLLOWERS.match(text, name.end()):
+        return False
+    return _NO_LEADERS.search(text[max(0, name.start() - 8) : name.start()]) is None
+
+
+def _find_after_cues(text: str) -> Iterator[tuple[int, int]]:
+    if not any(part in text for part in _CUE_PARTS):
+        return
+    for match in _CUES.finditer(text):
+        name = _NAME_AFTER.match(text, match.end())
+        if name is not None and _is_person(text, name):
+            yield name.span()
+
+
+def _find_chinese(text: str) -> Iterator[tuple[int, int]]:
+    for pattern in (_CHINESE_BEFORE, _CHINESE_AFTER):
+        for match in pattern.finditer(text):
+            name = match["name"]
+            if not _NO_GIVEN.search(name[1:]) and name not in _NO_NAMES:
+                yield match.span("name")

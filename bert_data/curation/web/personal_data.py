@@ -1,0 +1,130 @@
+"""Find personal data of all kinds in a text, and decide which kind a place is of.
+
+    find_personal_data("邮箱zhangsan@qq.com，卡4111 1111 1111 1111", KINDS, ("CN",))
+        ->  [("email", 2, 17), ("credit_card", 19, 38)]
+
+Cheap tests of the whole text come first, as most texts have hardly any of it.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+
+from bert_data.curation.web.credentials import find_secrets, find_url_passwords
+from bert_data.curation.web.person_names import find_person_names
+from bert_data.curation.web.personal_addresses import Spans, find_emails, find_ip_addresses
+from bert_data.curation.web.personal_numbers import (
+    find_chinese_ids,
+    find_credit_cards,
+    find_ibans,
+    find_passports,
+    find_us_ssns,
+)
+from bert_data.curation.web.phones import find_chinese_mobiles, find_phones
+from bert_data.curation.web.postal_addresses import find_postal_addresses
+from bert_data.curation.web.written_emails import find_written_emails
+
+KINDS = (
+    *("secret", "url_password", "email", "written_email", "ip_address", "chinese_id", "iban"),
+    *("credit_card", "us_ssn", "passport", "postal_address", "chinese_mobile", "phone"),
+    "person_name",
+)
+"""In the order of the search: what one kind matches, no later kind can."""
+
+_FINDERS = {
+    "chinese_id": find_chinese_ids,
+    "iban": find_ibans,
+    "credit_card": find_credit_cards,
+    "us_ssn": find_us_ssns,
+    "chinese_mobile": find_chinese_mobiles,
+}
+_DIGIT = re.compile("[0-9]")
+# The least that a text has if it holds an IP address: four digits with little between them; and if
+# it holds one of the numbers: seven.
+_DIGITS = re.compile(r"[0-9](?:[ .()/:\u00a0–-]{0,2}[0-9]){3}")
+_LONG_NUMBER = re.compile(r"[0-9](?:[ .()/:\u00a0–-]{0,2}[0-9]){6}")
+
+# Other forms of the characters of numbers, as in Chinese or Arabic texts and in good typesetting;
+# one character for one, so that positions stay.
+_OTHER_FORMS = re.compile(
+    "[０-９٠-٩۰-۹०-९\u2010\u2011\u2012\u2212\u2009\u202f]|（(?=[+0-9])|）(?=[ -]?[0-9])"
+)
+_PLAIN_FORMS = {
+    **{
+        zero + digit: ord("0") + digit
+        for zero in (0xFF10, 0x660, 0x6F0, 0x966)
+        for digit in range(10)
+    },
+    **{code: code - 0xFEE0 for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))},
+    **str.maketrans("＋－（）\u2010\u2011\u2012\u2212\u2009\u202f", "+-()----  "),
+}
+
+
+def find_personal_data(
+    text: str,
+    kinds: Collection[str],
+    regions: tuple[str, ...],
+    more_regions: tuple[str, ...] = (),
+) -> list[tuple[str, int, int]]:
+    """Return (kind, start, end) in the order of the text, without overlaps.
+
+    Args:
+      text: where to look.
+      kinds: some of `KINDS`.
+      regions, more_regions: see `find_phones`.
+    """
+    if not text.isascii() and _OTHER_FORMS.search(text) is not None:
+        text = text.translate(_PLAIN_FORMS)
+    found = [
+        (start, end, KINDS.index(kind), kind)
+        for kind, spans in _find(text, kinds, regions, more_regions)
+        for start, end in spans
+    ]
+    return _without_overlaps(found)
+
+
+def _find(
+    text: str,
+    kinds: Collection[str],
+    regions: tuple[str, ...],
+    more_regions: tuple[str, ...],
+) -> Iterator[tuple[str, Spans]]:
+    if "secret" in kinds:
+        yield "secret", find_secrets(text)
+    has_sign = "@" in text or "＠" in text
+    if has_sign and "email" in kinds:
+        yield "email", find_emails(text)
+    if has_sign and "url_password" in kinds and "://" in text:
+        yield "url_password", find_url_passwords(text)
+    if "written_email" in kinds:
+        yield "written_email", find_written_emails(text)
+    if "person_name" in kinds:
+        yield "person_name", find_person_names(text)
+    digit = _DIGIT.search(text)
+    if digit is None:
+        return
+    if "passport" in kinds:
+        yield "passport", find_passports(text)
+    if "postal_address" in kinds:
+        yield "postal_address", find_postal_addresses(text)
+    digits = _DIGITS.search(text, digit.start())
+    if digits is None:
+        return
+    if "ip_address" in kinds:
+        yield "ip_address", find_ip_addresses(text)
+    if _LONG_NUMBER.search(text, digits.start()) is not None:
+        for kind, find in _FINDERS.items():
+            if kind in kinds:
+                yield kind, find(text)
+        if "phone" in kinds:
+            yield "phone", find_phones(text, regions, more_regions)
+
+
+def _without_overlaps(found: list[tuple[int, int, int, str]]) -> list[tuple[str, int, int]]:
+    """Drop what overlaps something of a kind that comes first."""
+    kept: list[tuple[int, int, int, str]] = []
+    for item in sorted(found):
+        while kept and kept[-1][1] > item[0] and kept[-1][2] > item[2]:
+            kept.pop()
+        if not kept or kept[-1][1] <= item[0]:
+            kept.append(item)
+    return [(kind, start, end) for start, end, _, kind in kept]

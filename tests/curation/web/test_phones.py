@@ -1,0 +1,89 @@
+"""Phone numbers: Chinese mobile ones, and national ones by country and by language."""
+
+import pytest
+
+from bert_data.curation.web.phones import find_chinese_mobiles, find_phones, regions_of
+
+COVERS = ("curation/web/words_before",)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_mobile"),
+    [
+        ("13812345678", True),
+        ("+8613812345678", True),
+        ("+86 138-1234-5678", True),
+        ("0086 13812345678", True),
+        ("86-138 1234 5678", True),
+        ("12812345678", False),
+        ("138123456789", False),
+        ("113812345678", False),
+        ("138-12345678", False),
+        ("138-1234 5678", False),
+        ("13812345678.5", False),
+        ("订单13812345678", False),
+        ("订单号：13812345678", False),
+        ("订单已发，电话13812345678", True),
+    ],
+)
+def test_edges_of_chinese_mobiles(text, is_mobile):
+    assert bool(find_chinese_mobiles(text)) == is_mobile
+
+
+def test_phones_of_regions():
+    text = "020 7946 0958 or 030 901820 or (415) 555-2671"
+    for regions, count in [((), 0), (("GB",), 1), (("GB", "US"), 2), (("DE",), 1)]:
+        assert len(find_phones(text, regions)) == count
+    assert find_phones("tel:+1-202-456-1414", ()) == [(4, 19)]
+
+
+@pytest.mark.parametrize(
+    ("text", "regions", "is_phone"),
+    [
+        ("0049 30 901820", (), True),
+        ("0049309018200", (), False),  # one group of digits may be anything
+        ("tel 0049309018200", (), True),
+        ("1-202-456-1414", ("US",), True),
+        ("2-024-561-414", ("US",), False),
+        ("030 901820", ("DE",), True),
+        ("030 9 01820", ("DE",), False),
+        ("tel 030 9 01820", ("DE",), True),
+    ],
+)
+def test_groups_of_digits_that_are_phones(text, regions, is_phone):
+    assert bool(find_phones(text, regions)) == is_phone
+
+
+@pytest.mark.parametrize(
+    ("language", "regions"),
+    [
+        ("de", ("DE", "AT", "CH")),
+        ("pt-BR", ("BR", "PT")),
+        ("zh_Hant", ("CN", "TW", "HK")),
+        ("JA", ("JP",)),
+        ("tlh", ()),
+        ("", ()),
+        (None, ()),
+        (3, ()),
+    ],
+)
+def test_regions_of_languages(language, regions):
+    assert regions_of(language) == regions
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "number"),
+    [
+        ("Mairie, 01 42 68 53 00.", "fr", "01 42 68 53 00"),
+        ("Mairie, 01 42 68 53 00.", "en", ""),
+        ("Mairie, 01 42 685 300.", "fr", ""),  # no country groups digits so
+        ("тел. 8 (495) 123-45-67", "ru", "8 (495) 123-45-67"),
+        ("заказ 8 (495) 123-45-67", "ru", ""),
+        ("teléfono 655123456", "es", "655123456"),
+        ("habitantes: 655123456", "es", ""),
+        ("本社 03-1234-5678", "ja", "03-1234-5678"),
+    ],
+)
+def test_national_numbers_by_language(text, language, number):
+    spans = find_phones(text, regions_of(language))
+    assert "".join(text[start:end] for start, end in spans) == number
