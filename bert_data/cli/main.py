@@ -39,6 +39,7 @@ COMMANDS = (
     Command("export-hf", "bert_data.cli.export_hf", "write a folder for Hugging Face transformers"),
 )
 _MISTAKE = 2  # the exit status, as of a mistyped flag
+_LEAST_NEARNESS = 0.6  # of a command that is suggested
 
 
 def main() -> int:
@@ -69,10 +70,20 @@ def main() -> int:
 def _unknown(name: str) -> str:
     if name.startswith("-"):
         return f"{name!r} is not a command; the command comes first: bert-data NAME --flag=value"
-    known = {word: command.name for command in COMMANDS for word in _words(command)}
-    close = difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1)
-    hint = f"; did you mean {known[close[0]]}?" if close else ""
+    typed = name.lower().replace("_", "-")
+    nearness = {
+        command.name: max(_nearness(typed, word) for word in _words(command))
+        for command in COMMANDS
+    }
+    best = max(nearness.values())
+    close = [each for each in nearness if nearness[each] == best]
+    hint = f"; did you mean {' or '.join(close)}?" if best >= _LEAST_NEARNESS else ""
     return f"{name!r} is not a command{hint}"
+
+
+def _nearness(typed: str, word: str) -> float:
+    """Return how alike two words are, from 0 to 1."""
+    return difflib.SequenceMatcher(None, typed, word).ratio()
 
 
 def _words(command: Command) -> Sequence[str]:

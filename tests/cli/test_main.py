@@ -51,6 +51,8 @@ def test_version(monkeypatch, capsys):
     [
         ("tokenise", "'tokenise' is not a command; did you mean tokenize?"),
         ("create_pretraining_dat", "'create_pretraining_dat' is not a command"),
+        ("crate", "'crate' is not a command; did you mean curate or create?"),
+        ("creat", "'creat' is not a command; did you mean create?"),
         ("Train-Vocab", "'Train-Vocab' is not a command; did you mean train-vocab?"),
         ("frobnicate", "'frobnicate' is not a command (--help lists the commands)"),
         ("--input_file=a", "the command comes first: bert-data NAME --flag=value"),
