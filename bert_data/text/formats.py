@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import importlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from bert_data.storage import expand_inputs
@@ -168,7 +168,7 @@ def find_format(paths: Sequence[str], config: TextConfig | None = None) -> TextF
 
 def _check_settings(text_format: TextFormat, config: TextConfig) -> None:
     """Refuse settings of other formats."""
-    for field, formats in (("document_end", [PROSE, *_OF_BOOKS]), ("rows", [JSONL, PARQUET])):
+    for field, formats in (("document_end", [PROSE, *_OF_BOOKS]), ("rows", _OF_ROWS)):
         value = getattr(config, field)
         if value is not None and text_format not in formats:
             names = " or ".join(each.name for each in formats)
@@ -183,13 +183,28 @@ def _check_settings(text_format: TextFormat, config: TextConfig) -> None:
         )
 
 
+def check_text_field(text_field: str, text_formats: Iterable[str]) -> None:
+    """Refuse the name of a field if none of the formats has fields.
+
+    Raises:
+      ValueError: with the field and the formats.
+    """
+    formats, with_fields = dict.fromkeys(text_formats), [each.name for each in _OF_ROWS]
+    if text_field != TextConfig.text_field and not {*formats} & {*with_fields}:
+        raise ValueError(
+            f"text_field is {text_field!r}, but the format is {', '.join(formats)}; --text_field is"
+            f" for --input_format={' or '.join(with_fields)}"
+        )
+
+
 def find_plain_format(paths: Sequence[str], config: TextConfig) -> TextFormat:
     """Find the format of files whose documents are ready to be tokenized.
 
     Raises:
-      ValueError: as `find_format`, or they are pages with tags.
+      ValueError: as `find_format`, they are pages with tags, or have no field to name.
     """
     text_format = find_format(paths, config)
+    check_text_field(config.text_field, [text_format.name])
     if text_format.is_markup:
         raise ValueError(
             f"{paths[0]}: {text_format.name} files hold pages with tags; extract their text first"
@@ -331,6 +346,7 @@ CODE = _make_corpus_format("code", module="source_code", files_in=_source_files)
 GUTENBERG = _make_corpus_format("gutenberg")
 EPUB = _make_corpus_format("epub", ".epub", is_compressed=False)
 _OF_TEXT = (LINES, WIKITEXT, PROSE, JSONL, PARQUET)
+_OF_ROWS = (JSONL, PARQUET)
 _OF_PAGES = (HTML, WARC)
 _OF_CORPORA = (MEDIAWIKI, STACK_EXCHANGE, ARXIV, CODE)
 _OF_BOOKS = (GUTENBERG, EPUB)

@@ -187,6 +187,15 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
             "no document could be read of the inputs (unreadable_row 99; the first: web.jsonl:1:",
         ),
         (
+            [
+                "--input_file=web.jsonl",
+                "--output_file=o",
+                "--text_field=body",
+                "--input_format=lines",
+            ],
+            "text_field is 'body', but the format is lines; --text_field is for",
+        ),
+        (
             ["--input_file=web.jsonl", "--output_file=o", "--id_field=k", "--on_error=strict"],
             "web.jsonl:1: no field 'k' (--id_field)",
         ),

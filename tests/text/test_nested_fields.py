@@ -1,5 +1,6 @@
 """Texts in fields of objects (JSON) and of structs (Parquet)."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from bert_data.text.documents import TextConfig
-from bert_data.text.formats import read_documents
+from bert_data.text.formats import find_plain_format, read_documents
 
 
 def texts(path: Path, **settings: str) -> list[object]:
@@ -59,3 +60,15 @@ def test_an_object_that_is_missing_in_a_row(tmp_path):
     config = TextConfig(text_field="meta.text", keep_fields=True, on_error="skip")
     (block,) = read_documents([str(path)], config)
     assert len(block.documents) == len(block.skipped) == 1
+
+
+@pytest.mark.parametrize("name", ["lines", "prose", "wikitext", "mediawiki", "epub"])
+def test_a_format_without_fields_has_none_to_name(tmp_path, name):
+    """Said before a file is read; formats of rows have them, whatever a row is."""
+    sentence = f"text_field is 'body', but the format is {name}; --text_field is for --input_format"
+    paths = [str(tmp_path / "a.txt")]
+    config = TextConfig(input_format=name, text_field="body")
+    with pytest.raises(ValueError, match=f"^{sentence}=jsonl or parquet$"):
+        find_plain_format(paths, config)
+    find_plain_format(paths, dataclasses.replace(config, text_field="text"))
+    find_plain_format(paths, dataclasses.replace(config, input_format="jsonl", rows="lines"))

@@ -19,7 +19,7 @@ from bert_data.curation.running.step_log import ReadLog
 from bert_data.errors import CorruptDataError
 from bert_data.storage import absolute_path, common_folder, read_statuses
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
-from bert_data.text.formats import find_format, input_files
+from bert_data.text.formats import check_text_field, find_format, input_files
 from bert_data.text.oddities import odd_text
 from bert_data.text.partitions import plan_shards
 from bert_data.text.spans import Span
@@ -101,12 +101,14 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
       OSError, CorruptDataError: a file cannot be read.
     """
     shards: list[TextShard] = []
+    formats: dict[str, list[str]] = {}  # by the field of the text, which flags give to all
     for number, data_set in enumerate(data_sets):
         try:
             paths = input_files(data_set.files, data_set.text)
             text_format = find_format(paths, data_set.text)
         except ValueError as error:
             raise ValueError(f"data set {data_set.name}: {error}") from None
+        formats.setdefault(data_set.text.text_field, []).append(text_format.name)
         for path in paths:
             check_name("input", path)
         parts = plan_shards(paths, text_format, target_bytes)
@@ -117,6 +119,8 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
             TextShard(len(shards) + i, number, tuple(part), size, folder)
             for i, part in enumerate(parts)
         ]
+    for text_field, names in formats.items():
+        check_text_field(text_field, names)
     return shards
 
 
