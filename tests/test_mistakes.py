@@ -201,7 +201,7 @@ def test_a_disk_that_is_read_only(folder):
     if os.getuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
         pytest.skip("needs the right to mount a disk")
     try:
-        assert "disk: no permission to write" in folder.fail(output_file="disk/out")
+        assert "disk: Read-only file system" in folder.fail(output_file="disk/out")
         assert "disk/new: Read-only file system" in folder.fail(output_file="disk/new/out")
     finally:
         subprocess.run(["umount", str(disk)], check=True)

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterator
 from typing import IO
 
-from bert_data.storage.failures import naming
+from bert_data.storage.failures import naming, naming_folder
 from bert_data.storage.file_systems import resolve
 from bert_data.storage.hidden import is_of_this_host, new_token, token_of, writing_path
 from bert_data.storage.paths import Path, is_remote, open_named
@@ -183,7 +183,8 @@ def _open_locked(path: str, name: Path) -> IO[bytes]:
 def _make_locked(path: str) -> int:
     """Make a folder and its parents, with a lock on the folder; return its descriptor."""
     while True:
-        os.makedirs(path)
+        with naming_folder(os.path.dirname(path)):
+            os.makedirs(path)
         with contextlib.suppress(FileNotFoundError):  # see `_lock`
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             if _lock(descriptor, path):
@@ -258,5 +259,8 @@ def remove(path: Path) -> None:
     elif os.path.isdir(path) and not os.path.islink(path):
         shutil.rmtree(path, ignore_errors=True)
     else:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        try:
             os.remove(path)
+        except OSError:  # a read-only file system refuses also what is not there
+            if os.path.lexists(path):
+                raise

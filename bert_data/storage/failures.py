@@ -2,6 +2,7 @@
 
 with naming("s3://bucket/a"): ...     PermissionError: s3://bucket/a: access is forbidden; ...
 with naming("a"): ...                 the errors of a full disk name a
+with naming_folder("b"): ...          what cannot be made in b names b, not a lock or a work folder
 """
 
 import contextlib
@@ -60,6 +61,36 @@ def naming(path: Path) -> Iterator[None]:
         if is_remote(path) and type(error).__name__ == "ArrowException":  # of unknown kind: Azure's
             raise _explain(OSError(str(error)), path) from error
         raise
+
+
+@contextlib.contextmanager
+def naming_folder(folder: str) -> Iterator[None]:
+    """Name a folder in errors that nothing can be made in it, in place of hidden names."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EROFS:
+            raise _read_only(folder) from error
+        if isinstance(error, PermissionError) and os.path.isdir(folder):
+            check_writable(folder)
+        raise
+
+
+def check_writable(folder: str) -> None:
+    """Refuse a local folder in which nothing can be made.
+
+    Raises:
+      OSError: with the folder; its file system is read-only, or there is no permission.
+    """
+    if os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        raise _read_only(folder)
+    raise PermissionError(errno.EACCES, "no permission to write into this folder", folder)
+
+
+def _read_only(folder: str) -> OSError:
+    return OSError(errno.EROFS, os.strerror(errno.EROFS), folder)
 
 
 def _explain(error: OSError, path: str) -> OSError:

@@ -25,7 +25,7 @@ from typing import IO, Self
 from absl import logging
 
 from bert_data.storage.changing import follow_link, remove, sync, sync_folder
-from bert_data.storage.failures import naming
+from bert_data.storage.failures import check_writable, naming, naming_folder
 from bert_data.storage.hidden import (
     is_unfinished,
     new_token,
@@ -301,11 +301,10 @@ def _make_folders(folder: str, created: list[str]) -> None:
         missing.append(folder)
         folder = os.path.dirname(folder)
     for path in reversed(missing):
-        with contextlib.suppress(FileExistsError):  # another process has just made it
-            os.mkdir(path)
+        with contextlib.suppress(FileExistsError), naming_folder(path):
+            os.mkdir(path)  # unless another process has just made it
             created.append(path)
         folder = path
     if not os.path.isdir(folder):
         raise NotADirectoryError(errno.ENOTDIR, "is not a folder", folder)
-    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, "no permission to write into this folder", folder)
+    check_writable(folder)

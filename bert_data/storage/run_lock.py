@@ -24,7 +24,7 @@ from typing import IO, Any
 from absl import logging
 
 from bert_data.storage.changing import remove
-from bert_data.storage.failures import naming
+from bert_data.storage.failures import naming, naming_folder
 from bert_data.storage.hidden import (
     is_of_this_host,
     is_token,
@@ -46,10 +46,12 @@ class RunLock:
 
         Raises:
           BlockingIOError: another run holds it.
+          OSError: it cannot be made; with the name of its folder.
         """
         self._path = path
         self._folder = os.path.dirname(os.path.abspath(path))
-        self._file = _open_locked(path)
+        with naming_folder(self._folder):
+            self._file = _open_locked(path)
         self._inode = os.fstat(self._file.fileno()).st_ino
         try:
             self._clean_up()

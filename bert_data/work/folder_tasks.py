@@ -27,6 +27,7 @@ from bert_data.storage import (
     list_folder,
     make_folder,
     naming,
+    naming_folder,
     open_folder,
     open_input,
     read_json,
@@ -175,7 +176,8 @@ def open_work_folder(
     """
     root = os.path.join(parent, fingerprint)
     is_new = not is_folder(parent)
-    make_folder(root)
+    with naming_folder(parent):
+        make_folder(root)
     remove_abandoned(parent)
     others = [name for name in _names(parent) if name != fingerprint] if is_own else []
     if others:
