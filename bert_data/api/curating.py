@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bert_data.api.documents import Documents, as_files
+from bert_data.api.python_errors import with_python_errors
 from bert_data.api.text import Path
 from bert_data.curation import PACKAGES
 from bert_data.packages import load_package
@@ -89,6 +90,7 @@ class Curated:
         return [document.text for document in self.kept]
 
 
+@with_python_errors
 def curate(
     documents: Documents,
     *,

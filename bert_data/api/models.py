@@ -13,6 +13,7 @@ from typing import Any
 
 from bert_data import hub, training
 from bert_data.api.options import Options
+from bert_data.api.python_errors import with_python_errors
 from bert_data.api.reading import Files, names_of
 from bert_data.api.text import Path
 from bert_data.plain_values import plain
@@ -44,6 +45,7 @@ class Trained:
     model: "training.PretrainingModel" = dataclasses.field(repr=False)
 
 
+@with_python_errors
 def train(
     files: Files,
     output_dir: Path,
@@ -164,6 +166,7 @@ def _held_out(data: ReaderConfig, files: Files) -> "training.HeldOutData":
     )
 
 
+@with_python_errors
 def export_hub(
     checkpoint: Path | Trained | None,
     output_dir: Path,
@@ -195,6 +198,7 @@ def export_hub(
     return hub.export(config)
 
 
+@with_python_errors
 def export_hf(
     checkpoint: Path | Trained,
     output_dir: Path,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bert_data.api.documents import file_name
 from bert_data.api.options import Options
+from bert_data.api.python_errors import with_python_errors
 from bert_data.api.text import Path, Records, Stores
 from bert_data.causal import BlendedDataset, GptConfig, GptDataset, build_datasets
 from bert_data.plain_values import plain
@@ -24,6 +25,7 @@ Files = Path | Sequence[Path] | Records
 Samples = GptDataset | BlendedDataset
 
 
+@with_python_errors
 def read_batches(
     files: Files,
     *,
@@ -49,6 +51,7 @@ def read_batches(
     return read_batches_of(_config("read_batches", files, {**named, **options}))
 
 
+@with_python_errors
 def iterate_arrays(
     files: Files,
     *,
@@ -80,6 +83,7 @@ def names_of(files: Files) -> str:
     return ",".join(map(file_name, files))
 
 
+@with_python_errors
 def build_samples(
     stores: Path | Sequence[Path] | Stores,
     *,

@@ -10,6 +10,7 @@ import os
 
 from bert_data.api.documents import Documents, as_files
 from bert_data.api.options import Options
+from bert_data.api.python_errors import with_python_errors
 from bert_data.datasets.budget import share_memory
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import summarize
@@ -87,6 +88,7 @@ class Stores:
     num_unknown: int
 
 
+@with_python_errors
 def train_vocab(
     documents: Documents,
     vocab_file: Path = "vocab.txt",
@@ -140,6 +142,7 @@ def train_vocab(
     )
 
 
+@with_python_errors
 def create_records(
     documents: Documents,
     output_file: Path,
@@ -192,6 +195,7 @@ def create_records(
     )
 
 
+@with_python_errors
 def tokenize(
     documents: Documents,
     output_prefix: Path,
