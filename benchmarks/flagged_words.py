@@ -4,9 +4,9 @@
 
 The texts are those of ../shared's corpora. The entries are runs of one to three of their words (in
 Chinese of pairs of characters), most of them reversed, so that few occur in the texts, as in a real
-list. The peer is what C4's code and datatrove's C4BadWordsFilter do: one expression with all entries as
-alternatives, searched in the text in lower case until the first is found. It looks at a part of the
-texts, as many alternatives take long. Each figure is the median of several runs.
+list. The peer is what C4's code and datatrove's C4BadWordsFilter do: one expression with all
+entries as alternatives, searched in the text in lower case until the first is found. It looks at a
+part of the texts, as many alternatives take long. Each figure is the median of several runs.
 """
 
 import random

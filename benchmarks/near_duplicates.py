@@ -29,6 +29,7 @@ from machine import describe_machine  # noqa: E402
 
 from bert_data.curation.document import Document  # noqa: E402
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations  # noqa: E402
+from bert_data.curation.duplicates.normal_text import folded_words  # noqa: E402
 from bert_data.curation.step import read_decisions  # noqa: E402
 from bert_data.curation.steps.near_duplicates import (  # noqa: E402
     NearDuplicates,
@@ -204,7 +205,7 @@ def compare_speed(texts: Sequence[str]) -> Iterator[str]:
         return [Document(str(n), "planted", text) for n, text in enumerate(texts)]
 
     split = fresh()
-    shingles = [shingle_set(document, NGRAM_SIZE) for document in split]
+    shingles = [shingle_set(folded_words(document.words), NGRAM_SIZE) for document in split]
     flat = np.concatenate(shingles)
     offsets = np.concatenate([[0], np.cumsum([len(each) for each in shingles])]).tolist()
 

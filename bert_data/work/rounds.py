@@ -81,7 +81,7 @@ class Rounds:
 
     Attributes:
       folder: for their files.
-      parts: of the data.
+      parts: of the data; a decision may replace them by parts that own other numbers.
       portion_bytes: of records that a task holds at a time; its memory is some twelve times that.
       counted: the sums of what the functions returned.
       num_bytes: of all records that the rounds have written.

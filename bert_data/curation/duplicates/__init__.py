@@ -4,6 +4,7 @@ documents  ──rosters──▶ ranks, best first, and digests; equal ones
 texts      ──normal_text──▶ texts that are equal up to details      decisions: which one is kept
 n-grams    ──minhash──▶ signatures ──lsh_buckets──▶ who is compared ──lsh_clusters──▶ edges
 edges      ──components──▶ clusters
+sentences  ──unit_rosters──▶ numbers of their own, and cuts     word_cuts: documents without them
 words      ──winnowing──▶ runs that may recur       word_runs: texts without those that do
 other sets ──ngram_index──▶ n-grams of evaluation sets
 """

@@ -12,6 +12,8 @@ it is compared once.
 import functools
 import os
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +27,17 @@ from bert_data.curation.duplicates.lsh_clusters import (
     Documents,
     compare_buckets,
 )
-from bert_data.curation.duplicates.ragged_files import open_ragged
+from bert_data.curation.duplicates.minhash import make_band_keys, permutations
+from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
 from bert_data.curation.duplicates.rosters import RANK, read_ranks
-from bert_data.storage import load_array
+from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Layout, Records
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.row_records import Ragged, cut_rows, join_pieces
 
-KEYS, SETS = "keys.npy", "sets"
-"""What `NearDuplicates.observe` writes: uint64 [bands, documents], and the shingles."""
+_KEYS, _SETS = "keys.npy", "sets"
+"""Files of a shard: uint64 [bands, documents], and the shingles."""
 
 BAND_KEYS = Layout(("key", "document"), num_keys=2)
 REQUESTS = Layout(("document", "bucket", "members", "size"), num_keys=4)
@@ -50,6 +53,33 @@ TWINS = Layout(("document",), num_keys=1)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _VALUES_AT_A_TIME = 1 << 18
+
+
+class SetWriter:
+    """Writes the shingles of a shard's documents, and the keys of their bands, to a folder."""
+
+    def __init__(self, path: Path, num_bands: int, rows_per_band: int) -> None:
+        self._path, self._num_bands = path, num_bands
+        self._sets = RaggedWriter(path / _SETS, np.uint64)
+        self._permutations = permutations(num_bands * rows_per_band)
+        self._signature = np.empty(num_bands * rows_per_band, np.uint32)
+        self._keys = bytearray()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        self._sets.__exit__(kind, *rest)
+        if kind is None:
+            by_band = np.frombuffer(self._keys, np.uint64).reshape(-1, self._num_bands).T
+            save_array(self._path / _KEYS, np.ascontiguousarray(by_band))
+
+    def add(self, shingles: NDArray[np.uint64]) -> None:
+        """Add the next document's shingles, sorted, each once."""
+        keys = np.empty(self._num_bands, np.uint64)
+        make_band_keys(shingles, *self._permutations, self._signature, keys)
+        self._sets.append(shingles)
+        self._keys += keys.data
 
 
 def find_twins(reader: RangeReader, writers: Writers) -> None:
@@ -74,7 +104,7 @@ def write_keys(part: Part, own: Own, writers: Writers) -> None:
     is_compared[own["twins"].records()["document"] - np.uint64(part.first)] = False
     rows = np.flatnonzero(is_compared)
     documents = rows.astype(np.uint64) + np.uint64(part.first)
-    all_keys = load_array(os.path.join(part.path, KEYS))
+    all_keys = load_array(os.path.join(part.path, _KEYS))
     salts = np.arange(len(all_keys), dtype=np.uint64) * _MULTIPLIER  # a key is of one band
     for keys, salt in zip(all_keys, salts, strict=True):
         writers["keys"].add(key=keys[rows] + salt, document=documents)
@@ -82,7 +112,7 @@ def write_keys(part: Part, own: Own, writers: Writers) -> None:
 
 def set_sizes(part: Part) -> NDArray[np.int64]:
     """Return int64 [documents]: the number of shingles of a shard's documents."""
-    return open_ragged(os.path.join(part.path, SETS), np.uint64).lengths()
+    return open_ragged(os.path.join(part.path, _SETS), np.uint64).lengths()
 
 
 def find_buckets(reader: RangeReader, writers: Writers) -> None:
@@ -108,7 +138,7 @@ def send_sets(levels: Mapping[str, int], part: Part, own: Own, writers: Writers)
     requests = own["requests"].records()
     is_new = np.append(True, requests[1:] != requests[:-1])[: len(requests)]
     requests = requests[is_new]
-    sets, ranks = open_ragged(os.path.join(part.path, SETS), np.uint64), read_ranks(part, levels)
+    sets, ranks = open_ragged(os.path.join(part.path, _SETS), np.uint64), read_ranks(part, levels)
     rows = (requests["document"] - np.uint64(part.first)).astype(np.int64)
     num_values = np.cumsum(sets.lengths()[rows])
     starts = np.flatnonzero(np.diff(num_values // _VALUES_AT_A_TIME, prepend=-1))

@@ -105,12 +105,30 @@ class RosterWriter:
 
     def add(self, document: Document, content: bytes | memoryview = b"") -> None:
         """Add the next document; those of the same content have the same 128-bit digest (XXH3)."""
-        name = document.id.encode(errors="surrogatepass")
-        seed = xxhash.xxh3_64_intdigest(document.source.encode(errors="surrogatepass"))
-        self._ids.append(np.frombuffer(name, np.uint8))
-        self._sizes.append(document.num_bytes)
-        self._id_hashes.append(xxhash.xxh3_64_intdigest(name, seed))
+        self._ids.append(np.frombuffer(_name(document), np.uint8))
+        self.add_unit(document.num_bytes, id_hash(document), content)
+
+    def add_unit(self, size: int, tie: int, content: bytes | memoryview) -> None:
+        """Add what is ranked by itself but has no id: a unit of a document.
+
+        Args:
+          size: longer ones are better.
+          tie: `id_hash` of the document.
+          content: see `add`.
+        """
+        self._sizes.append(size)
+        self._id_hashes.append(tie)
         self._digests += xxhash.xxh3_128_digest(content)
+
+
+def id_hash(document: Document) -> int:
+    """Return a 64-bit hash of the id of a document and its data set."""
+    seed = xxhash.xxh3_64_intdigest(document.source.encode(errors="surrogatepass"))
+    return xxhash.xxh3_64_intdigest(_name(document), seed)
+
+
+def _name(document: Document) -> bytes:
+    return document.id.encode(errors="surrogatepass")
 
 
 def read_ranks(part: Part, levels: Mapping[str, int]) -> dict[str, NDArray[np.uint64]]:

@@ -46,8 +46,8 @@ MAX_CHARACTERS = 200
 _INVISIBLE, _SPACE = 0, 32
 _CODE_BITS = 21
 _BEGINS, _OF_WORD, _ANYWHERE, _UNSEEN = 1, 2, 4, 8
-"""Bits of a character: a phrase begins with it; what touches it is no word of its own, as far as its
-script has spaces; a phrase may touch anything there; it is not visible."""
+"""Bits of a character: a phrase begins with it; it belongs to a word of a script with spaces; a
+phrase may begin or end with it whatever is beside it; it is not visible."""
 _FOLDED = (range(0x3400), range(0xA000, 0xAC00), range(0xF900, 0x20000), range(0x2F800, 0x2FB00))
 """Other characters, ideographs and Korean syllables among them, have no other form."""
 

@@ -21,12 +21,12 @@ from bert_data.curation.quality.languages import (
 from bert_data.curation.quality.phrase_lists import read_phrases
 from bert_data.curation.quality.phrases import Phrases, open_phrases, write_phrases
 from bert_data.curation.step import DocumentStep, register
+from bert_data.curation.units import split_known
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
-from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language, split_sentences
+from bert_data.text.sentences import check_language
 
 _CITATION = re.compile(r"\[\d*\]|\[edit\]|\[citation needed\]")
-_CODE = re.compile("[a-z]{2,3}")
 _JAVASCRIPT = "javascript"
 _LOREM_IPSUM = "lorem ipsum"
 _POLICY = (
@@ -146,9 +146,8 @@ class C4(DocumentStep):
         counts["citations"] = sum(number for *_, number in lines)
         text = "\n".join(line for line, fate, _ in lines if not fate).strip()
         language = language_of(document.fields.get("language"), self.language, words)
-        known = language if _CODE.fullmatch(language) else DEFAULT_LANGUAGE
         values: dict[str, float] = {
-            "min_sentences": len(split_sentences(_encodable(text), known, joins_lines=False)),
+            "min_sentences": len(split_known(text, language)),
             "max_lorem_ipsum_lines": sum(
                 _LOREM_IPSUM in line.lower()
                 for line, fate, _ in lines
@@ -207,8 +206,3 @@ def _num_words(words: Words, lines: SpacedLines, letters: float) -> NDArray[np.f
     np.cumsum(words.is_unspaced, out=num_before[1, 1:])
     num_all, num_unspaced = num_before[:, last] - num_before[:, first]
     return np.asarray(num_all - num_unspaced + num_unspaced / letters)
-
-
-def _encodable(text: str) -> str:
-    """Replace lone surrogates, which the sentence splitter cannot encode."""
-    return text.encode(errors="replace").decode() if not text.isascii() else text

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,6 +17,7 @@ from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
 from bert_data.curation.duplicates.rosters import RANK, RankedStep, RosterWriter, read_ranks
 from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import Decisions, ShardDecisions, register
+from bert_data.curation.units import BLANK_LINES
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Layout
@@ -30,7 +30,6 @@ CUTS = Layout(("document", "line"), num_keys=2)
 """A document, and the hash of a line that it loses."""
 
 _LINES = "lines"
-_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 
 
 @register
@@ -123,7 +122,7 @@ class LineDuplicates(RankedStep):
         if self.unit == "line":
             units = self._normalize(text).split("\n")
         else:
-            units = [self._normalize(unit) for unit in _BLANK_LINES.split(text)]
+            units = [self._normalize(unit) for unit in BLANK_LINES.split(text)]
         for unit in units:
             normal = " ".join(unit.split())
             if len(normal) < self.shortest:
@@ -144,7 +143,7 @@ class LineDuplicates(RankedStep):
     def _without(self, text: str, lines: set[int]) -> tuple[str, int]:
         """Return the text without lines, and their number."""
         separator = "\n" if self.unit == "line" else "\n\n"
-        units = text.split("\n") if self.unit == "line" else _BLANK_LINES.split(text)
+        units = text.split("\n") if self.unit == "line" else BLANK_LINES.split(text)
         hashes = self._hashes(text)
         kept = [unit for unit, line in zip(units, hashes, strict=True) if line not in lines]
         return separator.join(kept), len(units) - len(kept)

@@ -18,28 +18,32 @@ from numpy.typing import NDArray
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.components import find_components
 from bert_data.curation.duplicates.decisions import KEPT, decide_by, judge_duplicates
-from bert_data.curation.duplicates.lsh_buckets import KEYS, SETS, compare_documents, set_sizes
+from bert_data.curation.duplicates.lsh_buckets import SetWriter, compare_documents, set_sizes
 from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES
-from bert_data.curation.duplicates.minhash import (
-    drop_repeated,
-    make_band_keys,
-    make_shingles,
-    permutations,
-)
+from bert_data.curation.duplicates.minhash import drop_repeated, make_shingles
 from bert_data.curation.duplicates.normal_text import folded_words
-from bert_data.curation.duplicates.ragged_files import RaggedWriter
 from bert_data.curation.duplicates.rosters import (
     EQUAL,
     RANK,
     RankedStep,
     RosterWriter,
+    id_hash,
     read_ranks,
     write_digests,
 )
-from bert_data.curation.parameters import Within
+from bert_data.curation.duplicates.unit_rosters import (
+    REJECTED,
+    UnitWriter,
+    find_cuts,
+    number_units,
+)
+from bert_data.curation.duplicates.word_cuts import judge_cuts
+from bert_data.curation.parameters import Share, Within
+from bert_data.curation.quality.languages import language_of
 from bert_data.curation.step import Decisions, ShardDecisions, register
+from bert_data.curation.units import Unit, unit_bounds, with_whole_sentences
 from bert_data.curation.verdict import Verdict
-from bert_data.storage import save_array
+from bert_data.curation.words import Words
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Rounds, Writers
@@ -80,12 +84,23 @@ class NearDuplicates(RankedStep):
     value of a kept document is its greatest similarity to a better one that it was compared with,
     or 0.
 
+    With another `unit`, paragraphs, lines or sentences are compared in place of documents, over all
+    documents and within them (Baichuan 2 does so with paragraphs and sentences: Yang et al. 2023,
+    arXiv:2309.10305). All of a cluster but the best one are cut out of their documents. The best
+    is from the data set with the highest priority, then the longest, then from the first document
+    by the hash, then the first. The wrapped lines of a document that loses a sentence are joined.
+    The measured value is the share of the document's words that is left.
+
     Attributes:
       max_similarity: greatest similarity of two kept documents that were compared, in [0, 1).
       ngram_size: words per shingle, >= 1; a shorter document is one shingle.
       ignore_case: compare words in lower case.
       num_bands: bands of the signature, 1 to 100.
       rows_per_band: minima per band, 1 to 64.
+      unit: what is compared and removed: "document", "paragraph" (the text between blank lines),
+        "line" or "sentence".
+      shortest: paragraphs, lines and sentences with fewer words are left alone, >= 1.
+      min_kept: least share of a document's words that must be left, in [0, 1]; for these units.
       priority: names of data sets, highest priority first; data sets that are not named follow in
         the order of the pipeline.
     """
@@ -96,65 +111,103 @@ class NearDuplicates(RankedStep):
     ignore_case: bool = True
     num_bands: Annotated[int, Within(1, _MAX_BANDS)] = 14
     rows_per_band: Annotated[int, Within(1, 64)] = 8
+    unit: Unit = "document"
+    shortest: Annotated[int, Within(1)] = 10
+    min_kept: Share = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_similarity >= 1:
             raise ValueError(f"max_similarity is {self.max_similarity}; it must be in [0, 1)")
+        if self.min_kept and self.unit == "document":
+            raise ValueError(f"min_kept is {self.min_kept}; whole documents take no such share")
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write shingles, band keys, sizes and ids."""
-        multipliers, addends = permutations(self.num_bands * self.rows_per_band)
-        signature = np.empty(len(multipliers), np.uint32)
-        all_keys = []
-        with RosterWriter(path) as roster, RaggedWriter(path / SETS, np.uint64) as sets:
+        with (
+            RosterWriter(path) as roster,
+            SetWriter(path, self.num_bands, self.rows_per_band) as sets,
+        ):
+            if self.unit != "document":
+                self._add_units(documents, roster, sets).write(path)
+                return
             for document in documents:
-                shingles = shingle_set(document, self.ngram_size, ignore_case=self.ignore_case)
-                keys = np.empty(self.num_bands, np.uint64)
-                make_band_keys(shingles, multipliers, addends, signature, keys)
+                shingles = shingle_set(self._words(document), self.ngram_size)
                 roster.add(document, shingles.data)
-                sets.append(shingles)
-                all_keys.append(keys)
-        by_band = np.array(all_keys, np.uint64).reshape(-1, self.num_bands).T
-        save_array(path / KEYS, np.ascontiguousarray(by_band))
+                sets.add(shingles)
+
+    def _words(self, document: Document) -> Words:
+        return folded_words(document.words) if self.ignore_case else document.words
+
+    def _add_units(
+        self, documents: Iterable[Document], roster: RosterWriter, sets: SetWriter
+    ) -> UnitWriter:
+        """Add the units of documents that are long enough, and return where they are."""
+        units = UnitWriter()
+        for row, document in enumerate(documents):
+            document = with_whole_sentences(document, self.unit)
+            words, tie = self._words(document), id_hash(document)
+            language = language_of(document.fields.get("language"), "", words)
+            bounds = unit_bounds(words, self.unit, language)
+            begins, ends = bounds[:-1], bounds[1:]
+            num_before = np.append(0, np.cumsum(~words.is_symbol))
+            is_long = num_before[ends] - num_before[begins] >= self.shortest
+            for begin, end in np.stack([begins, ends], 1)[is_long].tolist():
+                shingles = shingle_set(words, self.ngram_size, begin, end)
+                size = int(words.ends[end - 1] - words.starts[begin])
+                roster.add_unit(size, tie, shingles.data)
+                sets.add(shingles)
+                units.add(row, begin, end)
+        return units
 
     def decide(self, rounds: Rounds) -> Decisions:
-        """Find the clusters, and the document of each that is kept."""
+        """Find the clusters, and the document or unit of each that is kept."""
         levels = self.levels(rounds.parts)
-        threshold = float(self.max_similarity)
+        if self.unit != "document":
+            number_units(rounds)
         equal = rounds.over_parts(
             "digests", functools.partial(_write_digests_of_sets, levels), {"equal": EQUAL}
         )["equal"]
-        edges, values = compare_documents(rounds, equal, levels, threshold)
+        edges, values = compare_documents(rounds, equal, levels, float(self.max_similarity))
         rounds.remove(equal)
         roots = find_components(rounds, edges)
         ranked = rounds.over_parts(
             "ranks", functools.partial(_write_ranks, levels), {"ranked": _RANKED}, {"roots": roots}
         )["ranked"]
         rounds.remove(roots)
-        kept = rounds.over_ranges("best", _keep_best, ranked, {"kept": KEPT})["kept"]
+        outputs = {"kept": KEPT} if self.unit == "document" else {"rejected": REJECTED}
+        best = rounds.over_ranges("best", _keep_best, ranked, outputs)
         rounds.remove(ranked)
         self._report(rounds.counted["compared"], rounds.counted["crowded"])
-        return decide_by(rounds, values, kept)
+        if self.unit == "document":
+            return decide_by(rounds, values, best["kept"])
+        rounds.remove(values)
+        logging.info("%s: %d %ss are cut", self.name, len(best["rejected"]), self.unit)
+        return Decisions(tables={"cuts": find_cuts(rounds, best["rejected"])})
 
     def _report(self, num_compared: int, num_crowded: int) -> None:
         logging.info("%s: %d pairs were compared exactly", self.name, num_compared)
         if num_crowded:
             logging.warning(
-                "%s: %d times a document shared a band with more than %d documents unlike each"
-                " other, and was not compared with all of them; more rows_per_band find fewer",
+                "%s: %d times a %s shared a band with more than %d %ss unlike each other, and was"
+                " not compared with all of them; more rows_per_band find fewer",
                 self.name,
                 num_crowded,
+                self.unit,
                 NUM_REPRESENTATIVES,
+                self.unit,
             )
 
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Reject all documents of a cluster but the kept one."""
-        return judge_duplicates(
-            decided, documents, "max_similarity", self.max_similarity, default=0.0
-        )
+        """Reject all documents of a cluster but the kept one; or cut units out of them."""
+        if self.unit == "document":
+            return judge_duplicates(
+                decided, documents, "max_similarity", self.max_similarity, default=0.0
+            )
+        cuts = decided.tables["cuts"]
+        return judge_cuts(cuts, documents, self.min_kept, f"{self.unit}s", self.unit)
 
 
 def _write_digests_of_sets(
@@ -174,18 +227,19 @@ def _keep_best(reader: RangeReader, writers: Writers) -> None:
     """Reject all documents with a root but the best one."""
     for batch in reader.batches(1):
         is_rejected = batch.places > 0
-        writers["kept"].add(
-            kept=batch.firsts("document")[is_rejected],
-            document=batch.records["document"][is_rejected],
-        )
+        rejected = batch.records["document"][is_rejected]
+        if "kept" in writers:
+            writers["kept"].add(kept=batch.firsts("document")[is_rejected], document=rejected)
+        else:
+            writers["rejected"].add(unit=rejected)
 
 
 def shingle_set(
-    document: Document, ngram_size: int, *, ignore_case: bool = True
+    words: Words, ngram_size: int, begin: int = 0, end: int | None = None
 ) -> NDArray[np.uint64]:
-    """Return the hashes of a document's shingles, sorted, each once."""
-    words = folded_words(document.words) if ignore_case else document.words
-    shingles = np.empty(len(words), np.uint64)
-    shingles = shingles[: make_shingles(words.hashes, words.is_symbol, ngram_size, shingles)]
+    """Return the hashes of the shingles of words[begin:end], sorted, each once."""
+    hashes, is_symbol = words.hashes[begin:end], words.is_symbol[begin:end]
+    shingles = np.empty(len(hashes), np.uint64)
+    shingles = shingles[: make_shingles(hashes, is_symbol, ngram_size, shingles)]
     shingles.sort()
     return shingles[: drop_repeated(shingles)]

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
 from bert_data.curation.duplicates.winnowing import hash_runs, winnow
-from bert_data.curation.duplicates.word_runs import cut_words
+from bert_data.curation.duplicates.word_cuts import CUTS, judge_cuts
 from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
-from bert_data.curation.verdict import Verdict, measure
+from bert_data.curation.verdict import Verdict
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Rounds, Writers
@@ -29,9 +29,6 @@ PLACES = Layout(("document", "word"), num_keys=2)
 
 RUNS = Layout(("hash", "check", "document", "word"), num_keys=4)
 """128 bits of hashes of a run, and where it begins."""
-
-CUTS = Layout(("document", "begin", "end"), num_keys=2)
-"""A document, and words that it loses; the end is exclusive."""
 
 _WORDS_AT_A_TIME = 1 << 20
 
@@ -86,19 +83,7 @@ class SubstringDuplicates(CorpusStep):
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Remove the copies."""
-        cuts: dict[int, list[tuple[int, int]]] = {}
-        for row, begin, end in decided.tables["cuts"].tolist():
-            cuts.setdefault(row, []).append((begin, end))
-        for row, document in enumerate(documents):
-            runs = cuts.get(row, [])
-            num_words = document.num_words
-            num_kept = num_words - sum(end - begin for begin, end in runs)
-            kept = measure("min_kept", num_kept / max(num_words, 1), self.min_kept)
-            if kept.failed or not runs:
-                yield Verdict(document, (kept,))
-            else:
-                cut = document.with_text(cut_words(document.words, runs))
-                yield Verdict(cut, (kept,), {"runs of words": len(runs)})
+        return judge_cuts(decided.tables["cuts"], documents, self.min_kept, "runs of words")
 
 
 class _Portion(NamedTuple):

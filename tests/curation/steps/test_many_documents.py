@@ -12,6 +12,7 @@ STEPS = [
     ("line_duplicates", {"max_documents": 2}),
     ("near_duplicates", {"max_similarity": 0.5, "rows_per_band": 3}),
     ("near_duplicates", {"max_similarity": 0.3, "rows_per_band": 1}),
+    ("near_duplicates", {"unit": "line", "ngram_size": 2, "shortest": 3, "rows_per_band": 1}),
 ]
 
 

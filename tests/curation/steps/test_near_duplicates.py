@@ -14,6 +14,7 @@ from bert_data.curation.document import Document
 from bert_data.curation.duplicates import lsh_buckets
 from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations
+from bert_data.curation.duplicates.normal_text import folded_words
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.near_duplicates import NearDuplicates, shingle_set
 from bert_data.curation.verdict import Measured
@@ -92,7 +93,10 @@ def test_clusters_are_those_of_exact_similarity(tmp_path_factory, seed, threshol
 
 def decide_plainly(documents, step: NearDuplicates, room: int):
     """(Value, id of the document kept instead or None) of each document, best first."""
-    sets = [shingle_set(document, step.ngram_size).tolist() for document in documents]
+    sets = [
+        shingle_set(folded_words(document.words), step.ngram_size).tolist()
+        for document in documents
+    ]
     twins = [sets.index(each) for each in sets]
     buckets: dict[tuple[int, int], list[int]] = {}
     factors = permutations(step.num_bands * step.rows_per_band)

@@ -1,0 +1,91 @@
+"""Let units of documents (sentences, say) take the place of documents in rounds that compare them.
+
+documents of a shard   7: a b c    8: a d       units that are long enough     7: a c    8: a d
+units.npy              (0, words 0 to 9) (0, words 20 to 31) (1, words 0 to 9) ...
+number_units           part of documents 7, 8  ─▶  part of units 20, 21, 22, 23
+write_cuts             unit 22 is rejected     ─▶  (document 8, words 0 to 9)
+"""
+
+import dataclasses
+import os
+from array import array
+from pathlib import Path
+
+import numpy as np
+
+from bert_data.curation.duplicates.word_cuts import CUTS
+from bert_data.storage import load_array, save_array
+from bert_data.work.ranges import Range, RangeReader
+from bert_data.work.records import Layout, Records
+from bert_data.work.rounds import Own, Part, Rounds, Writers
+
+REJECTED = Layout(("unit",), num_keys=1)
+
+_COUNTS = Layout(("document", "units"), num_keys=1)
+"""The first document of a part, and the number of its units."""
+
+_UNITS = "units.npy"
+
+
+class UnitWriter:
+    """Writes where the units of a shard's documents are, in their order."""
+
+    def __init__(self) -> None:
+        self._places = array("q")
+
+    def add(self, row: int, begin: int, end: int) -> None:
+        """Add a unit of a document of the shard: its words from `begin` to `end`, exclusive."""
+        self._places.extend((row, begin, end))
+
+    def write(self, path: Path) -> None:
+        """Write them to a folder that exists."""
+        save_array(path / _UNITS, np.frombuffer(self._places, np.int64).reshape(-1, 3))
+
+
+@dataclasses.dataclass(frozen=True)
+class UnitPart(Part):
+    """A part that owns the numbers of units.
+
+    Attributes:
+      first_document: number of its first document.
+    """
+
+    first_document: int
+
+
+def number_units(rounds: Rounds) -> None:
+    """Let the parts of rounds own units in place of documents, from now on."""
+    counts = rounds.over_parts("units", _count_units, {"counts": _COUNTS})["counts"]
+    records = RangeReader(counts, Range(), rounds.portion_bytes).records()
+    numbers = dict(zip(records["document"].tolist(), records["units"].tolist(), strict=True))
+    rounds.remove(counts)
+    parts: list[Part] = []
+    first = 0
+    for part in rounds.parts:
+        end = first + (numbers[part.first] if part.first < part.end else 0)
+        parts.append(UnitPart(part.path, part.source, first, end, part.num_bytes, part.first))
+        first = end
+    rounds.parts = parts
+
+
+def find_cuts(rounds: Rounds, rejected: Records) -> Records:
+    """Return the cuts of rejected units, and remove these; the layouts are CUTS and REJECTED."""
+    cuts = rounds.over_parts("cuts", _write_cuts, {"cuts": CUTS}, {"rejected": rejected})["cuts"]
+    rounds.remove(rejected)
+    return cuts
+
+
+def _count_units(part: Part, own: Own, writers: Writers) -> None:
+    if part.first < part.end:
+        writers["counts"].add(document=[part.first], units=[len(_load_units(part))])
+
+
+def _write_cuts(part: Part, own: Own, writers: Writers) -> None:
+    assert isinstance(part, UnitPart)
+    rejected = own["rejected"].records()["unit"]
+    rows, begins, ends = _load_units(part)[(rejected - np.uint64(part.first)).astype(np.int64)].T
+    writers["cuts"].add(document=rows + part.first_document, begin=begins, end=ends)
+
+
+def _load_units(part: Part) -> np.ndarray:
+    return load_array(os.path.join(part.path, _UNITS))

@@ -1,0 +1,47 @@
+"""Runs of words are cut out of documents, and the share that is left is measured."""
+
+import numpy as np
+import pytest
+
+from bert_data.curation.duplicates.word_cuts import CUTS, judge_cuts
+from bert_data.curation.verdict import Measured
+from tests.curation.corpora import make_documents
+
+WRAPPED = (
+    "The miller went down to the river at noon on a day in May, and nobody\n"
+    "saw him come back. His daughter asked the ferryman, who had been asleep\n"
+    "since morning. He had not seen anybody, he said, and went on sleeping\n"
+    "until it was dark."
+)
+
+
+def cuts(*rows):
+    return np.array(list(rows), np.uint64).reshape(-1, 3).view(CUTS.dtype)[:, 0]
+
+
+def test_runs_are_cut_and_counted():
+    documents = make_documents(["a b c d", "a b\n\nc d\n\ne f", "", "x y"])
+    table = cuts((0, 1, 2), (0, 2, 3), (1, 2, 4), (3, 0, 2))
+    verdicts = list(judge_cuts(table, documents, 0.0, "runs"))
+    assert [v.document.text for v in verdicts] == ["a d", "a b\n\ne f", "", ""]
+    assert [v.edits for v in verdicts] == [{"runs": 2}, {"runs": 1}, {}, {"runs": 1}]
+    values = [v.measured for v in verdicts]
+    assert values == [(Measured("min_kept", x, 0.0),) for x in (0.5, 4 / 6, 1.0, 0.0)]
+
+
+@pytest.mark.parametrize(("min_kept", "kept"), [(0.5, True), (0.51, False)])
+def test_a_document_of_which_too_little_is_left_is_rejected_whole(min_kept, kept):
+    (verdict,) = judge_cuts(cuts((0, 0, 2)), make_documents(["a b c d"]), min_kept, "runs")
+    assert verdict.kept == kept
+    assert verdict.document.text == ("c d" if kept else "a b c d")
+    assert verdict.measured == (Measured("min_kept", 0.5, min_kept, failed=not kept),)
+
+
+def test_sentences_are_those_of_joined_lines():
+    (whole, joined) = (
+        next(iter(judge_cuts(table, make_documents([WRAPPED]), 0.0, "sentences", "sentence")))
+        for table in (cuts(), cuts((0, 20, 32)))
+    )
+    assert whole.document.text == WRAPPED
+    assert "\n" not in joined.document.text
+    assert joined.document.text.endswith("and went on sleeping until it was dark.")
