@@ -35,9 +35,9 @@ def define_text_flags(
         "on_error",
         on_error,
         ON_ERROR,
-        "jsonl, parquet, arxiv, gutenberg, epub, html, warc: what becomes of rows without a text,"
-        " and of papers, books and pages that cannot be read: an error with the place, or they are"
-        f" counted and left out.{more_on_error}",
+        "jsonl, parquet, arxiv, gutenberg, epub, html, warc, cdx: what becomes of rows without a"
+        " text, and of papers, books and pages that cannot be read: an error with the place, or they"
+        f" are counted and left out.{more_on_error}",
     )
     holders["encoding_errors"] = flags.DEFINE_enum(
         "encoding_errors",
@@ -67,10 +67,11 @@ def _define_format_flags(formats: Sequence[str]) -> dict[str, flags.FlagHolder[A
             " mediawiki: articles of a wiki's dump. stackexchange: Posts.xml of its dump, also in"
             " .7z, a question with its answers per document. arxiv: LaTeX of papers, from arXiv's"
             " archives or .tex. code: source files, also in folders and archives of repositories."
-            " gutenberg: books of Project Gutenberg. epub: e-books. html, warc: web pages, for"
-            " curate only (its step extract turns them into text). auto: by the ending: .jsonl,"
-            " .ndjson, .parquet, .7z, .tex, .epub, .html, .htm, .xhtml, .warc, .wet; Posts.xml is"
-            " stackexchange, any other .xml mediawiki; all other files are lines.",
+            " gutenberg: books of Project Gutenberg. epub: e-books. html, warc: web pages, cdx:"
+            " those that indexes of WARC files name, for curate only (its step extract turns them"
+            " into text). auto: by the ending: .jsonl, .ndjson, .parquet, .7z, .tex, .epub,"
+            " .html, .htm, .xhtml, .warc, .wet, .cdxj, .cdx; Posts.xml is stackexchange, any"
+            " other .xml mediawiki; all other files are lines.",
         ),
         "text_field": flags.DEFINE_string(
             "text_field",

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from bert_data.storage import expand_inputs
+from bert_data.text.cdx import read_cdx
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import (
     AUTO,
@@ -337,6 +338,15 @@ PARQUET = TextFormat(
 )
 HTML = _make_file_format("html", ".html", ".htm", ".xhtml", read=read_html, is_markup=True)
 WARC = _make_file_format("warc", ".warc", ".wet", read=read_warc, is_markup=True)
+CDX = _make_file_format(
+    "cdx",
+    ".cdxj",
+    ".cdx",
+    read=read_cdx,
+    find_document=find_line_start,
+    has_lines=True,
+    is_markup=True,
+)
 MEDIAWIKI = _make_corpus_format(
     "mediawiki", ".xml", find_document=_find_page, is_cut_compressed=True
 )
@@ -347,7 +357,7 @@ GUTENBERG = _make_corpus_format("gutenberg")
 EPUB = _make_corpus_format("epub", ".epub", is_compressed=False)
 _OF_TEXT = (LINES, WIKITEXT, PROSE, JSONL, PARQUET)
 _OF_ROWS = (JSONL, PARQUET)
-_OF_PAGES = (HTML, WARC)
+_OF_PAGES = (HTML, WARC, CDX)
 _OF_CORPORA = (MEDIAWIKI, STACK_EXCHANGE, ARXIV, CODE)
 _OF_BOOKS = (GUTENBERG, EPUB)
 for each in (*_OF_TEXT, *_OF_PAGES, *_OF_CORPORA, *_OF_BOOKS):

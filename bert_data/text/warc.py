@@ -54,8 +54,8 @@ def read_warc(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
     """
     for span in spans:
         with open_bytes(span.path) as (stream, file):
-            records = _records(span.path, stream)
-            add = functools.partial(_add_record, config)
+            records = read_records(span.path, stream)
+            add = functools.partial(add_record, config)
             position = file.tell if file.seekable() else _unknown_position
             yield from fill_blocks(span.path, records, add, position=position)
 
@@ -84,7 +84,7 @@ class _Counted:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Record:
+class Record:
     """A record: its headers, its content if it is needed, and the content's size."""
 
     record: "WarcRecord"
@@ -93,7 +93,13 @@ class _Record:
     num_bytes: int
 
 
-def _records(path: str, stream: IO[bytes]) -> Iterator[_Record]:
+def read_records(path: str, stream: IO[bytes]) -> Iterator[Record]:
+    """Yield the records of a stream, with the content of pages and texts.
+
+    Raises:
+      ValueError: fastwarc is not installed.
+      CorruptDataError: it is damaged or ends too early.
+    """
     warc = load_package("fastwarc.warc", f"{path}: WARC")
     offset = 0
     counted = _Counted(stream)
@@ -117,14 +123,14 @@ def _records(path: str, stream: IO[bytes]) -> Iterator[_Record]:
             raise CorruptDataError(path, offset, f"not WARC from here on ({error})") from error
 
 
-def _read(path: str, offset: int, record: "WarcRecord") -> _Record:
+def _read(path: str, offset: int, record: "WarcRecord") -> Record:
     """Read a record's whole content, to notice if it ends too early."""
     headers = {name.lower(): value for name, value in record.headers.items()}
     content_length = headers.get("content-length", "").strip()
     if not (content_length.isascii() and content_length.isdigit()):
         raise CorruptDataError(path, offset, "a WARC record has no Content-Length")
     num_bytes = int(content_length)
-    if num_bytes > MAX_PAGE_BYTES or not _is_page_or_text(headers):
+    if num_bytes > MAX_PAGE_BYTES or not is_page_or_text(headers):
         num_read = record.consume() if num_bytes else 0
         content = None
     else:
@@ -134,19 +140,20 @@ def _read(path: str, offset: int, record: "WarcRecord") -> _Record:
         raise CorruptDataError(
             path, offset, f"the file ends within a WARC record ({num_read} of {num_bytes} bytes)"
         )
-    return _Record(record, headers, content, num_bytes)
+    return Record(record, headers, content, num_bytes)
 
 
-def _is_page_or_text(headers: dict[str, str]) -> bool:
+def is_page_or_text(headers: dict[str, str]) -> bool:
+    """Whether a record may be a document, by its headers."""
     kind = headers.get("warc-type", "").strip().lower()
     if kind == "response":
         return headers.get("content-type", "").strip().lower().startswith("application/http")
     return kind == "conversion" and headers.get("content-type", "").lower().startswith(_PLAIN)
 
 
-def _add_record(config: TextConfig, block: DocumentBlock, row: int, record: _Record) -> int:
+def add_record(config: TextConfig, block: DocumentBlock, row: int, record: Record) -> int:
     """Add the document of a record, if it has one, to a block; return its characters."""
-    if not _is_page_or_text(record.headers):
+    if not is_page_or_text(record.headers):
         return 0
     most = max_page_bytes(config)
     try:
@@ -174,7 +181,7 @@ def _add_record(config: TextConfig, block: DocumentBlock, row: int, record: _Rec
     return len(text)
 
 
-def _open_page(record: _Record, most: int) -> tuple[bytes, str, str | None] | None:
+def _open_page(record: Record, most: int) -> tuple[bytes, str, str | None] | None:
     """Return bytes, content type and declared encoding of a response's page; None if it is not one.
 
     At most one byte more than `most` is decompressed.
