@@ -1,5 +1,6 @@
 """Runs that are killed and started again; work folders of different runs."""
 
+import functools
 import itertools
 import json
 import os
@@ -7,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,8 @@ from tests.curation.running.test_run import contents, run, texts, web, write_row
 
 PROGRAM = """
 from bert_data.cli import curate, entry
+from bert_data.curation.running import stages
+stages._ONE_TASK_SHARE = 10**12  # so that deciding takes rounds
 if __name__ == "__main__":
     entry.run(curate.main)
 """
@@ -38,8 +42,10 @@ class Program:
         rows = [{"text": text} for text in texts(200)]
         write_rows(folder / "web.jsonl", rows)
 
-    def run(self, *flags: str, die_at: int | None = None) -> subprocess.CompletedProcess[str]:
-        command = [self._script, "--input_file=web.jsonl", "--shard_mb=0.001", *STEPS, *flags]
+    def run(
+        self, *flags: str, die_at: int | None = None, steps: Sequence[str] = STEPS
+    ) -> subprocess.CompletedProcess[str]:
+        command = [self._script, "--input_file=web.jsonl", "--shard_mb=0.001", *steps, *flags]
         if die_at is not None:
             command = [self._dying, "SIGKILL", str(die_at), str(self.folder), *command]
         return subprocess.run(
@@ -95,6 +101,32 @@ def test_killed_at_many_places_and_started_again(program):
     assert resumed > 1 and has_gone_on
     assert contents(out) == whole
     assert hidden(out) == []
+
+
+@pytest.mark.parametrize("step", ["near_duplicates", "substring_duplicates:length=5"])
+@pytest.mark.process
+@pytest.mark.slow
+def test_killed_in_the_rounds_of_a_decision(program, step):
+    rows = [{"text": " ".join(f"{(i % 40) * k % 97}" for k in range(60))} for i in range(60)]
+    write_rows(program.folder / "web.jsonl", rows)
+    out, work = program.folder / "out", ".o.jsonl.curation"
+    run = functools.partial(
+        program.run, "--output_file=out/o.jsonl", "--num_workers=1", steps=[f"--steps={step}"]
+    )
+    done = run()
+    assert done.returncode == 0, done.stderr
+    whole = contents(out)
+    assert b'"rejected": {' in whole["curation.o.jsonl.json"]
+    shutil.rmtree(out)
+    rounds = set()
+    for die_at in itertools.count(80, 80):
+        killed = run(die_at=die_at)
+        rounds.add(max((path.parts[-2] for path in out.glob(f"{work}/*/decided-*/*")), default=""))
+        if (out / "curation.o.jsonl.json").exists():
+            break
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert len(rounds) > 2
+    assert {path.name: path.read_bytes() for path in out.glob("[!.]*")} == whole
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])

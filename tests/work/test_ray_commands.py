@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.causal import GptConfig, GptDataset
+from bert_data.curation.running import stages
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import parse_inputs, parse_steps
 from bert_data.curation.running.run import curate
@@ -24,8 +25,13 @@ from bert_data.datasets.masked_lm import create_dataset
 from bert_data.datasets.samples import SampleExportConfig, export_splits
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
-from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, train_vocabulary
-from bert_data.work import THIS_MACHINE, Engine
+from bert_data.tokens.vocabulary_output import write_vocabulary
+from bert_data.tokens.vocabulary_training import (
+    BPE,
+    VocabularyTrainingConfig,
+    train_vocabulary,
+)
+from bert_data.work import THIS_MACHINE, Engine, rounds
 from tests.conftest import RAY_NODE
 
 COVERS = ("cli/engine_flags", "datasets/cluster_corpus")
@@ -121,6 +127,42 @@ def test_sets_are_the_same(in_turn, monkeypatch, small_text, small_vocabulary, n
     assert ray == local
 
 
+@pytest.mark.parametrize("num_partitions", [0, 3])
+def test_sets_and_stores_of_byte_level_bpe_are_the_same(
+    in_turn, monkeypatch, tmp_path, small_text, num_partitions
+):
+    monkeypatch.setattr(cluster_corpus, "_PART_BYTES", 3000)
+    path, text = str(tmp_path / "tokenizer.json"), str(small_text)
+    bpe = VocabularyTrainingConfig(input_files=(text,), vocab_size=300, model=BPE)
+    write_vocabulary(bpe, path, overwrite=False)
+
+    def make(engine: Engine) -> None:
+        create_dataset(
+            DatasetConfig(
+                input_file=text,
+                output_file="out/set@2",
+                tokenizer_file=path,
+                num_partitions=num_partitions,
+                num_workers=engine.count_workers(1),
+                engine=engine,
+            )
+        )
+        make_stores(
+            StoreConfig(
+                input_file=text,
+                output_prefix="out/tokens",
+                tokenizer_file=path,
+                num_partitions=3,
+                num_workers=engine.count_workers(1),
+                engine=engine,
+            )
+        )
+
+    local, ray = in_turn(make)
+    assert len(local) == 2 * 2 + 1 + 3 * 3
+    assert ray == local
+
+
 def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn, small_text):
     texts = small_text.read_text(encoding="utf-8").split("\n\n")
     rows = [json.dumps({"text": text}) + "\n" for text in [*texts, *texts[:9]] * 20]
@@ -149,6 +191,30 @@ def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn
     killer.join()
     ray_cluster.remove_node(node, allow_graceful=False)
     assert len(local) == 4
+    assert ray == local
+
+
+@pytest.mark.parametrize("step", ["near_duplicates", "substring_duplicates"])
+def test_decisions_in_rounds_are_the_same(in_turn, small_text, monkeypatch, step):
+    texts = small_text.read_text(encoding="utf-8").split("\n\n")
+    rows = [{"text": f"{text} {texts[i % 7]} {i}"} for i, text in enumerate([*texts, *texts])]
+    monkeypatch.setattr(stages, "_ONE_TASK_SHARE", 10**12)
+    monkeypatch.setattr(rounds, "_PROCESS_BYTES", 0)
+    monkeypatch.setattr(rounds, "_MIN_TASK_BYTES", 20_000)
+
+    def make(engine: Engine) -> None:
+        Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        pipeline = Pipeline(
+            data_sets=tuple(parse_inputs(["in.jsonl"], TextConfig(), None)),
+            steps=label_steps(parse_steps([step])),
+            output=Output(files="out/clean.jsonl"),
+            shard_bytes=20_000,
+        )
+        done = curate(pipeline, num_workers=engine.count_workers(1), engine=engine)
+        assert done.counts[1].num_words < 0.9 * done.counts[0].num_words
+
+    local, ray = in_turn(make)
+    assert len(local) == 3
     assert ray == local
 
 
