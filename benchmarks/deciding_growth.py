@@ -2,8 +2,10 @@
 
     python benchmarks/deciding_growth.py > benchmarks/results/deciding_growth.md
     python benchmarks/deciding_growth.py --documents=200000,2000000,20000000 --folder=/large/disk
+    python benchmarks/deciding_growth.py --steps=substring_duplicates
 
-The documents are made by formula, as what the steps observe of them: 24 shingles and 8 lines each.
+The documents are made by formula, as what the steps observe of them: 24 shingles, 8 lines and 80
+words each, of which one of ten documents has 60 from an earlier one.
 Three of ten are copies of an earlier document with up to three other shingles (none: equal to it),
 one of a thousand is a copy of the same page, so that a bucket and a line are hot, and one line of
 eight is shared by a hundred documents. Each step decides in one process with --max_memory_mb=256:
@@ -37,9 +39,11 @@ from bert_data.work import open_executor  # noqa: E402
 from bert_data.work.rounds import Part, Rounds  # noqa: E402
 
 STEPS = ("exact_duplicates", "line_duplicates", "near_duplicates", "perplexity")
+SUBSTRINGS = "substring_duplicates"
 MAX_MEMORY_MB = 256
 SHARD_DOCUMENTS = 50_000
 NUM_SHINGLES, NUM_LINES, NUM_BANDS, NUM_ROWS = 24, 8, 14, 8
+NUM_WORDS, NUM_COPIED = 80, 60
 TEXT = "x" * 400
 
 
@@ -99,11 +103,27 @@ def make_shard(path, first, end):
     save_array(path / "perplexities.npy", 1 + (mixed(numbers, 8) >> np.uint64(40)) / 1e4)
 
 
-def make_parts(folder, num_documents):
+def make_words(numbers):
+    """The hashes of the words, uint64 [documents, NUM_WORDS]."""
+    origin = np.repeat(numbers[:, None], NUM_WORDS, axis=1)
+    earlier = mixed(numbers, 9) % np.maximum(numbers, np.uint64(1))
+    copies = numbers % np.uint64(10) == 9
+    origin[copies, :NUM_COPIED] = earlier[copies, None]
+    return mixed(origin, np.arange(NUM_WORDS, dtype=np.uint64)[None, :], 10)
+
+
+def make_shard_of_words(path, first, end):
+    with RaggedWriter(path, np.uint64) as rows:
+        for row in make_words(np.arange(first, end, dtype=np.uint64)):
+            rows.append(row)
+
+
+def make_parts(folder, num_documents, step=""):
     firsts = range(0, num_documents, SHARD_DOCUMENTS)
+    kind = "words" if step == SUBSTRINGS else "shard"
     return [
         Part(
-            str(folder / f"shard-{first:010d}"),
+            str(folder / f"{kind}-{first:010d}"),
             "web",
             first,
             min(first + SHARD_DOCUMENTS, num_documents),
@@ -144,7 +164,7 @@ def decide(name, folder, num_documents):
     watch.start()
     before = resource.getrusage(resource.RUSAGE_SELF)
     with open_executor(1) as executor:
-        parts = make_parts(folder, num_documents)
+        parts = make_parts(folder, num_documents, name)
         rounds = Rounds(str(work / name), parts, MAX_MEMORY_MB * 1_000_000, executor)
         decisions = make_step(name, parameters).decide(rounds)
     watch.done.set()
@@ -175,7 +195,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", default="200000,2000000")
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--step")
+    parser.add_argument("--steps", default=",".join([*STEPS, SUBSTRINGS]))
+    parser.add_argument("--step", help="run it in this process, on documents made before")
     flags = parser.parse_args()
     counts = [int(each) for each in flags.documents.split(",")]
     if flags.step:
@@ -191,9 +212,14 @@ def main():
     for num_documents in counts:
         with tempfile.TemporaryDirectory(dir=flags.folder) as name:
             folder = Path(name)
-            for part in make_parts(folder, num_documents):
-                make_shard(Path(part.path), part.first, part.end)
-            for step in STEPS:
+            steps = flags.steps.split(",")
+            if {*steps} - {SUBSTRINGS}:
+                for part in make_parts(folder, num_documents):
+                    make_shard(Path(part.path), part.first, part.end)
+            if SUBSTRINGS in steps:
+                for part in make_parts(folder, num_documents, SUBSTRINGS):
+                    make_shard_of_words(Path(part.path), part.first, part.end)
+            for step in steps:
                 run = measure(step, folder, num_documents)
                 print(
                     f"| {step} | {num_documents:,} | {run['cpu']:.1f} |"

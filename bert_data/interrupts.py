@@ -11,6 +11,8 @@ import signal
 import sys
 from types import FrameType
 
+from bert_data import forced_end
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Those that end a program."""
 SIGNAL_STATUS = 128
@@ -20,6 +22,7 @@ _requested: int | None = None
 
 def raise_on_signals() -> None:
     """Make signals that would end the program raise KeyboardInterrupt, except ignored ones."""
+    forced_end.listen()
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)

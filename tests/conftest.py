@@ -16,6 +16,7 @@ from tests.goldens.inputs import VOCABULARIES, WORDS
 
 if TYPE_CHECKING:
     from ray.cluster_utils import Cluster
+from bert_data import forced_end
 from tests.object_store import ObjectStore, Server
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -35,6 +36,8 @@ hypothesis.settings.register_profile(
     "ci", deadline=None, derandomize=True, print_blob=True, database=None
 )
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+forced_end.SECONDS = 1e6  # signals of tests are not to end this process
 
 RAY_NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
 

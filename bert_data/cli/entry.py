@@ -11,7 +11,7 @@ from textwrap import shorten
 
 from absl import app, flags, logging
 
-from bert_data import __version__, interrupts
+from bert_data import __version__, forced_end, interrupts
 from bert_data.cli import foreign_flags
 from bert_data.cli.help_page import help_page
 from bert_data.errors import CorruptDataError, first_sentence
@@ -54,6 +54,7 @@ def run(
             if is_filter:
                 sys.stdout.flush()
         except (ValueError, OSError, MemoryError, CorruptDataError) as error:
+            forced_end.limit(error)
             if is_filter and isinstance(error, OSError):
                 _drop_output()
                 if isinstance(error, BrokenPipeError):

@@ -13,6 +13,7 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
+from bert_data import forced_end
 from bert_data.storage.attempts import max_attempts
 from bert_data.storage.paths import Path, Uri, split_uri
 
@@ -34,6 +35,7 @@ def resolve(path: Path) -> tuple["fs.FileSystem", str]:
       ValueError: the URI's scheme or an option is unknown.
       OSError: the file system cannot be reached.
     """
+    forced_end.note_server()
     parts = split_known(path)
     endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), "")
     system, base = _file_system(parts.root, parts.scheme, parts.options, endpoint)

@@ -24,6 +24,7 @@ from typing import IO, Self
 
 from absl import logging
 
+from bert_data import forced_end
 from bert_data.storage.changing import follow_link, remove, sync, sync_folder
 from bert_data.storage.failures import check_writable, naming, naming_folder
 from bert_data.storage.hidden import (
@@ -241,11 +242,12 @@ class OutputSet:
             for path in vouchers:
                 upload_all({path: self.partial(path)}, begun)
         except BaseException as error:
+            forced_end.limit(error)
+            if isinstance(error, OSError):
+                self._keep(final)
             with contextlib.suppress(OSError):  # the store may be what failed
                 for path in reversed(begun):
                     remove(path)
-            if isinstance(error, OSError):
-                self._keep(final)
             raise
 
     def _keep(self, final: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from absl import logging
 
+from bert_data import forced_end
 from bert_data.errors import CorruptDataError
 from bert_data.storage import (
     file_size,
@@ -197,6 +198,7 @@ def open_work_folder(
     try:
         yield root
     except BaseException as error:
+        forced_end.limit(error)
         if not isinstance(error, useless_after) and any(_done_tasks(root)):
             logging.info("%s keeps the finished work; the same command resumes from there", root)
             raise

@@ -18,6 +18,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 import types
 from collections.abc import Iterable, Iterator
 from multiprocessing import connection
@@ -188,8 +189,9 @@ def _end(workers: Iterable[_Worker]) -> None:
             worker.process.kill()
         else:
             worker.process.terminate()
+    end = time.monotonic() + _GRACE_SECONDS
     for worker in workers:
-        worker.process.join(_GRACE_SECONDS)
+        worker.process.join(max(0, end - time.monotonic()))
         worker.process.kill()
         worker.process.join()
         worker.process.close()

@@ -4,10 +4,12 @@ with Threads(2) as executor:
     executor.ordered_map(tokenize, blocks)
 """
 
+import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from bert_data import forced_end
 from bert_data.work.executor import Executor
 
 
@@ -26,6 +28,7 @@ class Threads(Executor):
         self._pool = ThreadPoolExecutor(num_workers, thread_name_prefix="bert_data")
 
     def __exit__(self, *_: object) -> None:
+        forced_end.limit(sys.exception())
         self._pool.shutdown(cancel_futures=True)
 
     def _begin(self, function: Callable[[Any], Any], item: Any) -> Future[Any]:
