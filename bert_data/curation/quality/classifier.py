@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.quality.fasttext_kernels import (
@@ -28,7 +29,7 @@ from bert_data.curation.quality.fasttext_kernels import (
     multiply,
     sigmoid,
 )
-from bert_data.curation.quality.fasttext_model import huffman_tree
+from bert_data.curation.quality.fasttext_model import huffman_tree, read_arrays
 from bert_data.kernels import Constants, kernel
 from bert_data.storage import load_array, save_array
 
@@ -80,6 +81,21 @@ def write_arrays(folder: Path, arrays: Arrays) -> None:
     """Write a model to a folder, for `open_classifier`."""
     for name, array in arrays._asdict().items():
         save_array(folder / f"{name}.npy", np.asarray(array))
+
+
+def write_model(folder: Path, model_file: str, label: str) -> None:
+    """Read the file of a model, and write it to a folder, for `open_classifier`.
+
+    Raises:
+      ValueError: the model does not have the label, or is none of fastText's.
+      OSError, CorruptDataError: the file cannot be read.
+    """
+    arrays = read_arrays(model_file)
+    labels = arrays.labels()
+    find_label(labels, label)
+    write_arrays(folder, arrays)
+    num_words = arrays.settings.num_words
+    logging.info("%s: a model of %d words and %d labels", model_file, num_words, len(labels))
 
 
 def open_classifier(folder: str | Path, label: str) -> Classifier:

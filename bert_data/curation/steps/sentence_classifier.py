@@ -1,0 +1,103 @@
+"""Score each sentence or line of a document with a model of fastText; remove the bad ones."""
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from bert_data.curation.document import Document
+from bert_data.curation.duplicates.word_runs import cut_words, runs_of_marked
+from bert_data.curation.parameters import Share
+from bert_data.curation.quality.classifier import Classifier, open_classifier, write_model
+from bert_data.curation.quality.languages import language_of
+from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
+from bert_data.curation.units import unit_bounds, with_whole_sentences
+from bert_data.curation.verdict import Verdict, measure
+
+
+@register
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClassifySentences(DocumentStep):
+    """Scores the sentences of documents with a supervised model of fastText, and removes bad ones.
+
+    So Dolma finds toxic and adult sentences, with two models that were trained on comments of
+    Jigsaw's: those that are "toxic" or "nsfw" with more than 0.4 (Soldaini et al. 2024,
+    arXiv:2402.00159). The score is that of the step `classifier`, which judges whole documents.
+
+    The measured value is the share of sentences that are within the thresholds. If a sentence is
+    removed, the wrapped lines of the document are joined.
+
+    Attributes:
+      model_file: the model, .bin or quantized .ftz.
+      label: whose probability is the score, with or without "__label__".
+      unit: what is scored: "sentence", "line", or "paragraph" (the text between blank lines).
+      min_score: least score of a kept sentence.
+      max_score: greatest score of a kept sentence.
+      removes: remove sentences beyond the thresholds; if false, only `min_kept` counts.
+      min_kept: least share of a document's sentences that are within the thresholds, in [0, 1].
+    """
+
+    name = "sentence_classifier"
+    model_file: str
+    label: str
+    unit: Literal["sentence", "line", "paragraph"] = "sentence"
+    min_score: Share = 0.0
+    max_score: Share = 1.0
+    removes: bool = True
+    min_kept: Share = 0.0
+
+    example_parameters: ClassVar[Mapping[str, Any]] = {
+        "model_file": "lid.176.ftz",
+        "label": "en",
+        "unit": "line",
+        "min_score": 0.65,
+    }
+    step_examples = (
+        (PROSE_EXAMPLE, PROSE_EXAMPLE),
+        (f"{PROSE_EXAMPLE}\nLe meunier descendit à la rivière vers midi.", PROSE_EXAMPLE),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("model_file", "label"):
+            if not getattr(self, name):
+                raise ValueError(f"{name} is ''; it must not be empty")
+        if self.min_score > self.max_score:
+            raise ValueError(
+                f"min_score is {self.min_score}; it must be at most max_score, {self.max_score}"
+            )
+        if not self.removes and not self.min_kept:
+            raise ValueError("removes is false and min_kept is 0; the step would do nothing")
+
+    def prepare(self, folder: Path) -> None:
+        """Read the model, and leave its arrays."""
+        write_model(folder, self.model_file, self.label)
+
+    def open(self, folder: str) -> Callable[[Document], Verdict]:
+        """Map the model."""
+        return functools.partial(self.judge_by, open_classifier(folder, self.label))
+
+    def judge_by(self, classifier: Classifier, document: Document) -> Verdict:
+        """Score the sentences of a document, and measure the share of those that may stay."""
+        whole = with_whole_sentences(document, self.unit)
+        words = whole.words
+        language = language_of(document.fields.get("language"), "", words)
+        bounds = unit_bounds(words, self.unit, language)
+        scores = np.array(
+            [
+                classifier.score(whole.text[words.starts[begin] : words.ends[end - 1]])
+                for begin, end in itertools.pairwise(bounds.tolist())
+            ]
+        )
+        is_bad = (scores < self.min_score) | (scores > self.max_score)
+        num_bad = int(is_bad.sum())
+        kept = measure("min_kept", 1 - num_bad / max(len(scores), 1), self.min_kept)
+        if kept.failed or not num_bad or not self.removes:
+            return Verdict(document, (kept,))
+        runs = runs_of_marked(np.repeat(is_bad, np.diff(bounds)))
+        text = cut_words(words, runs.tolist())
+        return Verdict(document.with_text(text), (kept,), {f"{self.unit}s": num_bad})
