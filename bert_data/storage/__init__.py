@@ -41,7 +41,9 @@ from bert_data.storage.names import (
     OutputNames,
     expand_inputs,
     expand_outputs,
+    find_files,
     pattern_of,
+    with_ending_last,
 )
 from bert_data.storage.outputs import OutputSet
 from bert_data.storage.paths import absolute_path, common_folder, is_remote

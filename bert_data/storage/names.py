@@ -2,6 +2,7 @@
 
 "b.txt,a*.txt"      -> b.txt, a1.txt, a2.txt       (each pattern's matches sorted)
 "data/train@3"      -> data/train-00000-of-00003 ... data/train-00002-of-00003    both ways
+"a.jsonl.gz@2"      -> a-00000-of-00002.jsonl.gz ..., as curation names texts
 """
 
 import dataclasses
@@ -15,6 +16,10 @@ from bert_data.storage.refusals import refuse_doubles, refuse_missing_buckets
 from bert_data.storage.statuses import exists, read_statuses
 
 _SHARDED = re.compile(r"(?P<path>.+)@(?P<count>-?\d+)")
+_ENDING_AMID = re.compile(
+    r"(?P<stem>.+?)(?P<ending>(?:\.jsonl|\.ndjson|\.parquet|\.txt)?(?:\.gz|\.zst)?)"
+    r"(?P<shard>-(?:\d{5}|\?{5})-of-\d{5})"
+)
 MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
 
 
@@ -36,7 +41,7 @@ def expand_inputs(
     for pattern in patterns.split(","):
         if not pattern:
             raise ValueError(f"the list of inputs {patterns!r} has an empty file name")
-        matches = [pattern] if exists(pattern) else glob(pattern_of(pattern))
+        matches = find_files(pattern)
         if not matches:
             refuse_missing_buckets([pattern])
             raise ValueError(f"no file matches {pattern!r}")
@@ -52,6 +57,27 @@ def expand_inputs(
                 errno.EISDIR, "is a directory, not a file (name the files in it)", path
             )
     return files
+
+
+def find_files(entry: str) -> list[str]:
+    """Return the files that an entry of a list of inputs stands for, sorted; [] if there is none.
+
+    An entry is a file, a pattern, or `path@N`: shards of either naming (`with_ending_last`).
+    """
+    if exists(entry):
+        return [entry]
+    pattern = pattern_of(entry)
+    matches = glob(pattern)
+    return matches if matches or pattern == entry else glob(with_ending_last(pattern))
+
+
+def with_ending_last(shard: str) -> str:
+    """Return the name of a shard of texts, at whose end the ending of its format stays.
+
+    a.jsonl.gz-00000-of-00002  ->  a-00000-of-00002.jsonl.gz
+    """
+    match = _ENDING_AMID.fullmatch(shard)
+    return match["stem"] + match["shard"] + match["ending"] if match else shard
 
 
 def pattern_of(entry: str) -> str:

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.storage import OutputNames, expand_inputs, expand_outputs, pattern_of
+from bert_data.storage import (
+    OutputNames,
+    expand_inputs,
+    expand_outputs,
+    find_files,
+    pattern_of,
+    with_ending_last,
+)
 
 
 class TestInputs:
@@ -36,6 +43,20 @@ class TestInputs:
         assert expand_inputs(f"{tmp_path}/u@2") == [f"{tmp_path}/u@2"]  # there is such a file
         assert list(map(pattern_of, ["a@0", "a@b", "a", "s3://b/a@2"])) == [
             "a@0", "a@b", "a", "s3://b/a-?????-of-00002"
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize("ending", [".jsonl.gz", ".txt", ".parquet", ".txt.zst", ".gz"])
+    def test_texts_are_named_as_curation_wrote_them(self, tmp_path, ending):
+        paths = [f"{tmp_path}/a.b-0000{i}-of-00002{ending}" for i in range(2)]
+        for path in (*paths, f"{tmp_path}/a.b-00000-of-00003{ending}"):
+            Path(path).touch()
+        assert expand_inputs(f"{tmp_path}/a.b{ending}@2") == paths
+        assert find_files(f"{tmp_path}/a.b{ending}@4") == []
+        other = f"{tmp_path}/a.b{ending}-00000-of-00002"
+        Path(other).touch()
+        assert expand_inputs(f"{tmp_path}/a.b{ending}@2") == [other]  # as records are named
+        assert [*map(with_ending_last, [other, "a", f"s3://b/c{ending}-?????-of-00007"])] == [
+            paths[0], "a", f"s3://b/c-?????-of-00007{ending}"
         ]  # fmt: skip
 
     @pytest.mark.parametrize("patterns", ["{}/none*.txt", "{}/a.txt,{}/none", "{}/dangling/x"])

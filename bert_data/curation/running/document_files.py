@@ -15,7 +15,6 @@ import hashlib
 import io
 import itertools
 import os
-import re
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, cast
 
@@ -35,6 +34,7 @@ from bert_data.storage import (
     file_size,
     open_input,
     open_scratch,
+    with_ending_last,
 )
 
 DOCUMENTS = "documents"
@@ -46,10 +46,6 @@ _GZIP_LEVEL = (
 _GROUP_CHARACTERS = 16 << 20
 _GROUP_DOCUMENTS = 1 << 16
 _BYTES_A_NUMBER = 32  # in memory, in a list
-_SHARDED_ENDING = re.compile(
-    r"(?P<stem>.+?)(?P<ending>(?:\.jsonl|\.ndjson|\.parquet|\.txt)?(?:\.gz|\.zst)?)"
-    r"(?P<shard>-\d{5}-of-\d{5})"
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,11 +101,7 @@ def output_paths(specification: str) -> tuple[str, list[str]]:
     names = expand_outputs(specification)
     for path in names.paths:
         check_name("output", path)
-    paths = []
-    for path in names.paths:
-        match = _SHARDED_ENDING.fullmatch(path)
-        paths.append(match["stem"] + match["shard"] + match["ending"] if match else path)
-    return names.name, paths
+    return names.name, [*map(with_ending_last, names.paths)]
 
 
 def plan_files(spools: Sequence[tuple[str, str, int]], paths: Sequence[str]) -> list[FilePlan]:

@@ -32,7 +32,7 @@ def expand_names(names: str) -> list[str]:
     paths: list[str] = []
     for entry in names.split(","):
         if "@" in entry and not storage.exists(entry):
-            matches = list(storage.expand_outputs(entry).paths)
+            matches = _named_shards(entry)
         else:
             matches = storage.expand_inputs(entry)
         for path in matches:
@@ -47,6 +47,13 @@ def expand_names(names: str) -> list[str]:
         if not is_known:
             raise ValueError(f"{path} is not a regular file, and can be read only once")
     return list(dict.fromkeys(paths))
+
+
+def _named_shards(entry: str) -> list[str]:
+    """Return all shards of "path@N", which need not be there, by the naming of those that are."""
+    paths = list(storage.expand_outputs(entry).paths)
+    found = storage.find_files(entry)
+    return paths if not found or found[0] in paths else [*map(storage.with_ending_last, paths)]
 
 
 def expand_records(names: str) -> list[str]:

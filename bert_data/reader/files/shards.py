@@ -147,9 +147,9 @@ def _tell_absent(paths: Sequence[str], which: str) -> None:
 
 
 def _matches(pattern: str) -> list[str]:
-    if storage.exists(pattern):
-        return [pattern]
-    matches = [path for path in storage.glob(storage.pattern_of(pattern)) if not is_sidecar(path)]
+    matches = storage.find_files(pattern)
+    if matches != [pattern]:
+        matches = [path for path in matches if not is_sidecar(path)]
     if not matches:
         raise ValueError(f"no file matches {pattern!r}")
     return matches

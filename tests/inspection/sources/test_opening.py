@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.inspection.sources.opening import SourceConfig
-from bert_data.inspection.sources.recognizing import expand_records
+from bert_data.inspection.sources.recognizing import expand_names, expand_records
 from bert_data.text.documents import TextConfig
 from tests.inspection.looking import instance, open_path
 from tests.reader.labelled_making import write_labelled
@@ -24,6 +24,18 @@ def test_a_set_by_its_name_its_manifest_or_its_files(
         assert [Path(path).name for path in open_path(name).names] == [
             f"t-0000{i}-of-00003" for i in range(3)
         ]
+
+
+def test_texts_are_named_as_curation_wrote_them(tmp_path: Path) -> None:
+    names = [f"c-0000{i}-of-00002.jsonl" for i in range(2)]
+    for name in names:
+        (tmp_path / name).write_text('{"text": "The cat sat."}\n')
+    assert [Path(path).name for path in open_path(f"{tmp_path}/c.jsonl@2").names] == names
+    (tmp_path / names[0]).unlink()
+    assert [Path(path).name for path in expand_names(f"{tmp_path}/c.jsonl@2")] == names
+    assert [Path(path).name for path in expand_names(f"{tmp_path}/x.jsonl@2")] == [
+        f"x.jsonl-0000{i}-of-00002" for i in range(2)
+    ]
 
 
 def test_indexes_and_manifests_are_left_out(tmp_path: Path, small_vocabulary: Path) -> None:
