@@ -59,8 +59,9 @@ def define_source_flags() -> Callable[..., "tuple[Source, Words]"]:
             next_sentence=its_own["next_sentence"],
             samples=sample_config(),
         )
-        words = load_words(vocabulary or its_vocabulary)
-        return opening.open_source(config), words
+        source = opening.open_source(config)
+        words = load_words(vocabulary or its_vocabulary, source.description.special_tokens)
+        return source, words
 
     return open_source
 

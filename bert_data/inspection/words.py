@@ -6,7 +6,7 @@ None             [101 4895]            ->  "101" "4895"
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ class Words:
       sha256: by which manifests identify it.
       tokens: of each id; () without a vocabulary.
       mask_id: of [MASK]; None if it is unknown.
+      special_tokens: role -> token, where the file does not say it.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Words:
         word_bits: NDArray[np.uint16] | None = None,
         special_ids: Collection[int] = (),
         mask_token: str = MASK,
+        special_tokens: Mapping[str, str] | None = None,
     ) -> None:
         """Take the tokens of a vocabulary.
 
@@ -51,7 +53,9 @@ class Words:
           word_bits: which tokens are of one word, see `tokens.word_bits`; None: each is a word.
           special_ids: of tokens that do not come from text.
           mask_token: the one that masks others.
+          special_tokens: see the attribute.
         """
+        self.special_tokens = special_tokens or {}
         self.path, self.sha256, self.tokens = path, sha256, tokens
         self.mask_id = tokens.index(mask_token) if mask_token in tokens else None
         self._word_bits, self._special_ids = word_bits, special_ids
@@ -99,8 +103,12 @@ class Words:
         return _decode_bytes(joined).removeprefix(" ") or joined
 
 
-def load_words(path: str | None) -> Words:
+def load_words(path: str | None, special_tokens: Mapping[str, str] | None = None) -> Words:
     """Load a vocabulary, or the tokens of a tokenizer's file.
+
+    Args:
+      path: of the file; None: there is none.
+      special_tokens: role -> token, where a tokenizer's file does not say it.
 
     Raises:
       OSError: the file cannot be read.
@@ -108,7 +116,7 @@ def load_words(path: str | None) -> Words:
     """
     if path is None:
         return Words(None, None, ())
-    tokenizer = read_tokenizer(path, do_lower_case=True)
+    tokenizer = read_tokenizer(path, do_lower_case=True, special_tokens=special_tokens)
     if isinstance(tokenizer, FastTokenizer):
         vocabulary = tokenizer.vocabulary
         tokens = list(vocabulary.tokens)
@@ -120,6 +128,7 @@ def load_words(path: str | None) -> Words:
         word_bits=tokenizer.word_bits,
         special_ids=tokenizer.content.special_ids,
         mask_token=tokenizer.content.special_tokens.get("mask", MASK),
+        special_tokens=special_tokens,
     )
 
 
@@ -140,7 +149,9 @@ class WordSearch:
         """
         if words.path is None:
             raise ValueError(f"--word={word} needs --vocab_file, which has the ids of words")
-        tokenizer = read_tokenizer(words.path, do_lower_case=do_lower_case)
+        tokenizer = read_tokenizer(
+            words.path, do_lower_case=do_lower_case, special_tokens=words.special_tokens
+        )
         self._words = words
         self._needles: set[tuple[int, ...]] = set()
         if word in tokenizer.ids and words.is_special(tokenizer.ids[word]):

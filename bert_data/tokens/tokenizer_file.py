@@ -136,19 +136,21 @@ def read_vocabulary(path: str, *, special_tokens: Mapping[str, str] | None = Non
     return load_vocabulary(path)
 
 
-def read_tokenizer(path: str, *, do_lower_case: bool) -> Tokenizer:
+def read_tokenizer(
+    path: str, *, do_lower_case: bool, special_tokens: Mapping[str, str] | None = None
+) -> Tokenizer:
     """Load the tokenizer of a file of any kind.
 
     Args:
       path: of a vocabulary, one token per line, or of a tokenizer.
-      do_lower_case: as for `load_tokenizer`.
+      do_lower_case, special_tokens: as for `load_tokenizer`; each is for one of the two.
 
     Raises:
       OSError: the file cannot be read.
       ValueError: it cannot be used.
     """
     if _is_definition(path):
-        return load_tokenizer(None, path)
+        return load_tokenizer(None, path, special_tokens=special_tokens)
     return load_tokenizer(path, do_lower_case=do_lower_case)
 
 

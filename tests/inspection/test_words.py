@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import bert_data
 from bert_data.inspection.words import Words, WordSearch, load_words
 from bert_data.tokens.word_bits import words_by_mark
-from tests.inspection.looking import TOKENS, ids, write_vocabulary
+from tests.inspection.looking import TOKENS, ids, open_path, write_vocabulary
+from tests.tokens.json_files import byte_pairs
 
 
 def texts(words: Words, numbers: list[int]) -> list[str]:
@@ -107,3 +109,21 @@ def test_an_empty_array_has_no_word(tmp_path: Path) -> None:
     search = WordSearch("the cat", load_words(str(write_vocabulary(tmp_path))), do_lower_case=True)
     assert search.find(np.empty(0, np.int64)) == set()
     assert search.find(np.array(ids("the"))) == set()
+
+
+def test_special_tokens_are_those_that_the_records_were_made_with(tmp_path: Path) -> None:
+    """A tokenizer's file may not say which they are; the manifest does, if a user named them."""
+    path = byte_pairs(tmp_path / "t.json", ("@c", "@s", "@m"))
+    named = {"cls": "@c", "sep": "@s", "mask": "@m"}
+    (tmp_path / "text.txt").write_text("".join(f"a cat {n}\na dog {n}\n\n" for n in range(9)))
+    records = tmp_path / "records"
+    bert_data.create_records(
+        tmp_path / "text.txt", records, tokenizer_file=path, special_tokens=named, num_workers=1
+    )
+    description = open_path(records).description
+    assert description.special_tokens == named
+    assert load_words(path).mask_id is None
+    words = load_words(path, description.special_tokens)
+    assert words.mask_id == words.tokens.index("@m") == 2
+    search = WordSearch("@m", words, do_lower_case=True)
+    assert search.find(np.array([0, 2, 1])) == {1}

@@ -89,6 +89,7 @@ class Description:
       vocab_sha256: digest of its vocabulary; None if that is unknown.
       vocab_size: of its vocabulary; None if that is unknown.
       do_lower_case: how its text was tokenized; None if that is unknown.
+      special_tokens: role -> token, as named when it was made.
     """
 
     kind: str
@@ -97,6 +98,7 @@ class Description:
     vocab_sha256: str | None = None
     vocab_size: int | None = None
     do_lower_case: bool | None = None
+    special_tokens: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 Counts = collections.Counter[Any]

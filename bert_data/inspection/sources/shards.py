@@ -120,6 +120,7 @@ def describe_shards(shards: Sequence[Shard], kind: str) -> Description:
         ),
         vocab_size=first.vocab_size if first else None,
         do_lower_case=first.flags.get("do_lower_case") if first else None,
+        special_tokens=next((shard.special_tokens for shard in shards if shard.manifest), {}),
     )
 
 
