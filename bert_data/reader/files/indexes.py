@@ -41,12 +41,17 @@ def read_indexes(shards: Sequence[Shard], *, skip_corrupt: bool) -> list[NDArray
     have_index = map_files(lambda path: storage.exists(index_path(path)), paths, paths)
     missing = [shard for shard, has_one in zip(shards, have_index, strict=True) if not has_one]
     if missing:
-        logging.info(
-            "%d of %d shard(s) have no index (%s); they are scanned, and the index kept in memory",
-            len(missing), len(shards), missing[0].path,
-        )  # fmt: skip
+        _tell_scan(len(missing), len(shards), missing[0].path)
     read = functools.partial(read_index, skip_corrupt=skip_corrupt)
     return list(map_files(read, shards, paths))
+
+
+@functools.cache  # who trains reads indexes several times; only the first time scans
+def _tell_scan(num_missing: int, num_shards: int, first: str) -> None:
+    logging.info(
+        "%d of %d shard(s) have no index (%s); they are scanned, and the index kept in memory",
+        num_missing, num_shards, first,
+    )  # fmt: skip
 
 
 def read_index(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:

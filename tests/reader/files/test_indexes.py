@@ -56,6 +56,16 @@ def test_a_shard_is_scanned_once_until_it_changes(
     assert len(scans) == 2
 
 
+def test_a_scan_is_told_when_it_is_made(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Training reads the indexes when it plans, describes its data and begins."""
+    shard = shard_of(write_shard(tmp_path / "train", INSTANCES))
+    with caplog.at_level("INFO"):
+        for _ in range(3):
+            read_indexes([shard], skip_corrupt=False)
+    told = [message for message in caplog.messages if "no index" in message]
+    assert len(told) == 1 and told[0].startswith(f"1 of 1 shard(s) have no index ({shard.path})")
+
+
 def test_an_index_beside_the_shard_is_what_a_scan_finds(tmp_path: Path) -> None:
     path = write_shard(tmp_path / "train", INSTANCES)
     scanned = read_index(shard_of(path), skip_corrupt=False)
