@@ -23,17 +23,20 @@ from bert_data.curation.quality.fasttext_kernels import (
     SOFTMAX,
     Arrays,
     Settings,
-    add_text,
+    list_rows,
+    max_rows,
+)
+from bert_data.curation.quality.fasttext_model import huffman_tree, read_arrays, wrap_words
+from bert_data.curation.quality.fasttext_vectors import (
     divide,
     logarithm,
+    mean_vector,
     multiply,
     sigmoid,
 )
-from bert_data.curation.quality.fasttext_model import huffman_tree, read_arrays
 from bert_data.kernels import Constants, kernel
 from bert_data.storage import load_array, save_array
 
-_NOTHING = np.zeros(0, np.uint8)
 _NO_PATH = np.zeros((0, 2), np.int32)
 
 
@@ -49,19 +52,20 @@ class Classifier:
         self._label = find_label(arrays.labels(), label)
         is_tree = arrays.settings.loss == HIERARCHICAL
         path = _path_to(huffman_tree(arrays.counts), self._label) if is_tree else _NO_PATH
+        self._settings = arrays.settings
         self._model = Constants((arrays, path))
         self._num_sums = arrays.vectors.shape[1]
         self._num_labels = len(arrays.counts)
-        self._has_hashes = arrays.settings.word_ngrams > 1
 
     def score(self, text: str) -> float:
         """Return the probability of the label, 0 to 1; 0 if the model knows nothing of a text."""
-        words = text.encode(errors="replace").replace(b"\0", b" ").split()
-        data = np.frombuffer(b"<%b> " % b"> <".join(words), np.uint8) if words else _NOTHING
-        hashes = np.empty(len(words) + 1 if self._has_hashes else 0, np.int32)
+        wrapped, num_words = wrap_words(text)
+        rows = np.empty(max_rows(self._settings, len(wrapped), num_words), np.int32)
+        hashes = np.empty(num_words + 1, np.int32)
         sums = np.zeros(self._num_sums, np.float32)
         outputs = np.empty(self._num_labels, np.float32)
-        return min(1.0, _score(data, self._model, self._label, hashes, sums, outputs))
+        data = np.frombuffer(wrapped, np.uint8)
+        return min(1.0, _score(data, self._model, self._label, (rows, hashes), sums, outputs))
 
 
 def find_label(labels: Sequence[str], label: str) -> int:
@@ -128,23 +132,26 @@ def _score(
     text: NDArray[np.uint8],
     model: tuple[Any, ...],
     label: int,
-    hashes: NDArray[np.int32],
+    scratch: tuple[NDArray[np.int32], NDArray[np.int32]],
     sums: NDArray[np.float32],
     products: NDArray[np.float32],
 ) -> float:
     """Return the probability of a label.
 
     Args:
-      text: see `add_text`.
+      text: see `list_rows`.
       model: its arrays, and the path to the label (`_path_to`).
       label: its number.
-      hashes: see `add_text`.
+      scratch: rows and hashes, see `list_rows`; overwritten.
       sums: [dim], zeros.
       products: [labels]; overwritten.
     """
     arrays, path = model
-    if add_text(text, arrays, hashes, sums) == 0:
+    rows, hashes = scratch
+    num_rows = list_rows(text, arrays, hashes, rows)
+    if num_rows == 0:
         return 0.0
+    mean_vector(arrays.vectors, rows, num_rows, sums)
     loss, outputs = arrays.settings.loss, arrays.outputs
     if loss == HIERARCHICAL:
         score = np.float32(0)

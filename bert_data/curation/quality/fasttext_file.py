@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from bert_data.errors import CorruptDataError
 from bert_data.storage import map_file
 
-_MAGIC, _VERSIONS = 793712314, (11, 12)
-_SUPERVISED = 3
+MAGIC, _VERSIONS = 793712314, (11, 12)
+SUPERVISED = 3
 _LOSSES = (1, 2, 3, 4)
 _NUM_CENTROIDS = 256
 _MAX_DIM, _MAX_LENGTH = 1 << 16, 1 << 10
-_ENTRY = struct.Struct("<qb")  # a name's count and kind
+ENTRY = struct.Struct("<qb")  # a name's count and kind
 _KINDS = "word", "label"
 
 
@@ -78,7 +78,7 @@ class ModelFile:
     def read_header(self) -> Header:
         """Read the arguments of the training."""
         self.refuse_unless(
-            len(self._data) >= 8 and self._data[:4].view("<i4")[0] == _MAGIC,
+            len(self._data) >= 8 and self._data[:4].view("<i4")[0] == MAGIC,
             "not a model of fastText",
         )
         _, version = self._numbers("<i4", 2)
@@ -88,7 +88,7 @@ class ModelFile:
         )
         self._numbers("<f8", 1)
         self.refuse_unless(
-            model == _SUPERVISED, "a model of words alone; only supervised ones classify texts"
+            model == SUPERVISED, "a model of words alone; only supervised ones classify texts"
         )
         self.refuse_unless(loss in _LOSSES, f"unknown loss {loss}")
         self.refuse_unless(
@@ -121,16 +121,16 @@ class ModelFile:
 
     def _read_names(self, num_names: int, num_words: int) -> tuple[list[bytes], NDArray[np.int64]]:
         """Read all names, and the count of each."""
-        self._need(num_names * (1 + _ENTRY.size))
+        self._need(num_names * (1 + ENTRY.size))
         names: list[bytes] = []
         counts = np.zeros(num_names, np.int64)
         place = self._place
         for number in range(num_names):
             end = _find_zero(self._data, place)
             names.append(self._data[place:end].tobytes())
-            self._place, place = place, end + 1 + _ENTRY.size
+            self._place, place = place, end + 1 + ENTRY.size
             self.refuse_unless(place <= len(self._data), "the model ends too early")
-            counts[number], kind = _ENTRY.unpack_from(self._data, end + 1)
+            counts[number], kind = ENTRY.unpack_from(self._data, end + 1)
             if kind != (number >= num_words) or counts[number] < 0:
                 self.refuse_unless(False, f"{_KINDS[number >= num_words]} {number} is damaged")
         self._place = place

@@ -1,10 +1,9 @@
-"""Kernels on fastText's models: the mean vector of a text, in fastText's order and precision.
+"""Kernels on the dictionary of fastText's models: which vectors a text is made of, in its order.
 
-"<the> <cat> "  ->  vectors of the, cat, <th, the, he>, ..., the cat, </s>  ->  their mean
+"<the> <cat> "  ->  rows of the, <th, the, he>, cat, <ca, ..., </s>, the cat, cat </s>
 """
 
 import itertools
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +19,9 @@ LABEL = "__label__"
 
 _LABEL_BYTES = np.frombuffer(LABEL.encode(), np.uint8)
 END_BYTES = np.frombuffer(b"</s>", np.uint8)
-_SPACE = 32
+SPACE = 32
 _FIRST_HASH, _PRIME = np.uint32(2166136261), np.uint32(16777619)
 _WORD_PRIME = np.uint64(116049371)
-_MAX_SIGMOID, _SIGMOID_STEPS = np.float32(8), np.float32(32)
-_SMALL_DIM = 16  # of lid.176
 _USUAL_BUCKETS = np.uint32(2_000_000)
 
 
@@ -100,7 +97,7 @@ def _hash(text: NDArray[np.uint8], start: Scalar, end: Scalar) -> np.uint32:
 
 
 @inner
-def _begins(text: NDArray[np.uint8], start: Scalar, end: Scalar, prefix: NDArray[np.uint8]) -> bool:
+def begins(text: NDArray[np.uint8], start: Scalar, end: Scalar, prefix: NDArray[np.uint8]) -> bool:
     """Whether text[start:end] begins with a prefix."""
     same = 0
     while same < len(prefix) and start + same < end and text[start + same] == prefix[same]:
@@ -109,7 +106,7 @@ def _begins(text: NDArray[np.uint8], start: Scalar, end: Scalar, prefix: NDArray
 
 
 @inner
-def _find_name(
+def find_name(
     text: NDArray[np.uint8],
     start: Scalar,
     end: Scalar,
@@ -122,7 +119,7 @@ def _find_name(
     slot = np.int64(hashed) & (len(slots) - 1)
     while slots[slot] != 0:
         name = names[ends[slots[slot] - 1] : ends[slots[slot]]]
-        if len(name) == end - start and _begins(text, start, end, name):
+        if len(name) == end - start and begins(text, start, end, name):
             break
         slot = (slot + 1) & (len(slots) - 1)
     return slot, hashed
@@ -137,37 +134,26 @@ def fill_slots(
 ) -> int:
     """Insert all names into an empty hash table; return the number of one, or -1."""
     for name in range(len(ends) - 1):
-        slots[_find_name(names, ends[name], ends[name + 1], names, ends, slots)[0]] = name + 1
-    return slots[_find_name(sought, 0, len(sought), names, ends, slots)[0]] - 1
+        slots[find_name(names, ends[name], ends[name + 1], names, ends, slots)[0]] = name + 1
+    return slots[find_name(sought, 0, len(sought), names, ends, slots)[0]] - 1
 
 
 @inner
-def _add_vector(vectors: NDArray[np.float32], row: Scalar, sums: NDArray[np.float32]) -> Scalar:
-    """Add a vector; return 1."""
-    if vectors.shape[1] == _SMALL_DIM:  # a constant takes half the time
-        for i in range(_SMALL_DIM):
-            sums[i] += vectors[row, i]
-    else:
-        for i in range(vectors.shape[1]):
-            sums[i] += vectors[row, i]
-    return 1
-
-
-@inner
-def _add_hashed(
+def _list_hashed(
     bucket: np.uint64,
     num_words: Scalar,
     rows: NDArray[Any],
-    vectors: NDArray[np.float32],
-    sums: NDArray[np.float32],
+    listed: NDArray[np.int32],
+    num_listed: Scalar,
 ) -> Scalar:
-    """Add the vector of an n-gram by its bucket unless it was pruned; return 1 or 0."""
+    """List the row of an n-gram by its bucket unless it was pruned; return how many are listed."""
     row = np.uint64(rows[bucket]) if len(rows) else np.uint64(num_words) + bucket
-    return _add_vector(vectors, row, sums) if row else 0
+    listed[num_listed] = np.int32(row)
+    return num_listed + 1 if row else num_listed
 
 
 @inner
-def _add_ngrams(
+def _list_ngrams(
     text: NDArray[np.uint8],
     start: Scalar,
     end: Scalar,
@@ -175,12 +161,11 @@ def _add_ngrams(
     longest: Scalar,
     settings: Settings,
     rows: NDArray[Any],
-    vectors: NDArray[np.float32],
-    sums: NDArray[np.float32],
+    listed: NDArray[np.int32],
+    num_listed: Scalar,
 ) -> Scalar:
-    """Add the vectors of the n-grams of characters of text[start:end]; return their number."""
+    """List the rows of the n-grams of characters of text[start:end]; return how many are listed."""
     num_buckets = np.uint32(settings.num_buckets)
-    num_added = 0
     for first in range(start, end):
         if text[first] & 0xC0 == 0x80:  # within a character
             continue
@@ -198,114 +183,101 @@ def _add_ngrams(
                     bucket = np.uint64(hashed % _USUAL_BUCKETS)
                 else:
                     bucket = np.uint64(hashed % num_buckets)
-                num_added += _add_hashed(bucket, settings.num_words, rows, vectors, sums)
-    return num_added
+                num_listed = _list_hashed(bucket, settings.num_words, rows, listed, num_listed)
+    return num_listed
 
 
 @inner
-def _add_word_ngrams(
+def _list_word_ngrams(
     hashes: NDArray[np.int32],
     num_hashes: Scalar,
     settings: Settings,
     rows: NDArray[Any],
-    vectors: NDArray[np.float32],
-    sums: NDArray[np.float32],
+    listed: NDArray[np.int32],
+    num_listed: Scalar,
 ) -> Scalar:
-    """Add the vectors of the n-grams of words; return their number."""
+    """List the rows of the n-grams of words; return how many are listed."""
     num_buckets = np.uint64(settings.num_buckets)
-    num_added = 0
     for first in range(num_hashes):
         hashed = np.uint64(np.int64(hashes[first]))
         for last in range(first + 1, min(num_hashes, first + settings.word_ngrams)):
             hashed = hashed * _WORD_PRIME + np.uint64(np.int64(hashes[last]))
             bucket = np.uint64(hashed % num_buckets)
-            num_added += _add_hashed(bucket, settings.num_words, rows, vectors, sums)
-    return num_added
+            num_listed = _list_hashed(bucket, settings.num_words, rows, listed, num_listed)
+    return num_listed
 
 
 @inner
-def add_text(
+def is_end(text: NDArray[np.uint8], start: Scalar, end: Scalar) -> bool:
+    """Whether the word "<...>" at text[start:end] is "</s>", which ends a text."""
+    return end - start == 6 and begins(text, start + 1, end - 1, END_BYTES)
+
+
+@inner
+def is_like_label(text: NDArray[np.uint8], start: Scalar, end: Scalar) -> bool:
+    """Whether the word "<...>" at text[start:end] begins as labels do; then it is none."""
+    return begins(text, start + 1, end - 1, _LABEL_BYTES)
+
+
+@inner
+def list_rows(
     text: NDArray[np.uint8],
     model: Arrays,
     hashes: NDArray[np.int32],
-    sums: NDArray[np.float32],
+    listed: NDArray[np.int32],
 ) -> Scalar:
-    """Compute the mean vector of a text; return how many vectors it is the mean of.
+    """List the rows whose vectors make up a text; return how many there are.
 
     Args:
       text: words in "<" and ">", with a space after each.
-      model: the arrays.
+      model: the arrays; those of vectors and outputs may be empty.
       hashes: int32 [words + 1 or more] if the model has n-grams of words, else any.
-      sums: [dim or more], zeros; receives the mean.
+      listed: receives the rows; `max_rows` says how many there may be.
     """
-    settings, vectors = model.settings, model.vectors
-    num_vectors, num_hashes, start, has_ended = 0, 0, 0, False
+    settings, rows = model.settings, model.rows
+    num_listed, num_hashes, start, has_ended = 0, 0, 0, False
     while start < len(text) and not has_ended:
         end = start
-        while text[end] != _SPACE:
+        while text[end] != SPACE:
             end += 1
-        slot, hashed = _find_name(text, start + 1, end - 1, model.names, model.ends, model.slots)
+        slot, hashed = find_name(text, start + 1, end - 1, model.names, model.ends, model.slots)
         word = model.slots[slot] - 1
-        if word < settings.num_words and (
-            word >= 0 or not _begins(text, start + 1, end - 1, _LABEL_BYTES)
-        ):
-            has_ended = end - start == 6 and _begins(text, start + 1, end - 1, END_BYTES)
-            if not has_ended:
-                if word >= 0:
-                    num_vectors += _add_vector(vectors, word, sums)
+        has_ended = is_end(text, start, end)
+        if not has_ended and word < settings.num_words:
+            if word >= 0:
+                listed[num_listed] = word
+                num_listed += 1
+            if word >= 0 or not is_like_label(text, start, end):
                 if settings.min_characters == 2 and settings.max_characters == 4:  # lid.176's
-                    num_vectors += _add_ngrams(
-                        text, start, end, 2, 4, settings, model.rows, vectors, sums
+                    num_listed = _list_ngrams(
+                        text, start, end, 2, 4, settings, rows, listed, num_listed
                     )
                 elif settings.max_characters:
                     shortest, longest = settings.min_characters, settings.max_characters
-                    num_vectors += _add_ngrams(
-                        text, start, end, shortest, longest, settings, model.rows, vectors, sums
+                    num_listed = _list_ngrams(
+                        text, start, end, shortest, longest, settings, rows, listed, num_listed
                     )
                 if settings.word_ngrams > 1:
                     hashes[num_hashes] = np.int32(hashed)
                     num_hashes += 1
         start = end + 1
     if settings.end >= 0:
-        num_vectors += _add_vector(vectors, settings.end, sums)
+        listed[num_listed] = settings.end
+        num_listed += 1
     if settings.word_ngrams > 1:
         hashes[num_hashes] = np.int32(_hash(END_BYTES, 0, len(END_BYTES)))
-        num_vectors += _add_word_ngrams(hashes, num_hashes + 1, settings, model.rows, vectors, sums)
-    if num_vectors:
-        share = np.float32(1.0 / num_vectors)
-        for i in range(vectors.shape[1]):
-            sums[i] *= share
-    return num_vectors
+        num_listed = _list_word_ngrams(hashes, num_hashes + 1, settings, rows, listed, num_listed)
+    return num_listed
 
 
-@inner
-def multiply(outputs: NDArray[np.float32], row: Scalar, sums: NDArray[np.float32]) -> np.float32:
-    """Return the product of a row and the vector of a text."""
-    product = np.float32(0)
-    for i in range(outputs.shape[1]):
-        product += outputs[row, i] * sums[i]
-    return product
+def max_rows(settings: Settings, num_bytes: int, num_words: int) -> int:
+    """Return how many rows a text may have, and one more, which `list_rows` may write.
 
-
-@inner
-def divide(product: np.float32) -> np.float32:
-    """Return the share of the second child of a node."""
-    return np.float32(1.0 / np.float64(np.float32(1) + math.exp(-product)))
-
-
-@inner
-def sigmoid(product: np.float32) -> np.float32:
-    """Return the logistic function as fastText's table has it: in steps of 1/32 within [-8, 8]."""
-    if product < -_MAX_SIGMOID:
-        return np.float32(0)
-    if product > _MAX_SIGMOID:
-        return np.float32(1)
-    step = np.int64(np.float32((product + _MAX_SIGMOID) * _SIGMOID_STEPS))
-    place = np.float32(step / _SIGMOID_STEPS - _MAX_SIGMOID)
-    return np.float32(1.0 / (1.0 + math.exp(-place)))
-
-
-@inner
-def logarithm(share: np.float32) -> np.float32:
-    """Return the logarithm of a share, bounded for 0."""
-    return np.float32(math.log(np.float64(share) + 1e-5))
+    Args:
+      settings: of the model.
+      num_bytes: of the text, with "<", ">" and spaces.
+      num_words: of the text.
+    """
+    lengths = max(0, settings.max_characters - max(1, settings.min_characters) + 1)
+    in_words = max(1, settings.word_ngrams)
+    return lengths * num_bytes + in_words * (num_words + 1) + 1

@@ -62,6 +62,15 @@ def read_arrays(path: str) -> Arrays:
     )
 
 
+def wrap_words(text: str) -> tuple[bytes, int]:
+    """Return the words of a text as the kernels take them: b"<the> <cat> "; and their number.
+
+    As in fastText, spaces of ASCII separate words, and so does the null character.
+    """
+    words = text.encode(errors="replace").replace(b"\0", b" ").split()
+    return (b"<%b> " % b"> <".join(words) if words else b""), len(words)
+
+
 def _place_ngrams(
     file: ModelFile, num_words: int, num_buckets: int, kept: NDArray[np.int32] | None
 ) -> tuple[NDArray[Any], int]:

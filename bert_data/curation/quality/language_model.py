@@ -13,14 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.quality.fasttext_kernels import (
-    Arrays,
-    add_text,
-    divide,
-    logarithm,
-    multiply,
-)
+from bert_data.curation.quality.fasttext_kernels import Arrays, list_rows, max_rows
 from bert_data.curation.quality.fasttext_model import huffman_tree, read_arrays
+from bert_data.curation.quality.fasttext_vectors import divide, logarithm, mean_vector, multiply
 from bert_data.errors import CorruptDataError
 from bert_data.kernels import Constants, Scalar, inner, kernel
 from bert_data.storage import read_bytes
@@ -38,14 +33,16 @@ class LanguageModel:
 
     def __init__(self, arrays: Arrays) -> None:
         self.languages = tuple(arrays.labels())
+        self._settings = arrays.settings
         self._model = Constants((arrays, huffman_tree(arrays.counts), _HASHES))
 
     def predict(self, text: str) -> tuple[str, float]:
         """Return the likeliest language of a text that UTF-8 can encode, and its probability."""
-        line = "> <".join(text.replace("\0", " ").split())
-        data = np.frombuffer(f"<{line}> ".encode(), np.uint8)
+        words = text.replace("\0", " ").split()
+        data = np.frombuffer(f"<{'> <'.join(words)}> ".encode(), np.uint8)
+        rows = np.empty(max_rows(self._settings, len(data), len(words) + 1), np.int32)
         scratch = np.zeros((3, 2 * len(self.languages)), np.float32)
-        label, probability = _predict(data, self._model, scratch)
+        label, probability = _predict(data, self._model, rows, scratch)
         return self.languages[label], probability
 
 
@@ -64,17 +61,23 @@ def read_model(path: str) -> LanguageModel:
 
 @kernel
 def _predict(
-    text: NDArray[np.uint8], model: tuple[Any, ...], scratch: NDArray[np.float32]
+    text: NDArray[np.uint8],
+    model: tuple[Any, ...],
+    rows: NDArray[np.int32],
+    scratch: NDArray[np.float32],
 ) -> tuple[int, float]:
     """Return the likeliest language and its probability.
 
     Args:
-      text: see `add_text`.
-      model: its arrays, the tree of its languages, and the hashes that `add_text` takes.
+      text: see `list_rows`.
+      model: its arrays, the tree of its languages, and the hashes that `list_rows` takes.
+      rows: see `list_rows`; overwritten.
       scratch: [3, nodes + 1 or more], zeros.
     """
     arrays, children, hashes = model
-    add_text(text, arrays, hashes, scratch[0])
+    num_rows = list_rows(text, arrays, hashes, rows)
+    if num_rows:
+        mean_vector(arrays.vectors, rows, num_rows, scratch[0])
     return _likeliest_leaf(scratch[0], arrays.outputs, children, scratch[1], scratch[2])
 
 

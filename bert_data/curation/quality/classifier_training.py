@@ -1,0 +1,219 @@
+"""Train a classifier of texts: fastText's supervised model, written as its .bin.
+
+    train_classifier(config, "model.bin")
+      texts --spool_texts--> words --WordTable--> dictionary --write_rows--> rows of each text
+      --train_texts, once an epoch--> vectors --write_model--> model.bin
+
+A model is that of fastText's `train_supervised` with a single thread (Joulin et al. 2016, "Bag of
+tricks for efficient text classification"), whatever the number of threads here, but for the order
+of additions: its bytes depend on the texts, their order, the configuration and the processor's
+rounding alone.
+"""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.curation.quality.classifier_config import LOSSES, ClassifierConfig
+from bert_data.curation.quality.descent import Descent
+from bert_data.curation.quality.fasttext_file import Header
+from bert_data.curation.quality.fasttext_kernels import LABEL, Settings
+from bert_data.curation.quality.fasttext_writing import Arguments, TrainedModel, write_model
+from bert_data.curation.quality.held_out import Cut, LabelQuality, find_cuts, judge_labels
+from bert_data.curation.quality.text_rows import dictionary_arrays, write_rows
+from bert_data.curation.quality.training_texts import SpooledTexts, spool_texts
+from bert_data.curation.quality.word_counting import Words, WordTable
+from bert_data.progress import progress
+from bert_data.storage import OutputSet
+from bert_data.work import count_workers, open_threads
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainedClassifier:
+    """A classifier that was trained.
+
+    Attributes:
+      labels: names, the most frequent first.
+      num_texts: of each label, held-out ones included.
+      num_skipped: rows without a text that were left out.
+      num_words: that have a vector of their own.
+      loss: mean loss of a text in the last epoch.
+      qualities: of each label on the held-out texts; () if there are none.
+      cuts: least scores of the first class on the held-out texts, if the classes are two.
+    """
+
+    labels: tuple[str, ...]
+    num_texts: tuple[int, ...]
+    num_skipped: int
+    num_words: int
+    loss: float
+    qualities: tuple[LabelQuality, ...]
+    cuts: tuple[Cut, ...]
+
+
+def train_classifier(config: ClassifierConfig, path: str, *, overwrite: bool) -> TrainedClassifier:
+    """Train a model and write it.
+
+    Needs some memory for each different word (40 bytes and its own), and 4 bytes for each number of
+    the model: 0.9 GB with 2,000,000 buckets and 100 dimensions. Texts lie on the disk, beside the
+    model, as words and as the numbers of their n-grams.
+
+    Args:
+      config: of the training.
+      path: of the .bin file.
+      overwrite: whether to replace it.
+
+    Raises:
+      ValueError: a text cannot be used, a label has none, no word is frequent enough, or the
+        training diverged.
+      OSError, CorruptDataError: a file cannot be read or written.
+    """
+    reads = [name for each in config.classes for name in each.files]
+    with OutputSet(path, [path], reads=reads, overwrite=overwrite) as outputs:
+        texts = _by_frequency(spool_texts(config, os.path.join(outputs.work_dir, "words")))
+        if len(texts.labels) < 2:
+            raise ValueError(
+                f"the only label is {texts.labels[0]!r}; two or more must occur in the texts"
+            )
+        trained, model, header = _train(config, texts, outputs.work_dir)
+        with outputs.open(path) as file:
+            write_model(file, header, Arguments(config.epochs, config.min_count), model)
+        outputs.commit([path])
+    return trained
+
+
+def _by_frequency(texts: SpooledTexts) -> SpooledTexts:
+    """Number the labels by the number of their texts, the most frequent first."""
+    counts = np.bincount(texts.targets, minlength=len(texts.labels))
+    order = np.argsort(-counts, kind="stable")
+    places = np.argsort(order).astype(np.int32)
+    labels = tuple(texts.labels[number] for number in order)
+    return texts._replace(labels=labels, targets=places[texts.targets])
+
+
+def _train(
+    config: ClassifierConfig, texts: SpooledTexts, folder: str
+) -> tuple[TrainedClassifier, TrainedModel, Header]:
+    """Train on texts.
+
+    Args:
+      config: of the training.
+      texts: to train on and to hold out.
+      folder: for what is written before the model.
+    """
+    order, held_out = _split(config, texts)
+    table, num_tokens = WordTable(), np.empty(len(order), np.int64)
+    with progress("count words", total=len(order), unit="text") as advance:
+        for place, text in enumerate(order.tolist()):
+            data = texts.data[texts.ends[text] : texts.ends[text + 1]]
+            num_tokens[place] = table.count(data) + 1  # its label
+            advance(1)
+    words = table.most_frequent(config.min_count)
+    num_words = len(words.counts)
+    if num_words <= 1:  # the end of a text
+        raise ValueError(
+            f"min_count is {config.min_count:,}, and no word of the {len(order):,} texts to train"
+            " on occurs as often; choose a smaller one"
+        )
+    names = _with_labels(words, texts.labels, np.bincount(texts.targets[order]))
+    arrays = dictionary_arrays(names.names, names.ends, _settings(config, num_words))
+    with open_threads(count_workers(config.num_workers)) as executor:
+        rows, held_out_rows = (
+            write_rows(texts, part, tokens, arrays, os.path.join(folder, name), executor)
+            for name, part, tokens in (
+                ("rows", order, num_tokens),
+                ("held_out", held_out, np.zeros(len(held_out), np.int64)),
+            )
+        )
+        descent = Descent(
+            num_words + config.num_buckets,
+            len(texts.labels),
+            config.dimension,
+            LOSSES[config.loss],
+            config.seed,
+            executor,
+        )
+        loss = descent.train(rows, epochs=config.epochs, learning_rate=config.learning_rate)
+    if not descent.is_finite():
+        raise ValueError(
+            f"learning_rate is {config.learning_rate}, and the training diverged: numbers became"
+            " infinite; choose a smaller one"
+        )
+    first = texts.labels.index(config.classes[0].label or texts.labels[0])
+    judged, scores = descent.judge(held_out_rows, first)
+    targets = held_out_rows.targets
+    is_pair = config.label_field is None and len(texts.labels) == 2
+    trained = TrainedClassifier(
+        labels=texts.labels,
+        num_texts=tuple(np.bincount(texts.targets).tolist()),
+        num_skipped=texts.num_skipped,
+        num_words=num_words,
+        loss=loss,
+        qualities=judge_labels(texts.labels, targets, judged) if len(targets) else (),
+        cuts=find_cuts(targets == first, scores) if is_pair else (),
+    )
+    header = Header(
+        dim=config.dimension,
+        word_ngrams=config.word_ngrams,
+        loss=LOSSES[config.loss],
+        num_buckets=config.num_buckets,
+        min_characters=config.min_characters,
+        max_characters=config.max_characters,
+    )
+    num_labels = len(texts.labels)
+    model = TrainedModel(
+        *names, num_labels, int(num_tokens.sum()), descent.vectors, descent.outputs
+    )
+    return trained, model, header
+
+
+def _settings(config: ClassifierConfig, num_words: int) -> Settings:
+    return Settings(
+        end=-1,
+        num_words=num_words,
+        min_characters=config.min_characters,
+        max_characters=config.max_characters,
+        word_ngrams=config.word_ngrams,
+        num_buckets=config.num_buckets,
+        loss=LOSSES[config.loss],
+    )
+
+
+def _with_labels(words: Words, labels: Sequence[str], counts: NDArray[np.int64]) -> Words:
+    """Return the words, followed by the labels."""
+    names = [f"{LABEL}{label}".encode() for label in labels]
+    ends = words.ends[-1] + np.cumsum([len(name) for name in names])
+    return Words(
+        np.concatenate([words.names, np.frombuffer(b"".join(names), np.uint8)]),
+        np.concatenate([words.ends, ends]).astype(np.int32),
+        np.concatenate([words.counts, counts]),
+    )
+
+
+def _split(
+    config: ClassifierConfig, texts: SpooledTexts
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of the texts to train on, and of those that are held out, in any order.
+
+    Of each label, the same share is held out, rounded down.
+    """
+    order = np.argsort(_draw(len(texts.targets), config.seed), kind="stable")
+    targets = texts.targets[order]
+    is_held_out = np.zeros(len(order), bool)
+    for label in range(len(texts.labels)):
+        places = np.flatnonzero(targets == label)
+        is_held_out[places[: int(config.held_out * len(places))]] = True
+    return order[~is_held_out], order[is_held_out]
+
+
+def _draw(size: int, seed: int) -> NDArray[np.uint64]:
+    """Return random numbers (splitmix64)."""
+    x = (np.arange(1, size + 1, dtype=np.uint64) + np.uint64(seed << 32)) * _GOLDEN
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
