@@ -25,6 +25,11 @@ class Command(NamedTuple):
 # In the order of a user's way.
 COMMANDS = (
     Command("curate", "bert_data.cli.curate", "select the documents worth training on"),
+    Command(
+        "train-classifier",
+        "bert_data.cli.train_classifier",
+        "train a classifier of documents, such as of their quality",
+    ),
     Command("train-vocab", "bert_data.cli.train_vocab", "train a WordPiece vocabulary on text"),
     Command("create", "bert_data.cli.create", "make BERT pretraining records from text"),
     Command("tokenize", "bert_data.cli.tokenize", "make token stores from text"),

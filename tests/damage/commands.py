@@ -155,6 +155,14 @@ COMMANDS = (
         older="--vocab_size=50",
         vouchers=("out/vocab.txt",),
     ),
+    Command(
+        name="train_classifier",
+        module="bert_data.cli.train_classifier",
+        flags="--positive_file={room}/text-0.txt --negative_file={room}/web.jsonl"
+        " --output_file=out/m.bin --dimension=4 --buckets=20",
+        older="--seed=7",
+        vouchers=("out/m.bin",),
+    ),
     _curate("curate", "c.jsonl@2"),
     _curate("curate, lines", "c.txt.gz"),
     _curate("curate, Parquet", "c.parquet"),

@@ -2,7 +2,7 @@
 
     train_classifier(config, "model.bin")
       texts --spool_texts--> words --WordTable--> dictionary --write_rows--> rows of each text
-      --train_texts, once an epoch--> vectors --write_model--> model.bin
+      --train_texts, once an epoch--> vectors --write_bin--> model.bin
 
 A model is that of fastText's `train_supervised` with a single thread (Joulin et al. 2016, "Bag of
 tricks for efficient text classification"), whatever the number of threads here, but for the order
@@ -10,7 +10,6 @@ of additions: its bytes depend on the texts, their order, the configuration and 
 rounding alone.
 """
 
-import dataclasses
 import os
 from collections.abc import Sequence
 
@@ -21,8 +20,13 @@ from bert_data.curation.quality.classifier_config import LOSSES, ClassifierConfi
 from bert_data.curation.quality.descent import Descent
 from bert_data.curation.quality.fasttext_file import Header
 from bert_data.curation.quality.fasttext_kernels import LABEL, Settings
-from bert_data.curation.quality.fasttext_writing import Arguments, TrainedModel, write_model
-from bert_data.curation.quality.held_out import Cut, LabelQuality, find_cuts, judge_labels
+from bert_data.curation.quality.fasttext_writing import Arguments, TrainedModel, write_bin
+from bert_data.curation.quality.held_out import (
+    TrainedClassifier,
+    chance_loss,
+    find_cuts,
+    judge_labels,
+)
 from bert_data.curation.quality.text_rows import dictionary_arrays, write_rows
 from bert_data.curation.quality.training_texts import SpooledTexts, spool_texts
 from bert_data.curation.quality.word_counting import Words, WordTable
@@ -31,29 +35,6 @@ from bert_data.storage import OutputSet
 from bert_data.work import count_workers, open_threads
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainedClassifier:
-    """A classifier that was trained.
-
-    Attributes:
-      labels: names, the most frequent first.
-      num_texts: of each label, held-out ones included.
-      num_skipped: rows without a text that were left out.
-      num_words: that have a vector of their own.
-      loss: mean loss of a text in the last epoch.
-      qualities: of each label on the held-out texts; () if there are none.
-      cuts: least scores of the first class on the held-out texts, if the classes are two.
-    """
-
-    labels: tuple[str, ...]
-    num_texts: tuple[int, ...]
-    num_skipped: int
-    num_words: int
-    loss: float
-    qualities: tuple[LabelQuality, ...]
-    cuts: tuple[Cut, ...]
 
 
 def train_classifier(config: ClassifierConfig, path: str, *, overwrite: bool) -> TrainedClassifier:
@@ -82,7 +63,7 @@ def train_classifier(config: ClassifierConfig, path: str, *, overwrite: bool) ->
             )
         trained, model, header = _train(config, texts, outputs.work_dir)
         with outputs.open(path) as file:
-            write_model(file, header, Arguments(config.epochs, config.min_count), model)
+            write_bin(file, header, Arguments(config.epochs, config.min_count), model)
         outputs.commit([path])
     return trained
 
@@ -154,6 +135,7 @@ def _train(
         num_skipped=texts.num_skipped,
         num_words=num_words,
         loss=loss,
+        chance_loss=chance_loss(LOSSES[config.loss], len(texts.labels)),
         qualities=judge_labels(texts.labels, targets, judged) if len(targets) else (),
         cuts=find_cuts(targets == first, scores) if is_pair else (),
     )

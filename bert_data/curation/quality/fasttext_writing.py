@@ -1,6 +1,6 @@
 """Write fastText's supervised models as .bin (version 12), part by part.
 
-write_model(file, header, model)   ->  arguments | words and labels | vectors | outputs
+write_bin(file, header, model)   ->  arguments | words and labels | vectors | outputs
 """
 
 import struct
@@ -54,7 +54,7 @@ class Arguments(NamedTuple):
 _WINDOW, _NEGATIVES, _RATE_TOKENS, _SAMPLING = 5, 5, 100, 1e-4
 
 
-def write_model(file: IO[bytes], header: Header, told: Arguments, model: TrainedModel) -> None:
+def write_bin(file: IO[bytes], header: Header, told: Arguments, model: TrainedModel) -> None:
     """Write a model.
 
     Args:

@@ -1,15 +1,19 @@
-"""How well a classifier does on texts that it was not trained on.
+"""What is told of a trained classifier: how well it does on texts that it was not trained on.
 
 labels [0 0 1 1], judged [0 1 1 1]   ->  precision, recall and F1 of each label
 scores of the first label            ->  the least scores that keep a share of the other labels
 """
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.curation.quality.fasttext_kernels import SOFTMAX
+
+_LEARNED = 0.95
 SHARES = (0.5, 0.25, 0.1, 0.05, 0.01)
 
 
@@ -45,6 +49,68 @@ class Cut:
     score: float
     kept_of_first: float
     kept_of_others: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainedClassifier:
+    """A classifier that was trained; `str` is its summary.
+
+    Attributes:
+      labels: names, the most frequent first.
+      num_texts: of each label, held-out ones included.
+      num_skipped: rows without a text that were left out.
+      num_words: that have a vector of their own.
+      loss: mean loss of a text in the last epoch, in nats.
+      chance_loss: that of equal scores for all labels.
+      qualities: of each label on the held-out texts; () if there are none.
+      cuts: least scores of the first class on the held-out texts, if the classes are two.
+    """
+
+    labels: tuple[str, ...]
+    num_texts: tuple[int, ...]
+    num_skipped: int
+    num_words: int
+    loss: float
+    chance_loss: float
+    qualities: tuple[LabelQuality, ...]
+    cuts: tuple[Cut, ...]
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether its scores differ from chance by more than a little."""
+        return self.loss < _LEARNED * self.chance_loss
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        pairs = zip(self.num_texts, self.labels, strict=True)
+        texts = ", ".join(f"{number:,} {label}" for number, label in pairs)
+        skipped = f" ({self.num_skipped:,} rows without a text were skipped)"
+        yield f"texts: {texts}{skipped * bool(self.num_skipped)}"
+        yield f"words: {self.num_words:,}; mean loss in the last epoch: {self.loss:.4f}"
+        if self.qualities:
+            width = max(len(each.label) for each in self.qualities)
+            yield f"{'held out':{max(width, 8)}}   texts  precision  recall     F1"
+            for each in self.qualities:
+                shares = [
+                    "-" if value is None else f"{value:.3f}"
+                    for value in (each.precision, each.recall, each.f1)
+                ]
+                yield "{:{}}  {:6,}  {:>9}  {:>6}  {:>5}".format(
+                    each.label, max(width, 8), each.num_texts, *shares
+                )
+        for number, cut in enumerate(self.cuts):
+            head = f"a least score of {cut.score:.4f} keeps" if not number else f"{cut.score:23.4f}"
+            yield (
+                f"{head:29} {100 * cut.kept_of_first:5.1f}% of the first class and"
+                f" {100 * cut.kept_of_others:4.1f}% of the other"
+            )
+
+
+def chance_loss(loss: int, num_labels: int) -> float:
+    """Return the loss of equal scores for all labels; for one against all, of 1/2."""
+    return math.log(num_labels if loss == SOFTMAX else 2)
 
 
 def judge_labels(

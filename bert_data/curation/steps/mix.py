@@ -293,7 +293,7 @@ class Mix(CorpusStep):
         return self._wishes.plan(sources, {cell: sizes[cell] for cell in sorted(sizes, key=place)})
 
 
-def draw(seed: int, document: Document) -> float:
+def draw(seed: int | str, document: Document) -> float:
     """Return a number in [0, 1) that depends on the seed, the data set and the id."""
     name = f"{seed}\0{document.source}\0{document.id}".encode(errors="surrogatepass")
     return (xxhash.xxh3_64_intdigest(name) >> 11) / 2**53

@@ -18,6 +18,7 @@ COVERS = (
     "curation/quality/fasttext_file",
     "curation/quality/fasttext_kernels",
     "curation/quality/fasttext_model",
+    "curation/quality/fasttext_vectors",
 )
 WORDS = "the cat sat __label__hq __label__other </s> 水は naïve naïve\u00a0cat x\0y < dog \n \t"
 TEXTS = st.lists(st.sampled_from(WORDS.split(" ")), max_size=12).map(" ".join) | st.text(

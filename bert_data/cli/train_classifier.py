@@ -1,0 +1,174 @@
+r"""Train a classifier of documents, such as of their quality, on good and on other texts.
+
+    bert-data train-classifier --positive_file='cited/*.jsonl' --negative_file='crawl/*.jsonl' \
+        --output_file=quality.bin
+    bert-data train-classifier --input_file=labelled.parquet --label_field=topic \
+        --output_file=topics.bin
+
+Good texts are, for example, pages that Wikipedia cites (LLaMA, Skywork) or books and curated pages
+(GPT-3); the others are pages of the crawl at random, a similar number of them. Give both the same
+cleaning first, or the model learns the difference in cleaning.
+
+The model is fastText's supervised one, with the defaults of DCLM: words and pairs of words, 100
+dimensions, 5 epochs. `fasttext.load_model` reads the file, and so does the step `classifier`:
+
+    bert-data curate --input_file=crawl=crawl.jsonl --output_file=good.jsonl \
+        --steps=classifier:model_file=quality.bin,label=positive,min_score=0.5
+
+A tenth of the texts of each label is held out. On them the command prints precision, recall and F1
+of each label, and what share of either class a least score would keep, to choose min_score by. The
+same texts and flags give the same file, whatever the number of threads.
+
+If all scores are close to 0.5, the texts are few: raise --epochs (25) and --learning_rate (0.5 to
+1). A model has 4 bytes for each of (words + buckets) x dimension numbers: 0.8 GB by default;
+--buckets=200000 is enough for some thousand texts.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from absl import flags, logging
+
+from bert_data.cli import entry, text_flags
+
+if TYPE_CHECKING:
+    from bert_data.curation.quality.classifier_config import ClassFiles
+
+FLAGS = flags.FLAGS
+
+_GROUPS = {  # what --help shows first
+    "common": "positive_file negative_file positive_label negative_label input_file"
+    " label_field output_file held_out overwrite",
+    "training": "epochs learning_rate dimension word_ngrams min_characters max_characters min_count"
+    " buckets loss seed num_workers",
+}
+
+flags.DEFINE_string(
+    "positive_file", None, "Good texts: files or patterns, separated by commas; may be compressed."
+)
+flags.DEFINE_string("negative_file", None, "The other texts, likewise.")
+flags.DEFINE_string("positive_label", "positive", "Label of the good texts in the model.")
+flags.DEFINE_string("negative_label", "negative", "Label of the other texts in the model.")
+flags.DEFINE_string(
+    "input_file",
+    None,
+    "Instead of --positive_file and --negative_file: texts that have labels, two or more.",
+)
+flags.DEFINE_string(
+    "label_field", None, "With --input_file: field of a row with its label, a word or whole number."
+)
+flags.DEFINE_string("output_file", None, "File for the model, such as quality.bin.")
+flags.DEFINE_float(
+    "held_out", 0.1, "Share of the texts of each label to measure the model with; 0: none."
+)
+flags.DEFINE_integer("epochs", 5, "Passes over the texts.")
+flags.DEFINE_float(
+    "learning_rate", 0.1, "At the start; it falls to 0 linearly. 0.1 to 1 are usual."
+)
+flags.DEFINE_integer("dimension", 100, "Numbers of a vector.")
+flags.DEFINE_integer("word_ngrams", 2, "Words of the longest n-grams of words; 1: words alone.")
+flags.DEFINE_integer(
+    "min_characters",
+    0,
+    "Characters of the shortest n-grams within words; 0: none. They help with rare words and with"
+    " languages without spaces; 3 and 6 are usual, or 1 and 3 for Chinese.",
+)
+flags.DEFINE_integer(
+    "max_characters", 0, "Characters of the longest n-grams within words; 0: none."
+)
+flags.DEFINE_integer(
+    "min_count", 1, "How often a word must occur to have a vector of its own; 5 saves memory."
+)
+flags.DEFINE_integer("buckets", 2_000_000, "Vectors that all n-grams share, by their hash.")
+flags.DEFINE_enum(
+    "loss",
+    "softmax",
+    ["softmax", "ova"],
+    "softmax: the scores of all labels add up to 1. ova: each label has a score by itself (one"
+    " against all).",
+)
+flags.DEFINE_integer("seed", 0, "Of the order of texts, the held-out ones and the first vectors.")
+flags.DEFINE_integer(
+    "num_workers",
+    0,
+    "Threads that list n-grams; 0: one a core. Training itself takes one, as each step needs the"
+    " one before.",
+)
+TEXT = text_flags.define_text_flags()
+flags.DEFINE_bool("overwrite", False, "Replace an existing model.")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Flags to a model."""
+    del argv  # entry.run refuses what is not a flag
+    # Imported here so that --help and a mistyped flag are answered at once.
+    from bert_data.curation.quality.classifier_config import ClassifierConfig
+    from bert_data.curation.quality.classifier_training import train_classifier
+
+    if not FLAGS.output_file:
+        raise ValueError("--output_file is missing: name the model, such as quality.bin")
+    config = ClassifierConfig(
+        classes=_classes(),
+        label_field=FLAGS.label_field,
+        text=TEXT(),
+        dimension=FLAGS.dimension,
+        epochs=FLAGS.epochs,
+        learning_rate=FLAGS.learning_rate,
+        word_ngrams=FLAGS.word_ngrams,
+        min_characters=FLAGS.min_characters,
+        max_characters=FLAGS.max_characters,
+        min_count=FLAGS.min_count,
+        buckets=FLAGS.buckets,
+        loss=FLAGS.loss,
+        held_out=FLAGS.held_out,
+        seed=FLAGS.seed,
+        num_workers=FLAGS.num_workers,
+    )
+    trained = train_classifier(config, FLAGS.output_file, overwrite=FLAGS.overwrite)
+    logging.info("%s\n%s", FLAGS.output_file, trained)
+    if not trained.has_learned:
+        logging.warning(
+            "the model has learned little: its mean loss is %.3f, and %.3f without any training;"
+            " raise --epochs=%d and --learning_rate=%g, or train on more texts",
+            trained.loss,
+            trained.chance_loss,
+            FLAGS.epochs,
+            FLAGS.learning_rate,
+        )
+
+
+def _classes() -> "tuple[ClassFiles, ...]":
+    """Return the files of each label.
+
+    Raises:
+      ValueError: flags are missing, or do not go together.
+    """
+    from bert_data.curation.quality.classifier_config import ClassFiles
+    from bert_data.storage import expand_inputs
+
+    pair = [
+        (FLAGS.positive_label, FLAGS.positive_file, "--positive_file"),
+        (FLAGS.negative_label, FLAGS.negative_file, "--negative_file"),
+    ]
+    given = [flag for _, files, flag in pair if files]
+    if FLAGS.input_file:
+        if given:
+            raise ValueError(
+                f"--input_file and {given[0]} are both set; choose one of the two ways"
+            )
+        if not FLAGS.label_field:
+            raise ValueError("--label_field is missing: name the field of --input_file's labels")
+        return (ClassFiles("", tuple(expand_inputs(FLAGS.input_file))),)
+    if FLAGS.label_field:
+        raise ValueError("--label_field is set without --input_file, the labelled texts")
+    if len(given) < 2:
+        missing = next(flag for _, files, flag in pair if not files)
+        raise ValueError(
+            f"{missing} is missing: name good texts by --positive_file and others by"
+            " --negative_file, or labelled ones by --input_file and --label_field"
+        )
+    return tuple(ClassFiles(label, tuple(expand_inputs(files))) for label, files, _ in pair)
+
+
+if __name__ == "__main__":
+    entry.run(main, groups=_GROUPS)
