@@ -36,8 +36,8 @@ def define_text_flags(
         on_error,
         ON_ERROR,
         "jsonl, parquet, arxiv, gutenberg, epub, html, warc, cdx: what becomes of rows without a"
-        " text, and of papers, books and pages that cannot be read: an error with the place, or they"
-        f" are counted and left out.{more_on_error}",
+        " text, and of papers, books and pages that cannot be read: an error with the place, or"
+        f" they are counted and left out.{more_on_error}",
     )
     holders["encoding_errors"] = flags.DEFINE_enum(
         "encoding_errors",
