@@ -20,6 +20,7 @@ from bert_data.curation.quality.classifier_config import LOSSES, ClassifierConfi
 from bert_data.curation.quality.descent import Descent
 from bert_data.curation.quality.fasttext_file import Header
 from bert_data.curation.quality.fasttext_kernels import LABEL, Settings
+from bert_data.curation.quality.fasttext_training import Texts
 from bert_data.curation.quality.fasttext_writing import Arguments, TrainedModel, write_bin
 from bert_data.curation.quality.held_out import (
     TrainedClassifier,
@@ -61,9 +62,10 @@ def train_classifier(config: ClassifierConfig, path: str, *, overwrite: bool) ->
             raise ValueError(
                 f"the only label is {texts.labels[0]!r}; two or more must occur in the texts"
             )
-        trained, model, header = _train(config, texts, outputs.work_dir)
+        trained, model = _train(config, texts, outputs.work_dir)
         with outputs.open(path) as file:
-            write_bin(file, header, Arguments(config.epochs, config.min_count), model)
+            told = Arguments(config.epochs, config.min_count)
+            write_bin(file, _header(config), told, model)
         outputs.commit([path])
     return trained
 
@@ -79,7 +81,7 @@ def _by_frequency(texts: SpooledTexts) -> SpooledTexts:
 
 def _train(
     config: ClassifierConfig, texts: SpooledTexts, folder: str
-) -> tuple[TrainedClassifier, TrainedModel, Header]:
+) -> tuple[TrainedClassifier, TrainedModel]:
     """Train on texts.
 
     Args:
@@ -88,6 +90,41 @@ def _train(
       folder: for what is written before the model.
     """
     order, held_out = _split(config, texts)
+    words, num_tokens = _count_words(config, texts, order)
+    num_words, num_labels = len(words.counts), len(texts.labels)
+    names = _with_labels(words, texts.labels, np.bincount(texts.targets[order]))
+    arrays = dictionary_arrays(names.names, names.ends, _settings(config, num_words))
+    none = np.zeros(len(held_out), np.int64)
+    with open_threads(count_workers(config.num_workers)) as executor:
+        rows = write_rows(texts, order, num_tokens, arrays, f"{folder}/rows", executor)
+        held_out_rows = write_rows(texts, held_out, none, arrays, f"{folder}/held_out", executor)
+        descent = Descent(
+            num_words + config.num_buckets,
+            num_labels,
+            config.dimension,
+            LOSSES[config.loss],
+            config.seed,
+            executor,
+        )
+    loss = descent.train(rows, epochs=config.epochs, learning_rate=config.learning_rate)
+    if not descent.is_finite():
+        raise ValueError(
+            f"learning_rate is {config.learning_rate}, and the training diverged: numbers became"
+            " infinite; choose a smaller one"
+        )
+    num_read = int(num_tokens.sum())
+    model = TrainedModel(*names, num_labels, num_read, descent.vectors, descent.outputs)
+    return _describe(config, texts, descent, held_out_rows, loss, num_words), model
+
+
+def _count_words(
+    config: ClassifierConfig, texts: SpooledTexts, order: NDArray[np.int64]
+) -> tuple[Words, NDArray[np.int64]]:
+    """Return the words of the texts to train on, and the number of tokens of each text.
+
+    Raises:
+      ValueError: no word is frequent enough.
+    """
     table, num_tokens = WordTable(), np.empty(len(order), np.int64)
     with progress("count words", total=len(order), unit="text") as advance:
         for place, text in enumerate(order.tolist()):
@@ -95,41 +132,28 @@ def _train(
             num_tokens[place] = table.count(data) + 1  # its label
             advance(1)
     words = table.most_frequent(config.min_count)
-    num_words = len(words.counts)
-    if num_words <= 1:  # the end of a text
+    if len(words.counts) <= 1:  # the end of a text
         raise ValueError(
             f"min_count is {config.min_count:,}, and no word of the {len(order):,} texts to train"
             " on occurs as often; choose a smaller one"
         )
-    names = _with_labels(words, texts.labels, np.bincount(texts.targets[order]))
-    arrays = dictionary_arrays(names.names, names.ends, _settings(config, num_words))
-    with open_threads(count_workers(config.num_workers)) as executor:
-        rows, held_out_rows = (
-            write_rows(texts, part, tokens, arrays, os.path.join(folder, name), executor)
-            for name, part, tokens in (
-                ("rows", order, num_tokens),
-                ("held_out", held_out, np.zeros(len(held_out), np.int64)),
-            )
-        )
-        descent = Descent(
-            num_words + config.num_buckets,
-            len(texts.labels),
-            config.dimension,
-            LOSSES[config.loss],
-            config.seed,
-            executor,
-        )
-        loss = descent.train(rows, epochs=config.epochs, learning_rate=config.learning_rate)
-    if not descent.is_finite():
-        raise ValueError(
-            f"learning_rate is {config.learning_rate}, and the training diverged: numbers became"
-            " infinite; choose a smaller one"
-        )
-    first = texts.labels.index(config.classes[0].label or texts.labels[0])
-    judged, scores = descent.judge(held_out_rows, first)
-    targets = held_out_rows.targets
+    return words, num_tokens
+
+
+def _describe(
+    config: ClassifierConfig,
+    texts: SpooledTexts,
+    descent: Descent,
+    held_out: Texts,
+    loss: float,
+    num_words: int,
+) -> TrainedClassifier:
+    """Judge the held-out texts, and tell how well the model does."""
     is_pair = config.label_field is None and len(texts.labels) == 2
-    trained = TrainedClassifier(
+    first = texts.labels.index(config.classes[0].label) if is_pair else 0
+    judged, scores = descent.judge(held_out, first)
+    targets = held_out.targets
+    return TrainedClassifier(
         labels=texts.labels,
         num_texts=tuple(np.bincount(texts.targets).tolist()),
         num_skipped=texts.num_skipped,
@@ -139,7 +163,10 @@ def _train(
         qualities=judge_labels(texts.labels, targets, judged) if len(targets) else (),
         cuts=find_cuts(targets == first, scores) if is_pair else (),
     )
-    header = Header(
+
+
+def _header(config: ClassifierConfig) -> Header:
+    return Header(
         dim=config.dimension,
         word_ngrams=config.word_ngrams,
         loss=LOSSES[config.loss],
@@ -147,11 +174,6 @@ def _train(
         min_characters=config.min_characters,
         max_characters=config.max_characters,
     )
-    num_labels = len(texts.labels)
-    model = TrainedModel(
-        *names, num_labels, int(num_tokens.sum()), descent.vectors, descent.outputs
-    )
-    return trained, model, header
 
 
 def _settings(config: ClassifierConfig, num_words: int) -> Settings:

@@ -7,17 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from absl import logging
-
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Share, Within
-from bert_data.curation.quality.classifier import (
-    Classifier,
-    find_label,
-    open_classifier,
-    write_arrays,
-)
-from bert_data.curation.quality.fasttext_model import read_arrays
+from bert_data.curation.quality.classifier import Classifier, open_classifier, write_model
 from bert_data.curation.quality.percentiles import HEAD, MIDDLE, TAIL
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.steps.mix import draw
@@ -101,16 +93,7 @@ class Classify(DocumentStep):
 
     def prepare(self, folder: Path) -> None:
         """Read the model, and leave its arrays."""
-        arrays = read_arrays(self.model_file)
-        labels = arrays.labels()
-        find_label(labels, self.label)
-        write_arrays(folder, arrays)
-        logging.info(
-            "%s: a model of %d words and %d labels",
-            self.name,
-            arrays.settings.num_words,
-            len(labels),
-        )
+        write_model(folder, self.model_file, self.label)
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:
         """Map the model."""
