@@ -98,17 +98,17 @@ def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None)
 
 def _preset(top: Mapping[str, Any], data_sets: Sequence[DataSet]) -> list[Step]:
     """Return the steps of the preset, if there is one."""
-    given = {key: top[key] for key in ("sources", "parameters") if top.get(key) is not None}
+    settings = {key: top[key] for key in ("sources", "parameters") if top.get(key) is not None}
     if top.get("preset") is None:
-        for key in given:
+        for key in settings:
             raise ValueError(f"{key} is for a preset, and there is none")
         return []
-    for key, value in given.items():
+    for key, value in settings.items():
         values = [value] if key == "sources" else [value, *getattr(value, "values", list)()]
         for each in values:
             if not isinstance(each, Mapping):
                 raise ValueError(f"{key} has {each!r:.60}; it must be a mapping")
-    return preset_steps(top["preset"], [each.name for each in data_sets], **given)
+    return preset_steps(top["preset"], [each.name for each in data_sets], **settings)
 
 
 def parse_steps(entries: Sequence[Any]) -> list[Step]:

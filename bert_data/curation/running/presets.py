@@ -134,7 +134,7 @@ PRESETS: dict[str, Entries] = {
         ("line_duplicates", {"data_sets": ["commoncrawl"]}),
         ("language", {"data_sets": ["commoncrawl"], "languages": ["en"], "min_score": 0.5}),
         ("perplexity", {"data_sets": ["commoncrawl"]}),
-        ("classifier", {"data_sets": ["commoncrawl"], "min_score": 0.5}),
+        ("classifier", {"data_sets": ["commoncrawl"], "label": "positive", "min_score": 0.5}),
         # C4's rules, as the preset c4 has them.
         ("c4", {"data_sets": ["c4"]}),
         ("line_duplicates", {"data_sets": ["c4"], "ignore_digits": False}),
@@ -194,12 +194,12 @@ def preset_steps(
     of_source = _data_sets_by_source(name, data_sets, sources or {})
     steps = []
     for step, published in PRESETS[name]:
-        given = {**published, **(parameters or {}).get(step, {})}
+        values = {**published, **(parameters or {}).get(step, {})}
         if name in SOURCES:
-            given["data_sets"] = [each for s in published["data_sets"] for each in of_source[s]]
-            if not given["data_sets"]:
+            values["data_sets"] = [each for s in published["data_sets"] for each in of_source[s]]
+            if not values["data_sets"]:
                 continue
-        missing = missing_parameters(find_step(step), given)
+        missing = missing_parameters(find_step(step), values)
         if missing:
             logging.warning(
                 "preset %s: the step %s is left out, as it needs %s; a pipeline file gives them:"
@@ -207,7 +207,7 @@ def preset_steps(
                 *(name, step, " and ".join(missing), step, missing[0]),
             )
             continue
-        steps.append(make_step(step, given))
+        steps.append(make_step(step, values))
     return steps
 
 

@@ -206,10 +206,7 @@ steps: [privacy]
 def test_steps_without_their_files_are_named(tmp_path, caplog):
     caplog.set_level("WARNING")
     read(tmp_path, "inputs: [{name: commoncrawl, files: a}]\npreset: llama")
-    assert (
-        "preset llama: the step classifier is left out, as it needs model_file and label"
-        in caplog.text
-    )
+    assert "preset llama: the step classifier is left out, as it needs model_file; a" in caplog.text
 
 
 @pytest.mark.parametrize(
