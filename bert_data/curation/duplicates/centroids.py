@@ -15,7 +15,7 @@ vectors ends.
 import dataclasses
 import functools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import xxhash
@@ -162,12 +162,17 @@ class Centroids:
             records = self._reader.layout.named(words)
             yield as_vectors(records["values"]), records["cluster"]
 
-    def find_nearest(self, vectors: Vectors) -> Nearest:
-        """Find the centroid that is most similar to each vector: cluster and cosine."""
+    def find_nearest(self, vectors: Vectors, without: Sequence[NDArray[np.uint64]] = ()) -> Nearest:
+        """Find the centroid that is most similar to each vector: cluster and cosine.
+
+        Args:
+          vectors: to find it for.
+          without: clusters that are not asked for, uint64 [vectors] each; others are left.
+        """
         nearest = Nearest(vectors)
         portions: Iterable[tuple[Vectors, NDArray[np.uint64]]] = self._held or self._portions()
         for centroids, clusters in portions:
-            nearest.compare(centroids, clusters)
+            nearest.compare(centroids, clusters, without=without)
         return nearest
 
 

@@ -10,6 +10,8 @@ threads. Rounding changes the cosine of two embeddings by about 0.0001 (less the
 and that of two equal ones not at all.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,7 +73,12 @@ class Nearest:
         self._tile = max(min(_TILE, _TILE_NUMBERS // max(rows.shape[1], 1)), 1)
 
     def compare(
-        self, others: Vectors, numbers: NDArray[np.uint64], *, only_before: bool = False
+        self,
+        others: Vectors,
+        numbers: NDArray[np.uint64],
+        *,
+        only_before: bool = False,
+        without: Sequence[NDArray[np.uint64]] = (),
     ) -> None:
         """Compare all rows with vectors.
 
@@ -79,28 +86,33 @@ class Nearest:
           others: the vectors.
           numbers: of the vectors, uint64 [others].
           only_before: the others are the rows themselves; each is compared with those before it.
+          without: numbers that each row is not compared with, uint64 [rows] each.
         """
         for start in range(0, len(others), self._tile):
             tile = slice(start, start + self._tile)
             columns = others[tile].astype(np.float32)
             for first in range(start if only_before else 0, len(self._rows), self._tile):
                 rows = slice(first, first + self._tile)
-                self._compare(rows, columns, numbers[tile], only_before and first == start)
+                left_out = np.zeros((len(self._rows[rows]), len(columns)), bool)
+                if only_before and first == start:
+                    left_out |= np.tri(len(columns), dtype=bool).T
+                for each in without:
+                    left_out |= each[rows, None] == numbers[tile]
+                self._compare(rows, columns, numbers[tile], left_out)
 
     def _compare(
         self,
         rows: slice,
         columns: NDArray[np.float32],
         numbers: NDArray[np.uint64],
-        is_diagonal: bool,
+        left_out: NDArray[np.bool_],
     ) -> None:
         own = self._rows[rows].astype(np.float32)
         products = own @ columns.T
         squares = _squares(columns)
         # Without the row's own length, which is the same for all others.
         ratios = products * (1 / np.sqrt(squares)).astype(np.float32)
-        if is_diagonal:
-            ratios[np.tri(len(ratios), dtype=bool).T] = -np.inf
+        ratios[left_out] = -np.inf
         best = ratios.argmax(axis=1)
         places = np.arange(len(own))
         better = np.flatnonzero(ratios[places, best] > self._ratios[rows])

@@ -1,22 +1,21 @@
 """Put documents into the clusters of their embeddings, and compare them within each.
 
-    assign_documents   each document joins its cluster            ─▶ clusters (of all), members
-    compare_members    of each member, the most similar one before it ─▶ values, kept
+    assign_documents  a document joins the nearest clusters        ─▶ clusters (of all), members
+    compare_members   the most similar of those before each member ─▶ found, one a cluster
+    choose_similar    the most similar of all clusters             ─▶ values, kept
 
-A cluster of any size is compared in portions: those before a portion are read again for it.
+The order of two documents is the same in every cluster. A cluster of any size is compared in
+portions: those before a portion are read again for it.
 """
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.duplicates.centroids import (
-    Centroids,
-    read_vectors,
-    rows_without,
-)
+from bert_data.curation.duplicates.centroids import Centroids, read_vectors, rows_without
 from bert_data.curation.duplicates.decisions import KEPT, VALUES
 from bert_data.curation.duplicates.rosters import RANK, level_of, read_ranks
 from bert_data.curation.duplicates.unit_vectors import Nearest, as_vectors, num_words
@@ -25,7 +24,10 @@ from bert_data.work.records import Layout, Records
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 
 CLUSTERS = Layout(("document", "cluster", "similarity"), num_keys=1)
-"""The cluster of each document, and its cosine with the centroid."""
+"""The nearest cluster of each document, and its cosine with the centroid."""
+
+FOUND = Layout(("document", "distance", "turn", "other"), num_keys=3)
+"""A document and the most similar one before it in a cluster, the `turn`-th nearest to it."""
 
 FARTHEST, NEAREST, LONGEST = "farthest", "nearest", "longest"
 """Which documents come first in a cluster, of those of a data set."""
@@ -33,83 +35,84 @@ FARTHEST, NEAREST, LONGEST = "farthest", "nearest", "longest"
 _LARGEST = np.uint64((1 << 64) - 1)
 
 
-def members_of(dimension: int) -> Layout:
-    """Return the layout of the members of clusters: sorted by it, the first ones are kept."""
-    fields = ("cluster", "level", "place", *RANK)
-    return Layout(fields, num_keys=len(fields), width=num_words(dimension))
+@dataclasses.dataclass(frozen=True)
+class Joining:
+    """How documents join clusters.
 
-
-def join_clusters(
-    rounds: Rounds,
-    centroids: Records,
-    dimension: int,
-    levels: Mapping[str, int],
-    keep: str,
-    twins: Records,
-) -> tuple[Records, Records]:
-    """Return the cluster of each document, and the members of each cluster without twins.
-
-    Args:
-      rounds: to run.
-      centroids: of the clusters.
-      dimension: of the embeddings.
+    Attributes:
       levels: of the data sets.
       keep: one of the three words above.
-      twins: documents with the embedding of a better one.
+      num_clusters: that a document joins, at most the number of all.
+      centroids: of all clusters.
+      max_bytes: of centroids, and of vectors, that a task holds.
     """
-    function = functools.partial(assign_documents, levels, keep, centroids, rounds.portion_bytes)
-    outputs = {"clusters": CLUSTERS, "members": members_of(dimension)}
-    written = rounds.over_parts("clusters", function, outputs, {"twins": twins})
-    return written["clusters"], written["members"]
+
+    levels: Mapping[str, int]
+    keep: str
+    num_clusters: int
+    centroids: Records
+    max_bytes: int
 
 
-def assign_documents(
-    levels: Mapping[str, int],
-    keep: str,
-    centroids: Records,
-    max_bytes: int,
-    part: Part,
-    own: Own,
-    writers: Writers,
-) -> None:
+def members_of(dimension: int) -> Layout:
+    """Return the layout of the members of clusters, sorted so that the first ones are kept."""
+    keys = ("cluster", "level", "place", *RANK)
+    return Layout((*keys, "turn"), num_keys=len(keys), width=num_words(dimension))
+
+
+def assign_documents(joining: Joining, part: Part, own: Own, writers: Writers) -> None:
     """Write the clusters of a shard's documents, and those that are no twins as members."""
-    known, ranks = Centroids(centroids, max_bytes), read_ranks(part, levels)
+    known = Centroids(joining.centroids, joining.max_bytes)
+    ranks = read_ranks(part, joining.levels)
     is_member = np.zeros(part.end - part.first, bool)
     is_member[rows_without(part, own["twins"])] = True
-    for rows, words in read_vectors(part, np.arange(len(is_member)), max_bytes):
-        nearest = known.find_nearest(as_vectors(words))
+    for rows, words in read_vectors(part, np.arange(len(is_member)), joining.max_bytes):
+        vectors, chosen = as_vectors(words), is_member[rows]
+        nearest = known.find_nearest(vectors)
         writers["clusters"].add(
             document=ranks["document"][rows],
             cluster=nearest.numbers,
             similarity=nearest.similarities,
         )
-        chosen = is_member[rows]
         of_member = {name: ranks[name][rows][chosen] for name in RANK}
-        writers["members"].add(
-            cluster=nearest.numbers[chosen],
-            level=level_of(of_member["order"]),
-            place=_places(nearest.similarities[chosen], keep),
-            values=words[chosen],
-            **of_member,
-        )
+        of_member["level"] = level_of(of_member["order"])
+        of_member["place"] = _places(nearest.similarities[chosen], joining.keep)
+        joined: list[NDArray[np.uint64]] = []
+        for turn in range(joining.num_clusters):
+            clusters = known.find_nearest(vectors, joined).numbers if turn else nearest.numbers
+            joined.append(clusters)
+            writers["members"].add(
+                cluster=clusters[chosen],
+                turn=np.full(int(chosen.sum()), turn, np.uint64),
+                values=words[chosen],
+                **of_member,
+            )
 
 
 def _places(similarities: NDArray[np.float64], keep: str) -> NDArray[np.uint64]:
-    """Return numbers whose order is that of the documents of a data set in a cluster."""
+    """Return numbers whose order is that of the documents of a data set."""
     if keep == LONGEST:
         return np.zeros(len(similarities), np.uint64)
-    places = (similarities + 1.0).view(np.uint64)  # numbers >= 0 are in the order of their bits
+    places = _bits(similarities + 1.0)
     return _LARGEST - places if keep == NEAREST else places
+
+
+def _bits(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return the bits of numbers >= 0, which have the same order."""
+    return values.view(np.uint64)
 
 
 def compare_clusters(rounds: Rounds, members: Records, threshold: float) -> tuple[Records, Records]:
     """Return the values of documents, and those rejected with the most similar one before them."""
-    function = functools.partial(compare_members, threshold)
-    written = rounds.over_ranges("compare", function, members, {"values": VALUES, "kept": KEPT})
+    found = rounds.over_ranges("compare", compare_members, members, {"found": FOUND})["found"]
+    rounds.remove(members)
+    choose = functools.partial(choose_similar, threshold)
+    written = rounds.over_ranges("choose", choose, found, {"values": VALUES, "kept": KEPT})
+    rounds.remove(found)
     return written["values"], written["kept"]
 
 
-def compare_members(threshold: float, reader: RangeReader, writers: Writers) -> dict[str, int]:
+def compare_members(reader: RangeReader, writers: Writers) -> dict[str, int]:
     """Compare each member of the clusters of a range with all those before it."""
     num_compared = num_clusters = 0
     for batch in reader.batches(1):
@@ -123,7 +126,12 @@ def compare_members(threshold: float, reader: RangeReader, writers: Writers) -> 
             nearest.compare(vectors, numbers, only_before=True)
             num_compared += len(records) * place + len(records) * (len(records) - 1) // 2
             num_clusters += not place
-            _write(nearest, numbers, threshold, writers)
+            writers["found"].add(
+                document=numbers,
+                distance=_LARGEST - _bits(np.maximum(nearest.similarities, 0.0)),
+                turn=records["turn"],
+                other=nearest.numbers,
+            )
     return {"compared": num_compared, "clusters": num_clusters}
 
 
@@ -137,10 +145,11 @@ def _compare_with_earlier(nearest: Nearest, reader: RangeReader, cluster: int, n
             return
 
 
-def _write(
-    nearest: Nearest, numbers: NDArray[np.uint64], threshold: float, writers: Writers
-) -> None:
-    values = np.maximum(nearest.similarities, 0.0)
-    writers["values"].add(document=numbers, if_rejected=values, if_kept=values)
-    is_rejected = values > threshold
-    writers["kept"].add(kept=nearest.numbers[is_rejected], document=numbers[is_rejected])
+def choose_similar(threshold: float, reader: RangeReader, writers: Writers) -> None:
+    """Write the value of each document; reject it if the value is above a threshold."""
+    for batch in reader.batches(1):
+        best = batch.records[batch.places == 0]
+        values = (_LARGEST - best["distance"]).view(np.float64)
+        writers["values"].add(document=best["document"], if_rejected=values, if_kept=values)
+        rejected = best[values > threshold]
+        writers["kept"].add(kept=rejected["other"], document=rejected["document"])

@@ -136,6 +136,19 @@ def test_each_row_is_compared_with_those_before_it(seed, num_rows, tile):
         assert (number - 7, value) == find_plainly(plain[row], plain[:row])
 
 
+def test_numbers_may_be_left_out():
+    vectors = round_to_unit(np.array([[1.0, 0.1], [1.0, 0.2], [0.3, 1.0]]))
+    labels = np.array([7, 8, 9], np.uint64)
+    joined: list = []
+    for _ in range(4):
+        nearest = Nearest(vectors)
+        nearest.compare(vectors[:1], labels[:1], without=joined)
+        nearest.compare(vectors[1:], labels[1:], without=joined)
+        joined.append(nearest.numbers)
+    assert np.stack(joined, 1).tolist() == [[7, 8, 9, 0], [8, 7, 9, 0], [9, 8, 7, 0]]
+    assert set(nearest.similarities.tolist()) == {-1.0}
+
+
 def test_equal_vectors_have_a_cosine_of_one():
     draw = np.random.default_rng(1)
     vectors = round_to_unit(draw.normal(size=(50, 100)))

@@ -46,7 +46,7 @@ def variations(seed: int, number: int = 60, dimension: int = 5) -> list[list[flo
 
 
 def decide_plainly(documents, step: SemanticDuplicates, sources):
-    """By id: cluster, cosine with the centroid, value, id of the most similar one before."""
+    """By id: nearest cluster, cosine with it, value, id of the most similar one before."""
     vectors = {each.id: round_plainly(each.fields["embedding"]) for each in documents}
     number = step.num_clusters
     if number is None:
@@ -56,12 +56,15 @@ def decide_plainly(documents, step: SemanticDuplicates, sources):
     labels = list(centroids)
     found = {}
     for document in documents:
-        place, cosine = find_plainly(vectors[document.id], list(centroids.values()))
-        found[document.id] = (labels[place], cosine)
+        left, joined = list(labels), []
+        for _ in range(min(step.clusters_per_document, len(labels))):
+            place, cosine = find_plainly(vectors[document.id], [centroids[each] for each in left])
+            joined.append((left.pop(place), cosine))
+        found[document.id] = joined
     levels = list(dict.fromkeys((*step.priority, *sources)))
 
     def rank(document: Document):
-        cosine = found[document.id][1]
+        cosine = found[document.id][0][1]
         place = {"farthest": cosine, "nearest": -cosine, "longest": 0}[step.keep]
         seed = xxhash.xxh3_64_intdigest(document.source.encode())
         tie = xxhash.xxh3_64_intdigest(document.id.encode(), seed)
@@ -69,14 +72,16 @@ def decide_plainly(documents, step: SemanticDuplicates, sources):
 
     decided, members = {}, {}
     for document in sorted(documents, key=rank):
-        cluster, cosine = found[document.id]
-        before = members.setdefault(cluster, [])
         value, name = 0.0, ""
-        if before:
-            place, value = find_plainly(vectors[document.id], [vectors[each] for each in before])
-            value, name = max(value, 0.0), before[place]
-        decided[document.id] = cluster, cosine, value, name
-        before.append(document.id)
+        for cluster, _ in found[document.id]:
+            before = members.setdefault(cluster, [])
+            if before:
+                rows = [vectors[each] for each in before]
+                place, similarity = find_plainly(vectors[document.id], rows)
+                if similarity > value:
+                    value, name = similarity, before[place]
+            before.append(document.id)
+        decided[document.id] = *found[document.id][0], value, name
     return decided
 
 
@@ -86,11 +91,12 @@ def decide_plainly(documents, step: SemanticDuplicates, sources):
     st.sampled_from([0.5, 0.9, 0.99]),
     st.sampled_from(["farthest", "nearest", "longest"]),
     st.sampled_from([None, 1, 4]),
+    st.sampled_from([1, 2, 3, 100]),
     st.sampled_from([3_000, 30_000, 10**7]),
     st.integers(1, 5),
 )
 def test_what_is_rejected_is_that_of_the_definition(
-    tmp_path_factory, seed, threshold, keep, num_clusters, max_bytes, num_shards
+    tmp_path_factory, seed, threshold, keep, num_clusters, joined, max_bytes, num_shards
 ):
     """However small the tasks are, and with clusters that are larger than a portion."""
     web, wiki = make_documents(variations(seed)), make_documents(variations(seed, 15), "wiki")
@@ -98,6 +104,7 @@ def test_what_is_rejected_is_that_of_the_definition(
         max_similarity=threshold,
         keep=keep,
         num_clusters=num_clusters,
+        clusters_per_document=joined,
         num_iterations=3,
         seed=seed % 2,
         priority=("wiki",) if seed % 3 else (),
@@ -185,18 +192,14 @@ def test_the_data_set_of_priority_comes_before_the_distance(tmp_path):
         assert kept_ids(run_corpus_step(step, shards, tmp_path)) == {wiki}
 
 
-def test_what_is_in_other_clusters_stays(tmp_path):
-    """Two clusters of which a border goes through a pair, and the same in one."""
+def test_what_shares_no_cluster_stays(tmp_path):
+    """Each is a cluster of its own: a pair is compared if one joins the cluster of the other."""
     documents = make_documents([[1.0, 0.5], [1.0, 1.0], [0.5, 1.0], [0.9, 1.0]])
-    kept = [
-        kept_ids(
-            run_corpus_step(
-                SemanticDuplicates(max_similarity=0.99, num_clusters=number), [documents], tmp_path
-            )
+    for number, joined, num_kept in ((1, 1, 3), (4, 1, 4), (4, 2, 3), (4, 4, 3)):
+        step = SemanticDuplicates(
+            max_similarity=0.99, num_clusters=number, clusters_per_document=joined
         )
-        for number in (1, 4)
-    ]
-    assert len(kept[0]) == 3 and len(kept[1]) == 4
+        assert len(kept_ids(run_corpus_step(step, [documents], tmp_path))) == num_kept
 
 
 def test_equal_embeddings_cost_no_quadratic_work(tmp_path, monkeypatch):
@@ -213,7 +216,7 @@ def test_equal_embeddings_cost_no_quadratic_work(tmp_path, monkeypatch):
     (verdicts,) = run_corpus_step(SemanticDuplicates(num_clusters=2), [documents], tmp_path)
     assert sum(verdict.kept for verdict in verdicts) == 2
     assert {value_of(v, "max_similarity") for v in verdicts if not v.kept} == {1.0}
-    assert counted[-1] <= 1
+    assert counted[-1] <= 2
 
 
 @pytest.mark.parametrize("num_shards", [0, 1, 2])
@@ -308,6 +311,7 @@ def test_more_clusters_than_embeddings_are_refused(tmp_path):
         ({"max_similarity": 1.0}, r"max_similarity is 1.0; it must be in \[0, 1\)"),
         ({"max_similarity": -0.5}, "max_similarity is -0.5; it must be a number >= 0"),
         ({"num_clusters": 0}, "num_clusters is 0; it must be a whole number >= 1"),
+        ({"clusters_per_document": 0}, r"clusters_per_document is 0; it must .* in \[1, 100\]"),
         ({"num_iterations": 0}, r"num_iterations is 0; it must be a whole number in \[1, 1000\]"),
         ({"samples_per_cluster": 1}, "samples_per_cluster is 1; it must be a whole number >= 2"),
         ({"keep": "best"}, "keep is 'best'; it must be one of farthest, nearest, longest"),
