@@ -8,7 +8,6 @@ judge_shard  greatest cosine, the most similar document before; cluster and dist
 import dataclasses
 import functools
 import itertools
-import json
 import math
 import os
 import sys
@@ -65,9 +64,10 @@ class SemanticDuplicates(RankedStep):
     cluster found from a half to four fifths of what comparing all with all did, and in three nearly
     everything. Near duplicates by words (`near_duplicates`) should go first.
 
-    The embedding of each document is a field of it: a list of numbers, as many for all documents.
-    Any encoder may make it. Embeddings are scaled to the same length and rounded to 12 bits, so
-    that the computed cosines are exact; rounding changes them by about 0.0001.
+    The embedding of each document is a field of it: a list of numbers, as many for all documents,
+    which the step `embed` or any other encoder has made. Embeddings are scaled to the same length
+    and rounded to 12 bits, so that the computed cosines are exact; rounding changes them by about
+    0.0001.
 
     Documents of the data set with the highest priority come first. Among those of a data set, the
     one farthest from its nearest centroid comes first, as in SemDeDup (or the nearest, or the
@@ -140,11 +140,6 @@ class SemanticDuplicates(RankedStep):
     def _embedding(self, document: Document) -> NDArray[np.float64]:
         """Return the embedding of a document, [numbers]."""
         value = document.fields.get(self.embedding_field)
-        if isinstance(value, str):  # as Parquet files that this pipeline wrote hold lists
-            try:
-                value = json.loads(value)
-            except (ValueError, RecursionError):
-                pass
         problem = _find_problem(value)
         if problem is None:
             return np.array(value, np.float64)
@@ -152,8 +147,8 @@ class SemanticDuplicates(RankedStep):
             names = ", ".join(map(str, document.fields)) or "none"
             raise ValueError(
                 f"step {self.name}: document {document.id!r} has no field"
-                f" {self.embedding_field!r} (embedding_field) with its embedding; its fields are"
-                f" {names}"
+                f" {self.embedding_field!r} (embedding_field) with its embedding, which the step"
+                f" embed or the input must give; its fields are {names}"
             )
         raise ValueError(
             f"step {self.name}: field {self.embedding_field!r} of document {document.id!r}"

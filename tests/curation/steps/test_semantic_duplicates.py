@@ -26,6 +26,12 @@ from bert_data.work import open_executor, rounds
 from tests.curation.corpora import kept_ids, run_corpus_step, value_of
 from tests.curation.duplicates.test_centroids import cluster_plainly
 from tests.curation.duplicates.test_unit_vectors import find_plainly, round_plainly
+from tests.curation.models.tiny_models import (
+    TEXTS,
+    make_classifier,
+    write_keras,
+    write_vocabulary,
+)
 
 COVERS = ("curation/duplicates/vector_clusters",)
 
@@ -231,23 +237,11 @@ def test_one_document_stays(tmp_path):
     assert verdict.kept and verdict.document.fields["semantic_cluster"] == 0
 
 
-def test_embeddings_of_json_in_a_text_are_read(tmp_path):
-    """As a column of Parquet holds the lists that a run of curation wrote."""
-    plain, texts = make_documents(variations(1)), make_documents(variations(1))
-    texts = [each.with_fields(embedding=json.dumps(each.fields["embedding"])) for each in texts]
-    kept = [
-        kept_ids(run_corpus_step(SemanticDuplicates(max_similarity=0.9), [each], tmp_path))
-        for each in (plain, texts)
-    ]
-    assert kept[0] == kept[1] and 0 < len(kept[0]) < 60
-
-
 @pytest.mark.parametrize(
     ("value", "words"),
     [
         (7, "is 7"),
-        ("7", "is 7"),
-        ("a list", "is 'a list'"),
+        ("[1.0]", r"is '\[1.0\]'"),
         ([], "has 0 numbers"),
         ([1.0] * 16_385, "has 16,385 numbers"),
         ([1.0, "2"], "has '2'"),
@@ -274,8 +268,8 @@ def test_what_is_no_embedding_is_told_with_its_document(tmp_path, value, words):
 def test_a_missing_field_is_told_with_those_there_are(tmp_path):
     documents = [Document("web/3", "web", "text", {"url": "u", "vector": [1.0]})]
     message = (
-        r"document 'web/3' has no field 'embedding' \(embedding_field\) with its embedding;"
-        " its fields are url, vector"
+        r"document 'web/3' has no field 'embedding' \(embedding_field\) with its embedding, which"
+        " the step embed or the input must give; its fields are url, vector"
     )
     with pytest.raises(ValueError, match=message):
         run_corpus_step(SemanticDuplicates(), [documents], tmp_path)
@@ -379,3 +373,26 @@ def test_a_column_of_embeddings_passes_through_a_pipeline(tmp_path, monkeypatch,
     written = [json.loads(line) for line in Path("strict.jsonl").read_text().splitlines()]
     assert all(row["embedding"] in [each["embedding"] for each in rows] for row in written)
     assert all(row["semantic_similarity"] <= 0.8 for row in written)
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_embeddings_of_a_model_pass_through_a_pipeline(tmp_path):
+    """Texts that an uncased model reads as the same, and one that it does not."""
+    model = write_keras(make_classifier(), tmp_path)
+    texts = [TEXTS[0], TEXTS[0].upper(), TEXTS[1]]
+    rows = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+    (tmp_path / "web.jsonl").write_text(rows)
+    steps = [
+        make_step("embed", {"model": model, "vocab_file": write_vocabulary(tmp_path)}),
+        make_step("semantic_duplicates", {"max_similarity": 0.9999, "remove_embedding": True}),
+    ]
+    done = curate(
+        Pipeline(
+            data_sets=(DataSet(name="web", files=f"{tmp_path}/web.jsonl"),),
+            steps=label_steps(steps),
+            output=Output(files=f"{tmp_path}/o.jsonl"),
+        ),
+        num_workers=1,
+    )
+    assert done.counts[-1].num_rejected == 1
