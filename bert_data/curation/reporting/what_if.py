@@ -56,7 +56,7 @@ class StepChange:
       num_rejected: documents that the step rejected in the run.
       has_kept: whether the ledger holds the measures of documents that the step kept.
       may_tighten: whether a threshold might reject documents that were kept.
-      is_corpus_step: whether the step's decisions on documents depend on each other.
+      weighs_verdicts: whether the step's decisions on documents depend on each other.
     """
 
     step: str
@@ -65,7 +65,7 @@ class StepChange:
     num_rejected: int
     has_kept: bool
     may_tighten: bool
-    is_corpus_step: bool
+    weighs_verdicts: bool
 
 
 def parse_question(text: str) -> Question:
@@ -176,7 +176,7 @@ def _retry(ledger: str, step: str, questions: Sequence[Question]) -> StepChange:
         num_rejected=int((~passed).sum()),
         has_kept=bool(passed.any()),
         may_tighten=may_tighten,
-        is_corpus_step=kind is not None and issubclass(kind, CorpusStep),
+        weighs_verdicts=kind is not None and issubclass(kind, CorpusStep) and kind.weighs_verdicts,
     )
 
 
@@ -217,6 +217,6 @@ def _describe(change: StepChange) -> Iterator[str]:
             "  How many fewer pass is not known: the ledger has only what was rejected; a run with"
             " --ledger=all measures those that were kept, too."
         )
-    if change.is_corpus_step:
+    if change.weighs_verdicts:
         yield "  The step weighs documents against each other, so a run may decide differently."
     yield "  What later steps would say of documents that pass now was not measured."

@@ -107,6 +107,7 @@ class SemanticDuplicates(RankedStep):
     """
 
     name = "semantic_duplicates"
+    weighs_verdicts = False
     max_similarity: float = 0.95
     embedding_field: str = "embedding"
     num_clusters: Annotated[int, Within(1)] | None = None

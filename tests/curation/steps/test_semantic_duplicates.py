@@ -1,13 +1,8 @@
 """Semantic duplicates, against clusters and cosines in plain Python."""
 
-import json
 import math
-import random
-from pathlib import Path
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
 import pytest
 import xxhash
 from hypothesis import given, settings
@@ -15,10 +10,6 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.centroids import KMeans
-from bert_data.curation.reporting.what_if import parse_question, retry_thresholds
-from bert_data.curation.running.data_sets import DataSet
-from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
-from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.semantic_duplicates import SemanticDuplicates
 from bert_data.curation.verdict import Measured
@@ -26,12 +17,6 @@ from bert_data.work import open_executor, rounds
 from tests.curation.corpora import kept_ids, run_corpus_step, value_of
 from tests.curation.duplicates.test_centroids import cluster_plainly
 from tests.curation.duplicates.test_unit_vectors import find_plainly, round_plainly
-from tests.curation.models.tiny_models import (
-    TEXTS,
-    make_classifier,
-    write_keras,
-    write_vocabulary,
-)
 
 COVERS = ("curation/duplicates/vector_clusters",)
 
@@ -327,72 +312,3 @@ def test_tasks_on_any_executor_decide_the_same(tmp_path):
     with open_executor(2) as executor:
         small = run_corpus_step(step, shards, tmp_path, max_bytes=1, executor=executor)
     assert small == plain
-
-
-def run_pipeline(name: str, **parameters):
-    step = make_step("semantic_duplicates", parameters)
-    return curate(
-        Pipeline(
-            data_sets=(DataSet(name="web", files="web.*"),),
-            steps=label_steps([step]),
-            output=Output(files=name),
-            ledger="all",
-        ),
-        num_workers=1,
-    )
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-def test_a_column_of_embeddings_passes_through_a_pipeline(tmp_path, monkeypatch, ending):
-    """What another threshold would do is what it does."""
-    monkeypatch.chdir(tmp_path)
-    draw = random.Random(1)
-    rows = [
-        {"text": "word " * draw.randrange(1, 9), "embedding": each} for each in variations(2, 100)
-    ]
-    if ending == "jsonl":
-        Path("web.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), "web.parquet")
-    strict = run_pipeline("strict.jsonl", max_similarity=0.8)
-    mild = run_pipeline("mild.jsonl", max_similarity=0.99, remove_embedding=True)
-    kept = [each.counts[-1].num_documents for each in (strict, mild)]
-    assert kept[0] < kept[1] < 100
-    change, back = (
-        retry_thresholds(
-            f"ledger.{name}.jsonl.parquet",
-            [parse_question(f"semantic_duplicates.max_similarity={value}")],
-        )[0].sources[0]
-        for name, value in (("strict", 0.99), ("mild", 0.8))
-    )
-    assert change.num_more == back.num_fewer == kept[1] - kept[0]
-    assert change.num_fewer == back.num_more == 0
-    written = [json.loads(line) for line in Path("mild.jsonl").read_text().splitlines()]
-    assert all("embedding" not in row and row["semantic_cluster"] >= 0 for row in written)
-    written = [json.loads(line) for line in Path("strict.jsonl").read_text().splitlines()]
-    assert all(row["embedding"] in [each["embedding"] for each in rows] for row in written)
-    assert all(row["semantic_similarity"] <= 0.8 for row in written)
-
-
-@pytest.mark.slow
-@pytest.mark.process
-def test_embeddings_of_a_model_pass_through_a_pipeline(tmp_path):
-    """Texts that an uncased model reads as the same, and one that it does not."""
-    model = write_keras(make_classifier(), tmp_path)
-    texts = [TEXTS[0], TEXTS[0].upper(), TEXTS[1]]
-    rows = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-    (tmp_path / "web.jsonl").write_text(rows)
-    steps = [
-        make_step("embed", {"model": model, "vocab_file": write_vocabulary(tmp_path)}),
-        make_step("semantic_duplicates", {"max_similarity": 0.9999, "remove_embedding": True}),
-    ]
-    done = curate(
-        Pipeline(
-            data_sets=(DataSet(name="web", files=f"{tmp_path}/web.jsonl"),),
-            steps=label_steps(steps),
-            output=Output(files=f"{tmp_path}/o.jsonl"),
-        ),
-        num_workers=1,
-    )
-    assert done.counts[-1].num_rejected == 1

@@ -1,0 +1,97 @@
+"""Semantic duplicates in whole pipelines: embeddings of a column and of a model, other thresholds."""
+
+import json
+import random
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from bert_data.curation.reporting.what_if import (
+    describe_changes,
+    parse_question,
+    retry_thresholds,
+)
+from bert_data.curation.running.data_sets import DataSet
+from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.run import curate
+from bert_data.curation.step import make_step
+from tests.curation.models.tiny_models import (
+    TEXTS,
+    make_classifier,
+    write_keras,
+    write_vocabulary,
+)
+from tests.curation.steps.test_semantic_duplicates import variations
+
+
+def run_pipeline(name: str, **parameters):
+    step = make_step("semantic_duplicates", parameters)
+    return curate(
+        Pipeline(
+            data_sets=(DataSet(name="web", files="web.*"),),
+            steps=label_steps([step]),
+            output=Output(files=name),
+            ledger="all",
+        ),
+        num_workers=1,
+    )
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_a_column_of_embeddings_passes_through_a_pipeline(tmp_path, monkeypatch, ending):
+    """What another threshold would do is what it does."""
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(1)
+    rows = [
+        {"text": "word " * draw.randrange(1, 9), "embedding": each} for each in variations(2, 100)
+    ]
+    if ending == "jsonl":
+        Path("web.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), "web.parquet")
+    strict = run_pipeline("strict.jsonl", max_similarity=0.8)
+    mild = run_pipeline("mild.jsonl", max_similarity=0.99, remove_embedding=True)
+    kept = [each.counts[-1].num_documents for each in (strict, mild)]
+    assert kept[0] < kept[1] < 100
+    changes = [
+        retry_thresholds(
+            f"ledger.{name}.jsonl.parquet",
+            [parse_question(f"semantic_duplicates.max_similarity={value}")],
+        )[0]
+        for name, value in (("strict", 0.99), ("mild", 0.8))
+    ]
+    assert "may decide differently" not in describe_changes(changes)
+    change, back = (each.sources[0] for each in changes)
+    assert change.num_more == back.num_fewer == kept[1] - kept[0]
+    assert change.num_fewer == back.num_more == 0
+    written = [json.loads(line) for line in Path("mild.jsonl").read_text().splitlines()]
+    assert all("embedding" not in row and row["semantic_cluster"] >= 0 for row in written)
+    written = [json.loads(line) for line in Path("strict.jsonl").read_text().splitlines()]
+    assert all(row["embedding"] in [each["embedding"] for each in rows] for row in written)
+    assert all(row["semantic_similarity"] <= 0.8 for row in written)
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_embeddings_of_a_model_pass_through_a_pipeline(tmp_path):
+    """Texts that an uncased model reads as the same, and one that it does not."""
+    model = write_keras(make_classifier(), tmp_path)
+    texts = [TEXTS[0], TEXTS[0].upper(), TEXTS[1]]
+    rows = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+    (tmp_path / "web.jsonl").write_text(rows)
+    steps = [
+        make_step("embed", {"model": model, "vocab_file": write_vocabulary(tmp_path)}),
+        make_step("semantic_duplicates", {"max_similarity": 0.9999, "remove_embedding": True}),
+    ]
+    done = curate(
+        Pipeline(
+            data_sets=(DataSet(name="web", files=f"{tmp_path}/web.jsonl"),),
+            steps=label_steps(steps),
+            output=Output(files=f"{tmp_path}/o.jsonl"),
+        ),
+        num_workers=1,
+    )
+    assert done.counts[-1].num_rejected == 1
