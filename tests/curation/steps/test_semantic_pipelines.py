@@ -1,4 +1,4 @@
-"""Semantic duplicates in whole pipelines: embeddings of a column and of a model, other thresholds."""
+"""Semantic duplicates in pipelines: embeddings of a column and of a model, other thresholds."""
 
 import json
 import random
