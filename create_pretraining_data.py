@@ -23,8 +23,11 @@ import os
 import random
 from collections.abc import Iterable, Sequence
 
+from bert_data import interrupts
+
 if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its matrix products
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    interrupts.end_imports_on_signals()
 
 from absl import flags
 

@@ -9,6 +9,11 @@ SIGTERM it finishes the current step, saves a checkpoint and ends with a non-zer
 `bert_data.cli.train` is the same as a command: `bert-data train`.
 """
 
+from bert_data import interrupts
+
+if __name__ == "__main__":
+    interrupts.end_imports_on_signals()
+
 from bert_data.cli import train_flags
 from bert_data.cli.entry import run
 from bert_data.cli.train import main

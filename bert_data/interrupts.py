@@ -7,9 +7,10 @@ Python drops an exception that is raised where nothing can catch it: in `__del__
 reference ends, as often while modules are imported.
 """
 
+import os
 import signal
 import sys
-from types import FrameType
+from types import FrameType, TracebackType
 
 from bert_data import forced_end
 
@@ -26,6 +27,23 @@ def raise_on_signals() -> None:
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
+
+
+def end_imports_on_signals() -> None:
+    """Let signals end a script in one line from now on, while it imports what it needs.
+
+    `entry.run` does so for what follows.
+    """
+    raise_on_signals()
+    sys.excepthook = _say_interrupt
+
+
+def _say_interrupt(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    if isinstance(error, KeyboardInterrupt):
+        raise SystemExit(end(os.path.basename(sys.argv[0]).removesuffix(".py"), error))
+    sys.__excepthook__(kind, error, trace)
 
 
 def requested_signal() -> int | None:

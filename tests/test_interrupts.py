@@ -1,8 +1,12 @@
 """Signals raise KeyboardInterrupt until the program cleans up, even if Python loses one."""
 
+import os
 import signal
+import subprocess
+import sys
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -68,3 +72,33 @@ def test_the_end_of_a_program_is_not_interrupted(capsys: pytest.CaptureFixture[s
     assert interrupts.end("bert-data plan", KeyboardInterrupt(signal.SIGTERM)) == 143
     signal.raise_signal(signal.SIGINT)
     assert capsys.readouterr().err == "bert-data plan: error: stopped by SIGTERM\n"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("script", ["create_pretraining_data", "run_pretraining"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_script_that_is_stopped_while_it_imports_says_so_in_a_line(
+    tmp_path: Path, checkout: Path, script: str, number: signal.Signals
+) -> None:
+    """Both import absl first."""
+    (tmp_path / "absl").mkdir()
+    (tmp_path / "absl" / "__init__.py").write_text(
+        f"import signal\nsignal.raise_signal({int(number)})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(checkout / f"{script}.py"), "--input_file=x"],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stderr == f"{script}: error: stopped by {number.name}\n"
+    assert done.returncode == interrupts.SIGNAL_STATUS + number
+
+
+def test_other_errors_keep_their_traces(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    interrupts.end_imports_on_signals()
+    error = ImportError("no such module")
+    sys.excepthook(ImportError, error, None)
+    assert capsys.readouterr().err == "ImportError: no such module\n"
