@@ -19,13 +19,22 @@ from bert_data.api.text import Path
 from bert_data.plain_values import plain
 from bert_data.reader import (
     ReaderConfig,
-    can_be_planned,
     describe_order,
     next_sentence_of,
     vocab_size_of_manifests,
 )
+from bert_data.reader.config import REMOTE_CACHE_BYTES
 from bert_data.training.config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE
+from bert_data.training.reading import (
+    AUTO,
+    batches_from,
+    evaluation_reader,
+    held_out_data,
+    training_order,
+)
 from bert_data.training.training_config import OptimizerConfig
+
+_EVAL_BATCH_SIZE = 8  # the default of the flag
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -84,6 +93,7 @@ def train(
         *(ReaderConfig, training.TrainingConfig, OptimizerConfig),
     )
     seed, steps = arguments.take("random_seed", 12345), plain(num_train_steps)
+    width = arguments.look("width", None)
     data = _training_data(arguments, names, config, seed)
     settings = arguments.config(
         training.TrainingConfig,
@@ -97,14 +107,20 @@ def train(
         optimizer=arguments.config(OptimizerConfig),
     )
     arguments.end()
-    held_out = None if eval_files is None else _held_out(data, eval_files)
+    held_out = None
+    if eval_files is not None:
+        size = data.batch_size or _EVAL_BATCH_SIZE  # where tokens bound a batch, it has none
+        is_static = settings.jit_compile
+        held_out = held_out_data(
+            evaluation_reader(
+                data, names_of(eval_files), batch_size=size, width=width, is_static=is_static
+            )
+        )
     read_batches(data)  # says what is wrong with records before anything is written
     model = training.train(
         settings,
         config,
-        lambda start_batch, context: read_batches(
-            dataclasses.replace(data, start_batch=start_batch), input_context=context
-        ),
+        batches_from(data),
         data_description=json.dumps(describe_order(data)),
         held_out=held_out if settings.eval_every_steps is not None else None,
     )
@@ -134,36 +150,16 @@ def _bert_config(
 def _training_data(
     arguments: Options, names: str, config: training.BertConfig, seed: int
 ) -> ReaderConfig:
-    """Return what training reads: without end, shuffled."""
-    batching = arguments.take("batching", "pools" if can_be_planned(names) else "stream")
-    return arguments.config(
-        ReaderConfig,
-        input_patterns=names,
-        batching=batching,
-        shuffle=True,
-        seed=seed,
-        num_epochs=None,
-        drop_remainder=batching == "stream",
-        vocab_size=config.vocab_size,
+    """Return what training reads."""
+    order = training_order(
+        names,
+        batching=arguments.take("batching", AUTO),
+        width=arguments.take("width", None),
+        is_static=arguments.look("jit_compile", False),
+        dynamic_masking=arguments.look("dynamic_masking", False),
+        remote_cache_bytes=arguments.look("remote_cache_bytes", REMOTE_CACHE_BYTES),
     )
-
-
-def _held_out(data: ReaderConfig, files: Files) -> "training.HeldOutData":
-    """Return what evaluation reads: once, in order, and dynamic masks as of the first epoch."""
-    from bert_data.reader import read_batches
-
-    held_out = dataclasses.replace(
-        data,
-        input_patterns=names_of(files),
-        batching="plain" if data.dynamic_masking else "stream",
-        shuffle=False,
-        num_epochs=1,
-        drop_remainder=False,
-    )
-    return training.HeldOutData(
-        make_batches=lambda: read_batches(held_out),
-        description=json.dumps(describe_order(held_out)),
-    )
+    return arguments.config(ReaderConfig, **order, seed=seed, vocab_size=config.vocab_size)
 
 
 @with_python_errors

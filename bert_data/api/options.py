@@ -51,6 +51,10 @@ class Options:
         """Return an option that is no field of a configuration."""
         return self._left.pop(name, default)
 
+    def look(self, name: str, default: Any) -> Any:
+        """Return an option that a configuration takes, too."""
+        return self._left.get(name, default)
+
     def engine(self) -> Engine:
         """Return what runs tasks: the options `engine` ("local" or "ray") and `ray_address`."""
         engine, address = self.take("engine", THIS_MACHINE), self.take("ray_address", None)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from bert_data.reader import ReaderConfig
-    from bert_data.training import BertConfig, DistributionConfig, HeldOutData, TrainingConfig
+    from bert_data.training import BertConfig, DistributionConfig, TrainingConfig
 
 FLAGS = flags.FLAGS
 
@@ -49,7 +49,8 @@ def main(_: Sequence[str]) -> None:
             f"max_seq_length is {FLAGS.max_seq_length}, but the model of {FLAGS.bert_config_file}"
             f" reads up to max_position_embeddings = {config.max_position_embeddings} tokens"
         )
-    devices, train_data, eval_data = distribution(), training_data(config), evaluation_data(config)
+    devices, train_data = distribution(), training_data(config)
+    eval_data = evaluation_data(train_data)
     evaluates = FLAGS.do_eval or FLAGS.eval_every_steps is not None
     configs = [train_data] * FLAGS.do_train + [eval_data] * evaluates
     if FLAGS.do_train:
@@ -125,24 +126,24 @@ def distribution() -> "DistributionConfig":
 def training_data(config: "BertConfig") -> "ReaderConfig":
     """What training reads: without end, shuffled."""
     from bert_data.reader import ReaderConfig
+    from bert_data.training.reading import training_order
 
-    way = batching(FLAGS.input_file)
     return ReaderConfig(
-        input_patterns=FLAGS.input_file,
+        **training_order(
+            FLAGS.input_file,
+            batching=FLAGS.batching,
+            width=batch_width(),
+            is_static=has_static_shapes(),
+            dynamic_masking=FLAGS.dynamic_masking,
+            remote_cache_bytes=FLAGS.remote_cache_bytes,
+        ),
         batch_size=None if FLAGS.max_tokens_per_batch else FLAGS.train_batch_size,
-        batching=way,
         pool_batches=FLAGS.pool_batches,
         num_buckets=FLAGS.num_buckets,
         max_tokens_per_batch=FLAGS.max_tokens_per_batch,
         max_seq_length=FLAGS.max_seq_length,
         max_predictions_per_seq=FLAGS.max_predictions_per_seq,
-        width=batch_width(way),
-        shuffle=True,
         seed=FLAGS.random_seed,
-        num_epochs=None,
-        # Batches of a stream run across epochs; planned ones end with them, and none is left out
-        # but where it would be one shape more to compile.
-        drop_remainder=way == "stream" or has_static_shapes(),
         skip_corrupt=FLAGS.skip_corrupt,
         vocab_size=config.vocab_size,
         vocab_file=FLAGS.vocab_file or FLAGS.tokenizer_file,
@@ -154,18 +155,16 @@ def training_data(config: "BertConfig") -> "ReaderConfig":
     )
 
 
-def evaluation_data(config: "BertConfig") -> "ReaderConfig":
-    """What evaluation reads: once, in order, and dynamic masks as of the first epoch."""
-    return dataclasses.replace(
-        training_data(config),
-        input_patterns=FLAGS.eval_input_file or FLAGS.input_file,
+def evaluation_data(train_data: "ReaderConfig") -> "ReaderConfig":
+    """What evaluation reads."""
+    from bert_data.training.reading import evaluation_reader
+
+    return evaluation_reader(
+        train_data,
+        FLAGS.eval_input_file or FLAGS.input_file,
         batch_size=FLAGS.eval_batch_size,
-        batching="plain" if FLAGS.dynamic_masking else "stream",
-        max_tokens_per_batch=None,
-        width=batch_width("stream") if batching(FLAGS.input_file) != "packed" else "batch",
-        shuffle=False,
-        num_epochs=1,
-        drop_remainder=False,
+        width=batch_width(),
+        is_static=has_static_shapes(),
     )
 
 
@@ -211,23 +210,9 @@ def has_static_shapes() -> bool:
     return FLAGS.jit_compile or FLAGS.use_tpu or FLAGS.distribution == "tpu"
 
 
-def batching(patterns: str) -> str:
-    """The flag --batching, or what suits device and files."""
-    from bert_data.reader import can_be_planned
-
-    if FLAGS.batching != "auto":
-        return FLAGS.batching
-    bounds = {"remote_cache_bytes": FLAGS.remote_cache_bytes}
-    if not can_be_planned(patterns, at_any_cost=FLAGS.dynamic_masking, **bounds):
-        return "stream"
-    return "buckets" if has_static_shapes() else "pools"
-
-
-def batch_width(way: str) -> str | tuple[int, ...]:
-    """The flag --batch_width, or what suits the device and the way to make batches."""
-    if FLAGS.batch_width is None:
-        return "max" if has_static_shapes() and way != "buckets" else "batch"
-    if FLAGS.batch_width in ("batch", "max"):
+def batch_width() -> str | tuple[int, ...] | None:
+    """The flag --batch_width."""
+    if FLAGS.batch_width in (None, "batch", "max"):
         return FLAGS.batch_width
     try:
         return tuple(int(width) for width in FLAGS.batch_width.split(","))
@@ -285,11 +270,8 @@ def train(
 ) -> None:
     """Trains to the last step."""
     from bert_data import training
-    from bert_data.reader import describe_order, read_batches
-
-    def make_batches(start_batch: int, context: "tf.distribute.InputContext") -> "tf.data.Dataset":
-        here = dataclasses.replace(data, start_batch=start_batch)
-        return read_batches(here, input_context=context)
+    from bert_data.reader import describe_order
+    from bert_data.training.reading import batches_from, held_out_data
 
     # Rows are divided among devices, which counts where tokens bound them; streams among hosts.
     is_by_tokens = data.max_tokens_per_batch is not None
@@ -299,22 +281,12 @@ def train(
         # Where tokens bound a batch, its rows are a multiple of the devices anyway.
         settings(data, strategy.num_replicas_in_sync if is_by_tokens else FLAGS.train_batch_size),
         config,
-        make_batches,
+        batches_from(data),
         strategy=strategy,
         data_description=json.dumps(describe_order(of_all)),
-        held_out=None if FLAGS.eval_every_steps is None else held_out(eval_data),
-    )
-
-
-def held_out(data: "ReaderConfig") -> "HeldOutData":
-    """What evaluations during training read."""
-    from bert_data.reader import describe_order, read_batches
-    from bert_data.training import HeldOutData
-
-    order = {**describe_order(data), "max_eval_steps": FLAGS.max_eval_steps}
-    return HeldOutData(
-        make_batches=lambda: read_batches(data).take(FLAGS.max_eval_steps),
-        description=json.dumps(order),
+        held_out=None
+        if FLAGS.eval_every_steps is None
+        else held_out_data(eval_data, FLAGS.max_eval_steps),
     )
 
 

@@ -1,0 +1,129 @@
+"""What training and evaluation read: where settings become configurations of the reader.
+
+training_order("train-*")              ->  {"batching": "pools", "shuffle": True, ...}: without end
+evaluation_reader(that, "held-out-*")  ->  ReaderConfig(batching="stream", num_epochs=1, ...)
+
+The command and the function `train` both take them from here.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from bert_data.reader import ReaderConfig, can_be_planned, describe_order
+from bert_data.reader.config import REMOTE_CACHE_BYTES, STREAM, WIDTH_OF_BATCH
+from bert_data.reader.planning.config import BUCKETS, PACKED, PLAIN, POOLS
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from bert_data.training.run_output import HeldOutData
+
+AUTO = "auto"
+_MAX = "max"
+
+Width = str | tuple[int, ...]
+
+
+def training_order(
+    patterns: str,
+    *,
+    batching: str = AUTO,
+    width: Width | None = None,
+    is_static: bool = False,
+    dynamic_masking: bool = False,
+    remote_cache_bytes: int = REMOTE_CACHE_BYTES,
+) -> dict[str, Any]:
+    """Return the fields of a `ReaderConfig` that say in which order and form training reads.
+
+    Args:
+      patterns: of the shards.
+      batching: as of `ReaderConfig`, or "auto": what suits files and device.
+      width: as of `ReaderConfig`; None: what suits the device.
+      is_static: whether a step is compiled for each shape of batch.
+      dynamic_masking, remote_cache_bytes: as of `ReaderConfig`.
+
+    Raises:
+      ValueError, OSError, CorruptDataError: see `can_be_planned`.
+    """
+    if batching == AUTO:
+        is_planned = can_be_planned(
+            patterns, at_any_cost=dynamic_masking, remote_cache_bytes=remote_cache_bytes
+        )
+        batching = (BUCKETS if is_static else POOLS) if is_planned else STREAM
+    return {
+        "input_patterns": patterns,
+        "batching": batching,
+        "width": _width(width, is_static=is_static and batching != BUCKETS),
+        "shuffle": True,
+        "num_epochs": None,
+        # Batches of a stream run across epochs; planned ones end with them, and none is left out
+        # but where it would be one shape more to compile.
+        "drop_remainder": batching == STREAM or is_static,
+    }
+
+
+def evaluation_reader(
+    training: ReaderConfig,
+    patterns: str,
+    *,
+    batch_size: int,
+    width: Width | None = None,
+    is_static: bool = False,
+) -> ReaderConfig:
+    """Return what evaluation reads: once, in order, and dynamic masks as of the first epoch.
+
+    Args:
+      training: what training reads.
+      patterns, batch_size: of evaluation.
+      width, is_static: see `training_order`.
+    """
+    return dataclasses.replace(
+        training,
+        input_patterns=patterns,
+        batch_size=batch_size,
+        batching=PLAIN if training.dynamic_masking else STREAM,
+        max_tokens_per_batch=None,
+        width=WIDTH_OF_BATCH if training.batching == PACKED else _width(width, is_static=is_static),
+        shuffle=False,
+        num_epochs=1,
+        drop_remainder=False,
+    )
+
+
+def _width(width: Width | None, *, is_static: bool) -> Width:
+    if width is not None:
+        return width
+    return _MAX if is_static else WIDTH_OF_BATCH
+
+
+def batches_from(
+    config: ReaderConfig,
+) -> "Callable[[int, tf.distribute.InputContext | None], tf.data.Dataset]":
+    """Return the function that gives `train` its batches, from any one on."""
+
+    def make_batches(
+        start_batch: int, context: "tf.distribute.InputContext | None"
+    ) -> "tf.data.Dataset":
+        from bert_data.reader import read_batches  # not at the top: it loads TensorFlow
+
+        here = dataclasses.replace(config, start_batch=start_batch)
+        return read_batches(here, input_context=context)
+
+    return make_batches
+
+
+def held_out_data(config: ReaderConfig, max_steps: int | None = None) -> "HeldOutData":
+    """Return what evaluations during training read, up to a number of batches."""
+    from bert_data.training.run_output import HeldOutData  # it loads TensorFlow
+
+    order = describe_order(config) | ({} if max_steps is None else {"max_eval_steps": max_steps})
+
+    def make_batches() -> "tf.data.Dataset":
+        from bert_data.reader import read_batches
+
+        batches = read_batches(config)
+        return batches if max_steps is None else batches.take(max_steps)
+
+    return HeldOutData(make_batches=make_batches, description=json.dumps(order))
