@@ -17,6 +17,7 @@ if sys.platform == "win32":
     raise ImportError("bert_data needs Linux or macOS; on Windows, run it in WSL2 or in Docker")
 
 if TYPE_CHECKING:
+    from bert_data.api.classifying import train_classifier
     from bert_data.api.curating import Curated, KeptDocument, RejectedDocument, curate
     from bert_data.api.models import Trained, export_hf, export_hub, train
     from bert_data.api.reading import build_samples, iterate_arrays, read_batches
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         train_vocab,
     )
     from bert_data.curation.document import Document
+    from bert_data.curation.quality.held_out import TrainedClassifier
     from bert_data.curation.step import DocumentStep
     from bert_data.curation.verdict import Measured, Verdict, measure
     from bert_data.errors import CorruptDataError
@@ -48,6 +50,7 @@ _MODULES = {
     "RejectedDocument": "api.curating",
     "Stores": "api.text",
     "Trained": "api.models",
+    "TrainedClassifier": "curation.quality.held_out",
     "Verdict": "curation.verdict",
     "Vocabulary": "api.text",
     "build_samples": "api.reading",
@@ -60,6 +63,7 @@ _MODULES = {
     "read_batches": "api.reading",
     "tokenize": "api.text",
     "train": "api.models",
+    "train_classifier": "api.classifying",
     "train_vocab": "api.text",
 }
 """The module of each name."""
@@ -76,6 +80,7 @@ __all__ = [
     "RejectedDocument",
     "Stores",
     "Trained",
+    "TrainedClassifier",
     "Verdict",
     "Vocabulary",
     "build_samples",
@@ -88,6 +93,7 @@ __all__ = [
     "read_batches",
     "tokenize",
     "train",
+    "train_classifier",
     "train_vocab",
 ]
 

@@ -23,11 +23,12 @@ def test_the_examples_give_what_they_show(tmp_path, monkeypatch, checkout):
         elif printed:
             assert printed == code
             printed, num_compared = "", num_compared + 1
-    assert num_compared == 5
+    assert num_compared == 6
 
 
 @pytest.mark.parametrize("name", ["train_vocab", "create_records", "tokenize", "curate",
-                                  "build_samples", "read_batches", "iterate_arrays", "train",
-                                  "export_hub", "export_hf"])  # fmt: skip
+                                  "train_classifier", "build_samples", "read_batches",
+                                  "iterate_arrays", "train", "export_hub",
+                                  "export_hf"])  # fmt: skip
 def test_all_functions_are_in_the_document(checkout, name):
     assert f"| `{name}(" in (checkout / "docs" / "python.md").read_text(encoding="utf-8")

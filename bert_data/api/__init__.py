@@ -5,6 +5,7 @@
     python_errors.py  errors of the stages, with options in place of flags
     text.py        train_vocab, create_records, tokenize
     curating.py    curate
+    classifying.py train_classifier
     reading.py     read_batches, iterate_arrays, build_samples
     models.py      train, export_hub, export_hf
 

@@ -96,7 +96,11 @@ class ClassifierConfig:
 
     def _check_classes(self) -> None:
         if self.label_field is not None:
-            assert len(self.classes) == 1 and not self.classes[0].label
+            if any(each.label for each in self.classes):
+                raise ValueError(
+                    f"label_field is {self.label_field!r}, but the files of each label are named;"
+                    " leave one of the two out"
+                )
             return
         seen: dict[str, str] = {}
         labels = [each.label for each in self.classes]
