@@ -18,7 +18,7 @@ from examples.demo.commands import run
 
 OUTPUT = Path("corpus_output")
 PIPELINE = "examples/corpus/pipeline.yaml"
-CORPUS = f"{OUTPUT}/corpus-*.jsonl.zst"
+CORPUS = f"{OUTPUT}/corpus.jsonl.zst@2"
 VOCABULARY = f"{OUTPUT}/vocab.txt"
 VOCAB_SIZE = 4000
 SEQ_LENGTH = 128
@@ -36,17 +36,35 @@ def main(engine: list[str]) -> None:
     _title("1. Samples of the sources, and what should not stay of them")
     write_samples(OUTPUT / "sources")
     print("\n".join(f"{number:>5} {what}" for what, number in PLANTED.items()))
-    _title("2. Curation, by one file")
+    _title("2. A classifier: good texts, and forums")
+    train_classifier()
+    _title("3. Curation, by one file")
     curate(engine)
-    _title("3. A vocabulary of the mixture")
+    _title("4. A vocabulary of the mixture")
     train_vocabulary(engine)
-    _title("4. Token stores: documents for GPT, sentences for BERT")
+    _title("5. Token stores: documents for GPT, sentences for BERT")
     tokenize(engine)
-    _title("5. GPT samples")
+    _title("6. GPT samples")
     make_samples(engine)
-    _title("6. BERT records")
+    _title("7. BERT records")
     make_records(engine)
     print(f"\n{OUTPUT}/report.html and removed.svg say what each step removed of each source")
+
+
+def train_classifier() -> None:
+    """Train the model of the step `classifier`."""
+    run(
+        [
+            "-m", "bert_data.cli.train_classifier",
+            f"--positive_file={OUTPUT}/sources/reference.txt",
+            f"--negative_file={OUTPUT}/sources/chatter.txt",
+            f"--output_file={OUTPUT}/quality.bin",
+            "--epochs=25",
+            "--learning_rate=0.5",
+            "--dimension=16",
+            "--buckets=100000",
+        ]
+    )  # fmt: skip
 
 
 def curate(engine: list[str]) -> None:

@@ -33,6 +33,22 @@ _GOODS = (
 )
 _PRAISE = ("cheap", "best", "free", "bonus", "discount", "hot", "genuine", "unbeatable", "top")
 _PLACES = ("online", "here", "now", "today", "tonight", "worldwide", "overnight", "in store")
+_OPENINGS = (
+    *("lol", "hey all", "thanks mate", "me too", "bump", "so yeah", "haha nice one", "ok guys"),
+    *("first post here", "not sure tbh", "anyone else", "sorry for the double post"),
+)
+_THOUGHTS = (
+    *("does somebody know when the next season starts", "my team lost again last night"),
+    *("i totally love that song", "the admin banned my brother", "your avatar is so funny"),
+    *("check out my new profile pic", "i cant log in since monday", "who wants to trade cards"),
+    *("that movie was boring as hell", "i got the same haircut", "my cat did this yesterday"),
+    *("please like and share it", "the party was awesome"),
+)
+_ENDINGS = (
+    *("see you!", "any ideas?", "cheers dude.", "cant wait!!", "what do you think?", "peace."),
+    *("pm me please.", "or is it just me?", "thx in advance.", "good night folks.", "omg!"),
+)
+_BETS = ("place your bets", "casino bonus", "free spins")
 _VILLAGES = ("Ashford", "Bexley", "Colne", "Dunmow", "Elstow", "Farnley", "Goring", "Hawes")
 _FRUITS = ("apples", "pears", "plums", "cherries", "quinces")
 
@@ -71,11 +87,23 @@ def german(number: int) -> str:
 
 
 def advertisement(number: int) -> str:
-    """Return a line of words that only want to be found."""
-    goods = [_GOODS[(number * 5 + i) % len(_GOODS)] for i in range(3)]
-    praise = [_PRAISE[(number // 2 + i * 2) % len(_PRAISE)] for i in range(3)]
+    """Return a line of words that only want to be found; 5,832 numbers have different ones."""
+    digits = [number // len(_GOODS) ** place % len(_GOODS) for place in range(3)]
+    praise = [_PRAISE[(number + i * 2) % len(_PRAISE)] for i in range(3)]
     place = _PLACES[number % len(_PLACES)]
-    return " ".join(f"buy {p} {g} {place}" for p, g in zip(praise, goods, strict=True))
+    return " ".join(f"buy {p} {_GOODS[d]} {place}" for p, d in zip(praise, digits, strict=True))
+
+
+def chatter(number: int) -> str:
+    """Return a line of a forum; 1,716 numbers have different ones."""
+    opening = _OPENINGS[number % len(_OPENINGS)]
+    thought = _THOUGHTS[number % len(_THOUGHTS)]
+    return f"{opening} {thought} {_ENDINGS[number % len(_ENDINGS)]}"
+
+
+def flagged() -> list[str]:
+    """Return phrases that a list of unwanted words has."""
+    return list(_BETS)
 
 
 def questions() -> list[str]:

@@ -2,7 +2,8 @@
 
 write_samples(Path("corpus_output/sources"))
   ->  wiki-pages-articles.xml.bz2, books/*.txt, arXiv_src_2401_001.tar, dump/*/Posts.xml,
-      repositories/*, c4.jsonl.gz, crawl.warc.gz, reference.txt, evaluation.jsonl
+      repositories/*, c4.jsonl.gz, crawl.warc.gz; and what steps need: reference.txt,
+      chatter.txt, flagged.txt, evaluation.jsonl
 
 The same Python always writes the same samples. `PLANTED` says what is in them that should not stay.
 """
@@ -20,7 +21,15 @@ from html import escape
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from examples.corpus.prose import advertisement, german, paragraphs, pieces, questions
+from examples.corpus.prose import (
+    advertisement,
+    chatter,
+    flagged,
+    german,
+    paragraphs,
+    pieces,
+    questions,
+)
 
 PLANTED = {
     "second editions of books": 1,
@@ -31,6 +40,8 @@ PLANTED = {
     "pages of filler": 5,
     "German pages": 14,
     "pages of advertisements": 16,
+    "pages of chatter": 40,
+    "pages of a casino": 6,
     "pages copied from Wikipedia": 12,
     "pages copied from C4": 8,
     "texts with evaluation questions": 6,
@@ -41,6 +52,7 @@ PLANTED = {
 _BOOKS, _PIECES_A_BOOK = 5, 20
 _PAPERS, _PIECES_A_PAPER = 24, 3
 _SMALL_SITE, _SITE = "coffee.stackexchange.com", "superuser.com"
+_CHATTER = 20  # lines of a page
 _FILE_BYTES = (2_000, 9_000)
 
 
@@ -61,6 +73,8 @@ def write_samples(folder: Path) -> None:
     _write_crawl(folder / "crawl.warc.gz", pages)
     reference = "\n\n".join("\n".join(piece) for piece in _take(prose, 50))
     (folder / "reference.txt").write_text(f"{reference}\n", "utf-8")
+    _write_chatter(folder / "chatter.txt")
+    (folder / "flagged.txt").write_text("\n".join(flagged()) + "\n", "utf-8")
     rows = (json.dumps({"text": question}) for question in asked)
     (folder / "evaluation.jsonl").write_text("\n".join(rows) + "\n", "utf-8")
 
@@ -205,6 +219,16 @@ def _write_c4(path: Path, web: list[list[str]]) -> None:
     path.write_bytes(gzip.compress("".join(f"{row}\n" for row in rows).encode(), mtime=0))
 
 
+def _write_chatter(path: Path) -> None:
+    """Write texts like those of forums, but none that are in the crawl."""
+    first = PLANTED["pages of chatter"] * _CHATTER
+    texts = (
+        "\n".join(chatter(first + page * _CHATTER + i) for i in range(_CHATTER))
+        for page in range(40)
+    )
+    path.write_text("\n\n".join(texts) + "\n", "utf-8")
+
+
 def _pages(
     own: list[list[str]], articles: list[list[str]], web: list[list[str]], asked: list[str]
 ) -> Iterator[tuple[str, list[str]]]:
@@ -212,10 +236,13 @@ def _pages(
     num_addresses = PLANTED["pages with addresses"]
     for number, piece in enumerate(own):
         if number < num_addresses:
-            contact = f"Please write to anna.weber{number}@mill-and-river.org for more about this."
+            contact = f"{_title(piece)}: ask anna.weber{number}@mill-and-river.org for more."
             yield "address", [*paragraphs(piece), contact]
         elif number < num_addresses + len(asked):
             yield "asked", [*paragraphs(piece), asked[number - num_addresses]]
+        elif number < num_addresses + len(asked) + PLANTED["pages of a casino"]:
+            offer = f"{_title(piece)}: {', '.join(flagged())}, and number {number} wins."
+            yield "casino", [*paragraphs(piece), offer]
         else:
             yield "own", paragraphs(piece)
     for piece in articles[: PLANTED["pages copied from Wikipedia"]]:
@@ -224,6 +251,8 @@ def _pages(
         yield "copied", paragraphs(piece)
     for page in range(PLANTED["German pages"]):
         yield "german", [german(page + 14 * i) for i in range(24)]
+    for page in range(PLANTED["pages of chatter"]):
+        yield "chatter", [chatter(page * _CHATTER + i) for i in range(_CHATTER)]
     for page in range(PLANTED["pages of advertisements"]):
         yield "advertisement", [advertisement(page * 40 + i) for i in range(40)]
 

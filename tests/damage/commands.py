@@ -167,6 +167,15 @@ COMMANDS = (
     _curate("curate, lines", "c.txt.gz"),
     _curate("curate, Parquet", "c.parquet"),
     Command(
+        name="curate, data sets",
+        module="bert_data.cli.curate",
+        flags="--input_file=a={room}/web.jsonl,b={room}/web.jsonl --shard_mb=0.001"
+        " --steps=exact_duplicates:data_sets=[a] --steps=line_duplicates:data_sets=[b]"
+        " --output_file=out/c.jsonl@2",
+        older="--steps=length:min_words=20",
+        vouchers=("out/curation.c.jsonl.json",),
+    ),
+    Command(
         name="build_samples",
         module="bert_data.cli.build_samples",
         flags=f"{_SAMPLES} --output_file=out/t@2 --epochs=2 --cache_dir=cache",

@@ -13,7 +13,7 @@ import pytest
 
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
-from examples.corpus.prose import advertisement, german, pieces, questions
+from examples.corpus.prose import advertisement, chatter, german, pieces, questions
 from examples.corpus.samples import PLANTED, write_samples
 
 
@@ -65,6 +65,8 @@ def check_what_was_rejected(summary: dict[str, Any], path: Path) -> None:
     assert by_rule["field_values#2"]["allowed"] == PLANTED["questions of a small site"]
     assert by_rule["decontaminate"]["max_overlap"] == PLANTED["texts with evaluation questions"]
     assert by_rule["language"]["languages"] == PLANTED["German pages"]
+    assert by_rule["safety"]["max_flagged_words"] >= PLANTED["pages of a casino"] - 2
+    assert by_rule["classifier"]["min_score"] >= PLANTED["pages of chatter"] - 4
     rows = map(json.loads, path.read_text("utf-8").splitlines())
     steps = [row["step"] for row in rows if "//copied.example" in row["fields"].get("url", "")]
     copied = PLANTED["pages copied from Wikipedia"] + PLANTED["pages copied from C4"]
@@ -81,7 +83,7 @@ def check_what_is_left(summary: dict[str, Any], output: Path) -> None:
     assert {each["name"] for each in summary["data_sets"]} == set(left)
     urls = "\n".join((each.fields or {}).get("url") or "" for each in documents)
     assert "//own.example" in urls and "//address.example" in urls
-    for kind in ("german", "advertisement", "copied", "asked"):
+    for kind in ("german", "advertisement", "chatter", "casino", "copied", "asked"):
         assert f"//{kind}.example" not in urls
     text = "\n".join(str(each.text) for each in documents)
     assert "@mill-and-river.org" not in text
@@ -115,7 +117,8 @@ def test_no_sentence_is_in_two_pieces() -> None:
 
 def test_sentences_differ() -> None:
     assert len({german(number) for number in range(648)}) == 648
-    assert len({advertisement(number) for number in range(72)}) > 20
+    assert len({advertisement(number) for number in range(5832)}) == 5832
+    assert len({chatter(number) for number in range(1716)}) == 1716
     assert len(set(questions())) == 8
     assert min(len(question.split()) for question in questions()) > 13
 
