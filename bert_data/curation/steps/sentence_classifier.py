@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -87,12 +86,8 @@ class ClassifySentences(DocumentStep):
         words = whole.words
         language = language_of(document.fields.get("language"), "", words)
         bounds = unit_bounds(words, self.unit, language)
-        scores = np.array(
-            [
-                classifier.score(whole.text[words.starts[begin] : words.ends[end - 1]])
-                for begin, end in itertools.pairwise(bounds.tolist())
-            ]
-        )
+        starts, ends = words.starts[bounds[:-1]].tolist(), words.ends[bounds[1:] - 1].tolist()
+        scores = classifier.scores([whole.text[a:b] for a, b in zip(starts, ends, strict=True)])
         is_bad = (scores < self.min_score) | (scores > self.max_score)
         num_bad = int(is_bad.sum())
         kept = measure("min_kept", 1 - num_bad / max(len(scores), 1), self.min_kept)
