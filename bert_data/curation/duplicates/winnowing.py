@@ -4,10 +4,11 @@ words         a  b  c  d  e  f  g       runs of 5 words: a-e, b-f, c-g
 n-grams       ab bc cd de ef fg         of 2 words, 4 of them in a run
 their hashes  71 38 90 57 64 12         the least of a run:   38, 38, 12
 
-Equal runs have equal least n-grams, at equal places in the run. So only the n-grams that are the
-least of a run somewhere (few, as neighbouring runs share them) need to be compared first, and then
-only the runs whose least n-gram recurs (Schleimer et al. 2003, "Winnowing: local algorithms for
-document fingerprinting").
+Equal runs have equal least n-grams. So only the n-grams that are the least of a run somewhere (few,
+as neighbouring runs share them) need to be compared first, and then only the runs whose least
+n-gram recurs (Schleimer et al. 2003, "Winnowing: local algorithms for document fingerprinting").
+Where the least n-gram occurs several times in a run, the run takes the place of the run before it,
+if it can (their "robust winnowing"): a word repeated a thousand times needs few n-grams.
 """
 
 from typing import NamedTuple
@@ -110,7 +111,7 @@ def _find_least(
             last = start + num_ngrams - 1
             if current < start:  # it is not in this run any more
                 current = _last_least(hashes, start, last + 1)
-            elif hashes[last] <= hashes[current]:
+            elif hashes[last] < hashes[current]:  # of equal ones, the next run may keep its place
                 current = last
             least[start] = current
 
