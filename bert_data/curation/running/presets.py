@@ -168,7 +168,7 @@ def preset_steps(
     name: str,
     data_sets: Sequence[str] = (),
     *,
-    sources: Mapping[str, str] | None = None,
+    sources: Mapping[str, str | None] | None = None,
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Step]:
     """Return the steps of a preset.
@@ -176,8 +176,8 @@ def preset_steps(
     Args:
       name: of the preset.
       data_sets: names of the pipeline's data sets.
-      sources: which source of the preset a data set is of, by its name; others are of the source of
-        their own name.
+      sources: which source of the preset a data set is of, by its name, None for one that the
+        preset leaves alone; others are of the source of their own name.
       parameters: of steps, by their names, besides those of the preset or in their place.
 
     Raises:
@@ -186,10 +186,14 @@ def preset_steps(
     if not isinstance(name, str) or name not in PRESETS:
         raise ValueError(f"there is no preset {name!r:.60}; there are {', '.join(PRESETS)}")
     names = {step: None for step, _ in PRESETS[name]}
-    for step in parameters or {}:
+    for step, values in (parameters or {}).items():
         if step not in names:
             raise ValueError(
                 f"parameters are for {step!r}; the steps of preset {name} are {', '.join(names)}"
+            )
+        if name in SOURCES and "data_sets" in values:
+            raise ValueError(
+                f"parameters of {step} have data_sets; sources say which ones preset {name} judges"
             )
     of_source = _data_sets_by_source(name, data_sets, sources or {})
     steps = []
@@ -212,7 +216,7 @@ def preset_steps(
 
 
 def _data_sets_by_source(
-    preset: str, data_sets: Sequence[str], sources: Mapping[str, str]
+    preset: str, data_sets: Sequence[str], sources: Mapping[str, str | None]
 ) -> dict[str, list[str]]:
     """Return the data sets of each source of a preset."""
     if preset not in SOURCES:
@@ -230,6 +234,8 @@ def _data_sets_by_source(
     grouped: dict[str, list[str]] = {source: [] for source in SOURCES[preset]}
     for name in data_sets:
         source = sources.get(name, name)
+        if source is None:
+            continue
         if source not in grouped:
             raise ValueError(
                 f"preset {preset}: data set {name} is of source {source!r}; it must be one of"

@@ -180,8 +180,9 @@ inputs:
   - {name: web2, files: w2.wet}
   - {name: github, files: r.tar.gz, format: code}
   - {name: books, files: b.epub}
+  - {name: notes, files: n.txt}
 preset: llama
-sources: {web: commoncrawl, web2: commoncrawl}
+sources: {web: commoncrawl, web2: commoncrawl, notes: null}
 parameters:
   perplexity: {reference: wiki.txt, max_percentile: 30}
   near_duplicates: {ngram_size: 9}
@@ -221,6 +222,10 @@ def test_steps_without_their_files_are_named(tmp_path, caplog):
         ("preset: c4\nparameters: {c5: {}}", "are for 'c5'; the steps of preset c4 are c4, line_d"),
         ("preset: c4\nparameters: {c4: 3}", "parameters has 3; it must be a mapping"),
         ("preset: c4\nparameters: {c4: {min: 3}}", "step c4 has no parameter 'min'"),
+        (
+            "inputs: [{name: c4, files: a}]\npreset: llama\nparameters: {c4: {data_sets: [c4]}}",
+            "parameters of c4 have data_sets; sources say which ones preset llama judges",
+        ),
         ("preset: [c4]", "there is no preset ['c4']"),
     ],
 )
