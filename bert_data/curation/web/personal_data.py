@@ -48,7 +48,7 @@ _LONG_NUMBER = re.compile(r"[0-9](?:[ .()/:\u00a0–-]{0,2}[0-9]){6}")
 _ODD = "[０-９٠-٩۰-۹०-९\u2010\u2011\u2012\u2212\u2009\u202f\u200b\u2060\u00ad"
 _MAY_BE_OTHER = re.compile(f"{_ODD}＋－）]")
 _OTHER_FORMS = re.compile(f"{_ODD}]|[＋－（](?=[+0-9])|）(?=[ －-]?[0-9])")
-_PLAIN_FORMS = {
+PLAIN_FORMS = {
     **{
         zero + digit: ord("0") + digit
         for zero in (0xFF10, 0x660, 0x6F0, 0x966)
@@ -75,7 +75,7 @@ def find_personal_data(
       regions, more_regions: see `find_phones`.
     """
     if not text.isascii() and _MAY_BE_OTHER.search(text) and _OTHER_FORMS.search(text):
-        text = text.translate(_PLAIN_FORMS)
+        text = text.translate(PLAIN_FORMS)
     found = [
         (start, end, KINDS.index(kind), kind)
         for kind, spans in _find(text, kinds, regions, more_regions)

@@ -12,6 +12,7 @@ have a wrong checksum.
 
 import hashlib
 import hmac
+import ipaddress
 import os
 import re
 import string
@@ -26,6 +27,7 @@ from bert_data.curation.web.name_lists import (
     SURNAMES,
     words_of,
 )
+from bert_data.curation.web.personal_data import PLAIN_FORMS
 from bert_data.curation.web.phones import parse_phone
 from bert_data.curation.web.postal_addresses import STREET_WORDS
 from bert_data.storage import read_bytes
@@ -82,18 +84,19 @@ class Pseudonyms:
 
     def of(self, kind: str, value: str) -> str:
         """Return the pseudonym of a value of some kind; the ways to write a value share one."""
+        value = value.translate(PLAIN_FORMS)
         if kind in ("email", "written_email"):
             draw = self._draw("email", _plain_email(value))
             return "".join(draw.choose(_LOCAL) for _ in range(_NUM_LOCAL)) + "@example.com"
         if kind == "ip_address":
-            return _other_ip(value, self._draw(kind, value.lower()))
+            return _other_ip(value, self._draw(kind, ipaddress.ip_address(value).compressed))
         if kind in ("phone", "chinese_mobile"):
             digits = _national_digits(value)
             return _other_digits(value, len(digits), "0", self._draw("phone", digits))
         if kind == "person_name":
-            return _other_name(value, self._draw(kind, value))
+            return _other_name(value, self._draw(kind, " ".join(value.split())))
         if kind == "postal_address":
-            return _other_address(value, self._draw(kind, value))
+            return _other_address(value, self._draw(kind, " ".join(value.split())))
         letters = "".join(filter(str.isalnum, value))
         draw = self._draw(kind, letters if kind in ("secret", "url_password") else letters.upper())
         if kind in ("chinese_id", "credit_card", "us_ssn"):

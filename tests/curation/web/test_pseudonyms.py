@@ -21,7 +21,7 @@ NAMES = Pseudonyms(KEY)
 VALUES = {
     "secret": "AKIAIOSFODNN7EXAMPLE",
     "url_password": "bob:hunter2",
-    "ip_address": "93.184.216.34",
+    "ip_address": "93.14.216.34",
     "chinese_id": "11010519491231002X",
     "iban": "DE89 3704 0044 0532 0130 00",
     "credit_card": "4111-1111-1111-1111",
@@ -95,11 +95,27 @@ def test_ways_to_write_a_value_share_its_pseudonym():
     ]
     assert len({"".join(filter(str.isdigit, NAMES.of("phone", n)))[-10:] for n in numbers}) == 1
     assert NAMES.of("phone", "+44 20 7946 0958")[4:] == NAMES.of("phone", "020 7946 0958")[1:]
-    mobiles = ["13812345678", "138-1234-5678", "+86 138 1234 5678", "8613812345678"]
+    mobiles = [
+        "13812345678",
+        "１３８１２３４５６７８",
+        "138\u20111234\u20115678",
+        "138-1234-5678",
+        "+86 138 1234 5678",
+        "8613812345678",
+    ]
     assert len({re.sub(r"[^0-9]", "", NAMES.of("chinese_mobile", n))[-11:] for n in mobiles}) == 1
     assert re.sub(r"[^0-9]", "", NAMES.of("iban", VALUES["iban"])) == "".join(
         filter(str.isdigit, NAMES.of("iban", VALUES["iban"].replace(" ", "")))
     )
+
+
+def test_ways_to_write_an_address_of_a_machine():
+    written = [
+        "2606:4700:4700::1111",
+        "2606:4700:4700:0:0:0:0:1111",
+        "2606:4700:4700::1111".upper(),
+    ]
+    assert len({NAMES.of("ip_address", each) for each in written}) == 1
 
 
 def test_names_and_addresses():
