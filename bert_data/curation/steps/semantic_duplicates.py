@@ -74,7 +74,7 @@ class SemanticDuplicates(RankedStep):
     longest: `keep`), then the longest, then the first by a hash of its id. A document is rejected
     if its cosine with any one before it, kept or not, is above `max_similarity`. So of a chain of
     similar documents the first stays, and the measured value does not depend on the threshold:
-    with --ledger=all, --what_if tells exactly what another one would do. `duplicate_of` is the most
+    with --ledger=all, --what_if tells exactly which documents another one would reject. `duplicate_of` is the most
     similar document before, which may be rejected for the sake of another. Documents with the same
     embedding have a cosine of 1.
 
@@ -188,7 +188,7 @@ class SemanticDuplicates(RankedStep):
         rounds.remove(centroids, same["twins"])
         values, kept = compare_clusters(rounds, joined["members"], float(self.max_similarity))
         logging.info(
-            "%s: %d pairs were compared, of %d documents with different embeddings in %d clusters",
+            "%s: %d comparisons of %d documents with different embeddings in %d clusters",
             self.name,
             rounds.counted["compared"],
             num_vectors,
