@@ -44,7 +44,7 @@ from bert_data.storage.refusals import (
     refuse_missing_buckets,
 )
 from bert_data.storage.run_lock import Identity, RunLock, commits_held, identity, remove_mixture
-from bert_data.storage.uploading import files_by_depth, remove_remote_folder, upload_all
+from bert_data.storage.uploading import can_copy, files_by_depth, remove_remote_folder, upload_all
 
 _COPY_BYTES = 8 << 20
 _NUM_SYNCS = 16  # at a time: a disk takes little longer for all of them than for one
@@ -101,6 +101,7 @@ class OutputSet:
         self._lock: RunLock | None = None
         self._committing: dict[str, list[Identity]] = {}
         self._made_folders: list[str] = []
+        self._copied: dict[str, str] = {}  # objects that the store copies at the end
         self.work_dir = ""
 
     def __enter__(self) -> Self:
@@ -173,7 +174,13 @@ class OutputSet:
             shutil.move(source, self.partial(path))
 
     def link_in(self, path: str, source: str) -> None:
-        """Add a file to the set by a link or a copy, and leave it where it is."""
+        """Add a file to the set by a link or a copy, and leave it where it is.
+
+        An object is not downloaded if the store can copy it; it must stay until `commit`.
+        """
+        if can_copy(source, path):
+            self._copied[path] = source
+            return
         if is_remote(source):
             with open_input(source) as file, self.open(path) as copy:
                 shutil.copyfileobj(file, copy, _COPY_BYTES)
@@ -197,7 +204,8 @@ class OutputSet:
             is not set.
         """
         final = (*paths, *vouchers)
-        _sync_all([self.partial(path) for path in final])  # raises if one was never written
+        written = [path for path in final if path not in self._copied]
+        _sync_all([self.partial(path) for path in written])  # raises if one was never written
         if self._is_remote:
             self._upload(final, vouchers)
             return
@@ -238,12 +246,12 @@ class OutputSet:
                 for sources in files_by_depth(self.partial(path), path):
                     upload_all(sources, begun)
             files = [path for path in final if path not in (*vouchers, *self._folders)]
-            upload_all({path: self.partial(path) for path in files}, begun)
+            upload_all({path: self._copied.get(path, self.partial(path)) for path in files}, begun)
             for path in vouchers:
                 upload_all({path: self.partial(path)}, begun)
         except BaseException as error:
             forced_end.limit(error)
-            if isinstance(error, OSError):
+            if isinstance(error, OSError) and not self._copied:  # these are unfinished work
                 self._keep(final)
             with contextlib.suppress(OSError):  # the store may be what failed
                 for path in reversed(begun):

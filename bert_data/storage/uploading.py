@@ -17,10 +17,12 @@ from typing import IO, Any
 from bert_data.storage.failures import naming
 from bert_data.storage.file_systems import resolve
 from bert_data.storage.hidden import new_token, writing_path
-from bert_data.storage.paths import Path, split_uri
+from bert_data.storage.paths import Path, is_remote, split_uri
+from bert_data.storage.statuses import file_size
 
 _COPY_BYTES = 8 << 20
 _NUM_UPLOADS = 8  # at a time
+_MOST_COPIED_BYTES = 5_000_000_000  # that S3 copies by one request
 _OBJECT_SCHEMES = ("s3", "gs", "abfs", "abfss")
 
 
@@ -28,6 +30,19 @@ def is_in_object_store(path: Path) -> bool:
     """Whether a URI names an object, for which there are no folders and no renaming."""
     uri = split_uri(path)
     return uri is not None and uri.scheme in _OBJECT_SCHEMES
+
+
+def can_copy(source: Path, uri: Path) -> bool:
+    """Whether an object store can copy an object to a URI by itself.
+
+    Raises:
+      OSError: the object does not exist.
+    """
+    one, other = split_uri(source), split_uri(uri)
+    if one is None or other is None or not is_in_object_store(source):
+        return False
+    is_same = (one.root, one.options) == (other.root, other.options)
+    return is_same and file_size(source) <= _MOST_COPIED_BYTES
 
 
 def upload(path: Path, uri: Path) -> None:
@@ -40,10 +55,10 @@ def upload(path: Path, uri: Path) -> None:
 
 
 def upload_all(sources: Mapping[str, str], begun: list[str]) -> None:
-    """Copy local files to URIs, several at a time; the first error ends them all.
+    """Copy files to URIs, several at a time; the first error ends them all.
 
     Args:
-      sources: local paths by URI.
+      sources: by URI: local paths, or objects for which `can_copy` is true.
       begun: gets the URIs that may exist now, also if there is an error.
 
     Raises:
@@ -88,6 +103,11 @@ def remove_remote_folder(uri: str) -> None:
 
 
 def _upload(path: Path, uri: Path, ended: threading.Event) -> None:
+    if is_remote(path):
+        with naming(uri):
+            system, key = resolve(uri)
+            system.copy_file(resolve(path)[1], key)
+        return
     with naming(uri), open(path, "rb") as file:
         system, key = resolve(uri)
         if is_in_object_store(uri):

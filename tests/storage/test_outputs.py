@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.storage import OutputSet
+from bert_data.storage import OutputSet, uploading
 from tests.storage.output_sets import contents, write_set
 
 
@@ -208,3 +208,46 @@ class TestOutputSet:
                 file.write(b"some text")
         assert caught.value.filename == path
         assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize("most_bytes", [7, 6])
+def test_the_store_copies_objects_that_it_can(object_store, monkeypatch, most_bytes):
+    monkeypatch.setattr(uploading, "_MOST_COPIED_BYTES", most_bytes)
+    object_store.put("work/a", b"content")
+    names = [object_store.uri("out/a"), object_store.uri("out/list")]
+    with OutputSet(names[1], names, reads=[], overwrite=False) as outputs:
+        outputs.link_in(names[0], object_store.uri("work/a"))
+        with outputs.open(names[1]) as file:
+            file.write(b"a")
+        assert object_store.keys("out/") == []
+        outputs.commit(names[:1], names[1:])
+    assert object_store.contents("out/") == {"a": b"content", "list": b"a"}
+    is_read = any(
+        request.method == "GET" and request.key.endswith("work/a")
+        for request in object_store.requests
+    )
+    assert is_read == (most_bytes < 7)
+
+
+def test_an_object_that_cannot_be_copied_leaves_nothing(object_store):
+    object_store.put("work/a", b"content")
+    names = [object_store.uri("out/a"), object_store.uri("out/list")]
+    with (
+        pytest.raises(PermissionError, match="access is forbidden"),
+        OutputSet(names[1], names, reads=[], overwrite=False) as outputs,
+    ):
+        outputs.link_in(names[0], object_store.uri("work/a"))
+        with outputs.open(names[1]) as file:
+            file.write(b"a")
+        object_store.fail("403", method="PUT", key="out/a", times=100)
+        outputs.commit(names[:1], names[1:])
+    assert object_store.keys() == ["work/a"]
+
+
+def test_objects_of_another_bucket_are_not_copied_by_the_store(object_store):
+    object_store.put("a", b"content")
+    assert uploading.can_copy(object_store.uri("a"), object_store.uri("b"))
+    assert not uploading.can_copy(object_store.uri("a"), "s3://other/b")
+    assert not uploading.can_copy(object_store.uri("a"), object_store.uri("b?region=us-east-1"))
+    assert not uploading.can_copy("a", object_store.uri("b"))
+    assert not uploading.can_copy(object_store.uri("a"), "b")

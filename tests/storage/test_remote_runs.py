@@ -133,3 +133,15 @@ def test_what_an_earlier_set_has_more_goes(checkout, folder, object_store):
         assert not run(checkout, folder, name, more, place=object_store.uri())
     names = object_store.keys("out/t-")
     assert names and all("of-00002" in name for name in names)
+
+
+def test_files_of_tasks_do_not_pass_through_the_command(checkout, folder, object_store):
+    put_all(object_store, folder)
+    object_store.clear()
+    place = object_store.uri()
+    flags = f"{RUNS['curate']} --work_dir=@work"
+    assert not run(checkout, folder, "curate", flags, place=place)
+    assert len(object_store.keys("out/c-")) == 2
+    of_tasks = [each for each in object_store.requests if each.key.endswith("/documents")]
+    assert {each.method for each in of_tasks} & {"GET", "PUT"} == {"PUT"}
+    assert object_store.keys("work/") == []
