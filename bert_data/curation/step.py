@@ -54,8 +54,8 @@ class Step(abc.ABC):
       accepts_markup: whether it may come before `extract` when pages with tags come in.
       is_meant_to_shorten: whether it may reject or remove most of what reaches it as a matter of
         course, so that no warning is due.
-      draws_by_seed: whether it draws documents by its parameter `seed`, so that two such steps of a
-        pipeline need different ones.
+      draws_by_seed: whether it draws documents by its parameter `seed`, so that two steps of its
+        name need different ones.
     """
 
     name: ClassVar[str]

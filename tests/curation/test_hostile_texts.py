@@ -49,7 +49,13 @@ TEXTS = {
 def test_hostile_texts_are_kept_or_rejected_with_a_reason(tmp_path, monkeypatch):
     monkeypatch.chdir(MODELS)
     rows = [
-        {"id": name, "text": text, "url": f"http://{'a.' * 2000}com/{name}", "licence": "x" * 99}
+        {
+            "id": name,
+            "text": text,
+            "url": f"http://{'a.' * 2000}com/{name}",
+            "licence": "x" * 99,
+            "classifier_score": 0.5,
+        }
         for name, text in TEXTS.items()
     ]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

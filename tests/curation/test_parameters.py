@@ -96,6 +96,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "mix": {"weights": {"a": 1}},
     "model_score": {"model": "a"},
     "perplexity": {"reference": "a"},
+    "sentence_classifier": {"model_file": "a", "label": "b"},
     "decontaminate": {"evaluation_sets": "a"},
     "field_values": {"field": "a", "allowed": ["b"]},
 }

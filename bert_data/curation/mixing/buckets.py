@@ -71,20 +71,20 @@ class Buckets:
         """
         if self.is_score:
             return self.score_names[bisect.bisect_right(bounds, self.score_of(document))]
-        value = self._value(document)
+        value = _value(document, self.field)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, str | int):
             numbers = "; bucket_bounds or bucket_percentiles cut numbers into buckets"
             raise ValueError(
-                f"{self._what(document)} is {value!r:.60}; it must be a string or a whole number"
-                f"{numbers if isinstance(value, float) else ''}"
+                f"{_what(document, self.field)} is {value!r:.60}; it must be a string or a whole"
+                f" number{numbers if isinstance(value, float) else ''}"
             )
         name = str(value)
         if len(name) > _MAX_NAME:
             raise ValueError(
-                f"{self._what(document)} has {len(name):,} characters; the name of a bucket has at"
-                f" most {_MAX_NAME}"
+                f"{_what(document, self.field)} has {len(name):,} characters; the name of a bucket"
+                f" has at most {_MAX_NAME}"
             )
         return name
 
@@ -94,23 +94,31 @@ class Buckets:
         Raises:
           ValueError: the field is missing or not a finite number; with document and field.
         """
-        value = self._value(document)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if is_number and abs(value) <= sys.float_info.max:  # which NaN is not
-            return float(value)
-        raise ValueError(f"{self._what(document)} is {value!r:.60}; it must be a finite number")
+        return read_score(document, self.field)
 
-    def _value(self, document: Document) -> Any:
-        value = document.fields.get(self.field)
-        if value is None:
-            raise ValueError(
-                f"document {document.id!r} of {document.source} has no field {self.field!r}, which"
-                " says its bucket"
-            )
-        return value
 
-    def _what(self, document: Document) -> str:
-        return f"document {document.id!r} of {document.source}: field {self.field!r}"
+def read_score(document: Document, field: str) -> float:
+    """Return the number in a document's field.
+
+    Raises:
+      ValueError: the field is missing or not a finite number; with document and field.
+    """
+    value = _value(document, field)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and abs(value) <= sys.float_info.max:  # which NaN is not
+        return float(value)
+    raise ValueError(f"{_what(document, field)} is {value!r:.60}; it must be a finite number")
+
+
+def _value(document: Document, field: str) -> Any:
+    value = document.fields.get(field)
+    if value is None:
+        raise ValueError(f"document {document.id!r} of {document.source} has no field {field!r}")
+    return value
+
+
+def _what(document: Document, field: str) -> str:
+    return f"document {document.id!r} of {document.source}: field {field!r}"
 
 
 def check_number(source: str, field: str, number: int) -> None:

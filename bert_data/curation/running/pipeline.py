@@ -169,13 +169,13 @@ class Pipeline:
         self._check_seeds()
 
     def _check_seeds(self) -> None:
-        """Refuse two steps that would draw the same numbers for a document."""
-        seen: dict[tuple[str, int], str] = {}
+        """Refuse two steps of one kind that would draw the same numbers for a document."""
+        seen: dict[tuple[str, str, int], str] = {}
         for each in self.steps:
             for name in (data_set.name for data_set in self.data_sets):
                 if each.step.draws_by_seed and each.step.judges(name):
                     seed = describe_step(each.step)["seed"]
-                    earlier = seen.setdefault((name, seed), each.label)
+                    earlier = seen.setdefault((name, each.step.name, seed), each.label)
                     if earlier != each.label:
                         raise ValueError(
                             f"steps {earlier} and {each.label} have the same seed, {seed}, and"

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-import xxhash
 from absl import logging
 
 from bert_data.curation.document import Document
 from bert_data.curation.mixing.buckets import Buckets, check_number
+from bert_data.curation.mixing.draws import draw
 from bert_data.curation.mixing.entries import (
     EVERY,
     bucketed_sources,
@@ -262,7 +262,7 @@ class Mix(CorpusStep):
         for document in documents:
             cell = self._cell_of(document, bounds)
             rate = epochs[cell]
-            value = draw(self.seed, document)
+            value = draw(str(self.seed), document)
             num_copies = int(rate) + (value < rate - int(rate))
             measured = Measured("epochs", value, rate, failed=num_copies == 0)
             counted = count_document(document, cell, num_copies, self.unit)
@@ -291,9 +291,3 @@ class Mix(CorpusStep):
             return sources.index(source), names.index(bucket) if bucket in names else 0, cell
 
         return self._wishes.plan(sources, {cell: sizes[cell] for cell in sorted(sizes, key=place)})
-
-
-def draw(seed: int | str, document: Document) -> float:
-    """Return a number in [0, 1) that depends on the seed, the data set and the id."""
-    name = f"{seed}\0{document.source}\0{document.id}".encode(errors="surrogatepass")
-    return (xxhash.xxh3_64_intdigest(name) >> 11) / 2**53

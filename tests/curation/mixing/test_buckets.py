@@ -47,7 +47,7 @@ def test_a_score_is_a_finite_number(value):
 
 @pytest.mark.parametrize("fields", [{}, {"s": None}, {"b": 1}])
 def test_a_missing_field_is_told(fields):
-    sentence = "document 'web.jsonl:7' of web has no field 's', which says its bucket"
+    sentence = "document 'web.jsonl:7' of web has no field 's'"
     for buckets in (Buckets(field="s"), Buckets(field="s", percentiles=(50,))):
         with pytest.raises(ValueError, match=f"^{sentence}$"):
             buckets.name_of(having(**fields), (0,))

@@ -1,0 +1,60 @@
+"""Keep documents at random, the more probably the higher their score."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from bert_data.curation.document import Document
+from bert_data.curation.mixing.buckets import read_score
+from bert_data.curation.mixing.draws import draw
+from bert_data.curation.parameters import Within
+from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
+from bert_data.curation.verdict import Measured, Verdict
+
+
+@register
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ScoreSampling(DocumentStep):
+    """Keeps documents of high scores, and some of low ones.
+
+    GPT-3 (Brown et al. 2020, arXiv:2005.14165, appendix A) keeps a document if a draw of Pareto's
+    distribution, of shape 9, is above 1 - score: with a probability of (2 - score)^-shape, which is
+    1 for a score of 1, 0.026 for 0.5 and 0.002 for 0. NeMo Curator's shape is 3: 1, 0.30 and 0.13.
+
+    A draw from the seed, the data set and the document's id decides, so the result depends neither
+    on the order of files nor on other documents. The measured value is the document's draw in
+    [0, 1), compared with its probability.
+
+    Attributes:
+      score_field: field with the score, in [0, 1], such as that of the step `classifier`.
+      shape: of the distribution, >= 0; the greater, the fewer documents of low scores stay.
+      seed: another seed selects other documents; a second step needs another.
+    """
+
+    name = "score_sampling"
+    is_meant_to_shorten = True
+    draws_by_seed = True
+    score_field: str = "classifier_score"
+    shape: Annotated[float, Within(0, 1000)] = 9.0
+    seed: int = 0
+
+    example_fields: ClassVar[Mapping[str, Any]] = {"classifier_score": 1.0}
+    step_examples = ((PROSE_EXAMPLE, PROSE_EXAMPLE),)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.score_field:
+            raise ValueError("score_field is ''; it must not be empty")
+
+    def judge(self, document: Document) -> Verdict:
+        """Draw a number, and compare it with the document's probability."""
+        score = read_score(document, self.score_field)
+        if not 0 <= score <= 1:
+            raise ValueError(
+                f"document {document.id!r} of {document.source}: field {self.score_field!r} is"
+                f" {score!r}; it must be in [0, 1]"
+            )
+        probability = (2 - score) ** -self.shape
+        value = draw(f"{self.name}\0{self.seed}", document)
+        measured = Measured("probability", value, probability, failed=value >= probability)
+        return Verdict(document, (measured,))

@@ -1,0 +1,69 @@
+"""Documents kept by their scores, as GPT-3 sampled Common Crawl."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_data.curation.document import Document
+from bert_data.curation.step import make_step
+from bert_data.curation.steps.mix import Mix
+from bert_data.curation.steps.score_sampling import ScoreSampling
+
+
+def having(score, number=0):
+    return Document(id=str(number), source="web", text="x", fields={"classifier_score": score})
+
+
+@pytest.mark.parametrize("shape", [3, 9])
+@pytest.mark.parametrize("score", [0.0, 0.5, 0.9])
+def test_as_many_stay_as_of_numpys_pareto(shape, score):
+    """The condition as GPT-3's authors wrote it: np.random.pareto(shape) > 1 - score."""
+    step, number = ScoreSampling(shape=shape), 4000
+    kept = sum(step.judge(having(score, n)).kept for n in range(number))
+    drawn = np.random.default_rng(7).pareto(shape, 10**6) > 1 - score
+    deviation = math.sqrt(number * drawn.mean() * (1 - drawn.mean()))
+    assert abs(kept - number * drawn.mean()) < 6 * deviation + 1
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(), st.integers(0, 99))
+def test_a_higher_score_never_loses_a_document(one, other, seed, number):
+    step = ScoreSampling(seed=seed)
+    low, high = (step.judge(having(score, number)).kept for score in sorted((one, other)))
+    assert high or not low
+    assert step.judge(having(1.0, number)).kept
+
+
+def test_the_draw_is_not_that_of_the_mix():
+    """Else the mix would keep all that the sampling has kept."""
+    sampling = [ScoreSampling().judge(having(0.5, n)).measured[0].value for n in range(2000)]
+    decided = type("", (), {"notes": {"epochs": {"web": 0.5}, "bounds": {}}})
+    documents = [having(0.5, n) for n in range(2000)]
+    mixed = [v.measured[0].value for v in Mix(epochs={"web": 0.5}).judge_shard(decided, documents)]
+    assert abs(np.corrcoef(sampling, mixed)[0, 1]) < 0.15
+
+
+@pytest.mark.parametrize(
+    ("score", "sentence"),
+    [
+        (1.5, "document '0' of web: field 'classifier_score' is 1.5; it must be in"),
+        (-0.1, "field 'classifier_score' is -0.1; it must be in"),
+        (math.nan, "field 'classifier_score' is nan; it must be a finite number"),
+        ("0.5", "field 'classifier_score' is '0.5'; it must be a finite number"),
+        (None, "document '0' of web has no field 'classifier_score'"),
+    ],
+)
+def test_scores_that_are_none_are_told(score, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        ScoreSampling().judge(having(score))
+
+
+def test_mistakes_in_parameters_are_told():
+    for parameters, sentence in (
+        ({"score_field": ""}, "score_field is ''; it must not be empty"),
+        ({"shape": -1}, r"shape is -1; it must be a number in \[0, 1000\]"),
+    ):
+        with pytest.raises(ValueError, match=f"step score_sampling: {sentence}"):
+            make_step("score_sampling", parameters)
