@@ -10,6 +10,7 @@ it is compared once.
 """
 
 import functools
+import itertools
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,9 +28,15 @@ from bert_data.curation.duplicates.lsh_clusters import (
     Documents,
     compare_buckets,
 )
-from bert_data.curation.duplicates.minhash import make_band_keys, permutations
+from bert_data.curation.duplicates.minhash import (
+    make_band_keys,
+    make_unit_keys,
+    make_unit_shingles,
+    permutations,
+)
 from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
 from bert_data.curation.duplicates.rosters import RANK, read_ranks
+from bert_data.curation.words import Words
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Layout, Records
@@ -80,6 +87,22 @@ class SetWriter:
         make_band_keys(shingles, *self._permutations, self._signature, keys)
         self._sets.append(shingles)
         self._keys += keys.data
+
+    def add_units(
+        self, words: Words, spans: NDArray[np.int64], ngram_size: int
+    ) -> list[NDArray[np.uint64]]:
+        """Add units of a document, int64 [units, 2] in words, and return the shingles of each."""
+        shingles, ends = np.empty(len(words), np.uint64), np.empty(len(spans), np.int64)
+        make_unit_shingles(words.hashes, words.is_symbol, spans, ngram_size, shingles, ends)
+        for start, end in itertools.pairwise([0, *ends.tolist()]):
+            shingles[start:end].sort()
+        keys = np.empty((len(spans), self._num_bands), np.uint64)
+        make_unit_keys(shingles, ends, self._permutations, self._signature, keys)
+        rows = [shingles[start:end] for start, end in itertools.pairwise([0, *ends.tolist()])]
+        for row in rows:
+            self._sets.append(row)
+        self._keys += keys.data
+        return rows
 
 
 def find_twins(reader: RangeReader, writers: Writers) -> None:

@@ -120,6 +120,61 @@ def make_band_keys(
         keys[band] = key
 
 
+@kernel
+def make_unit_shingles(
+    hashes: NDArray[np.uint64],
+    left_out: NDArray[np.bool_],
+    spans: NDArray[np.int64],
+    size: Scalar,
+    shingles: NDArray[np.uint64],
+    ends: NDArray[np.int64],
+) -> None:
+    """Hash the runs of words of each unit of a document, as `make_shingles` does.
+
+    Args:
+      hashes: uint64[words].
+      left_out: bool[words].
+      spans: int64[units, 2], words of each unit, which do not overlap; the ends are exclusive.
+      size: words per shingle, >= 1.
+      shingles: uint64[>= words], written, unit after unit.
+      ends: int64[units], written: where the shingles of each end.
+    """
+    end = 0
+    for i in range(len(spans)):
+        begin, last = spans[i, 0], spans[i, 1]
+        end += make_shingles(hashes[begin:last], left_out[begin:last], size, shingles[end:])
+        ends[i] = end
+
+
+@kernel
+def make_unit_keys(
+    shingles: NDArray[np.uint64],
+    ends: NDArray[np.int64],
+    permutations: tuple[NDArray[np.uint32], NDArray[np.uint32]],
+    signature: NDArray[np.uint32],
+    keys: NDArray[np.uint64],
+) -> None:
+    """Drop repeated shingles of units, and compute the keys of their bands.
+
+    Args:
+      shingles: uint64[any], sorted within each unit; the distinct ones move to the front.
+      ends: int64[units], where the shingles of each end; written anew.
+      permutations: multipliers and addends, see `make_band_keys`.
+      signature: uint32[permutations], overwritten.
+      keys: uint64[units, bands], written.
+    """
+    start, end = 0, 0
+    for i in range(len(ends)):
+        number = drop_repeated(shingles[start : ends[i]])
+        for k in range(number):
+            shingles[end + k] = shingles[start + k]
+        start = ends[i]
+        unit = shingles[end : end + number]
+        make_band_keys(unit, permutations[0], permutations[1], signature, keys[i])
+        end += number
+        ends[i] = end
+
+
 @inner
 def jaccard(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> Scalar:
     """Return the intersection of two sorted sets divided by their union; 0.0 for empty sets."""

@@ -12,6 +12,7 @@ from array import array
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bert_data.curation.duplicates.word_cuts import CUTS
 from bert_data.storage import load_array, save_array
@@ -33,9 +34,10 @@ class UnitWriter:
     def __init__(self) -> None:
         self._places = array("q")
 
-    def add(self, row: int, begin: int, end: int) -> None:
-        """Add a unit of a document of the shard: its words from `begin` to `end`, exclusive."""
-        self._places.extend((row, begin, end))
+    def add(self, row: int, spans: NDArray[np.int64]) -> None:
+        """Add units of a document of the shard: int64 [units, 2], words from, and to, exclusive."""
+        rows = np.full(len(spans), row)
+        self._places.frombytes(np.column_stack([rows, spans]).tobytes())
 
     def write(self, path: Path) -> None:
         """Write them to a folder that exists."""

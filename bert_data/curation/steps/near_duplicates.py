@@ -89,7 +89,9 @@ class NearDuplicates(RankedStep):
     arXiv:2309.10305). All of a cluster but the best one are cut out of their documents. The best
     is from the data set with the highest priority, then the longest, then from the first document
     by the hash, then the first. The wrapped lines of a document that loses a sentence are joined.
-    The measured value is the share of the document's words that is left.
+    The measured value is the share of the document's words that is left. One word changed in the
+    middle of 28 leaves a similarity of 0.66: for sentences, take a lower threshold, smaller
+    shingles and shorter bands (0.5, 3, and 28 bands of 4, say).
 
     Attributes:
       max_similarity: greatest similarity of two kept documents that were compared, in [0, 1).
@@ -152,12 +154,12 @@ class NearDuplicates(RankedStep):
             begins, ends = bounds[:-1], bounds[1:]
             num_before = np.append(0, np.cumsum(~words.is_symbol))
             is_long = num_before[ends] - num_before[begins] >= self.shortest
-            for begin, end in np.stack([begins, ends], 1)[is_long].tolist():
-                shingles = shingle_set(words, self.ngram_size, begin, end)
-                size = int(words.ends[end - 1] - words.starts[begin])
-                roster.add_unit(size, tie, shingles.data)
-                sets.add(shingles)
-                units.add(row, begin, end)
+            spans = np.stack([begins, ends], 1)[is_long]
+            sizes = words.ends[spans[:, 1] - 1] - words.starts[spans[:, 0]]
+            shingles = sets.add_units(words, spans, self.ngram_size)
+            for size, each in zip(sizes.tolist(), shingles, strict=True):
+                roster.add_unit(size, tie, each.data)
+            units.add(row, spans)
         return units
 
     def decide(self, rounds: Rounds) -> Decisions:
@@ -234,12 +236,9 @@ def _keep_best(reader: RangeReader, writers: Writers) -> None:
             writers["rejected"].add(unit=rejected)
 
 
-def shingle_set(
-    words: Words, ngram_size: int, begin: int = 0, end: int | None = None
-) -> NDArray[np.uint64]:
-    """Return the hashes of the shingles of words[begin:end], sorted, each once."""
-    hashes, is_symbol = words.hashes[begin:end], words.is_symbol[begin:end]
-    shingles = np.empty(len(hashes), np.uint64)
-    shingles = shingles[: make_shingles(hashes, is_symbol, ngram_size, shingles)]
+def shingle_set(words: Words, ngram_size: int) -> NDArray[np.uint64]:
+    """Return the hashes of the shingles of a text, sorted, each once."""
+    shingles = np.empty(len(words), np.uint64)
+    shingles = shingles[: make_shingles(words.hashes, words.is_symbol, ngram_size, shingles)]
     shingles.sort()
     return shingles[: drop_repeated(shingles)]

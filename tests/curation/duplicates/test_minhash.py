@@ -70,6 +70,31 @@ def test_a_signature_is_the_minimum_under_each_permutation(shingles, num_bands, 
     assert again.tolist() == keys.tolist()
 
 
+@given(words, st.lists(st.integers(0, 40), max_size=6), st.integers(1, 4), st.integers(1, 3))
+def test_units_are_done_as_documents_are(words, cuts, size, num_bands):
+    """Some of the runs between cuts, as if each were a document."""
+    bounds = sorted({min(cut, len(words)) for cut in cuts})
+    spans = np.array(list(itertools.pairwise(bounds))[::2], np.int64).reshape(-1, 2)
+    hashes = np.array([word for word, _ in words], np.uint64)
+    left_out = np.array([is_symbol for _, is_symbol in words], bool)
+    shingles, ends = np.empty(len(words), np.uint64), np.empty(len(spans), np.int64)
+    minhash.make_unit_shingles(hashes, left_out, spans, size, shingles, ends)
+    for start, end in itertools.pairwise([0, *ends.tolist()]):
+        shingles[start:end].sort()
+    permutations = minhash.permutations(2 * num_bands)
+    signature = np.empty(2 * num_bands, np.uint32)
+    keys = np.empty((len(spans), num_bands), np.uint64)
+    minhash.make_unit_keys(shingles, ends, permutations, signature, keys)
+    starts = [0, *ends.tolist()]
+    for unit, (begin, end) in enumerate(spans.tolist()):
+        alone = sorted(set(shingles_of(hashes[begin:end], left_out[begin:end], size)))
+        assert shingles[starts[unit] : starts[unit + 1]].tolist() == alone
+        expected = np.empty(num_bands, np.uint64)
+        array = np.array(alone, np.uint64)
+        minhash.make_band_keys(array, *permutations, signature, expected)
+        assert keys[unit].tolist() == expected.tolist()
+
+
 def test_bands_differ_where_one_of_their_rows_does():
     multipliers, addends = minhash.permutations(12)
     signature = np.empty(12, np.uint32)
