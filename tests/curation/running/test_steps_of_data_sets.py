@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from bert_data.curation.running import stages
 from bert_data.curation.running.data_sets import DataSet
+from bert_data.curation.running.passes import run_pass
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.steps.exact_duplicates import ExactDuplicates
@@ -94,3 +96,28 @@ def test_steps_that_see_all_documents(tmp_path):
 def test_what_a_step_does_not_see_has_no_priority(tmp_path, step, sentence):
     with pytest.raises(ValueError, match=sentence):
         make_pipeline(tmp_path, [step()])
+
+
+def test_a_pass_reads_the_data_sets_that_its_steps_judge(tmp_path, monkeypatch):
+    passed = []
+
+    def noted(config, shard, folder):
+        passed.append((config.number, config.pipeline.data_sets[shard.data_set].name))
+        return run_pass(config, shard, folder)
+
+    monkeypatch.setattr(stages, "run_pass", noted)
+    steps = [
+        ExactDuplicates(data_sets=("web",)),
+        Length(min_words=3, data_sets=("web",)),
+        NearDuplicates(data_sets=("web",)),
+        ExactDuplicates(data_sets=("wiki",)),
+    ]
+    done = curate(make_pipeline(tmp_path, steps), num_workers=1)
+    assert passed == [
+        *((0, "wiki"), (0, "web")),  # read; exact_duplicates observes
+        (1, "web"),  # it judges, length; near_duplicates observes
+        *((2, "wiki"), (2, "web")),  # near_duplicates judges; exact_duplicates observes
+        *((3, "wiki"), (3, "web")),  # the last pass sees all
+    ]
+    assert [each.num_documents for each in done.by_data_set["wiki"]] == [3] * 5
+    assert [each.num_documents for each in done.by_data_set["web"]] == [3, 3, 2, 2, 2]
