@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import errno
 import os
+import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,7 +25,7 @@ import bert_data.hub.keras_layers  # noqa: F401 - files of Keras may name its la
 from bert_data.errors import CorruptDataError, first_sentence
 from bert_data.hub.exporting import ENCODER
 from bert_data.hub.networks import Logits, Network, network_of_encoder, network_of_function
-from bert_data.storage import JsonObject, exists, is_folder, is_remote
+from bert_data.storage import JsonObject, exists, is_folder, is_remote, open_input
 from bert_data.training.classifier import TextClassifier
 from bert_data.training.encoder import Encoder
 from bert_data.training.hugging_face import HuggingFaceFolder
@@ -80,11 +81,16 @@ def _loading(path: str) -> Iterator[None]:
 
 
 def _open_keras(path: str) -> Network:
+    with open_input(path) as file:
+        if not zipfile.is_zipfile(file):
+            raise CorruptDataError(path, 0, f"not a whole {_KERAS} file of Keras 3")
     with _loading(path):
         model = keras.models.load_model(path, compile=False)
     if isinstance(model, KerasModel):
-        logits = model.output_layer if isinstance(model, TextClassifier) else None
-        return network_of_encoder(path, model.config, model.encoder, logits, has_pooler=True)
+        is_classifier = isinstance(model, TextClassifier)
+        logits = model.output_layer if is_classifier else None
+        network = network_of_encoder(path, model.config, model.encoder, logits, has_pooler=True)
+        return dataclasses.replace(network, labels=model.labels if is_classifier else ())
     if not getattr(model, "inputs", None):
         raise ValueError(f"{path} is a model without named inputs; export it as a SavedModel")
     specs = {each.name: tf.TensorSpec(each.shape, each.dtype) for each in model.inputs}

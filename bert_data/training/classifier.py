@@ -9,6 +9,7 @@ It trains with Keras's own loop, on the batches of `read_labelled_batches`, of a
     model.fit(read_labelled_batches(config), steps_per_epoch=1000)
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -33,15 +34,22 @@ class TextClassifier(KerasModel):
 
     Attributes:
       num_labels: number of logits.
+      labels: their names; () if they are not known.
     """
 
     input_names = (fields.INPUT_IDS.name, fields.INPUT_MASK.name, fields.SEGMENT_IDS.name)
 
     def __init__(
-        self, config: BertConfig, random_seed: int, num_labels: int, **kwargs: Any
+        self,
+        config: BertConfig,
+        random_seed: int,
+        num_labels: int,
+        labels: Sequence[str] = (),
+        **kwargs: Any,
     ) -> None:
         super().__init__(config, random_seed, name="classifier", **kwargs)
         self.num_labels = num_labels
+        self.labels = tuple(labels)
         self.encoder = Encoder(config, random_seed, dtype=self.dtype_policy)
         seeds = WeightSeeds(config.initializer_range, random_seed + 1)
         self.output_layer = Dense(num_labels, seeds, name="output", dtype=self.dtype_policy)
@@ -100,12 +108,12 @@ class TextClassifier(KerasModel):
         }
 
     def arguments(self) -> dict[str, Any]:
-        """The constructor's argument besides those of all models."""
-        return {"num_labels": self.num_labels}
+        """The constructor's arguments besides those of all models."""
+        return {"num_labels": self.num_labels, "labels": list(self.labels)}
 
 
 def text_classifier(
-    config: BertConfig, *, num_labels: int, random_seed: int = 12345
+    config: BertConfig, *, num_labels: int, random_seed: int = 12345, labels: Sequence[str] = ()
 ) -> TextClassifier:
     """Make a model with new weights, which depend only on the configuration and the seed.
 
@@ -113,13 +121,16 @@ def text_classifier(
       config: sizes and settings.
       num_labels: >= 2.
       random_seed: of the weights and of dropout.
+      labels: their names, in their order, which the model's files keep; (): none.
 
     Raises:
-      ValueError: num_labels is less than 2.
+      ValueError: num_labels is less than 2, or not that of the names.
     """
     if num_labels < 2:
         raise ValueError(f"num_labels is {num_labels}; 2 or more is allowed")
-    model = TextClassifier(config, random_seed, num_labels)
+    if labels and len(labels) != num_labels:
+        raise ValueError(f"there are {len(labels)} names of labels; num_labels is {num_labels}")
+    model = TextClassifier(config, random_seed, num_labels, labels)
     model.build()
     return model
 

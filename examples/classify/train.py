@@ -70,13 +70,15 @@ _RANDOM_SEED = flags.DEFINE_integer(
 _OUTPUT_FILE = flags.DEFINE_string(
     "output_file",
     None,
-    "Where to save the weights, for Keras's load_weights (default: they are not saved).",
+    "Where to save the model: a name that ends with .keras, for Keras's load_model and for the step"
+    " model_score of curate; any other receives the weights alone, for load_weights (default: it is"
+    " not saved).",
 )
 _OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace the output file if it exists.")
 
 
 def main(_: Sequence[str]) -> None:
-    """Train, evaluate, and save the weights."""
+    """Train, evaluate, and save the model."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     for flag, low, high in (
         (_NUM_EPOCHS, 1, 1_000_000),
@@ -96,10 +98,12 @@ def main(_: Sequence[str]) -> None:
     reads = [path for pattern in patterns for path in expand_inputs(pattern)]
     with OutputSet(output, [output], reads=reads, overwrite=_OVERWRITE.value) as outputs:
         model = run()
-        saved = os.path.join(outputs.work_dir, "model.weights.h5")  # Keras requires this ending
-        model.save_weights(saved)
-        with open(saved, "rb") as weights, outputs.open(output) as file:
-            shutil.copyfileobj(weights, file)
+        is_whole = output.endswith(".keras")  # Keras requires these endings
+        name = "model.keras" if is_whole else "model.weights.h5"
+        saved = os.path.join(outputs.work_dir, name)
+        (model.save if is_whole else model.save_weights)(saved)
+        with open(saved, "rb") as content, outputs.open(output) as file:
+            shutil.copyfileobj(content, file)
         outputs.commit([output])
     logging.info("wrote %s", output)
 
@@ -128,7 +132,10 @@ def run() -> "TextClassifier":
             f" {MAX_CLASSES:,} classes are allowed"
         )
     model = text_classifier(
-        bert_config(data), num_labels=num_labels, random_seed=_RANDOM_SEED.value
+        bert_config(data),
+        num_labels=num_labels,
+        random_seed=_RANDOM_SEED.value,
+        labels=data.classes,
     )
     if _INIT_CHECKPOINT.value:
         load_encoder(model, _INIT_CHECKPOINT.value)

@@ -1,10 +1,12 @@
 """The commands of the classifier's example as a user runs them."""
 
 import csv
+import json
 import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,11 @@ def test_from_text_to_a_trained_classifier(folder: Path, checkout: Path) -> None
     assert measured is not None
     assert float(measured[1]) > 0.9
     assert (folder / "model.weights.h5").stat().st_size > 100_000
+    done = run("train", checkout, folder, **{**flags, "num_epochs": 1, "output_file": "m.keras"})
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(folder / "m.keras") as saved:
+        config = json.loads(saved.read("config.json"))["config"]
+    assert (config["num_labels"], config["labels"]) == (3, ["ba", "do", "ki"])
     assert not [name for name in contents(folder) if name.startswith(".")]
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -65,3 +66,12 @@ def test_takes_the_weights_of_a_pretrained_encoder(tmp_path: Path) -> None:
 def test_needs_labels() -> None:
     with pytest.raises(ValueError, match="num_labels is 1; 2 or more"):
         text_classifier(tiny_config(), num_labels=1)
+    with pytest.raises(ValueError, match="there are 3 names of labels; num_labels is 2"):
+        text_classifier(tiny_config(), num_labels=2, labels=("a", "b", "c"))
+
+
+def test_a_file_keeps_the_names_of_the_labels(tmp_path: Path) -> None:
+    model = text_classifier(tiny_config(), num_labels=2, labels=("bad", "good"))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    assert loaded.labels == ("bad", "good")

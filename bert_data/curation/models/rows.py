@@ -26,7 +26,7 @@ from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of
 NUM_SPECIAL = 2
 """Special tokens of a row: [CLS] and [SEP]."""
 
-_MAX_TOKENS = 4096  # of a batch, with padding; on a CPU, more are not faster
+_MAX_TOKENS = 1024  # of a batch, with padding; on a CPU, more are slower
 _ONE_POOL = 1 << 30  # batches: all rows are sorted together
 _MAX_CHARACTERS, _MAX_TEXTS = 4_000_000, 4096  # that are planned together
 

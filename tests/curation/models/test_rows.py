@@ -63,7 +63,7 @@ def test_rows_share_batches_of_bounded_size_by_length(lengths):
     seen = []
     for rows, width in planned(np.array(lengths)):
         assert width == max(lengths[row] for row in rows)
-        assert len(rows) * width <= 4096
+        assert len(rows) * width <= 1024
         seen.append(rows.tolist())
     order = [lengths[row] for rows in seen for row in rows]
     assert order in (sorted(lengths), sorted(lengths, reverse=True))
@@ -71,7 +71,7 @@ def test_rows_share_batches_of_bounded_size_by_length(lengths):
     # No two neighbours would fit into one batch.
     for one, other in itertools.pairwise(seen):
         widest = max(lengths[row] for row in one + other)
-        assert (len(one) + len(other)) * widest > 4096
+        assert (len(one) + len(other)) * widest > 1024
 
 
 def test_another_tokenizer_gives_the_same_rows(tokenizer, tmp_path):

@@ -140,7 +140,9 @@ def trained(folder, small_vocabulary):
     plan = PlanConfig(batching="pools", batch_size=8, max_seq_length=16)
     source = LabelledSource(LabelledReaderConfig(input_patterns=pattern, plan=plan))
     config = tiny_config(vocab_size=source.vocab_size, max_position_embeddings=16)
-    trained = text_classifier(config, num_labels=source.num_labels, random_seed=3)
+    trained = text_classifier(
+        config, num_labels=source.num_labels, random_seed=3, labels=source.classes
+    )
     trained.compile(AdamWeightDecay(3e-3))
     trained.fit(read_labelled_batches(source), verbose=0)
     path = str(folder / "trained.keras")
@@ -160,7 +162,7 @@ def test_scores_of_a_run_are_those_of_the_trained_model(trained, small_vocabular
     path, probabilities = trained
     texts = labelled_texts()
     write_texts(tmp_path, [text or "." for text in texts])
-    parameters = {"model": path, "vocab_file": str(small_vocabulary), "label": "2"}
+    parameters = {"model": path, "vocab_file": str(small_vocabulary), "label": "class 2"}
     threshold = float(np.median([row[2] for row in probabilities.values()]))
     step = make_step("model_score", {**parameters, "min_score": threshold})
     curate(
