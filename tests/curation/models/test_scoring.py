@@ -127,6 +127,7 @@ def test_windows_of_long_texts(model, keras_file, vocab_file, windows, max_windo
     np.testing.assert_allclose(scores, expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_model_that_reads_texts(model, hub, folder):
     path = write_reader_of_texts(hub, folder)
     encoded = [text.encode(errors="replace") for text in TEXTS]
@@ -143,7 +144,7 @@ def test_what_shares_a_batch_hardly_matters(keras_file, vocab_file):
     assert score(keras_file, [], model=own).size == 0
 
 
-def test_what_is_no_model_is_refused(hub, vocab_file, tmp_path):
+def test_what_is_no_model_is_refused(vocab_file, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no such file or folder"):
         score(tmp_path / "nothing")
     with pytest.raises(ValueError, match=r"vocab.txt is neither a .keras file, a SavedModel"):
@@ -154,8 +155,6 @@ def test_what_is_no_model_is_refused(hub, vocab_file, tmp_path):
     (tmp_path / "saved_model.pb").write_bytes(b"\xff\xff damaged")
     with pytest.raises(CorruptDataError, match=r"cannot be loaded"):
         score(tmp_path)
-    with pytest.raises(ValueError, match=r"encoder is an encoder without a classifier"):
-        score(hub)
 
 
 def test_labels_outputs_and_lengths_that_do_not_exist(keras_file, vocab_file):
@@ -234,12 +233,18 @@ def test_models_with_other_inputs_are_refused(tmp_path):
     assert scores.tolist() == [2 + 5 + 8 + 3 + 4, 2 + 3 + 2]
 
 
-def test_the_files_of_a_model(hub, keras_file, vocab_file, model, tmp_path):
-    named = ModelConfig(model=keras_file, vocab_file=vocab_file).files()
-    assert named == [vocab_file, keras_file]
+@pytest.mark.slow
+def test_an_encoder_has_no_score(hub):
+    with pytest.raises(ValueError, match=r"encoder is an encoder without a classifier"):
+        score(hub)
     found = {Path(path).relative_to(hub).as_posix() for path in ModelConfig(model=hub).files()}
     assert {"encoder/saved_model.pb", "encoder/assets/vocab.txt"} <= found
     assert "encoder/variables/variables.index" in found
+
+
+def test_the_files_of_a_model(keras_file, vocab_file, model, tmp_path):
+    named = ModelConfig(model=keras_file, vocab_file=vocab_file).files()
+    assert named == [vocab_file, keras_file]
     prefix = write_google(model, tmp_path)
     names = {Path(path).name for path in ModelConfig(model=prefix).files()}
     assert {Path(f"{prefix}.index").name, Path(f"{prefix}.data-00000-of-00001").name} <= names
