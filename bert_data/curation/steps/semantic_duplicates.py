@@ -73,10 +73,10 @@ class SemanticDuplicates(RankedStep):
     one farthest from its nearest centroid comes first, as in SemDeDup (or the nearest, or the
     longest: `keep`), then the longest, then the first by a hash of its id. A document is rejected
     if its cosine with any one before it, kept or not, is above `max_similarity`. So of a chain of
-    similar documents the first stays, and the measured value does not depend on the threshold:
-    with --ledger=all, --what_if tells exactly which documents another one would reject. `duplicate_of` is the most
-    similar document before, which may be rejected for the sake of another. Documents with the same
-    embedding have a cosine of 1.
+    similar documents the first stays, and the measured value does not depend on the threshold: with
+    --ledger=all, --what_if tells exactly which documents another one would reject. `duplicate_of`
+    is the most similar document before, which may be rejected for the sake of another. Documents
+    with the same embedding have a cosine of 1.
 
     Spherical k-means runs on a sample, from centroids drawn by the seed. SemDeDup takes 50,000
     clusters for 440 million images and 11,000 for C4, 100 iterations over all; Faiss (Douze et al.
