@@ -1,4 +1,4 @@
-"""Reject documents by lists of words and phrases: toxic, adult, gambling, ..."""
+"""Reject documents by lists of words and phrases, of toxic and adult text, say."""
 
 import dataclasses
 import functools
@@ -30,7 +30,7 @@ _SEEN, _FLAGGED = "documents with a list", "documents with a listed word"
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Safety(DocumentStep):
-    """Rejects documents with too many words and phrases of lists: toxic, adult, gambling, ...
+    """Rejects documents with too many words and phrases of lists, of toxic and adult text, say.
 
     Each language has its lists, as a word may be harmless in another one; C4 and ROOTS use those of
     LDNOOBW. None comes with this step. A list has an entry per line (UTF-8; plain, .gz or .zst),
@@ -41,13 +41,14 @@ class Safety(DocumentStep):
     Of the entries that begin at a place, the longest counts. Entries in scripts without spaces
     (Chinese, Japanese, Thai) may occur anywhere, others must be whole words. Case, full-width and
     other compatible forms, the kind of spaces and invisible characters (zero-width spaces, soft
-    hyphens) do not matter; accents and marks put between letters do.
+    hyphens) do not matter; accents and marks put between letters do, and so does whether an
+    ideograph is simplified.
 
     Three rules measure how much is listed. ROOTS rejects English documents with more than 1% of
     flagged words (Laurencon et al. 2022, arXiv:2303.03915; 0.1% to 10% in other languages), which
     is the default. ChineseWebText rejects those with more than 0.5 harmful words per line (Chen et
     al. 2023, arXiv:2311.01149). At 0, one entry is enough, as in C4 (Raffel et al. 2020). Models of
-    toxicity are for the step `classifier`.
+    toxicity are for the steps `classifier` and `sentence_classifier`.
 
     Attributes:
       word_files: lists by language code, or "every": {"en": ["en.txt"], "zh": ["zh.txt"]}.

@@ -74,6 +74,7 @@ def decide_plainly(documents, step: NearDuplicates, levels: dict[str, int]) -> d
     return {name: [text for _, text in sorted(kept)] for name, kept in left.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     st.integers(0, 10**6),
