@@ -9,16 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.quality.fasttext_training import (
-    TENTHS,
     Model,
     Rates,
     Texts,
-    draw_vectors,
+    draw_numbers,
     judge_texts,
     train_texts,
 )
 from bert_data.progress import progress
 from bert_data.work import Executor
+
+TENTHS = 10
+"""Parts of the vectors, each of which has its own generator of random numbers, as in fastText."""
 
 _CHUNK_ROWS = 2_000_000  # between reports of progress: a fraction of a second
 _CHECKED_ROWS = 1 << 16
@@ -56,8 +58,11 @@ class Descent:
             shares=np.empty(num_labels, np.float32),
         )
 
+        numbers = self.vectors.reshape(-1)
+        size = len(numbers) // TENTHS  # what is left over stays 0, as in fastText
+
         def draw(tenth: int) -> None:
-            draw_vectors(self.vectors, tenth, seed)
+            draw_numbers(numbers[tenth * size : (tenth + 1) * size], 1 / dim, tenth + seed)
 
         with progress("draw vectors", total=TENTHS, unit="part") as advance:
             for _ in executor.ordered_map(draw, range(TENTHS)):

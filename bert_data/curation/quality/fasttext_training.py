@@ -16,12 +16,10 @@ from bert_data.curation.quality.fasttext_kernels import SOFTMAX
 from bert_data.curation.quality.fasttext_vectors import mean_vector, multiply, sigmoid
 from bert_data.kernels import Scalar, inner, kernel
 
-TENTHS = 10
-"""Parts of the vectors that are drawn one by one, as in fastText."""
-
 _RATE_TOKENS = 100  # between changes of the learning rate, as in fastText
-_LCG_FACTOR, _LCG_MODULUS = np.uint64(48271), np.uint64(2147483647)
-_LCG_RANGE = 2147483646.0
+_FACTOR, _MODULUS, _BITS = np.uint64(48271), np.uint64(2**31 - 1), np.uint64(31)
+_SQUARE = np.uint64(48271**2 % (2**31 - 1))
+_RANGE = 2147483646.0
 
 
 class Texts(NamedTuple):
@@ -72,35 +70,33 @@ class Rates(NamedTuple):
     loss: int
 
 
-@kernel
-def draw_vectors(vectors: NDArray[np.float32], tenth: int, seed: int) -> None:
-    """Fill a tenth of the vectors with fastText's random numbers, between -1/dim and 1/dim.
+@inner
+def _multiply_modulo(state: np.uint64, factor: np.uint64) -> np.uint64:
+    """Return state * factor modulo 2**31 - 1, of numbers below that."""
+    product = state * factor
+    rest = (product & _MODULUS) + (product >> _BITS)
+    return rest - _MODULUS if rest >= _MODULUS else rest
 
-    Its generator is C++'s minstd_rand; each tenth has its own. What is left by the division by ten
-    stays as it is, as in fastText.
+
+@kernel
+def draw_numbers(numbers: NDArray[np.float32], bound: float, seed: int) -> None:
+    """Fill an array with fastText's random numbers: those of C++'s minstd_rand, two for each.
 
     Args:
-      vectors: [rows, dim].
-      tenth: which one, from 0.
+      numbers: 1-D, receives numbers between -bound and bound.
+      bound: > 0.
       seed: >= 0.
     """
-    dim = vectors.shape[1]
-    size = len(vectors) * dim // TENTHS
-    bound = np.float64(np.float32(1.0 / dim))
-    state = np.uint64(tenth + seed) % _LCG_MODULUS
+    bound = np.float64(np.float32(bound))
+    state = np.uint64(seed) % _MODULUS
     if state == 0:
         state = np.uint64(1)
-    row, column = size * tenth // dim, size * tenth % dim
-    for _ in range(size):
-        state = state * _LCG_FACTOR % _LCG_MODULUS
-        low = np.float64(state) - 1.0
-        state = state * _LCG_FACTOR % _LCG_MODULUS
-        high = np.float64(state) - 1.0
-        share = (low + high * _LCG_RANGE) / (_LCG_RANGE * _LCG_RANGE)
-        vectors[row, column] = np.float32(share * (bound + bound) - bound)
-        column += 1
-        if column == dim:
-            row, column = row + 1, 0
+    for i in range(len(numbers)):
+        low = np.float64(np.int64(_multiply_modulo(state, _FACTOR))) - 1.0
+        state = _multiply_modulo(state, _SQUARE)  # the number after that
+        high = np.float64(np.int64(state)) - 1.0
+        share = (low + high * _RANGE) / (_RANGE * _RANGE)
+        numbers[i] = np.float32(share * (bound + bound) - bound)
 
 
 @inner

@@ -11,10 +11,9 @@ from bert_data.curation.quality import text_rows
 from bert_data.curation.quality.classifier import open_classifier, write_arrays
 from bert_data.curation.quality.classifier_config import ClassFiles, ClassifierConfig
 from bert_data.curation.quality.classifier_training import train_classifier
-from bert_data.curation.quality.descent import Descent
+from bert_data.curation.quality.descent import TENTHS, Descent
 from bert_data.curation.quality.fasttext_file import ModelFile
 from bert_data.curation.quality.fasttext_model import read_arrays, wrap_words
-from bert_data.curation.quality.fasttext_training import TENTHS
 from bert_data.curation.quality.text_rows import dictionary_arrays, write_rows
 from bert_data.curation.quality.training_texts import SpooledTexts
 from bert_data.curation.quality.word_counting import WordTable
