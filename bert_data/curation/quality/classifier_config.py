@@ -43,7 +43,7 @@ class ClassifierConfig:
       min_characters: of n-grams of characters; 0: none.
       max_characters: of n-grams of characters; 0: none.
       min_count: how often a word must occur to have its own vector; >= 1.
-      buckets: of the hashed n-grams; >= 1.
+      buckets: of the hashed n-grams; 1 to 100,000,000.
       loss: one of `LOSSES`: a softmax over all labels, or a logistic function for each.
       held_out: share of the texts of each label to measure the model with; in [0, 0.9].
       seed: of the order of texts and the initial vectors; >= 0.
@@ -75,7 +75,7 @@ class ClassifierConfig:
             ("min_characters", 0, _MAX_LENGTH),
             ("max_characters", 0, _MAX_LENGTH),
             ("min_count", 1, 2**31 - 1),
-            ("buckets", 1, 1_000_000_000),
+            ("buckets", 1, 100_000_000),
             ("seed", 0, _MAX_SEED),
         ):
             check_integer(field, getattr(self, field), low, high)

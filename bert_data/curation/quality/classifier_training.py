@@ -31,9 +31,9 @@ from bert_data.curation.quality.held_out import (
 from bert_data.curation.quality.text_rows import dictionary_arrays, write_rows
 from bert_data.curation.quality.training_texts import SpooledTexts, spool_texts
 from bert_data.curation.quality.word_counting import Words, WordTable
-from bert_data.progress import progress
+from bert_data.progress import progress, size
 from bert_data.storage import OutputSet
-from bert_data.work import count_workers, open_threads
+from bert_data.work import Executor, count_workers, open_threads
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -98,14 +98,7 @@ def _train(
     with open_threads(count_workers(config.num_workers)) as executor:
         rows = write_rows(texts, order, num_tokens, arrays, f"{folder}/rows", executor)
         held_out_rows = write_rows(texts, held_out, none, arrays, f"{folder}/held_out", executor)
-        descent = Descent(
-            num_words + config.num_buckets,
-            num_labels,
-            config.dimension,
-            LOSSES[config.loss],
-            config.seed,
-            executor,
-        )
+        descent = _begin(config, num_words, num_labels, executor)
     loss = descent.train(rows, epochs=config.epochs, learning_rate=config.learning_rate)
     if not descent.is_finite():
         raise ValueError(
@@ -115,6 +108,28 @@ def _train(
     num_read = int(num_tokens.sum())
     model = TrainedModel(*names, num_labels, num_read, descent.vectors, descent.outputs)
     return _describe(config, texts, descent, held_out_rows, loss, num_words), model
+
+
+def _begin(
+    config: ClassifierConfig, num_words: int, num_labels: int, executor: Executor
+) -> Descent:
+    """Draw the first vectors.
+
+    Raises:
+      ValueError: this machine has too little memory for them.
+    """
+    num_rows = num_words + config.num_buckets
+    num_bytes = 4 * num_rows * config.dimension
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if num_bytes > memory:
+        raise ValueError(
+            f"buckets is {config.buckets:,} and dimension {config.dimension:,}: with {num_words:,}"
+            f" words, the model has {size(num_bytes)}, and this machine has {size(memory)}; choose"
+            " smaller ones, or a larger min_count"
+        )
+    return Descent(
+        num_rows, num_labels, config.dimension, LOSSES[config.loss], config.seed, executor
+    )
 
 
 def _count_words(
@@ -215,9 +230,9 @@ def _split(
     return order[~is_held_out], order[is_held_out]
 
 
-def _draw(size: int, seed: int) -> NDArray[np.uint64]:
+def _draw(count: int, seed: int) -> NDArray[np.uint64]:
     """Return random numbers (splitmix64)."""
-    x = (np.arange(1, size + 1, dtype=np.uint64) + np.uint64(seed << 32)) * _GOLDEN
+    x = (np.arange(1, count + 1, dtype=np.uint64) + np.uint64(seed << 32)) * _GOLDEN
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))

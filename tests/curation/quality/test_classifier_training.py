@@ -197,6 +197,11 @@ def test_mistakes_are_told_and_leave_nothing(classes, tmp_path):
     )
     refuse("min_count is 1,000, and no word of the 90 texts", min_count=1000)
     refuse("learning_rate is 100, and the training diverged", learning_rate=100, loss="ova")
+    refuse(
+        "buckets is 100,000,000 and dimension 4,096: with 67 words, the model has 1.6 TB",
+        buckets=100_000_000,
+        dimension=4096,
+    )
     same = (classes[0], ClassFiles("cc", classes[0].files))
     refuse("good.jsonl is among the texts of both 'hq' and 'cc'", classes=same)
     refuse("a label is 'hq'; labels must differ", classes=(classes[0], classes[0]))
