@@ -26,8 +26,8 @@ class Classify(DocumentStep):
     The score is the probability of a label, as fastText itself returns it. DCLM keeps documents
     that its model scores as "hq" with 0.018112 or more (Li et al. 2024, arXiv:2406.11794);
     models of educational value and of toxic text are published in the same form, and
-    `bert-data train-classifier` trains one. The model is a file, .bin or quantized .ftz. The whole text is
-    scored, as one line.
+    `bert-data train-classifier` trains one. The model is a file, .bin or quantized .ftz. The whole
+    text is scored, as one line.
 
     With `pareto_alpha`, chance keeps some documents of low scores: a document passes if a draw from
     a Pareto distribution (Lomax's, as of NumPy's `pareto`) is greater than 1 minus its score. GPT-3
