@@ -2,20 +2,16 @@
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from bert_data.curation.document import Document
-from bert_data.curation.parameters import Share, Within
+from bert_data.curation.parameters import Share
 from bert_data.curation.quality.classifier import Classifier, open_classifier, write_model
 from bert_data.curation.quality.percentiles import HEAD, MIDDLE, TAIL
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
-from bert_data.curation.steps.mix import draw
-from bert_data.curation.verdict import Measured, Verdict
-
-_MOST_ALPHA = 1e6  # instead of infinity, which JSON does not have
+from bert_data.curation.verdict import Verdict
 
 
 @register
@@ -29,15 +25,8 @@ class Classify(DocumentStep):
     `bert-data train-classifier` trains one. The model is a file, .bin or quantized .ftz. The whole
     text is scored, as one line.
 
-    With `pareto_alpha`, chance keeps some documents of low scores: a document passes if a draw from
-    a Pareto distribution (Lomax's, as of NumPy's `pareto`) is greater than 1 minus its score. GPT-3
-    did so with 9 (Brown et al. 2020, arXiv:2005.14165, appendix A): about 1 of 500 documents of
-    score 0 pass, a third of those of 0.87, and all of 1. A small one keeps more. The measured value
-    is the greatest alpha with which the document would pass; it follows from the score, the seed,
-    `score_field`, the data set and the document's id, so the selection depends on nothing else.
-
-    The score stays on the document. With `head_score` and `middle_score`, so does a bucket:
-    "head", "middle" or "tail".
+    The score stays on the document, for the steps `score_sampling` and `mix`, say. With
+    `head_score` and `middle_score`, so does a bucket: "head", "middle" or "tail".
 
     Attributes:
       model_file: the model.
@@ -46,8 +35,6 @@ class Classify(DocumentStep):
       max_score: greatest score of a kept document.
       head_score: least score of the head; None: no buckets.
       middle_score: least score of the middle; the tail lies below it.
-      pareto_alpha: shape of the Pareto distribution; None: chance keeps nothing.
-      seed: of the draws; another seed keeps other documents.
       score_field: field that receives the score.
       bucket_field: field that receives the bucket.
     """
@@ -59,8 +46,6 @@ class Classify(DocumentStep):
     max_score: Share = 1.0
     head_score: Share | None = None
     middle_score: Share | None = None
-    pareto_alpha: Annotated[float, Within(1e-3, 1e3)] | None = None
-    seed: int = 0
     score_field: str = "classifier_score"
     bucket_field: str = "classifier_bucket"
 
@@ -110,22 +95,4 @@ class Classify(DocumentStep):
             fields[self.bucket_field] = bucket
             counted = {bucket: 1}
         measured = self.measure_rules({"min_score": score, "max_score": score})
-        if self.pareto_alpha is not None:
-            key = f"{self.seed} {self.score_field}"  # so that no other step draws the same
-            greatest = round(greatest_alpha(score, draw(key, document)), 6)
-            failed = greatest < self.pareto_alpha
-            measured += (Measured("pareto_alpha", greatest, self.pareto_alpha, failed),)
         return Verdict(document.with_fields(**fields), measured, counted=counted)
-
-
-def greatest_alpha(score: float, share: float) -> float:
-    """Return the greatest shape of a Pareto distribution with which a document passes.
-
-    Of the shape a, the draw with a share of others below it is (1 - share) ** (-1 / a) - 1.
-
-    Args:
-      score: of the document, 0 to 1.
-      share: in [0, 1), uniformly distributed.
-    """
-    needed = math.log(2 - score)
-    return min(_MOST_ALPHA, -math.log1p(-share) / needed) if needed > 0 else _MOST_ALPHA

@@ -1,6 +1,7 @@
 """Keep documents at random, the more probably the higher their score."""
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
@@ -9,7 +10,9 @@ from bert_data.curation.mixing.buckets import read_score
 from bert_data.curation.mixing.draws import draw
 from bert_data.curation.parameters import Within
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
-from bert_data.curation.verdict import Measured, Verdict
+from bert_data.curation.verdict import Verdict
+
+_GREATEST_SHAPE = 1e6  # in place of infinity, which JSON does not have
 
 
 @register
@@ -17,17 +20,19 @@ from bert_data.curation.verdict import Measured, Verdict
 class ScoreSampling(DocumentStep):
     """Keeps documents of high scores, and some of low ones.
 
-    GPT-3 (Brown et al. 2020, arXiv:2005.14165, appendix A) keeps a document if a draw of Pareto's
-    distribution, of shape 9, is above 1 - score: with a probability of (2 - score)^-shape, which is
-    1 for a score of 1, 0.026 for 0.5 and 0.002 for 0. NeMo Curator's shape is 3: 1, 0.30 and 0.13.
+    GPT-3 (Brown et al. 2020, arXiv:2005.14165, appendix A) keeps a document if a draw from a Pareto
+    distribution (Lomax's, NumPy's `pareto`) of shape 9 is above 1 - score: with a probability of
+    (2 - score)^-shape, which is 1 for a score of 1, 0.026 for 0.5 and 0.002 for 0. NeMo Curator's
+    shape is 3: 1, 0.30 and 0.13.
 
-    A draw from the seed, the data set and the document's id decides, so the result depends neither
-    on the order of files nor on other documents. The measured value is the document's draw in
-    [0, 1), compared with its probability.
+    The measured value is the greatest shape with which the document would stay, so --what_if tells
+    exactly what another one would keep. It follows from the score, the seed, the data set and the
+    document's id, so the result depends neither on the order of files nor on other documents.
 
     Attributes:
       score_field: field with the score, in [0, 1], such as that of the step `classifier`.
-      shape: of the distribution, >= 0; the greater, the fewer documents of low scores stay.
+      min_shape: shape of the distribution, 0 to 1,000, which a document's own must reach; the
+        greater, the fewer documents of low scores stay.
       seed: another seed selects other documents; a second step needs another.
     """
 
@@ -35,7 +40,7 @@ class ScoreSampling(DocumentStep):
     is_meant_to_shorten = True
     draws_by_seed = True
     score_field: str = "classifier_score"
-    shape: Annotated[float, Within(0, 1000)] = 9.0
+    min_shape: Annotated[float, Within(0, 1000)] = 9.0
     seed: int = 0
 
     example_fields: ClassVar[Mapping[str, Any]] = {"classifier_score": 1.0}
@@ -47,14 +52,23 @@ class ScoreSampling(DocumentStep):
             raise ValueError("score_field is ''; it must not be empty")
 
     def judge(self, document: Document) -> Verdict:
-        """Draw a number, and compare it with the document's probability."""
+        """Draw a number, and measure the greatest shape with which the document stays."""
         score = read_score(document, self.score_field)
         if not 0 <= score <= 1:
             raise ValueError(
                 f"document {document.id!r} of {document.source}: field {self.score_field!r} is"
                 f" {score!r}; it must be in [0, 1]"
             )
-        probability = (2 - score) ** -self.shape
-        value = draw(f"{self.name}\0{self.seed}", document)
-        measured = Measured("probability", value, probability, failed=value >= probability)
-        return Verdict(document, (measured,))
+        shape = greatest_shape(score, draw(f"{self.name}\0{self.seed}", document))
+        return Verdict(document, self.measure_rules({"min_shape": shape}))
+
+
+def greatest_shape(score: float, share: float) -> float:
+    """Return the greatest shape for which a share of draws, in [0, 1), is above 1 - score.
+
+    It solves share = (2 - score)^-shape.
+    """
+    needed = math.log(2 - score)
+    if not needed or not share:
+        return _GREATEST_SHAPE
+    return min(_GREATEST_SHAPE, -math.log(share) / needed)

@@ -4,7 +4,6 @@ import json
 import pickle
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from bert_data.curation.document import Document
@@ -12,7 +11,6 @@ from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.classifier import greatest_alpha
 from bert_data.errors import CorruptDataError
 from tests.curation.quality.fasttext_models import Model
 
@@ -71,34 +69,6 @@ def test_fields_have_names_and_everything_stays(model_file, tmp_path):
     assert all(verdict.document.fields.keys() == {"n", "web"} for verdict in verdicts)
 
 
-def test_chance_keeps_documents_by_a_pareto_distribution(model_file, tmp_path):
-    parameters = {"model_file": model_file, "label": "hq", "pareto_alpha": 1.5}
-    texts = ["the cat", "naïve cat"] * 2000
-    verdicts = judge(tmp_path, texts, **parameters)
-    for number, text in enumerate(texts[:2]):
-        kept = [verdict.kept for verdict in verdicts[number::2]]
-        share = (2 - MODEL.score(text, 0)) ** -1.5  # that the distribution exceeds 1 - score
-        assert abs(sum(kept) / len(kept) - share) < 4 * (share * (1 - share) / len(kept)) ** 0.5
-    for verdict in verdicts[:200]:
-        measured = verdict.measured[-1]
-        assert (measured.rule, measured.threshold) == ("pareto_alpha", 1.5)
-        assert verdict.kept == (measured.value >= 1.5)
-    again = judge(tmp_path, texts[:100], **parameters)
-    assert [verdict.kept for verdict in again] == [verdict.kept for verdict in verdicts[:100]]
-    other = judge(tmp_path, texts, **parameters, seed=1)
-    assert [verdict.kept for verdict in other] != [verdict.kept for verdict in verdicts]
-
-
-def test_draws_are_those_of_numpys_pareto_distribution():
-    for alpha in (3, 9):
-        draws = np.random.default_rng(0).pareto(alpha, 200_000)
-        for score in (0, 0.5, 0.9):
-            shares = (np.arange(10_000) + 0.5) / 10_000
-            kept = np.mean([greatest_alpha(score, share) >= alpha for share in shares])
-            assert kept == pytest.approx(np.mean(draws > 1 - score), abs=5e-3)
-    assert greatest_alpha(1.0, 0.0) >= 1e3
-
-
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
@@ -106,7 +76,6 @@ def test_draws_are_those_of_numpys_pareto_distribution():
         ({"model_file": "m"}, "step classifier needs the parameter 'label'"),
         ({"model_file": "m", "label": ""}, "label is ''; it must not be empty"),
         ({"min_score": 0.5, "max_score": 0.4}, "min_score is 0.5; it must be at most max_score"),
-        ({"pareto_alpha": 0}, "pareto_alpha is 0; it must be a number in .0.001, 1000.0."),
         ({"min_score": 2}, "min_score is 2; it must be a number in .0, 1."),
         ({"head_score": 0.5}, "head_score and middle_score go together; one of them is missing"),
         (

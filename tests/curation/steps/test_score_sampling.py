@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bert_data.curation.document import Document
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.mix import Mix
-from bert_data.curation.steps.score_sampling import ScoreSampling
+from bert_data.curation.steps.score_sampling import ScoreSampling, greatest_shape
 
 
 def having(score, number=0):
@@ -21,7 +21,7 @@ def having(score, number=0):
 @pytest.mark.parametrize("score", [0.0, 0.5, 0.9])
 def test_as_many_stay_as_of_numpys_pareto(shape, score):
     """The condition as GPT-3's authors wrote it: np.random.pareto(shape) > 1 - score."""
-    step, number = ScoreSampling(shape=shape), 4000
+    step, number = ScoreSampling(min_shape=shape), 4000
     kept = sum(step.judge(having(score, n)).kept for n in range(number))
     drawn = np.random.default_rng(7).pareto(shape, 10**6) > 1 - score
     deviation = math.sqrt(number * drawn.mean() * (1 - drawn.mean()))
@@ -36,9 +36,22 @@ def test_a_higher_score_never_loses_a_document(one, other, seed, number):
     assert step.judge(having(1.0, number)).kept
 
 
+@given(st.floats(0, 1), st.integers(0, 999), st.floats(0, 1000), st.floats(0, 1000))
+def test_the_measured_value_tells_what_another_shape_keeps(score, number, shape, other):
+    measured = ScoreSampling(min_shape=shape).judge(having(score, number)).measured[0]
+    assert (measured.rule, measured.threshold) == ("min_shape", shape)
+    kept = ScoreSampling(min_shape=other).judge(having(score, number)).kept
+    assert kept == (measured.value >= other)
+
+
+def test_shapes_are_finite_where_every_one_keeps_a_document():
+    assert greatest_shape(1.0, 0.5) == greatest_shape(0.0, 0.0) == 1e6
+    assert greatest_shape(0.5, 1.5**-9) == pytest.approx(9)
+
+
 def test_the_draw_is_not_that_of_the_mix():
     """Else the mix would keep all that the sampling has kept."""
-    sampling = [ScoreSampling().judge(having(0.5, n)).measured[0].value for n in range(2000)]
+    sampling = [2 ** -ScoreSampling().judge(having(0.0, n)).measured[0].value for n in range(2000)]
     decided = type("", (), {"notes": {"epochs": {"web": 0.5}, "bounds": {}}})
     documents = [having(0.5, n) for n in range(2000)]
     mixed = [v.measured[0].value for v in Mix(epochs={"web": 0.5}).judge_shard(decided, documents)]
@@ -63,7 +76,7 @@ def test_scores_that_are_none_are_told(score, sentence):
 def test_mistakes_in_parameters_are_told():
     for parameters, sentence in (
         ({"score_field": ""}, "score_field is ''; it must not be empty"),
-        ({"shape": -1}, r"shape is -1; it must be a number in \[0, 1000\]"),
+        ({"min_shape": -1}, r"min_shape is -1; it must be a number in \[0, 1000\]"),
     ):
         with pytest.raises(ValueError, match=f"step score_sampling: {sentence}"):
             make_step("score_sampling", parameters)
