@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.storage import load_array, save_array
+from bert_data.work.float_keys import from_keys, to_keys
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Rounds, Writers
@@ -19,7 +20,6 @@ from bert_data.work.rounds import Own, Part, Rounds, Writers
 _SCORES = "scores.npy"
 _SCORE = Layout(("score",), num_keys=1)
 _FOUND = Layout(("place", "score"), num_keys=1)
-_SIGN = np.uint64(1 << 63)
 
 
 def write_scores(folder: Path, scores: NDArray[np.float64]) -> None:
@@ -56,7 +56,7 @@ def find_bounds(
             "percentiles", functools.partial(_find, sorted(set(places))), values, {"found": _FOUND}
         )["found"]
         records = RangeReader(found, Range(), 1 << 62).records()
-        at = dict(zip(records["place"].tolist(), _from_keys(records["score"]), strict=True))
+        at = dict(zip(records["place"].tolist(), from_keys(records["score"]).tolist(), strict=True))
         bounds[source] = [at[place] for place in places] if len(values) else []
         rounds.remove(values)
     return bounds
@@ -64,7 +64,7 @@ def find_bounds(
 
 def _write(numbers: Mapping[str, str], part: Part, own: Own, writers: Writers) -> None:
     if part.source in numbers:
-        writers[numbers[part.source]].add(score=_to_keys(read_scores(part.path)))
+        writers[numbers[part.source]].add(score=to_keys(read_scores(part.path)))
 
 
 def _find(places: Sequence[int], reader: RangeReader, writers: Writers) -> None:
@@ -75,13 +75,3 @@ def _find(places: Sequence[int], reader: RangeReader, writers: Writers) -> None:
                 score = portion[place - before, 0]
                 writers["found"].add(place=np.array([place], np.uint64), score=np.array([score]))
         before += len(portion)
-
-
-def _to_keys(scores: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return numbers that are ordered as the scores are."""
-    bits = (scores + 0.0).view(np.uint64)  # -0.0 becomes 0.0
-    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
-
-
-def _from_keys(keys: NDArray[np.uint64]) -> list[float]:
-    return np.where(keys & _SIGN, keys & ~_SIGN, ~keys).view(np.float64).tolist()

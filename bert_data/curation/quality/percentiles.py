@@ -14,11 +14,12 @@ from typing import Annotated
 
 import numpy as np
 from absl import logging
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bert_data.curation.parameters import Within
 from bert_data.curation.step import Decisions, ShardDecisions
 from bert_data.storage import load_array, make_folder, save_array
+from bert_data.work.float_keys import from_keys, to_keys
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Rounds, Writers
@@ -28,13 +29,12 @@ Percentile = Annotated[float, Within(0, 100)]
 HEAD, MIDDLE, TAIL = "head", "middle", "tail"
 
 _VALUES = Layout(("value", "document"), num_keys=2)
-"""Values as `_ordered` numbers."""
+"""Keys of values, of which a better one is less."""
 
 _BETTER = Layout(("document", "number"), num_keys=1)
 """A document, and the number of documents that are better."""
 
 _FILE = "values.npy"
-_SIGN = np.uint64(1 << 63)
 
 
 def check_percentiles(head_percentile: float, middle_percentile: float) -> None:
@@ -86,24 +86,10 @@ def ranked(decided: ShardDecisions) -> Iterator[tuple[float, float]]:
     return zip(values.tolist(), percentiles.tolist(), strict=True)
 
 
-def _ordered(values: NDArray[np.float64], *, descending: bool) -> NDArray[np.uint64]:
-    """Return numbers that have the order of the values, or the opposite one."""
-    signed = -values if descending else values
-    bits = (signed + 0.0).view(np.uint64)  # -0.0 is 0.0
-    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
-
-
-def _values(ordered: NDArray[np.uint64], *, descending: bool) -> NDArray[np.float64]:
-    """Return the values that `_ordered` took."""
-    bits = np.where(ordered & _SIGN, ordered & ~_SIGN, ~ordered)
-    values = bits.view(np.float64)
-    return 0.0 - values if descending else values
-
-
 def _write_values(higher_is_better: bool, part: Part, own: Own, writers: Writers) -> None:
     values = load_array(os.path.join(part.path, _FILE))
     writers["values"].add(
-        value=_ordered(values, descending=higher_is_better),
+        value=to_keys(-values if higher_is_better else values),
         document=np.arange(part.first, part.end, dtype=np.uint64),
     )
 
@@ -120,7 +106,8 @@ def _count_better(
     for batch in reader.batches(1):
         places = num_before + np.arange(len(batch.records))
         writers["better"].add(document=batch.records["document"], number=places - batch.places)
-        values = _values(batch.records["value"], descending=higher_is_better)
+        values = from_keys(batch.records["value"])
+        values = 0.0 - values if higher_is_better else values
         for percentile in percentiles:
             place = min(int(total * percentile / 100), total - 1) - num_before
             if 0 <= place < len(values):
