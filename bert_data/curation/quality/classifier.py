@@ -7,6 +7,7 @@ The probabilities are those that fastText's own `predict` returns: 0.00001 is ad
 its logarithm is taken.
 """
 
+import itertools
 import math
 import os
 from collections.abc import Sequence
@@ -70,7 +71,7 @@ class Classifier:
         out = np.empty(len(texts), np.float64)
         _score_all(
             np.frombuffer(b"".join(data for data, _ in wrapped), np.uint8),
-            np.cumsum([0, *sizes]),
+            np.array([0, *itertools.accumulate(sizes)], np.int64),
             self._model,
             self._label,
             (np.empty(num_rows, np.int32), np.empty(num_words + 1, np.int32)),
@@ -78,7 +79,7 @@ class Classifier:
             np.empty(self._num_labels, np.float32),
             out,
         )
-        return np.minimum(out, 1.0)
+        return out
 
 
 def find_label(labels: Sequence[str], label: str) -> int:
@@ -212,4 +213,5 @@ def _score_all(
     for i in range(len(out)):
         for k in range(len(sums)):
             sums[k] = 0
-        out[i] = _score(texts[bounds[i] : bounds[i + 1]], model, label, scratch, sums, products)
+        score = _score(texts[bounds[i] : bounds[i + 1]], model, label, scratch, sums, products)
+        out[i] = min(score, 1.0)  # what logarithms add may exceed it
