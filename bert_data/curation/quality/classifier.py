@@ -42,7 +42,7 @@ _NO_PATH = np.zeros((0, 2), np.int32)
 
 
 class Classifier:
-    """A model and one of its labels."""
+    """A model and one of its labels, for one thread at a time."""
 
     def __init__(self, arrays: Arrays, label: str) -> None:
         """Find the label.
@@ -55,8 +55,15 @@ class Classifier:
         path = _path_to(huffman_tree(arrays.counts), self._label) if is_tree else _NO_PATH
         self._settings = arrays.settings
         self._model = Constants((arrays, path))
-        self._num_sums = arrays.vectors.shape[1]
-        self._num_labels = len(arrays.counts)
+        self._sums = np.empty(arrays.vectors.shape[1], np.float32)
+        self._products = np.empty(len(arrays.counts), np.float32)
+        self._make_room(1 << 10, 1 << 10)
+
+    def _make_room(self, num_rows: int, num_hashes: int) -> None:
+        """Make the arrays that the kernel overwrites; they are kept, as passing them takes time."""
+        self._room = num_rows, num_hashes
+        listed = np.empty(num_rows, np.int32), np.empty(num_hashes, np.int32)
+        self._scratch = Constants((listed, self._sums, self._products))
 
     def score(self, text: str) -> float:
         """Return the probability of the label, 0 to 1; 0 if the model knows nothing of a text."""
@@ -68,15 +75,15 @@ class Classifier:
         sizes = [len(data) for data, _ in wrapped]
         num_words = max((number for _, number in wrapped), default=0)
         num_rows = max_rows(self._settings, max(sizes, default=0), num_words)
+        if num_rows > self._room[0] or num_words >= self._room[1]:
+            self._make_room(2 * num_rows, 2 * num_words + 2)
         out = np.empty(len(texts), np.float64)
         _score_all(
             np.frombuffer(b"".join(data for data, _ in wrapped), np.uint8),
             np.array([0, *itertools.accumulate(sizes)], np.int64),
             self._model,
             self._label,
-            (np.empty(num_rows, np.int32), np.empty(num_words + 1, np.int32)),
-            np.empty(self._num_sums, np.float32),
-            np.empty(self._num_labels, np.float32),
+            self._scratch,
             out,
         )
         return out
@@ -193,9 +200,7 @@ def _score_all(
     bounds: NDArray[np.int64],
     model: tuple[Any, ...],
     label: int,
-    scratch: tuple[NDArray[np.int32], NDArray[np.int32]],
-    sums: NDArray[np.float32],
-    products: NDArray[np.float32],
+    scratch: tuple[Any, ...],
     out: NDArray[np.float64],
 ) -> None:
     """Write the probability of a label for each text.
@@ -205,13 +210,12 @@ def _score_all(
       bounds: [texts + 1], where each begins, and the end of the last one.
       model: see `_score`, as what follows.
       label: its number.
-      scratch: large enough for each text.
-      sums: [dim]; overwritten.
-      products: [labels]; overwritten.
+      scratch: scratch, sums and products, large enough for each text; overwritten.
       out: [texts].
     """
+    listed, sums, products = scratch
     for i in range(len(out)):
         for k in range(len(sums)):
             sums[k] = 0
-        score = _score(texts[bounds[i] : bounds[i + 1]], model, label, scratch, sums, products)
+        score = _score(texts[bounds[i] : bounds[i + 1]], model, label, listed, sums, products)
         out[i] = min(score, 1.0)  # what logarithms add may exceed it

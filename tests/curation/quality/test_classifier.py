@@ -141,3 +141,13 @@ def test_the_reason_is_given(path, place, number, reason):
     path.write_bytes(content)
     with pytest.raises(CorruptDataError, match=reason):
         read_arrays(str(path))
+
+
+def test_texts_of_any_length_follow_each_other(path):
+    model = Model(word_ngrams=3, characters=(1, 3))
+    path.write_bytes(model.to_bytes())
+    classifier = open_label(path, "hq")
+    texts = ["the cat", "cat sat wörd 水 " * 1500, "", "the " * 9000, "the cat"]
+    scores = [classifier.score(text) for text in texts]
+    assert scores == pytest.approx([model.score(text, 0) for text in texts], abs=2e-4)
+    assert open_label(path, "hq").scores(texts).tolist() == scores
