@@ -4,10 +4,13 @@ float                      3, 0.5; never NaN; `min_...` and `max_...` are >= 0
 int                        3, 3.0 -> 3
 Share                      a number in [0, 1]
 Annotated[int, Within(1)]  a whole number >= 1
+Name                       a string that is not empty
 Literal["first", "none"]   one of these
 tuple[str, ...]            "US" -> ("US",)      ["US", "GB"] -> ("US", "GB")
 tuple[float, ...]          30 -> (30,)          [30, 60] -> (30, 60)
 Mapping[str, float]        {"en": 0.5}
+
+A `min_...` is at most its `max_...`.
 """
 
 import dataclasses
@@ -34,17 +37,31 @@ class Within(NamedTuple):
         return f" in [{self.least}, {self.most}]"
 
 
+class NotEmpty:
+    """Of strings: "" is not allowed."""
+
+
 Share = Annotated[float, Within(0, 1)]
+Name = Annotated[str, NotEmpty()]
 _THRESHOLD = Within(0)
 _LARGEST = 2**63 - 1  # what kernels take
 
 
 def convert_fields(config: Any) -> None:
-    """Convert the fields of a frozen dataclass, in its `__post_init__`; see `convert_parameter`."""
+    """Convert the fields of a frozen dataclass, in its `__post_init__`; see `convert_parameter`.
+
+    Raises:
+      ValueError: a value does not fit, or a `min_...` is above its `max_...`.
+    """
     hints = typing.get_type_hints(type(config), include_extras=True)
     for field in dataclasses.fields(config):
         value = convert_parameter(field.name, hints[field.name], getattr(config, field.name))
         object.__setattr__(config, field.name, value)
+    for low in (name for name in hints if name.startswith(MIN)):
+        high = MAX + low.removeprefix(MIN)
+        least, most = getattr(config, low), getattr(config, high, None)
+        if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
+            raise ValueError(f"{low} is {least}; it must be at most {high}, {most}")
 
 
 def convert_parameter(name: str, kind: Any, value: Any) -> Any:
@@ -65,6 +82,10 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
     within = _THRESHOLD if name.startswith((MIN, MAX)) else None
     if typing.get_origin(kind) is Annotated:
         kind, within = typing.get_args(kind)
+        if isinstance(within, NotEmpty):
+            if value == "":
+                raise ValueError(f"{name} is ''; it must not be empty")
+            within = None
     origin = typing.get_origin(kind)
     if origin is Literal:
         allowed = typing.get_args(kind)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from bert_data.curation.parameters import Share, Within, convert_parameter
+from bert_data.curation.parameters import Name, Share, Within, convert_fields, convert_parameter
 from bert_data.curation.step import find_step, make_step, steps_by_name
 
 STRINGS = tuple[str, ...]
@@ -25,6 +25,8 @@ LEAST = Annotated[int, Within(1, 9)]
         (NUMBERS, 30, (30,)),
         (NUMBERS, [30, 60.5], (30, 60.5)),
         (str, "US", "US"),
+        (str, "", ""),
+        (Name, "US", "US"),
         (float, 3, 3),
         (float, math.inf, math.inf),
         (float | None, None, None),
@@ -61,6 +63,8 @@ def test_values_that_fit(kind: Any, value: Any, field: Any) -> None:
         (Annotated[int, Within(0)], 2**63, f"p is {2**63}; at most {2**63 - 1} is allowed"),
         (bool, 0, "p is 0; it must be true or false"),
         (str, 1, "p is 1; it must be a string"),
+        (Name, 1, "p is 1; it must be a string"),
+        (Name, "", "p is ''; it must not be empty"),
         (float | None, "3", "p is '3'; it must be a number"),
         (LEAST, 10, "p is 10; it must be a whole number in [1, 9]"),
         (Share | None, -0.1, "p is -0.1; it must be a number in [0, 1]"),
@@ -87,6 +91,23 @@ def test_only_a_greatest_value_may_be_infinite() -> None:
     assert convert_parameter("max_x", float, math.inf) == math.inf
     with pytest.raises(ValueError, match="min_x is inf; it must be a number >= 0"):
         convert_parameter("min_x", float, math.inf)
+
+
+@pytest.mark.parametrize(("low", "high"), [(2, 2), (None, 1), (2, None), (0, math.inf)])
+def test_a_least_value_is_at_most_the_greatest(low: float | None, high: float | None) -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Limits:
+        min_x: float | None
+        max_x: float | None
+        min_y: float = 5
+        max_z: float = 1
+
+        def __post_init__(self) -> None:
+            convert_fields(self)
+
+    Limits(low, high)
+    with pytest.raises(ValueError, match="min_x is 2; it must be at most max_x, 1"):
+        Limits(2, 1)
 
 
 REQUIRED: dict[str, dict[str, Any]] = {

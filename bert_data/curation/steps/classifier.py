@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bert_data.curation.document import Document
-from bert_data.curation.parameters import Share
+from bert_data.curation.parameters import Name, Share
 from bert_data.curation.quality.classifier import Classifier, open_classifier, write_model
 from bert_data.curation.quality.percentiles import HEAD, MIDDLE, TAIL
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
@@ -40,14 +40,14 @@ class Classify(DocumentStep):
     """
 
     name = "classifier"
-    model_file: str
-    label: str
+    model_file: Name
+    label: Name
     min_score: Share = 0.0
     max_score: Share = 1.0
     head_score: Share | None = None
     middle_score: Share | None = None
-    score_field: str = "classifier_score"
-    bucket_field: str = "classifier_bucket"
+    score_field: Name = "classifier_score"
+    bucket_field: Name = "classifier_bucket"
 
     example_parameters: ClassVar[Mapping[str, Any]] = {
         "model_file": "lid.176.ftz",
@@ -61,15 +61,8 @@ class Classify(DocumentStep):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("model_file", "label", "score_field", "bucket_field"):
-            if not getattr(self, name):
-                raise ValueError(f"{name} is ''; it must not be empty")
         if self.score_field == self.bucket_field:
             raise ValueError(f"score_field and bucket_field are both {self.score_field!r}")
-        if self.min_score > self.max_score:
-            raise ValueError(
-                f"min_score is {self.min_score}; it must be at most max_score, {self.max_score}"
-            )
         head, middle = self.head_score, self.middle_score
         if (head is None) != (middle is None):
             raise ValueError("head_score and middle_score go together; one of them is missing")

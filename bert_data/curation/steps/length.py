@@ -32,13 +32,6 @@ class Length(DocumentStep):
         ("One two three four five six.", None),
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.min_words > self.max_words:
-            raise ValueError(
-                f"min_words is {self.min_words}; it must be at most max_words, {self.max_words}"
-            )
-
     def judge(self, document: Document) -> Verdict:
         """Count the words."""
         count = len(document.words)

@@ -11,7 +11,7 @@ from absl import logging
 from bert_data.curation.document import Document
 from bert_data.curation.models.model_step import ModelStep
 from bert_data.curation.models.scoring import ScoringConfig, open_scorer
-from bert_data.curation.parameters import Within
+from bert_data.curation.parameters import Name, Within
 from bert_data.curation.quality.percentiles import (
     Percentile,
     bucket_of,
@@ -80,19 +80,13 @@ class ModelScore(ModelStep):
     max_percentile: Percentile = 100.0
     head_percentile: Percentile = 30.0
     middle_percentile: Percentile = 60.0
-    score_field: str = "model_score"
-    bucket_field: str = "model_score_bucket"
+    score_field: Name = "model_score"
+    bucket_field: Name = "model_score_bucket"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("score_field", "bucket_field"):
-            if not getattr(self, name):
-                raise ValueError(f"{name} is ''; it must not be empty")
         if self.score_field == self.bucket_field:
             raise ValueError(f"score_field and bucket_field are both {self.score_field!r}")
-        low, high = self.min_score, self.max_score
-        if low is not None and high is not None and low > high:
-            raise ValueError(f"min_score is {low}; it must be at most max_score, {high}")
         check_percentiles(self.head_percentile, self.middle_percentile)
 
     def _config(self) -> ScoringConfig:

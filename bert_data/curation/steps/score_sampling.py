@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from bert_data.curation.document import Document
 from bert_data.curation.mixing.buckets import read_score
 from bert_data.curation.mixing.draws import draw
-from bert_data.curation.parameters import Within
+from bert_data.curation.parameters import Name, Within
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict
 
@@ -39,17 +39,12 @@ class ScoreSampling(DocumentStep):
     name = "score_sampling"
     is_meant_to_shorten = True
     draws_by_seed = True
-    score_field: str = "classifier_score"
+    score_field: Name = "classifier_score"
     min_shape: Annotated[float, Within(0, 1000)] = 9.0
     seed: int = 0
 
     example_fields: ClassVar[Mapping[str, Any]] = {"classifier_score": 1.0}
     step_examples = ((PROSE_EXAMPLE, PROSE_EXAMPLE),)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.score_field:
-            raise ValueError("score_field is ''; it must not be empty")
 
     def judge(self, document: Document) -> Verdict:
         """Draw a number, and measure the greatest shape with which the document stays."""

@@ -38,7 +38,7 @@ from bert_data.curation.duplicates.vector_clusters import (
     compare_clusters,
     members_of,
 )
-from bert_data.curation.parameters import Within
+from bert_data.curation.parameters import Name, Within
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict
 from bert_data.work.ranges import RangeReader
@@ -109,7 +109,7 @@ class SemanticDuplicates(RankedStep):
     name = "semantic_duplicates"
     weighs_verdicts = False
     max_similarity: float = 0.95
-    embedding_field: str = "embedding"
+    embedding_field: Name = "embedding"
     num_clusters: Annotated[int, Within(1)] | None = None
     clusters_per_document: Annotated[int, Within(1, 100)] = 3
     num_iterations: Annotated[int, Within(1, 1000)] = 20
@@ -122,8 +122,6 @@ class SemanticDuplicates(RankedStep):
         super().__post_init__()
         if self.max_similarity >= 1:
             raise ValueError(f"max_similarity is {self.max_similarity}; it must be in [0, 1)")
-        if not self.embedding_field:
-            raise ValueError("embedding_field is ''; it must not be empty")
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write embeddings, sizes and ids.

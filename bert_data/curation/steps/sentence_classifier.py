@@ -10,7 +10,7 @@ import numpy as np
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.word_runs import cut_words, runs_of_marked
-from bert_data.curation.parameters import Share
+from bert_data.curation.parameters import Name, Share
 from bert_data.curation.quality.classifier import Classifier, open_classifier, write_model
 from bert_data.curation.quality.languages import language_of
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
@@ -41,8 +41,8 @@ class ClassifySentences(DocumentStep):
     """
 
     name = "sentence_classifier"
-    model_file: str
-    label: str
+    model_file: Name
+    label: Name
     unit: Literal["sentence", "line", "paragraph"] = "sentence"
     min_score: Share = 0.0
     max_score: Share = 1.0
@@ -62,13 +62,6 @@ class ClassifySentences(DocumentStep):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("model_file", "label"):
-            if not getattr(self, name):
-                raise ValueError(f"{name} is ''; it must not be empty")
-        if self.min_score > self.max_score:
-            raise ValueError(
-                f"min_score is {self.min_score}; it must be at most max_score, {self.max_score}"
-            )
         if not self.removes and not self.min_kept:
             raise ValueError("removes is false and min_kept is 0; the step would do nothing")
 
