@@ -31,8 +31,8 @@ LARGEST_SITES = (
     *("sharepoint.stackexchange.com", "softwareengineering.stackexchange.com"),
     *("blender.stackexchange.com", "gaming.stackexchange.com", "meta.stackexchange.com"),
 )
-"""28 of the largest sites of Stack Exchange by posts. LLaMA kept the 28 largest without naming
-them; the last ones change places from year to year."""
+"""28 large sites of Stack Exchange, of all topics and four languages. LLaMA kept the 28 largest and
+does not name them: by the sizes in a dump's listing, the last of these may not be among them."""
 
 _LICENCES = ("apache-2.0", "bsd-2-clause", "bsd-3-clause", "mit")
 _WIKIPEDIAS = "bg ca cs da de en es fr hr hu it nl pl pt ro ru sl sr sv uk"
