@@ -5,7 +5,7 @@ shards ──observe──▶ decide ──judge──▶ ...     a CorpusStep h
 
 steps/        the steps, one per file
 web/          building blocks of the steps for web pages and personal data
-quality/      of those for prose: repetition, phrases, languages, a language model
+quality/      of those for prose: repetition, phrases, languages, a language model, classifiers
 duplicates/   of those that compare documents
 models/       of those that run a trained model
 mixing/       of the one that samples them
@@ -13,7 +13,7 @@ running/      a run of a pipeline: shards, passes over them in processes, files,
 reporting/    results of a run: summary, report, thresholds to try
 
 The modules directly in this folder are for all of them: documents, verdicts, steps; the words,
-lines and other units of a text.
+lines and other units of a text, and runs of words to cut.
 """
 
 PACKAGES = ("yaml", "xxhash", "zlib_ng")

@@ -5,6 +5,7 @@ texts      ──normal_text──▶ texts that are equal up to details      de
 n-grams    ──minhash──▶ signatures ──lsh_buckets──▶ who is compared ──lsh_clusters──▶ edges
 edges      ──components──▶ clusters
 sentences  ──unit_rosters──▶ numbers of their own, and cuts     word_cuts: documents without them
-words      ──winnowing──▶ runs that may recur       word_runs: texts without those that do
+words      ──winnowing──▶ runs that may recur
+embeddings ──unit_vectors──▶ exact cosines ──centroids──▶ k-means ──vector_clusters──▶ who is like
 other sets ──ngram_index──▶ n-grams of evaluation sets
 """

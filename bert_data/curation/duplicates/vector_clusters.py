@@ -29,8 +29,8 @@ CLUSTERS = Layout(("document", "cluster", "similarity"), num_keys=1)
 FOUND = Layout(("document", "distance", "turn", "other"), num_keys=3)
 """A document and the most similar one before it in a cluster, the `turn`-th nearest to it."""
 
-FARTHEST, NEAREST, LONGEST = "farthest", "nearest", "longest"
-"""Which documents come first in a cluster, of those of a data set."""
+NEAREST, LONGEST = "nearest", "longest"
+"""Which documents come first in a cluster, of those of a data set; else the farthest ones."""
 
 _LARGEST = np.uint64((1 << 64) - 1)
 
@@ -41,7 +41,7 @@ class Joining:
 
     Attributes:
       levels: of the data sets.
-      keep: one of the three words above.
+      keep: which documents come first: `NEAREST`, `LONGEST`, or else the farthest.
       num_clusters: that a document joins, at most the number of all.
       centroids: of all clusters.
       max_bytes: of centroids, and of vectors, that a task holds.

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.word_runs import cut_words, runs_of_marked
 from bert_data.curation.units import Unit, with_whole_sentences
 from bert_data.curation.verdict import Verdict, measure
+from bert_data.curation.word_runs import cut_words, runs_of_marked
 from bert_data.work.records import Layout
 
 CUTS = Layout(("document", "begin", "end"), num_keys=2)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 EVERY = "*"
-_SIGN = "/"
+_SEPARATOR = "/"
 
 
 def numbers_by_name(field: str, entries: Any) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def numbers_by_name(field: str, entries: Any) -> dict[str, Any]:
             except ValueError:
                 pass
         if isinstance(name, str):
-            name = name.removesuffix(f"{_SIGN}{EVERY}")
+            name = name.removesuffix(f"{_SEPARATOR}{EVERY}")
         if not isinstance(name, str) or name in numbers:
             raise ValueError(f"{field} has {name!r:.60}; each data set's name is needed once")
         numbers[name] = value
@@ -52,13 +52,13 @@ def _pairs(entries: Any) -> Iterable[tuple[Any, Any]]:
 
 def cell_name(source: str, bucket: Any) -> str:
     """Return the name of a data set's bucket, or of the data set if the bucket is None."""
-    return source if bucket is None else f"{source}{_SIGN}{bucket}"
+    return source if bucket is None else f"{source}{_SEPARATOR}{bucket}"
 
 
 def split_name(name: str) -> tuple[str, str | None]:
     """Return the data set and the bucket (None: of all its documents) that a name means."""
-    source, sign, bucket = name.partition(_SIGN)
-    return source, bucket if sign else None
+    source, separator, bucket = name.partition(_SEPARATOR)
+    return source, bucket if separator else None
 
 
 def find_entry(entries: Collection[str], source: str, bucket: str | None) -> str | None:

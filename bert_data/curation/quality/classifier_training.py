@@ -64,8 +64,8 @@ def train_classifier(config: ClassifierConfig, path: str, *, overwrite: bool) ->
             )
         trained, model = _train(config, texts, outputs.work_dir)
         with outputs.open(path) as file:
-            told = Arguments(config.epochs, config.min_count)
-            write_bin(file, _header(config), told, model)
+            arguments = Arguments(config.epochs, config.min_count)
+            write_bin(file, _header(config), arguments, model)
         outputs.commit([path])
     return trained
 
@@ -163,7 +163,7 @@ def _describe(
     loss: float,
     num_words: int,
 ) -> TrainedClassifier:
-    """Judge the held-out texts, and tell how well the model does."""
+    """Judge the held-out texts, and describe how well the model does."""
     is_pair = config.label_field is None and len(texts.labels) == 2
     first = texts.labels.index(config.classes[0].label) if is_pair else 0
     judged, scores = descent.judge(held_out, first)

@@ -39,7 +39,7 @@ class TrainedModel(NamedTuple):
 
 
 class Arguments(NamedTuple):
-    """Arguments of the training that are only told.
+    """Arguments of the training that the file records, though no prediction needs them.
 
     Attributes:
       epochs: passes over the texts.
@@ -54,20 +54,20 @@ class Arguments(NamedTuple):
 _WINDOW, _NEGATIVES, _RATE_TOKENS, _SAMPLING = 5, 5, 100, 1e-4
 
 
-def write_bin(file: IO[bytes], header: Header, told: Arguments, model: TrainedModel) -> None:
+def write_bin(file: IO[bytes], header: Header, arguments: Arguments, model: TrainedModel) -> None:
     """Write a model.
 
     Args:
       file: receives it.
       header: the arguments that matter for prediction.
-      told: the others.
+      arguments: others.
       model: the rest.
 
     Raises:
       OSError: it cannot be written.
     """
     file.write(struct.pack("<2i", MAGIC, _VERSION))
-    file.write(struct.pack("<4i", header.dim, _WINDOW, told.epochs, told.min_count))
+    file.write(struct.pack("<4i", header.dim, _WINDOW, arguments.epochs, arguments.min_count))
     file.write(struct.pack("<4i", _NEGATIVES, header.word_ngrams, header.loss, SUPERVISED))
     characters = header.min_characters, header.max_characters
     file.write(struct.pack("<4id", header.num_buckets, *characters, _RATE_TOKENS, _SAMPLING))

@@ -1,4 +1,4 @@
-"""What is told of a trained classifier: how well it does on texts that it was not trained on.
+"""How well a trained classifier does on held-out texts, which it was not trained on.
 
 labels [0 0 1 1], judged [0 1 1 1]   ->  precision, recall and F1 of each label
 scores of the first label            ->  the least scores that keep a share of the other labels

@@ -21,13 +21,13 @@ from bert_data.curation.quality.fasttext_kernels import (
 )
 from bert_data.curation.quality.fasttext_training import Texts
 from bert_data.curation.quality.training_texts import SpooledTexts
+from bert_data.curation.quality.word_counting import LEAST_WRAPPED
 from bert_data.kernels import Constants, kernel
 from bert_data.progress import progress
 from bert_data.storage import load_values, open_scratch
 from bert_data.work import Executor
 
 _RUN_BYTES = 1 << 20
-_LEAST_WRAPPED = 4  # bytes of the shortest word: b"<a> "
 
 
 def dictionary_arrays(
@@ -86,9 +86,9 @@ def write_rows(
     constants = Constants((model,))
 
     def list_run(run: _Run) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        most = max_rows(model.settings, len(run.data), len(run.data) // _LEAST_WRAPPED)
+        most = max_rows(model.settings, len(run.data), len(run.data) // LEAST_WRAPPED)
         listed = np.empty(most + len(run.ends) * model.settings.word_ngrams, np.int32)
-        hashes = np.empty(len(run.data) // _LEAST_WRAPPED + 1, np.int32)
+        hashes = np.empty(len(run.data) // LEAST_WRAPPED + 1, np.int32)
         ends = np.empty(len(run.ends), np.int64)
         _list_texts(run.data, run.ends, constants, hashes, listed, ends)
         return listed[: ends[-1]], ends

@@ -23,7 +23,8 @@ from bert_data.kernels import Scalar, inner, kernel
 
 _MAX_WORDS, _MAX_BYTES = 22_500_000, 1 << 30
 _Number = TypeVar("_Number", bound=np.generic)
-_LEAST_WRAPPED = 4  # bytes of the shortest word: b"<a> "
+LEAST_WRAPPED = 4
+"""Bytes of the shortest wrapped word: b"<a> "."""
 
 
 class Words(NamedTuple):
@@ -64,7 +65,7 @@ class WordTable:
 
     def count(self, text: NDArray[np.uint8]) -> int:
         """Count the words of a text; return their number, with the end of the text."""
-        self._make_room(len(text) // _LEAST_WRAPPED + 1, len(text) + len(END_BYTES))
+        self._make_room(len(text) // LEAST_WRAPPED + 1, len(text) + len(END_BYTES))
         state = np.array([self._size, 0], np.int64)
         _count_text(text, self._names, self._ends, self._counts, self._slots, state)
         self._size, num_tokens = map(int, state)

@@ -19,10 +19,10 @@ from bert_data.curation.duplicates.ngram_index import (
     write_index,
 )
 from bert_data.curation.duplicates.normal_text import folded_words
-from bert_data.curation.duplicates.word_runs import mark_runs, runs_of_marked
 from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure
+from bert_data.curation.word_runs import mark_runs, runs_of_marked
 from bert_data.curation.words import Words, split_words
 from bert_data.storage import expand_inputs
 from bert_data.text.documents import SKIP, STRICT, TextConfig

@@ -55,7 +55,7 @@ class Embed(ModelStep):
         return open_embedder(EmbeddingConfig(model=self.model_config(), pooling=self.pooling))
 
     def prepare(self, folder: Path) -> None:
-        """Try the model, so that a mistake is told before documents are read."""
+        """Try the model, so that a mistake is reported before documents are read."""
         logging.info("%s: %s has vectors of %d numbers", self.name, self.model, self._open().dim)
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:

@@ -99,7 +99,7 @@ class ModelScore(ModelStep):
         )
 
     def prepare(self, folder: Path) -> None:
-        """Try the model, so that a mistake is told before documents are read."""
+        """Try the model, so that a mistake is reported before documents are read."""
         open_scorer(self._config())
         logging.info("%s: %s has a score", self.name, self.model)
 

@@ -185,9 +185,9 @@ def find_us_ssns(text: str) -> Spans:
     spans = []
     for match in _SSN.finditer(text):
         before = text[max(0, match.start() - _BEFORE_SSN) : match.start()].lower()
-        is_told = _IS_SSN.search(before) is not None
+        is_named = _IS_SSN.search(before) is not None
         is_written = match[1] == "-" and not is_called_other(before)
-        if (is_told or is_written) and is_us_ssn(re.sub("[ -]", "", match[0])):
+        if (is_named or is_written) and is_us_ssn(re.sub("[ -]", "", match[0])):
             spans.append(match.span())
     return spans
 

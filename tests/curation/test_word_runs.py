@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.duplicates.word_runs import cut_words, runs_of_marked
+from bert_data.curation.word_runs import cut_words, runs_of_marked
 from bert_data.curation.words import split_words
 
 
