@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 import bert_data
+from bert_data.curation.step import steps_by_name
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PAGES = sorted(
@@ -118,6 +119,13 @@ def test_the_reference_has_every_public_name() -> None:
         r"^::: bert_data\.(\w+)$", read(CHECKOUT / "docs/reference.md"), re.MULTILINE
     )
     assert sorted(named) == sorted(bert_data.__all__)
+
+
+def test_the_guide_has_every_step_of_curation() -> None:
+    guide = read(CHECKOUT / "docs" / "guides" / "curate.md")
+    table = guide.partition("| step | |")[2].partition("\n\n")[0]
+    first_cells = " ".join(row.split(" | ")[0] for row in table.splitlines())
+    assert sorted(re.findall(r"`(\w+)`", first_cells)) == list(steps_by_name())
 
 
 @pytest.mark.process

@@ -18,7 +18,7 @@ from bert_data.curation.web.name_lists import (
     GIVEN_NAMES,
     words_of,
 )
-from bert_data.curation.web.personal_addresses import Spans
+from bert_data.curation.web.personal_addresses import HAN, Spans
 
 _GIVEN_NAMES = frozenset(GIVEN_NAMES)
 _PART = r"(?:(?:Mc|Mac|O['’]|D['’]|De|Di|Van)?[A-Z][a-zà-öø-ÿ]{1,20}(?:-[A-Z][a-zà-öø-ÿ]{1,20})?)"
@@ -70,18 +70,17 @@ _NO_LEADERS = re.compile(
 )
 
 
-_HAN = "一-鿿"
 _DOUBLE = "|".join(CHINESE_DOUBLE_SURNAMES)
 _FAMILY = rf"(?:{_DOUBLE}|[{CHINESE_SURNAMES}])"
-_CHINESE_NAME = rf"{_FAMILY}[{_HAN}]{{1,2}}"
+_CHINESE_NAME = rf"{_FAMILY}[{HAN}]{{1,2}}"
 _CHINESE_BEFORE = re.compile(
     r"(?:姓名|联系人|户名|开户名|作者|编辑|收件人|收货人|寄件人|经办人|负责人|法定代表人|法人代表|法人|名叫|我叫|叫做|"
     r"本名|原名|真名|记者|患者|被告人|被告|原告|嫌疑人|申请人|委托人|监护人|投保人|承租人|出租人)"
     rf"[ 　]?[：:]?[ 　]?(?P<name>{_CHINESE_NAME})"
-    rf"(?=[^{_HAN}]|\Z|先生|女士|小姐|同学|老师|教授|医生|报道|诉|说|称|的|和|与|手机|电话|性别|男|女|汉族)"
+    rf"(?=[^{HAN}]|\Z|先生|女士|小姐|同学|老师|教授|医生|报道|诉|说|称|的|和|与|手机|电话|性别|男|女|汉族)"
 )
 _CHINESE_AFTER = re.compile(
-    rf"(?:(?<![{_HAN}])|(?<=[由和与向给找是请让叫被对为及的谢持]))(?P<name>{_FAMILY}[{_HAN}]{{1,2}}?)"
+    rf"(?:(?<![{HAN}])|(?<=[由和与向给找是请让叫被对为及的谢持]))(?P<name>{_FAMILY}[{HAN}]{{1,2}}?)"
     r"(?=先生|女士|小姐|同学|老师|教授|医生|同志|院士|律师|博士)"
 )
 _NO_GIVEN = re.compile(

@@ -16,6 +16,9 @@ from bert_data.curation.web.addresses import has_known_suffix
 
 Spans = list[tuple[int, int]]
 
+HAN = "一-鿿"
+"""Within a character class: common Chinese characters, U+4E00 to U+9FFF."""
+
 _MAX_LOCAL, _MAX_DOMAIN = 64, 254
 _LOCAL_BACKWARDS = re.compile(r"[A-Za-z0-9À-ÖØ-öø-ɏ._%+'&-]{1,64}")
 _DOMAIN = re.compile(
@@ -23,13 +26,12 @@ _DOMAIN = re.compile(
 )
 _FIRST_OF_LOCAL = "._%+'&-"
 # A name in Chinese has no end of its own on the left, so a word for mail must precede it.
-_HAN = "一-鿿"
 _HAN_LOCAL = re.compile(
     r"(?:邮箱|邮件|邮址|信箱|郵箱|郵件|[Ee]-?mail)(?:地址)?(?:是|为|寄给|寄到|发给|发到)?[:：]?\s?"
-    rf"(?P<name>[{_HAN}][{_HAN}0-9A-Za-z._-]{{1,9}})\Z"
+    rf"(?P<name>[{HAN}][{HAN}0-9A-Za-z._-]{{1,9}})\Z"
 )
 _HAN_DOMAIN = re.compile(
-    rf"(?:[{_HAN}0-9A-Za-z][{_HAN}0-9A-Za-z-]{{0,20}}\.){{1,4}}(?:中国|中國|公司|网络|網絡|在线)"
+    rf"(?:[{HAN}0-9A-Za-z][{HAN}0-9A-Za-z-]{{0,20}}\.){{1,4}}(?:中国|中國|公司|网络|網絡|在线)"
 )
 _BEFORE_HAN = 40
 

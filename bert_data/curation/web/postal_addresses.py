@@ -12,7 +12,7 @@ functions take time linear in the length of the text.
 import re
 
 from bert_data.curation.web.name_lists import words_of
-from bert_data.curation.web.personal_addresses import Spans
+from bert_data.curation.web.personal_addresses import HAN, Spans
 
 STREET_WORDS = words_of("""
     Street St Avenue Ave Road Rd Boulevard Blvd Lane Ln Drive Dr Court Ct Place Pl Square Sq Terrace
@@ -45,16 +45,15 @@ _CUES = re.compile(
 )
 _BEFORE = 40
 
-_HAN = "一-鿿"
 _NUMBER = r"[甲乙]?[0-9０-９]{1,5}(?:[-－之][0-9０-９]{1,4})?"
 _STOREYS = r"(?:号楼|楼|栋|幢|座|单元|室|层|户|房)"
 _DOOR = "(?:[0-9０-９A-Za-z]{1,4}|[一二三四五六七八九十]{1,3})"
-_WITHIN = rf"(?:[ ，]?[{_HAN}]{{0,8}}?{_DOOR}{_STOREYS}){{0,4}}"
+_WITHIN = rf"(?:[ ，]?[{HAN}]{{0,8}}?{_DOOR}{_STOREYS}){{0,4}}"
 _CHINESE = re.compile(
     rf"[路街道巷弄同段](?:{_NUMBER})号(?!令|文|线|台风|公路|出口|选手|球|作品|桥|坑|矿){_WITHIN}"
     rf"|[区园寓苑村](?:[0-9０-９A-Za-z]{{1,4}})(?:栋|幢|号楼)(?:[0-9０-９A-Za-z]{{1,4}}{_STOREYS}){{1,3}}"
 )
-_RUN_BEFORE = re.compile(rf"[{_HAN}0-9０-９]{{1,40}}\Z")
+_RUN_BEFORE = re.compile(rf"[{HAN}0-9０-９]{{1,40}}\Z")
 _PROVINCE = re.compile(
     "(?:北京|天津|上海|重庆)市?|(?:河北|山西|辽宁|吉林|黑龙江|江苏|浙江|安徽|福建|江西|山东|河南|湖北|"
     "湖南|广东|海南|四川|贵州|云南|陕西|甘肃|青海|台湾)省|内蒙古|广西壮族|宁夏回族|新疆维吾尔|西藏自治|"

@@ -27,6 +27,7 @@ from bert_data.curation.web.name_lists import (
     SURNAMES,
     words_of,
 )
+from bert_data.curation.web.personal_addresses import HAN
 from bert_data.curation.web.personal_data import PLAIN_FORMS
 from bert_data.curation.web.phones import parse_phone
 from bert_data.curation.web.postal_addresses import STREET_WORDS
@@ -42,7 +43,7 @@ _KEPT_IN_ADDRESSES = frozenset(
     (*STREET_WORDS, *words_of("Apt Apartment Suite Ste Unit Floor Room Flat Post Office Box"))
 )
 _CHINESE_PART = re.compile(
-    "([一-鿿]{1,12}?)(省|自治区|特别行政区|市|区|县|镇|乡|大道|街道|胡同|步行街|[路街巷弄段村])"
+    f"([{HAN}]{{1,12}}?)(省|自治区|特别行政区|市|区|县|镇|乡|大道|街道|胡同|步行街|[路街巷弄段村])"
 )
 
 
