@@ -56,7 +56,7 @@ class StepChange:
       num_rejected: documents that the step rejected in the run.
       has_kept: whether the ledger holds the measures of documents that the step kept.
       may_tighten: whether a threshold might reject documents that were kept.
-      weighs_verdicts: whether the step's decisions on documents depend on each other.
+      weighs_verdicts: see `CorpusStep`.
     """
 
     step: str

@@ -38,7 +38,7 @@ _LICENCES = ("apache-2.0", "bsd-2-clause", "bsd-3-clause", "mit")
 _WIKIPEDIAS = "bg ca cs da de en es fr hr hu it nl pl pt ro ru sl sr sv uk"
 
 SOURCES: Mapping[str, Sequence[str]] = {
-    "llama": (*("commoncrawl", "c4", "github", "wikipedia", "books", "arxiv", "stackexchange"),),
+    "llama": ("commoncrawl", "c4", "github", "wikipedia", "books", "arxiv", "stackexchange"),
 }
 """The sources of presets whose steps are for one source each."""
 

@@ -71,6 +71,7 @@ class ModelScore(ModelStep):
     """
 
     name = "model_score"
+    weighs_verdicts = False
     windows: Literal["mean", "max"] = "mean"
     output: str = ""
     label: str = ""

@@ -59,6 +59,7 @@ class Perplexity(CorpusStep):
     """
 
     name = "perplexity"
+    weighs_verdicts = False
     reference: tuple[str, ...]
     text_field: str = "text"
     max_percentile: Percentile = 60.0
