@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import logging
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -460,10 +461,12 @@ def test_the_index_of_another_shard_is_told(shard: Path, tmp_path: Path) -> None
 
 
 def test_shards_without_index_are_scanned_and_that_is_said(
-    patterns: dict[str, str], caplog: pytest.LogCaptureFixture
+    patterns: dict[str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    copies = tmp_path / "copies"  # of which this process has no index yet
+    shutil.copytree(Path(patterns["reference"]).parent, copies)
     with caplog.at_level(logging.INFO, logger="absl"):
-        make_source(config_of(patterns["reference"], batching="plain"))
+        make_source(config_of(f"{copies}/part-*", batching="plain"))
     assert [message for message in caplog.messages if "5 of 5 shard(s) have no index" in message]
 
 

@@ -97,7 +97,7 @@ def test_workers_change_nothing_and_finished_parts_are_found(
         with pytest.raises(OSError, match="the disk is full"):
             count(path)
     caplog.clear()
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", logger="absl")
     assert count(path, num_workers=2) == whole
     (done,) = re.findall(r"(\d+) of (\d+) were done by an earlier run", caplog.text)[:1]
     assert done[0] == done[1] and int(done[0]) > 3

@@ -42,7 +42,7 @@ def test_reads_a_released_file_and_writes_it_again(tmp_path: Path) -> None:
 
 def test_defaults_are_those_of_released_models(caplog: pytest.LogCaptureFixture) -> None:
     assert json.loads(BertConfig(vocab_size=30522).to_json()) == BASE
-    with caplog.at_level("INFO"):
+    with caplog.at_level("INFO", logger="absl"):
         assert BertConfig.from_dict({"vocab_size": 9}).type_vocab_size == 2
     assert "type_vocab_size is not in the model's configuration: it is 2" in caplog.text
 

@@ -59,7 +59,7 @@ def test_a_shard_is_scanned_once_until_it_changes(
 def test_a_scan_is_told_when_it_is_made(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Training reads the indexes when it plans, describes its data and begins."""
     shard = shard_of(write_shard(tmp_path / "train", INSTANCES))
-    with caplog.at_level("INFO"):
+    with caplog.at_level("INFO", logger="absl"):
         for _ in range(3):
             read_indexes([shard], skip_corrupt=False)
     told = [message for message in caplog.messages if "no index" in message]
