@@ -51,8 +51,8 @@ class Reached:
     """The counts of a mixture, by the names of its cells: a data set, or a bucket of one.
 
     Attributes:
-      before: sizes of what there was, by unit.
-      after: of what passes.
+      before: sizes of what there was, by unit; each has all cells.
+      after: of what passes, with the same units and cells; 0 where nothing does.
     """
 
     before: Mapping[str, Mapping[str, int]]
@@ -60,14 +60,17 @@ class Reached:
 
 
 def read_counts(counted: Mapping[str, int]) -> Reached:
-    """Return the counts that `count_document` made, of all documents."""
-    before: dict[str, dict[str, int]] = {}
-    after: dict[str, dict[str, int]] = {}
-    for name, number in counted.items():
-        kinds = before if name.startswith("all ") else after
-        unit, sign, cell = name.removeprefix("all ").partition(" of ")
-        if sign and unit in UNITS:
-            kinds.setdefault(unit, {})[cell] = number
+    """Return the counts that `count_document` made, of all documents; a missing count is 0."""
+    parts = [name.removeprefix("all ").partition(" of ") for name in counted]
+    units = {unit for unit, sign, _ in parts if sign and unit in UNITS}
+    cells = dict.fromkeys(cell for unit, sign, cell in parts if sign and unit in UNITS)
+    before, after = (
+        {
+            unit: {cell: counted.get(f"{prefix}{unit} of {cell}", 0) for cell in cells}
+            for unit in units
+        }
+        for prefix in ("all ", "")
+    )
     return Reached(before, after)
 
 

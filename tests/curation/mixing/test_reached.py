@@ -74,6 +74,17 @@ def test_words_are_left_out_where_tokens_are_known():
     assert "words" in make_table(read_counts(without), "bytes", PLAN).as_json()[0]
 
 
+def test_counts_that_are_missing_are_none():
+    """Counters that are added drop a count of 0."""
+    counted = counts(("web/head", 10, 2), ("web/x of y", 5, 0), ("wiki", 0, 1))
+    without = {name: number for name, number in counted.items() if number}
+    assert without.keys() < counted.keys()
+    assert read_counts(without) == read_counts(counted)
+    assert read_counts(without).after["words"] == {"web/head": 20, "web/x of y": 0, "wiki": 0}
+    assert make_table(read_counts(without), "words", PLAN).as_json()[1]["bytes"]["reached"] == 0
+    assert "web has 0 instead of" in str(describe_misses(read_counts(without), "words", PLAN, None))
+
+
 def test_misses_are_told_with_their_reason():
     reached = read_counts(counts(("web/head", 10, 2), ("web/x of y", 20, 0), ("wiki", 20, 1)))
     assert describe_misses(reached, "words", PLAN, None) == (

@@ -256,3 +256,27 @@ def test_tokens_need_a_vocabulary_and_two_draws_two_seeds(corpus):
     half = {"epochs": {"web": 0.5, "wiki": 0.5}}
     done = run("o.jsonl", [Mix(**half), Mix(**half, seed=1)])
     assert done.counts[-1].num_documents == pytest.approx(1750 / 4, abs=80)
+
+
+@pytest.mark.parametrize(
+    ("step", "none"),
+    [
+        (Mix(epochs={"wiki": 0}), ["wiki"]),
+        (Mix(epochs={"wiki": 1e-9, "web": 2}), ["wiki"]),
+        (
+            Mix(epochs={"web": {"0": 0.2, "1": 0}}, bucket_field="score", bucket_bounds=(0.5,)),
+            ["web/1"],
+        ),
+        (Mix(weights={"wiki": 1, "web": 1e-9}, budget=500), ["web"]),
+    ],
+)
+def test_parts_of_which_nothing_passes_are_in_the_table(corpus, step, none):
+    done = run("o.jsonl", [step])
+    table = {row["part"]: row for row in done.tables["mix"].as_json()}
+    for cell in none:
+        assert [table[cell][unit]["reached"] for unit in ("documents", "bytes", "tokens")] == [
+            0
+        ] * 3
+        assert table[cell]["epochs"]["reached"] == 0
+    assert table["all"]["documents"]["reached"] == done.counts[-1].num_documents > 0
+    assert f"\n  {none[0]}" in summarize(done) and make_report(done)
