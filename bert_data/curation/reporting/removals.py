@@ -4,8 +4,8 @@
     web   |############|language| gopher_quality |    near_duplicates     |
 
 A bar is the text of a data set as it was read; parts of it are what each step removed (Yang et al.
-2023, "Baichuan 2", figure 2, shows documents so), and what stays. Steps that repeat documents, as
-a mixture does, are left out: they do not clean.
+2023, "Baichuan 2", figure 2, shows documents so), and what stays. Of a data set whose documents a
+step repeats, as a mixture does, it removed those that it rejected, and nothing by the copies.
 """
 
 import html
@@ -30,26 +30,23 @@ def removed_bytes(by_data_set: ByDataSet) -> dict[str, dict[str, int]]:
       All steps that removed something of some data set, in their order. A step that made texts
       longer removed nothing.
     """
-    pairs = {name: list(itertools.pairwise(counts)) for name, counts in by_data_set.items()}
-    repeating = {
-        after.label
-        for each in pairs.values()
-        for before, after in each
-        if after.num_documents > before.num_documents
-    }
     removed = {
         name: {
-            after.label: max(0, before.num_bytes - after.num_bytes)
-            for before, after in each
-            if after.label not in repeating
+            after.label: _num_removed(before, after) for before, after in itertools.pairwise(counts)
         }
-        for name, each in pairs.items()
+        for name, counts in by_data_set.items()
     }
     used = {label for each in removed.values() for label, num_bytes in each.items() if num_bytes}
     return {
         name: {label: num_bytes for label, num_bytes in each.items() if label in used}
         for name, each in removed.items()
     }
+
+
+def _num_removed(before: StepCounts, after: StepCounts) -> int:
+    if after.num_documents + after.num_rejected > before.num_documents:  # some are repeated
+        return after.num_rejected_bytes
+    return max(0, before.num_bytes - after.num_bytes)
 
 
 def removals_table(by_data_set: ByDataSet) -> list[list[str]]:

@@ -29,6 +29,23 @@ def test_steps_that_only_repeat_or_remove_nothing_are_left_out():
     assert removed_bytes(alone) == {"wiki": {}}
 
 
+def test_a_mixture_may_repeat_one_data_set_and_cut_another():
+    """Of web, it rejected 60 kB and passes 40 kB twice; of books, there are no copies."""
+    web, wiki, books = (counts(("read", 10, 100_000), ("mix", *after)) for after in
+                        ((8, 80_000), (20, 200_000), (3, 30_000)))  # fmt: skip
+    web[1].num_rejected, web[1].num_rejected_bytes = 6, 60_000
+    books[1].num_rejected, books[1].num_rejected_bytes = 7, 70_000
+    by_data_set = {"web": web, "wiki": wiki, "books": books}
+    assert removed_bytes(by_data_set) == {
+        "web": {"mix": 60_000}, "wiki": {"mix": 0}, "books": {"mix": 70_000},
+    }  # fmt: skip
+    assert removals_table(by_data_set)[2:] == [
+        ["mix", "60.0%", "", "70.0%"],
+        ["kept, MB", "0.04", "0.10", "0.03"],
+        ["written, MB", "0.08", "0.20", "0.03"],
+    ]
+
+
 def test_a_table():
     assert removals_table(BY_DATA_SET) == [
         ["step", "wiki", "w&b"],
