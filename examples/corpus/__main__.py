@@ -1,20 +1,21 @@
 """Make a corpus of seven small sources: from raw files to BERT records and GPT samples.
 
     .venv/bin/python -m examples.corpus                       two minutes on two cores
-    .venv/bin/python -m examples.corpus --engine=ray          the same on a cluster: its flags are
-                                                              passed on to each command
+    .venv/bin/python -m examples.corpus --engine=ray          the same on a Ray cluster
 
 Everything is written to corpus_output/; a second run starts again. It needs the extra `curation`.
 `pipeline.yaml` says what becomes of the sources, and report.html what each step removed of each.
 """
 
+import functools
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from examples.corpus.picture import write_picture
 from examples.corpus.samples import PLANTED, write_samples
-from examples.demo.commands import run
+from examples.demo import commands
 
 OUTPUT = Path("corpus_output")
 PIPELINE = "examples/corpus/pipeline.yaml"
@@ -23,13 +24,12 @@ VOCABULARY = f"{OUTPUT}/vocab.txt"
 VOCAB_SIZE = 4000
 SEQ_LENGTH = 128
 
+run = functools.partial(commands.run, example="corpus")
 
-def main(engine: list[str]) -> None:
-    """Run all steps.
 
-    Args:
-      engine: flags for the commands that work in tasks.
-    """
+def main() -> None:
+    """Run all steps."""
+    engine = parse_engine(sys.argv[1:])
     if not Path(PIPELINE).exists():
         sys.exit("corpus: run it from the project's top folder")
     shutil.rmtree(OUTPUT, ignore_errors=True)
@@ -49,6 +49,21 @@ def main(engine: list[str]) -> None:
     _title("7. BERT records")
     make_records(engine)
     print(f"\n{OUTPUT}/report.html and removed.svg say what each step removed of each source")
+
+
+def parse_engine(arguments: Sequence[str]) -> list[str]:
+    """Return the flags for the commands that work in tasks."""
+    parser = commands.ExampleParser("corpus", __doc__)
+    parser.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        help="what runs the commands' tasks: processes of this machine, or a Ray cluster",
+    )
+    parser.add_argument(
+        "--ray_address", help="with --engine=ray: HOST:PORT of the cluster's head, auto or local"
+    )
+    given = vars(parser.parse_args(arguments))
+    return [f"--{name}={value}" for name, value in given.items() if value is not None]
 
 
 def train_classifier() -> None:
@@ -146,4 +161,4 @@ def _title(text: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -7,12 +7,14 @@ Everything is written to demo_output/; a second run starts again. The printed co
 pasted, and work on your own text too.
 """
 
+import functools
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from examples.demo.commands import run
+from examples.demo import commands
 from examples.demo.python_prose import read_documents, split_documents, write_documents
 from examples.demo.results import load_results, show_curve, show_guesses, show_losses
 
@@ -23,6 +25,8 @@ MAX_PREDICTIONS = 5
 NUM_STEPS = 2000
 NUM_CHECKPOINTS = 10
 
+run = functools.partial(commands.run, example="demo")
+
 # Small enough for two cores, and for a few minutes. No dropout: there is more text than time.
 BERT_CONFIG = Path(__file__).parent / "bert_config.json"
 VOCAB_SIZE = 3000
@@ -30,9 +34,9 @@ VOCAB_SIZE = 3000
 
 def main() -> None:
     """Runs all steps."""
+    num_steps = parse_steps(sys.argv[1:])
     if not Path("run_pretraining.py").exists():
         sys.exit("demo: run it from the project's top folder")
-    num_steps = int(sys.argv[1]) if len(sys.argv) > 1 else NUM_STEPS
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir()
     write_text()
@@ -46,6 +50,18 @@ def main() -> None:
     show_guesses(results)
     if not learned:
         sys.exit(1)
+
+
+def parse_steps(arguments: Sequence[str]) -> int:
+    """Return the number of training steps."""
+    parser = commands.ExampleParser("demo", __doc__)
+    parser.add_argument(
+        "steps", type=int, nargs="?", default=NUM_STEPS, help=f"of training (default {NUM_STEPS:,})"
+    )
+    steps: int = parser.parse_args(arguments).steps
+    if steps < NUM_CHECKPOINTS:
+        parser.error(f"{steps:,} steps; at least {NUM_CHECKPOINTS} are needed")
+    return steps
 
 
 def title(text: str) -> None:

@@ -1,11 +1,13 @@
 """Run a command as a user would, and show it and its output."""
 
+import argparse
 import os
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 # TensorFlow's C++ part logs before it can be silenced: "I0000 00:00:1.8    14 port.cc:153] ".
 _NATIVE_LOG = re.compile(
@@ -16,11 +18,29 @@ _NATIVE_LOG = re.compile(
 _LOG_PREFIX = re.compile(r"^[IW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] ")
 
 
-def run(arguments: Sequence[str], *, leave_out: str | None = None) -> None:
+class ExampleParser(argparse.ArgumentParser):
+    """Parser of an example's arguments, which says in one sentence what is wrong with them."""
+
+    def __init__(self, name: str, description: str | None) -> None:
+        super().__init__(
+            prog=f"python -m examples.{name}",
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        self._name = name
+
+    def error(self, message: str) -> NoReturn:
+        """Print the sentence, and exit with status 2."""
+        self.exit(2, f"{self._name}: {message} (--help tells what there is)\n")
+
+
+def run(arguments: Sequence[str], *, example: str, leave_out: str | None = None) -> None:
     """Print a command of this project, run it with this Python, and print its log, indented.
 
     Args:
       arguments: what follows "python" on the command line.
+      example: name of the example, for errors.
       leave_out: regular expression; matching lines of the log are not shown.
 
     Raises:
@@ -38,7 +58,7 @@ def run(arguments: Sequence[str], *, leave_out: str | None = None) -> None:
             if not _NATIVE_LOG.match(line) and not (leave_out and re.search(leave_out, said)):
                 print(f"    {said}", flush=True)
     if process.returncode:
-        sys.exit(f"demo: the command above ended with status {process.returncode}")
+        sys.exit(f"{example}: the command above ended with status {process.returncode}")
 
 
 def _pasteable(arguments: Sequence[str]) -> str:

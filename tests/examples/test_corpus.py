@@ -13,6 +13,8 @@ import pytest
 
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
+from examples.corpus.__main__ import parse_engine
+from examples.corpus.__main__ import run as run_command
 from examples.corpus.prose import advertisement, chatter, german, pieces, questions
 from examples.corpus.samples import PLANTED, write_samples
 
@@ -135,3 +137,46 @@ def test_says_where_it_must_run(tmp_path: Path, checkout: Path) -> None:
     )
     assert result.stderr == "corpus: run it from the project's top folder\n"
     assert result.returncode == 1 and not list(tmp_path.iterdir())
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("argument", "status", "says"),
+    [
+        ("--help", 0, "usage: python -m examples.corpus "),
+        ("--halp", 2, "corpus: unrecognized arguments: --halp (--help tells what there is)\n"),
+    ],
+)
+def test_flags_are_read_before_anything_is_removed(
+    tmp_path: Path, checkout: Path, argument: str, status: int, says: str
+) -> None:
+    kept = tmp_path / "corpus_output" / "kept"
+    kept.parent.mkdir()
+    kept.touch()
+    for name in ("examples", "run_pretraining.py"):
+        (tmp_path / name).symlink_to(checkout / name)
+    result = subprocess.run(
+        [sys.executable, "-m", "examples.corpus", argument],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == status
+    assert (result.stdout + result.stderr).startswith(says)
+    assert "Traceback" not in result.stderr
+    assert kept.exists()
+
+
+def test_the_engines_flags_are_passed_on() -> None:
+    assert parse_engine([]) == []
+    flags = ["--engine=ray", "--ray_address=auto"]
+    assert parse_engine(flags) == flags
+
+
+@pytest.mark.process
+def test_an_error_names_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="corpus: the command above ended with status 3"):
+        run_command(["-c", "raise SystemExit(3)"])

@@ -48,3 +48,32 @@ def test_says_where_it_must_run(tmp_path: Path, checkout: Path) -> None:
     assert result.returncode == 1
     assert result.stderr == "demo: run it from the project's top folder\n"
     assert not (tmp_path / "demo_output").exists()
+
+
+@pytest.mark.parametrize(
+    ("argument", "status", "says"),
+    [
+        ("--help", 0, "usage: python -m examples.demo "),
+        ("--halp", 2, "demo: unrecognized arguments: --halp (--help tells what there is)\n"),
+    ],
+)
+def test_flags_are_read_before_anything_is_removed(
+    tmp_path: Path, checkout: Path, argument: str, status: int, says: str
+) -> None:
+    kept = tmp_path / "demo_output" / "kept"
+    kept.parent.mkdir()
+    kept.touch()
+    for name in ("examples", "run_pretraining.py"):
+        (tmp_path / name).symlink_to(checkout / name)
+    result = subprocess.run(
+        [sys.executable, "-m", "examples.demo", argument],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == status
+    assert (result.stdout + result.stderr).startswith(says)
+    assert "Traceback" not in result.stderr
+    assert kept.exists()
