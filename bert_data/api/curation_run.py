@@ -13,7 +13,8 @@ from typing import Any
 from bert_data.api.curating import Curated, KeptDocument, RejectedDocument
 from bert_data.api.documents import TextFiles
 from bert_data.api.options import Options
-from bert_data.curation.running.data_sets import RESERVED_FIELDS, DataSet, plan_all_shards
+from bert_data.curation.document import RESERVED_FIELDS
+from bert_data.curation.running.data_sets import DataSet, plan_all_shards
 from bert_data.curation.running.markup import put_extract_first
 from bert_data.curation.running.pipeline import JSONL, Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import DEFAULT_NAME, parse_steps

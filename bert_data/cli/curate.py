@@ -97,7 +97,8 @@ flags.DEFINE_multi_string(
     "steps",
     [],
     "A step: NAME or NAME:PARAMETER=VALUE,PARAMETER=[VALUE,VALUE]. Repeat the flag, "
-    "or separate several steps by spaces. my_module.MyStep is a step of your own.",
+    "or separate several steps by spaces; those in brackets or quotes belong to the value. "
+    "my_module.MyStep is a step of your own.",
 )
 flags.DEFINE_string(
     "output_file",

@@ -19,6 +19,9 @@ _LOOKS_LIKE_HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)[\s>]", r
 _NUM_LOOKED_AT = 1_000  # characters
 
 
+RESERVED_FIELDS = ("id", "source", "text")
+"""Fields of outputs that every document has; neither a row nor a step gives others these names."""
+
 SIZES = ("num_bytes", "num_words", "num_tokens")
 """Sizes of a text that a document keeps in its `__dict__` once they are known."""
 

@@ -5,6 +5,7 @@ int                        3, 3.0 -> 3
 Share                      a number in [0, 1]
 Annotated[int, Within(1)]  a whole number >= 1
 Name                       a string that is not empty
+NewField                   the same, and not the name of what every document has: id, source, text
 Literal["first", "none"]   one of these
 tuple[str, ...]            "US" -> ("US",)      ["US", "GB"] -> ("US", "GB")
 tuple[float, ...]          30 -> (30,)          [30, 60] -> (30, 60)
@@ -20,6 +21,7 @@ import typing
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
+from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.verdict import MAX, MIN
 
 _NOUNS = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
@@ -41,8 +43,13 @@ class NotEmpty:
     """Of strings: "" is not allowed."""
 
 
+class NotReserved(NotEmpty):
+    """Of names of fields that a step writes: those that every document has are not allowed."""
+
+
 Share = Annotated[float, Within(0, 1)]
 Name = Annotated[str, NotEmpty()]
+NewField = Annotated[str, NotReserved()]
 _THRESHOLD = Within(0)
 _LARGEST = 2**63 - 1  # what kernels take
 
@@ -62,6 +69,12 @@ def convert_fields(config: Any) -> None:
         least, most = getattr(config, low), getattr(config, high, None)
         if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
             raise ValueError(f"{low} is {least}; it must be at most {high}, {most}")
+
+
+def names_of_new_fields(config: Any) -> tuple[str, ...]:
+    """Return the values of a dataclass's fields that are annotated as `NewField`."""
+    hints = typing.get_type_hints(type(config), include_extras=True)
+    return tuple(getattr(config, name) for name, kind in hints.items() if kind == NewField)
 
 
 def convert_parameter(name: str, kind: Any, value: Any) -> Any:
@@ -85,6 +98,10 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
         if isinstance(within, NotEmpty):
             if value == "":
                 raise ValueError(f"{name} is ''; it must not be empty")
+            if isinstance(within, NotReserved) and value in RESERVED_FIELDS:
+                raise ValueError(
+                    f"{name} is {value!r}, which every document has already; name another field"
+                )
             within = None
     origin = typing.get_origin(kind)
     if origin is Literal:

@@ -29,7 +29,7 @@ import numpy as np
 
 from bert_data.curation.document import Document
 from bert_data.curation.own_steps import installed_steps, load_own_step
-from bert_data.curation.parameters import convert_fields
+from bert_data.curation.parameters import convert_fields, names_of_new_fields
 from bert_data.curation.table import Table
 from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.work.ranges import Range, RangeReader
@@ -54,6 +54,8 @@ class Step(abc.ABC):
       accepts_markup: whether it may come before `extract` when pages with tags come in.
       is_meant_to_shorten: whether it may reject or remove most of what reaches it as a matter of
         course, so that no warning is due.
+      own_fields: names of the fields that it gives to documents, besides those that parameters
+        name (`NewField`).
       draws_by_seed: whether it draws documents by its parameter `seed`, so that two steps of its
         name need different ones.
     """
@@ -64,6 +66,7 @@ class Step(abc.ABC):
     example_fields: ClassVar[Mapping[str, Any]] = {}
     accepts_markup: ClassVar[bool] = False
     is_meant_to_shorten: ClassVar[bool] = False
+    own_fields: ClassVar[Sequence[str]] = ()
     draws_by_seed: ClassVar[bool] = False
 
     data_sets: tuple[str, ...] = ()
@@ -108,6 +111,10 @@ class Step(abc.ABC):
     def judges(self, data_set: str) -> bool:
         """Whether it judges the documents of a data set, or passes them."""
         return not self.data_sets or data_set in self.data_sets
+
+    def written_fields(self) -> Sequence[str]:
+        """Return the names of the fields that it gives to documents."""
+        return (*self.own_fields, *names_of_new_fields(self))
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
         """Return a warning if the step had no effect although one was asked for.

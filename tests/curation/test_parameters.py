@@ -7,7 +7,14 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from bert_data.curation.parameters import Name, Share, Within, convert_fields, convert_parameter
+from bert_data.curation.parameters import (
+    Name,
+    NewField,
+    Share,
+    Within,
+    convert_fields,
+    convert_parameter,
+)
 from bert_data.curation.step import find_step, make_step, steps_by_name
 
 STRINGS = tuple[str, ...]
@@ -27,6 +34,7 @@ LEAST = Annotated[int, Within(1, 9)]
         (str, "US", "US"),
         (str, "", ""),
         (Name, "US", "US"),
+        (NewField, "US", "US"),
         (float, 3, 3),
         (float, math.inf, math.inf),
         (float | None, None, None),
@@ -65,6 +73,8 @@ def test_values_that_fit(kind: Any, value: Any, field: Any) -> None:
         (str, 1, "p is 1; it must be a string"),
         (Name, 1, "p is 1; it must be a string"),
         (Name, "", "p is ''; it must not be empty"),
+        (NewField, "", "p is ''; it must not be empty"),
+        (NewField, "id", "p is 'id', which every document has already; name another field"),
         (float | None, "3", "p is '3'; it must be a number"),
         (LEAST, 10, "p is 10; it must be a whole number in [1, 9]"),
         (Share | None, -0.1, "p is -0.1; it must be a number in [0, 1]"),

@@ -14,7 +14,7 @@ from typing import Any
 
 from absl import logging
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import RESERVED_FIELDS, Document
 from bert_data.curation.running.step_log import ReadLog
 from bert_data.errors import CorruptDataError
 from bert_data.storage import absolute_path, common_folder, read_statuses
@@ -23,9 +23,6 @@ from bert_data.text.formats import check_text_field, find_format, input_files
 from bert_data.text.oddities import odd_text
 from bert_data.text.partitions import plan_shards
 from bert_data.text.spans import Span
-
-RESERVED_FIELDS = ("id", "source", "text")
-"""Fields of outputs; a row's own fields of these names get the prefix `input_`."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 # A row may be longer than its text, as it holds escapes and other fields.
@@ -191,7 +188,10 @@ def _read_blocks(
 
 
 def _make_document(prefix: str, data_set: DataSet, row: TextDocument) -> Document:
-    """Return the document of a row, with its id and the fields that it keeps."""
+    """Return the document of a row, with its id and the fields that it keeps.
+
+    The row's own fields of the names `RESERVED_FIELDS` get the prefix `input_`.
+    """
     fields: Mapping[str, Any] = row.fields or {}
     name, id_field = f"{prefix}{row.row}", data_set.id_field
     if id_field is not None:

@@ -166,7 +166,26 @@ class Pipeline:
                     f"step {labelled.label} counts tokens, which needs a vocabulary: name a"
                     " vocab_file or a tokenizer_file"
                 )
+        self._check_fields()
         self._check_seeds()
+
+    def _check_fields(self) -> None:
+        """Refuse two steps that give a document the same field, as the first value would be lost.
+
+        Two of one kind may renew the fields that no parameter names: the language, say, of a text
+        that has changed.
+        """
+        seen: dict[tuple[str, str], LabelledStep] = {}
+        for each in self.steps:
+            for source in (d.name for d in self.data_sets if each.step.judges(d.name)):
+                for field in each.step.written_fields():
+                    earlier = seen.setdefault((source, field), each)
+                    renews = field in each.step.own_fields and type(each.step) is type(earlier.step)
+                    if earlier is not each and not renews:
+                        raise ValueError(
+                            f"steps {earlier.label} and {each.label} both write the field"
+                            f" {field!r}; give one of them another"
+                        )
 
     def _check_seeds(self) -> None:
         """Refuse two steps of one kind that would draw the same numbers for a document."""

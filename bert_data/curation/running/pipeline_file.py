@@ -78,7 +78,10 @@ def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None)
     """
     content = read_bytes(path)
     try:
-        top = _mapping("the file", load_yaml(content), _TOP_KEYS)
+        value = load_yaml(content)
+        if value is None:
+            raise ValueError(f"the file is empty; it must be a mapping with {', '.join(_TOP_KEYS)}")
+        top = _mapping("the file", value, _TOP_KEYS)
         if "steps" in top and not top["steps"] and not top.get("preset"):
             raise ValueError("steps is empty; name steps or a preset, or leave the key out")
         inputs = _list("inputs", top.get("inputs"))

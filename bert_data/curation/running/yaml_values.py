@@ -10,6 +10,7 @@ r"""Values in YAML, of a pipeline's file or of the flag --steps, as their author
 import re
 from collections import Counter
 from collections.abc import Iterable
+from string import whitespace
 from typing import Any
 
 import yaml
@@ -78,12 +79,25 @@ def load_yaml(text: str | bytes) -> Any:
     try:
         return yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
-        raise ValueError(f"not readable as YAML ({' '.join(str(error).split())})") from None
+        raise ValueError(f"not readable as YAML ({_problem(error)})") from None
     except RecursionError:
         raise ValueError("not readable as YAML (nested too deep)") from None
 
 
+def _problem(error: yaml.YAMLError) -> str:
+    """Return what is wrong, and where, without PyYAML's name of what it reads."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return f"{getattr(error, 'reason', error)}, at place {getattr(error, 'position', 0) + 1}"
+    said = [getattr(error, name) for name in ("context", "problem")]
+    return f"line {mark.line + 1}, column {mark.column + 1}: {': '.join(filter(None, said))}"
+
+
 _STEP = re.compile(r"(?P<name>[\w.]+)(?::(?P<parameters>.*))?", re.DOTALL)
+# A value in quotes, as YAML has them, or a character.
+_TOKEN = re.compile(
+    r"""(?<=[=\[{,:\s])(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')(?=[]},:\s]|\Z)|.""", re.DOTALL
+)
 
 
 def parse_step_flags(values: Iterable[str]) -> list[Any]:
@@ -91,13 +105,15 @@ def parse_step_flags(values: Iterable[str]) -> list[Any]:
 
     ["repair gopher_quality:min_words=30,max_words=9000"]
       ->  [{"repair": {}}, {"gopher_quality": {"min_words": 30, "max_words": 9000}}]
+    ["safety:words=[viagra,casino bonus]"]
+      ->  [{"safety": {"words": ["viagra", "casino bonus"]}}]
 
     Raises:
       ValueError: an entry is not of that form.
     """
     entries: list[Any] = []
     for value in values:
-        for word in value.split():
+        for word in filter(None, _split(value, whitespace)):
             match = _STEP.fullmatch(word)
             if not match:
                 raise ValueError(
@@ -109,7 +125,7 @@ def parse_step_flags(values: Iterable[str]) -> list[Any]:
 
 def _parameters(word: str, text: str | None) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
-    for part in _split_outside_brackets(text) if text else []:
+    for part in _split(text, ",") if text else []:
         name, sign, value = part.partition("=")
         if not sign or not name:
             raise ValueError(f"step {word!r}: {part!r} is not of the form PARAMETER=VALUE")
@@ -122,12 +138,13 @@ def _parameters(word: str, text: str | None) -> dict[str, Any]:
     return parameters
 
 
-def _split_outside_brackets(text: str) -> list[str]:
+def _split(text: str, separators: str) -> list[str]:
+    """Split a text at characters that are neither in brackets nor in quotes."""
     parts, depth = [""], 0
-    for character in text:
-        depth += (character in "[{") - (character in "]}")
-        if character == "," and depth <= 0:
+    for token in _TOKEN.findall(text):
+        depth += (token in "[{") - (token in "]}")
+        if token in separators and depth <= 0:
             parts.append("")
         else:
-            parts[-1] += character
+            parts[-1] += token
     return parts

@@ -2,12 +2,12 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from bert_data.curation.document import Document
-from bert_data.curation.parameters import Name, Share
+from bert_data.curation.parameters import Name, NewField, Share
 from bert_data.curation.quality.classifier import Classifier, open_classifier, write_model
 from bert_data.curation.quality.percentiles import HEAD, MIDDLE, TAIL
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
@@ -46,8 +46,8 @@ class Classify(DocumentStep):
     max_score: Share = 1.0
     head_score: Share | None = None
     middle_score: Share | None = None
-    score_field: Name = "classifier_score"
-    bucket_field: Name = "classifier_bucket"
+    score_field: NewField = "classifier_score"
+    bucket_field: NewField = "classifier_bucket"
 
     example_parameters: ClassVar[Mapping[str, Any]] = {
         "model_file": "lid.176.ftz",
@@ -68,6 +68,10 @@ class Classify(DocumentStep):
             raise ValueError("head_score and middle_score go together; one of them is missing")
         if head is not None and middle is not None and middle > head:
             raise ValueError(f"middle_score is {middle}; it must be at most head_score, {head}")
+
+    def written_fields(self) -> Sequence[str]:
+        """Return the field of the score, and that of the bucket if there are buckets."""
+        return [self.score_field, *([self.bucket_field] if self.head_score is not None else [])]
 
     def prepare(self, folder: Path) -> None:
         """Read the model, and leave its arrays."""

@@ -12,7 +12,7 @@ from absl import logging
 from bert_data.curation.document import Document
 from bert_data.curation.models.embedding import Embedder, EmbeddingConfig, open_embedder
 from bert_data.curation.models.model_step import ModelStep
-from bert_data.curation.parameters import Name
+from bert_data.curation.parameters import NewField
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict
 from bert_data.storage import load_values, make_folder, open_scratch, read_json, write_bytes
@@ -49,7 +49,7 @@ class Embed(ModelStep):
 
     name = "embed"
     pooling: Literal["mean", "cls", "pooler"] = "mean"
-    embedding_field: Name = "embedding"
+    embedding_field: NewField = "embedding"
 
     def _open(self) -> Embedder:
         return open_embedder(EmbeddingConfig(model=self.model_config(), pooling=self.pooling))

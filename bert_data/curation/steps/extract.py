@@ -110,6 +110,7 @@ def _measure(page: str, tags: re.Pattern[str], few_attributes: int) -> TagMeasur
 
 
 PLAIN_TYPE = "text/plain"
+_TYPE = "content_type"
 _FEW_ATTRIBUTES = 256
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
 
@@ -137,6 +138,7 @@ class Extract(DocumentStep):
     """
 
     name = "extract"
+    own_fields = (_TYPE,)
     accepts_markup = True
     is_meant_to_shorten = True
     main_content: bool = True
@@ -169,7 +171,7 @@ class Extract(DocumentStep):
         if any(each.failed for each in measured):
             return Verdict(document, measured)
         text = self.extract(document.text)
-        plain = document.with_text(text).with_fields(content_type=PLAIN_TYPE)
+        plain = document.with_text(text).with_fields(**{_TYPE: PLAIN_TYPE})
         return Verdict(plain, measured, {"pages": 1})
 
     def extract(self, page: str) -> str:

@@ -41,6 +41,7 @@ class Language(DocumentStep):
     """
 
     name = "language"
+    own_fields = (LANGUAGE, SCORE)
     languages: tuple[str, ...] = ()
     min_score: Share = 0.65
     min_score_by_language: Mapping[str, Share] = dataclasses.field(default_factory=dict)

@@ -11,7 +11,7 @@ from absl import logging
 from bert_data.curation.document import Document
 from bert_data.curation.models.model_step import ModelStep
 from bert_data.curation.models.scoring import ScoringConfig, open_scorer
-from bert_data.curation.parameters import Name, Within
+from bert_data.curation.parameters import NewField, Within
 from bert_data.curation.quality.percentiles import (
     Percentile,
     bucket_of,
@@ -81,8 +81,8 @@ class ModelScore(ModelStep):
     max_percentile: Percentile = 100.0
     head_percentile: Percentile = 30.0
     middle_percentile: Percentile = 60.0
-    score_field: Name = "model_score"
-    bucket_field: Name = "model_score_bucket"
+    score_field: NewField = "model_score"
+    bucket_field: NewField = "model_score_bucket"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -28,6 +28,8 @@ from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 from bert_data.work.rounds import Rounds
 
+_VALUE, _BUCKET = "perplexity", "perplexity_bucket"
+
 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,6 +61,7 @@ class Perplexity(CorpusStep):
     """
 
     name = "perplexity"
+    own_fields = (_VALUE, _BUCKET)
     weighs_verdicts = False
     reference: tuple[str, ...]
     text_field: str = "text"
@@ -111,7 +114,7 @@ class Perplexity(CorpusStep):
             if self.max_perplexity is not None:
                 measured.append(measure("max_perplexity", value, self.max_perplexity))
             bucket = bucket_of(percentile, self.head_percentile, self.middle_percentile)
-            labelled = document.with_fields(perplexity=value, perplexity_bucket=bucket)
+            labelled = document.with_fields(**{_VALUE: value, _BUCKET: bucket})
             yield Verdict(labelled, tuple(measured))
 
 

@@ -107,6 +107,7 @@ class SemanticDuplicates(RankedStep):
     """
 
     name = "semantic_duplicates"
+    own_fields = (CLUSTER, DISTANCE, SIMILARITY)
     weighs_verdicts = False
     max_similarity: float = 0.95
     embedding_field: Name = "embedding"

@@ -2,8 +2,12 @@
 
 import dataclasses
 
+import pytest
+
 from bert_data.curation.running.data_sets import DataSet, plan_all_shards
 from bert_data.curation.running.pipeline import Output, Pipeline, describe_work, label_steps
+from bert_data.curation.running.pipeline_file import parse_steps
+from bert_data.curation.running.yaml_values import parse_step_flags
 from bert_data.work import fingerprint
 from tests.curation.fake_steps import Few, Without
 from tests.curation.running.test_run import web  # noqa: F401 (a fixture)
@@ -46,3 +50,77 @@ def test_all_that_decides_what_is_made_is_in_the_fingerprint(tmp_path, web):  # 
     assert len(set(prints)) == len(prints)
     same = dataclasses.replace(pipeline, output=Output(files="o@9", output_format="jsonl"))
     assert print_of(same) == prints[-1]  # they only decide how the end is written
+
+
+def pipeline_of(*flags: str) -> Pipeline:
+    return Pipeline(
+        data_sets=(DataSet(name="web", files="a"), DataSet(name="wiki", files="b")),
+        steps=label_steps(parse_steps(parse_step_flags(flags))),
+        output=Output(files="o"),
+    )
+
+
+@pytest.mark.parametrize("name", ["text", "id", "source"])
+@pytest.mark.parametrize(
+    ("step", "field"),
+    [
+        ("classifier:model_file=m,label=a", "score_field"),
+        ("classifier:model_file=m,label=a,head_score=1,middle_score=0", "bucket_field"),
+        ("model_score:model=m", "score_field"),
+        ("model_score:model=m", "bucket_field"),
+        ("embed:model=m", "embedding_field"),
+    ],
+)
+def test_no_step_writes_over_what_every_document_has(step: str, field: str, name: str) -> None:
+    with pytest.raises(ValueError, match=f"{field} is '{name}', which every document has already"):
+        pipeline_of(f"{step},{field}={name}")
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (
+            ("classifier:model_file=m,label=a", "classifier:model_file=m,label=b"),
+            "steps classifier and classifier#2 both write the field 'classifier_score'; give one of"
+            " them another",
+        ),
+        (
+            ("language", "classifier:model_file=m,label=a,score_field=language_score"),
+            "steps language and classifier both write the field 'language_score'",
+        ),
+        (("embed:model=m", "embed:model=n"), "steps embed and embed#2 both write the field"),
+        (
+            (
+                "classifier:model_file=m,label=a,head_score=1,middle_score=0",
+                "classifier:model_file=m,label=b,score_field=b,head_score=1,middle_score=0",
+            ),
+            "both write the field 'classifier_bucket'",
+        ),
+        (
+            ("perplexity:reference=r", "model_score:model=m,bucket_field=perplexity_bucket"),
+            "steps perplexity and model_score both write the field 'perplexity_bucket'",
+        ),
+        (
+            ("semantic_duplicates", "embed:model=m,embedding_field=semantic_distance"),
+            "steps semantic_duplicates and embed both write",
+        ),
+        (("extract", "embed:model=m,embedding_field=content_type"), "steps extract and embed both"),
+    ],
+)
+def test_two_steps_that_write_the_same_field(flags: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        pipeline_of(*flags)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("classifier:model_file=m,label=a", "classifier:model_file=m,label=b,score_field=b"),
+        ("embed:model=m,data_sets=[web]", "embed:model=n,data_sets=[wiki]"),
+        ("language", "repair", "language"),
+        ("embed:model=m", "semantic_duplicates"),
+    ],
+)
+def test_steps_that_write_fields_of_their_own(flags: tuple[str, ...]) -> None:
+    pipeline_of(*flags)

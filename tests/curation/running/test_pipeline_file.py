@@ -77,7 +77,8 @@ def test_short_forms(tmp_path):
     [
         ("inputs: [", "not readable as YAML"),
         ("- a", "the file is"),
-        ("", "the file is None"),
+        ("", "the file is empty; it must be a mapping with inputs, preset,"),
+        ("inputs: [a, b", "(line 1, column 14: while parsing a flow sequence: expected"),
         ("input: a", "has no key 'input'; there are inputs, preset, sources,"),
         ("inputs: a", "inputs is 'a'; it must be a list"),
         ("inputs: [a, b]", "input 1 has no name"),
@@ -135,6 +136,13 @@ def test_flags_of_steps():
         {"repair": {}},
         {"length": {"min_words": 3, "max_words": 9}},
         {"a": {"b": ["x", "y"], "c": 1.5}},
+    ]
+    values = ["""safety:words=[viagra, casino bonus] a:b="x, y",c={d: 'it''s ]'}  e:f=don't g"""]
+    assert parse_step_flags(values) == [
+        {"safety": {"words": ["viagra", "casino bonus"]}},
+        {"a": {"b": "x, y", "c": {"d": "it's ]"}}},
+        {"e": {"f": "don't"}},
+        {"g": {}},
     ]
     (step,) = parse_steps(parse_step_flags(["length:min_words=3"]))
     assert step.min_words == 3

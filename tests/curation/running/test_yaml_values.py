@@ -47,7 +47,9 @@ def doubled(line: str) -> str:
         ("[" * 100_000, "not readable as YAML (nested too deep)"),
         ("9" * 6_000, "Exceeds the limit"),
         ("a: 1\nb: {c: 1,\n c: 2}", "line 2: the key 'c' is there twice"),
-        ("\t- a", "not readable as YAML ("),
+        ("\t- a", "not readable as YAML (line 1, column 1: while scanning for the next token: "),
+        ("a: [b\nc", "(line 2, column 2: while parsing a flow sequence: expected ',' or ']'"),
+        (b"a: \xff", "not readable as YAML (invalid start byte, at place 4)"),
     ],
 )
 def test_what_cannot_be_read_is_one_short_sentence(text, sentence):
