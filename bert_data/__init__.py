@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         tokenize,
         train_vocab,
     )
+    from bert_data.curation.classifying.held_out import TrainedClassifier
     from bert_data.curation.document import Document
-    from bert_data.curation.quality.held_out import TrainedClassifier
     from bert_data.curation.step import DocumentStep
     from bert_data.curation.verdict import Measured, Verdict, measure
     from bert_data.errors import CorruptDataError
@@ -50,7 +50,7 @@ _MODULES = {
     "RejectedDocument": "api.curating",
     "Stores": "api.text",
     "Trained": "api.models",
-    "TrainedClassifier": "curation.quality.held_out",
+    "TrainedClassifier": "curation.classifying.held_out",
     "Verdict": "curation.verdict",
     "Vocabulary": "api.text",
     "build_samples": "api.reading",

@@ -11,9 +11,9 @@ from bert_data.api.documents import Documents, as_files
 from bert_data.api.options import Options
 from bert_data.api.python_errors import with_python_errors
 from bert_data.api.text import Path
-from bert_data.curation.quality.classifier_config import ClassFiles, ClassifierConfig
-from bert_data.curation.quality.classifier_training import train_classifier as train_model
-from bert_data.curation.quality.held_out import TrainedClassifier
+from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
+from bert_data.curation.classifying.held_out import TrainedClassifier
+from bert_data.curation.classifying.training import train_classifier as train_model
 from bert_data.storage import expand_inputs
 from bert_data.text.documents import TextConfig
 

@@ -32,7 +32,7 @@ from absl import flags, logging
 from bert_data.cli import entry, text_flags
 
 if TYPE_CHECKING:
-    from bert_data.curation.quality.classifier_config import ClassFiles
+    from bert_data.curation.classifying.config import ClassFiles
 
 FLAGS = flags.FLAGS
 
@@ -102,8 +102,8 @@ def main(argv: Sequence[str]) -> None:
     """Flags to a model."""
     del argv  # entry.run refuses what is not a flag
     # Imported here so that --help and a mistyped flag are answered at once.
-    from bert_data.curation.quality.classifier_config import ClassifierConfig
-    from bert_data.curation.quality.classifier_training import train_classifier
+    from bert_data.curation.classifying.config import ClassifierConfig
+    from bert_data.curation.classifying.training import train_classifier
 
     if not FLAGS.output_file:
         raise ValueError("--output_file is missing: name the model, such as quality.bin")
@@ -143,7 +143,7 @@ def _classes() -> "tuple[ClassFiles, ...]":
     Raises:
       ValueError: flags are missing, or do not go together.
     """
-    from bert_data.curation.quality.classifier_config import ClassFiles
+    from bert_data.curation.classifying.config import ClassFiles
     from bert_data.storage import expand_inputs
 
     pair = [

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import bert_data
-from bert_data.curation.quality.classifier_config import ClassFiles, ClassifierConfig
-from bert_data.curation.quality.classifier_training import train_classifier
+from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
+from bert_data.curation.classifying.training import train_classifier
 
 GOOD = [f"We measure {n} samples with care." for n in range(30)]
 BAD = [["buy now!", f"only {n} pills"] for n in range(40)]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from bert_data.curation.classifying.classifier import Classifier, open_classifier, write_model
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Name, NewField, Share
-from bert_data.curation.quality.classifier import Classifier, open_classifier, write_model
 from bert_data.curation.quality.percentiles import HEAD, MIDDLE, TAIL
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from bert_data.curation.classifying.classifier import Classifier, open_classifier, write_model
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Name, Share
-from bert_data.curation.quality.classifier import Classifier, open_classifier, write_model
 from bert_data.curation.quality.languages import language_of
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.units import unit_bounds, with_whole_sentences

@@ -12,7 +12,7 @@ from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError
-from tests.curation.quality.fasttext_models import Model
+from tests.curation.classifying.fasttext_models import Model
 
 MODEL = Model(word_ngrams=2, seed=3)
 TEXTS = ["the cat", "sat", "cat cat cat", "水", "the the sat", "naïve cat"]

@@ -7,7 +7,7 @@ import pytest
 from bert_data.curation.document import Document
 from bert_data.curation.step import make_step
 from bert_data.curation.verdict import Measured
-from tests.curation.quality.fasttext_models import Model
+from tests.curation.classifying.fasttext_models import Model
 
 MODEL = Model(word_ngrams=2, seed=3)
 UNITS = ["The cat sat.", "sat cat cat.", "the the cat sat.", "naïve cat 水.", "It sat on the."]

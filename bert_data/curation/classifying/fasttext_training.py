@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.quality.fasttext_kernels import SOFTMAX
-from bert_data.curation.quality.fasttext_vectors import mean_vector, multiply, sigmoid
+from bert_data.curation.classifying.fasttext_kernels import SOFTMAX
+from bert_data.curation.classifying.fasttext_vectors import mean_vector, multiply, sigmoid
 from bert_data.kernels import Scalar, inner, kernel
 
 _RATE_TOKENS = 100  # between changes of the learning rate, as in fastText

@@ -16,12 +16,12 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.curation.quality.classifier_config import (
+from bert_data.curation.classifying.config import (
     ClassFiles,
     ClassifierConfig,
     is_label,
 )
-from bert_data.curation.quality.fasttext_model import wrap_words
+from bert_data.curation.classifying.fasttext_model import wrap_words
 from bert_data.progress import progress
 from bert_data.storage import file_size, load_values, open_scratch
 from bert_data.text.documents import TextConfig, TextDocument

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.quality.fasttext_kernels import SOFTMAX
+from bert_data.curation.classifying.fasttext_kernels import SOFTMAX
 
 _LEARNED = 0.95
 SHARES = (0.5, 0.25, 0.1, 0.05, 0.01)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.quality.fasttext_kernels import (
+from bert_data.curation.classifying.fasttext_kernels import (
     END_BYTES,
     Arrays,
     Settings,
@@ -19,9 +19,9 @@ from bert_data.curation.quality.fasttext_kernels import (
     list_rows,
     max_rows,
 )
-from bert_data.curation.quality.fasttext_training import Texts
-from bert_data.curation.quality.training_texts import SpooledTexts
-from bert_data.curation.quality.word_counting import LEAST_WRAPPED
+from bert_data.curation.classifying.fasttext_training import Texts
+from bert_data.curation.classifying.training_texts import SpooledTexts
+from bert_data.curation.classifying.word_counting import LEAST_WRAPPED
 from bert_data.kernels import Constants, kernel
 from bert_data.progress import progress
 from bert_data.storage import load_values, open_scratch

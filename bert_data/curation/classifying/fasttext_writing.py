@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.quality.fasttext_file import ENTRY, MAGIC, SUPERVISED, Header
+from bert_data.curation.classifying.fasttext_file import ENTRY, MAGIC, SUPERVISED, Header
 
 _VERSION = 12
 _CHUNK_ROWS = 1 << 16

@@ -16,21 +16,21 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.quality.classifier_config import LOSSES, ClassifierConfig
-from bert_data.curation.quality.descent import Descent
-from bert_data.curation.quality.fasttext_file import Header
-from bert_data.curation.quality.fasttext_kernels import LABEL, Settings
-from bert_data.curation.quality.fasttext_training import Texts
-from bert_data.curation.quality.fasttext_writing import Arguments, TrainedModel, write_bin
-from bert_data.curation.quality.held_out import (
+from bert_data.curation.classifying.config import LOSSES, ClassifierConfig
+from bert_data.curation.classifying.descent import Descent
+from bert_data.curation.classifying.fasttext_file import Header
+from bert_data.curation.classifying.fasttext_kernels import LABEL, Settings
+from bert_data.curation.classifying.fasttext_training import Texts
+from bert_data.curation.classifying.fasttext_writing import Arguments, TrainedModel, write_bin
+from bert_data.curation.classifying.held_out import (
     TrainedClassifier,
     chance_loss,
     find_cuts,
     judge_labels,
 )
-from bert_data.curation.quality.text_rows import dictionary_arrays, write_rows
-from bert_data.curation.quality.training_texts import SpooledTexts, spool_texts
-from bert_data.curation.quality.word_counting import Words, WordTable
+from bert_data.curation.classifying.text_rows import dictionary_arrays, write_rows
+from bert_data.curation.classifying.training_texts import SpooledTexts, spool_texts
+from bert_data.curation.classifying.word_counting import Words, WordTable
 from bert_data.progress import progress, size
 from bert_data.storage import OutputSet
 from bert_data.work import Executor, count_workers, open_threads

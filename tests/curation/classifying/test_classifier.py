@@ -9,16 +9,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bert_data.curation.quality.classifier import open_classifier, write_arrays
-from bert_data.curation.quality.fasttext_model import read_arrays
+from bert_data.curation.classifying.classifier import open_classifier, write_arrays
+from bert_data.curation.classifying.fasttext_model import read_arrays
 from bert_data.errors import CorruptDataError
-from tests.curation.quality.fasttext_models import LOSSES, Model
+from tests.curation.classifying.fasttext_models import LOSSES, Model
 
 COVERS = (
-    "curation/quality/fasttext_file",
-    "curation/quality/fasttext_kernels",
-    "curation/quality/fasttext_model",
-    "curation/quality/fasttext_vectors",
+    "curation/classifying/fasttext_file",
+    "curation/classifying/fasttext_kernels",
+    "curation/classifying/fasttext_model",
+    "curation/classifying/fasttext_vectors",
 )
 WORDS = "the cat sat __label__hq __label__other </s> 水は naïve naïve\u00a0cat x\0y < dog \n \t"
 TEXTS = st.lists(st.sampled_from(WORDS.split(" ")), max_size=12).map(" ".join) | st.text(

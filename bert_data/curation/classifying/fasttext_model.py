@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.quality.fasttext_file import ModelFile
-from bert_data.curation.quality.fasttext_kernels import END_BYTES, Arrays, Settings, fill_slots
+from bert_data.curation.classifying.fasttext_file import ModelFile
+from bert_data.curation.classifying.fasttext_kernels import END_BYTES, Arrays, Settings, fill_slots
 
 
 def read_arrays(path: str) -> Arrays:

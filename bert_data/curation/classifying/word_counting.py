@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.quality.fasttext_kernels import (
+from bert_data.curation.classifying.fasttext_kernels import (
     END_BYTES,
     SPACE,
     fill_slots,

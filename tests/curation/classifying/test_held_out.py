@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.quality.held_out import (
+from bert_data.curation.classifying.held_out import (
     Cut,
     LabelQuality,
     TrainedClassifier,

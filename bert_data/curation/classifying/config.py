@@ -7,7 +7,7 @@ import dataclasses
 from typing import NamedTuple
 
 from bert_data.bounds import check_bounds, check_choice, check_integer
-from bert_data.curation.quality.fasttext_kernels import ONE_VS_ALL, SOFTMAX
+from bert_data.curation.classifying.fasttext_kernels import ONE_VS_ALL, SOFTMAX
 from bert_data.plain_values import make_plain
 from bert_data.text.documents import TextConfig
 

@@ -8,7 +8,7 @@ descent.judge(texts, scored=0)                         labels, and scores of lab
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.quality.fasttext_training import (
+from bert_data.curation.classifying.fasttext_training import (
     Model,
     Rates,
     Texts,

@@ -18,7 +18,7 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.curation.quality.fasttext_kernels import (
+from bert_data.curation.classifying.fasttext_kernels import (
     HIERARCHICAL,
     LABEL,
     SOFTMAX,
@@ -27,8 +27,8 @@ from bert_data.curation.quality.fasttext_kernels import (
     list_rows,
     max_rows,
 )
-from bert_data.curation.quality.fasttext_model import huffman_tree, read_arrays, wrap_words
-from bert_data.curation.quality.fasttext_vectors import (
+from bert_data.curation.classifying.fasttext_model import huffman_tree, read_arrays, wrap_words
+from bert_data.curation.classifying.fasttext_vectors import (
     divide,
     logarithm,
     mean_vector,

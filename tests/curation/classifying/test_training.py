@@ -7,28 +7,28 @@ import math
 import numpy as np
 import pytest
 
-from bert_data.curation.quality import text_rows
-from bert_data.curation.quality.classifier import open_classifier, write_arrays
-from bert_data.curation.quality.classifier_config import ClassFiles, ClassifierConfig
-from bert_data.curation.quality.classifier_training import train_classifier
-from bert_data.curation.quality.descent import TENTHS, Descent
-from bert_data.curation.quality.fasttext_file import ModelFile
-from bert_data.curation.quality.fasttext_model import read_arrays, wrap_words
-from bert_data.curation.quality.text_rows import dictionary_arrays, write_rows
-from bert_data.curation.quality.training_texts import SpooledTexts
-from bert_data.curation.quality.word_counting import WordTable
+from bert_data.curation.classifying import text_rows
+from bert_data.curation.classifying.classifier import open_classifier, write_arrays
+from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
+from bert_data.curation.classifying.descent import TENTHS, Descent
+from bert_data.curation.classifying.fasttext_file import ModelFile
+from bert_data.curation.classifying.fasttext_model import read_arrays, wrap_words
+from bert_data.curation.classifying.text_rows import dictionary_arrays, write_rows
+from bert_data.curation.classifying.training import train_classifier
+from bert_data.curation.classifying.training_texts import SpooledTexts
+from bert_data.curation.classifying.word_counting import WordTable
 from bert_data.errors import CorruptDataError
 from bert_data.text.documents import TextConfig
 from bert_data.work import open_threads
 from tests.goldens.fasttext_program import COMMON, MODELS, training_lines
 
 COVERS = (
-    "curation/quality/classifier_config",
-    "curation/quality/descent",
-    "curation/quality/fasttext_training",
-    "curation/quality/fasttext_writing",
-    "curation/quality/text_rows",
-    "curation/quality/training_texts",
+    "curation/classifying/config",
+    "curation/classifying/descent",
+    "curation/classifying/fasttext_training",
+    "curation/classifying/fasttext_writing",
+    "curation/classifying/text_rows",
+    "curation/classifying/training_texts",
 )
 SMALL = {"dimension": 8, "buckets": 500, "learning_rate": 0.5, "epochs": 20, "num_workers": 1}
 
