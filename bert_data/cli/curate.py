@@ -319,9 +319,16 @@ def _what_if() -> str:
     if not FLAGS.ledger_file and not FLAGS.output_file:
         raise ValueError("--what_if needs --ledger_file, or the --output_file of the earlier run")
     ledger = FLAGS.ledger_file or ledger_path(output_paths(FLAGS.output_file)[0])
-    return describe_changes(
-        retry_thresholds(ledger, [parse_question(each) for each in FLAGS.what_if])
-    )
+    questions = [parse_question(each) for each in FLAGS.what_if]
+    try:
+        return describe_changes(retry_thresholds(ledger, questions))
+    except FileNotFoundError as error:
+        if FLAGS.ledger_file:
+            raise
+        raise ValueError(
+            f"--what_if needs an earlier run, but --output_file={FLAGS.output_file} has"
+            f" none: there is no {ledger}"
+        ) from error
 
 
 if __name__ == "__main__":

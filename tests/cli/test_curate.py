@@ -166,7 +166,12 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
         (["--pipeline=p.yaml", "--steps=length"], "--pipeline already defines the steps"),
         (["--pipeline=p.yaml"], "p.yaml: No such file"),
         (["--what_if=length.min_words=3"], "--what_if needs --ledger_file"),
-        (["--output_file=o", "--what_if=length.min_words=3"], "ledger.o.parquet: No such file"),
+        (
+            ["--output_file=o.txt", "--what_if=length.min_words=3"],
+            "--what_if needs an earlier run, but --output_file=o.txt has none: there is no"
+            " ledger.o.txt.parquet",
+        ),
+        (["--ledger_file=l.parquet", "--what_if=length.min_words=3"], "l.parquet: No such file"),
         (["--input_file=web.jsonl", "--output_file=web.jsonl"], "'web.jsonl' is an input too"),
         (["--input_file=web.jsonl", "--output_file=a.txt,b.jsonl"], "several formats (a.txt is"),
         (["--input_file=web.jsonl", "--output_file=a.parquet.gz@2"], "compressed inside"),

@@ -72,31 +72,26 @@ def parse_question(text: str) -> Question:
     """Parse a value of the flag --what_if.
 
     Raises:
-      ValueError: it is neither STEP.RULE=VALUE nor RULE=VALUE, or the rule's values have no order.
+      ValueError: it is neither STEP.RULE=VALUE nor RULE=VALUE.
     """
     match = _QUESTION.fullmatch(text)
     if not match:
         raise ValueError(f"what_if is {text!r}; it must be STEP.RULE=VALUE")
-    rule = match["rule"]
-    if not rule.startswith((MIN, MAX)):
-        raise ValueError(
-            f"what_if is {text!r}; only rules named {MIN}... or {MAX}... can be tried again, for"
-            " others the values are no numbers to compare"
-        )
     try:
         value = float(match["value"])
     except ValueError:
         value = math.nan
     if math.isnan(value):
         raise ValueError(f"what_if is {text!r}; {match['value']!r} is not a number")
-    return Question(step=match["step"], rule=rule, value=value)
+    return Question(step=match["step"], rule=match["rule"], value=value)
 
 
 def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepChange]:
     """Try thresholds on a ledger; memory is that of the rows of one step.
 
     Raises:
-      ValueError: the ledger has no such step or rule.
+      ValueError: the ledger has no such step or rule, or the rule is neither a least nor a greatest
+        value.
       OSError, CorruptDataError: the ledger cannot be read.
     """
     rules = _rules_of_steps(ledger)
@@ -111,6 +106,11 @@ def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepCha
         if question.rule not in rules[step]:
             names = ", ".join(sorted(rules[step]))
             raise ValueError(f"{ledger}: step {step} has no rule {question.rule!r}; it has {names}")
+        if not question.rule.startswith((MIN, MAX)):
+            raise ValueError(
+                f"what_if asks for {step}.{question.rule}; only rules named {MIN}... or {MAX}..."
+                f" can be tried again; those of {ledger} are {_list_rules(rules, (MIN, MAX))}"
+            )
         if question.rule in by_step.setdefault(step, {}):
             raise ValueError(f"what_if asks twice for {step}.{question.rule}")
         by_step[step][question.rule] = question
@@ -140,11 +140,24 @@ def _rules_of_steps(ledger: str) -> dict[str, set[str]]:
     return rules
 
 
+def _list_rules(rules: Mapping[str, set[str]], prefixes: tuple[str, ...] = ("",)) -> str:
+    names = (f"{step}.{rule}" for step, of_step in rules.items() for rule in of_step)
+    return (
+        ", ".join(sorted(name for name in names if name.split(".")[1].startswith(prefixes)))
+        or "none"
+    )
+
+
 def _only_step(ledger: str, rules: Mapping[str, set[str]], rule: str) -> str:
     steps = sorted(step for step, names in rules.items() if rule in names)
-    if len(steps) != 1:
-        there = f"{', '.join(steps)} have" if steps else "no step in it has"
-        raise ValueError(f"{ledger}: {there} the rule {rule!r}; STEP.RULE=VALUE names the step")
+    if not steps:
+        raise ValueError(
+            f"{ledger}: no step in it has the rule {rule!r}; its rules are {_list_rules(rules)}"
+        )
+    if len(steps) > 1:
+        raise ValueError(
+            f"{ledger}: {', '.join(steps)} have the rule {rule!r}; STEP.RULE=VALUE names the step"
+        )
     return steps[0]
 
 

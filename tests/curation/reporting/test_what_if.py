@@ -8,6 +8,7 @@ import pytest
 from pyarrow import Table, parquet
 
 from bert_data.curation.reporting.what_if import describe_changes, parse_question, retry_thresholds
+from bert_data.curation.steps.mix import Mix
 from bert_data.errors import CorruptDataError
 from tests.curation.fake_steps import Few, Unique
 from tests.curation.running.test_run import run, web  # noqa: F401 (a fixture)
@@ -62,15 +63,22 @@ def test_what_cannot_be_asked(tmp_path, web):  # noqa: F811
     ledger = run(tmp_path, [Few()]).ledger[0]
     for question, sentence in (
         ("few.max_xs", "it must be STEP.RULE=VALUE"),
-        ("max_zs=1", "no step in it has the rule 'max_zs'"),
+        ("max_zs=1", "no step in it has the rule 'max_zs'; its rules are few.max_xs, few.max_ys"),
+        ("nope=0.95", "no step in it has the rule 'nope'; its rules are few.max_xs, few.max_ys"),
         ("few.max_xs=many", "'many' is not a number"),
         ("few.max_xs=nan", "'nan' is not a number"),
-        ("language.languages=3", "only rules named min_"),
+        ("language.languages=3", "has nothing of step 'language'.*it has few"),
         ("fewer.max_xs=3", "has nothing of step 'fewer'.*it has few"),
         ("few.max_zs=3", "step few has no rule 'max_zs'; it has max_xs, max_ys"),
     ):
         with pytest.raises(ValueError, match=sentence):
             ask(ledger, question)
+    mixed = run(tmp_path, [Few(), Mix(epochs={"web": 0.5})], overwrite=True).ledger[0]
+    sentence = (
+        "asks for mix.epochs; only rules named .* can be tried again; those of .* are few.max_xs"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        ask(mixed, "mix.epochs=1")
     with pytest.raises(ValueError, match="asks twice"):
         ask(ledger, "few.max_xs=1", "few.max_xs=2")
     other = tmp_path / "other.parquet"
