@@ -26,6 +26,13 @@ SIZES = ("num_bytes", "num_words", "num_tokens")
 """Sizes of a text that a document keeps in its `__dict__` once they are known."""
 
 
+class FieldError(ValueError):
+    """A document has no field that a step needs, or one of another kind.
+
+    As it is as a rule a mistake in the pipeline, it stops the run, whatever `on_error` is.
+    """
+
+
 @dataclasses.dataclass(frozen=True)
 class Document:
     """A text and its metadata.

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, FieldError
 
 _MAX_BUCKETS = 1000  # of a data set; a field with more values is a mistake
 _MAX_NAME = 100  # characters
@@ -67,7 +67,7 @@ class Buckets:
         """Return the name of a document's bucket; `bounds` are for the percentiles, or its own.
 
         Raises:
-          ValueError: the field is missing or has no such value; with document and field.
+          FieldError: the field is missing or has no such value; with document and field.
         """
         if self.is_score:
             return self.score_names[bisect.bisect_right(bounds, self.score_of(document))]
@@ -76,13 +76,13 @@ class Buckets:
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, str | int):
             numbers = "; bucket_bounds or bucket_percentiles cut numbers into buckets"
-            raise ValueError(
+            raise FieldError(
                 f"{_what(document, self.field)} is {value!r:.60}; it must be a string or a whole"
                 f" number{numbers if isinstance(value, float) else ''}"
             )
         name = str(value)
         if len(name) > _MAX_NAME:
-            raise ValueError(
+            raise FieldError(
                 f"{_what(document, self.field)} has {len(name):,} characters; the name of a bucket"
                 f" has at most {_MAX_NAME}"
             )
@@ -92,7 +92,7 @@ class Buckets:
         """Return a document's score.
 
         Raises:
-          ValueError: the field is missing or not a finite number; with document and field.
+          FieldError: the field is missing or not a finite number; with document and field.
         """
         return read_score(document, self.field)
 
@@ -101,19 +101,24 @@ def read_score(document: Document, field: str) -> float:
     """Return the number in a document's field.
 
     Raises:
-      ValueError: the field is missing or not a finite number; with document and field.
+      FieldError: the field is missing or not a finite number; with document and field.
     """
     value = _value(document, field)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and abs(value) <= sys.float_info.max:  # which NaN is not
         return float(value)
-    raise ValueError(f"{_what(document, field)} is {value!r:.60}; it must be a finite number")
+    raise FieldError(f"{_what(document, field)} is {value!r:.60}; it must be a finite number")
 
 
 def _value(document: Document, field: str) -> Any:
     value = document.fields.get(field)
     if value is None:
-        raise ValueError(f"document {document.id!r} of {document.source} has no field {field!r}")
+        there = (name for name, each in document.fields.items() if each is not None)
+        names = ", ".join(there) or "none"
+        raise FieldError(
+            f"document {document.id!r} of {document.source} has no field {field!r}; its fields are"
+            f" {names}"
+        )
     return value
 
 

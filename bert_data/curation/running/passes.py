@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, FieldError
 from bert_data.curation.running.data_sets import TextShard, read_shard
 from bert_data.curation.running.field_values import Kinds, note_kinds
 from bert_data.curation.running.judging import Judge, Timed, judge_documents, judge_shard
@@ -193,9 +193,13 @@ class _Run:
         """Let the next CorpusStep observe, if there is one, and read what it leaves unread."""
         number = self._config.steps.observing
         if number is not None:
-            step = cast(CorpusStep, self._pipeline.steps[number].step)
+            labelled = self._pipeline.steps[number]
+            step = cast(CorpusStep, labelled.step)
             if step.judges(self._data_set.name):
-                step.observe(self._config.prepared[number], documents, path)
+                try:
+                    step.observe(self._config.prepared[number], documents, path)
+                except FieldError as error:
+                    raise ValueError(f"step {labelled.label}: {error}") from error
         for _ in documents:
             pass
 

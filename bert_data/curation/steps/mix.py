@@ -182,7 +182,7 @@ class Mix(CorpusStep):
         """Return the name of a document's bucket, or of its data set.
 
         Raises:
-          ValueError: the document's field says no bucket.
+          FieldError: the document's field says no bucket.
         """
         buckets = self._buckets_of(document.source)
         if buckets is None:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, FieldError
 from bert_data.curation.mixing.buckets import read_score
 from bert_data.curation.mixing.draws import draw
 from bert_data.curation.parameters import Name, Within
@@ -27,7 +27,8 @@ class ScoreSampling(DocumentStep):
 
     The measured value is the greatest shape with which the document would stay, so --what_if tells
     exactly what another one would keep. It follows from the score, the seed, the data set and the
-    document's id, so the result depends neither on the order of files nor on other documents.
+    document's id, so the result depends neither on the order of files nor on other documents. A
+    document without a score stops the run.
 
     Attributes:
       score_field: field with the score, in [0, 1], such as that of the step `classifier`.
@@ -47,10 +48,14 @@ class ScoreSampling(DocumentStep):
     step_examples = ((PROSE_EXAMPLE, PROSE_EXAMPLE),)
 
     def judge(self, document: Document) -> Verdict:
-        """Draw a number, and measure the greatest shape with which the document stays."""
+        """Draw a number, and measure the greatest shape with which the document stays.
+
+        Raises:
+          FieldError: the document has no score, or one that is no number in [0, 1].
+        """
         score = read_score(document, self.score_field)
         if not 0 <= score <= 1:
-            raise ValueError(
+            raise FieldError(
                 f"document {document.id!r} of {document.source}: field {self.score_field!r} is"
                 f" {score!r}; it must be in [0, 1]"
             )

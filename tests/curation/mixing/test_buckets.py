@@ -45,9 +45,12 @@ def test_a_score_is_a_finite_number(value):
     assert len(str(told.value)) < 150
 
 
-@pytest.mark.parametrize("fields", [{}, {"s": None}, {"b": 1}])
-def test_a_missing_field_is_told(fields):
-    sentence = "document 'web.jsonl:7' of web has no field 's'"
+@pytest.mark.parametrize(
+    ("fields", "names"),
+    [({}, "none"), ({"s": None}, "none"), ({"b": 1, "s": None, "c": ""}, "b, c")],
+)
+def test_a_missing_field_is_told(fields, names):
+    sentence = f"document 'web.jsonl:7' of web has no field 's'; its fields are {names}"
     for buckets in (Buckets(field="s"), Buckets(field="s", percentiles=(50,))):
         with pytest.raises(ValueError, match=f"^{sentence}$"):
             buckets.name_of(having(**fields), (0,))

@@ -11,6 +11,7 @@ from bert_data.curation.document import Document
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.mix import Mix
 from bert_data.curation.steps.score_sampling import ScoreSampling, greatest_shape
+from tests.curation.running.test_run import run, write_rows
 
 
 def having(score, number=0):
@@ -71,6 +72,27 @@ def test_the_draw_is_not_that_of_the_mix():
 def test_scores_that_are_none_are_told(score, sentence):
     with pytest.raises(ValueError, match=sentence):
         ScoreSampling().judge(having(score))
+
+
+@pytest.mark.parametrize("score", [None, "good", 7])
+def test_a_document_without_a_score_stops_the_run_as_in_a_mix(tmp_path, score):
+    """Both say it in the same words, although bad documents are skipped."""
+    rows = [{"text": "one", "n": 1}, {"text": "two", "n": 2}]
+    write_rows(tmp_path / "web.jsonl", [row | {"s": score} for row in rows])
+    sentences = []
+    for step in (
+        ScoreSampling(score_field="s"),
+        Mix(exponent=1, bucket_field="s", bucket_bounds=2),
+    ):
+        if score == 7 and isinstance(step, Mix):
+            continue
+        with pytest.raises(ValueError, match=f"^step {step.name}: document ") as raised:
+            run(tmp_path, [step])
+        sentences.append(str(raised.value).removeprefix(f"step {step.name}: "))
+    assert len(set(sentences)) == 1
+    assert sentences[0].count(" of web") == sentences[0].count("web.jsonl") == 1, sentences
+    if score is None:
+        assert sentences[0].endswith("has no field 's'; its fields are n")
 
 
 def test_mistakes_in_parameters_are_told():
