@@ -41,9 +41,10 @@ class Privacy(DocumentStep):
     """Replaces personal data with placeholders, or treats it otherwise, kind by kind.
 
     "replace" writes a placeholder: <PHONE>. "mask" also shows the form: <PHONE:(***) ***-****>.
-    "pseudonym" writes another value of the same form, the same one for a value wherever it occurs;
-    it follows from a key (HMAC), and as far as possible is nobody's. "remove" leaves nothing,
-    "reject" rejects the document, and "keep" does not look for the kind.
+    "pseudonym" writes another value of the kind, the same one for a value wherever it occurs; it
+    follows from a key (HMAC), and as far as possible is nobody's. Set it for `email` and
+    `written_email` alike, and for `phone` and `chinese_mobile`: they share pseudonyms. "remove"
+    leaves nothing, "reject" rejects the document, and "keep" does not look for the kind.
 
     The step finds e-mail addresses below a public suffix, also written out; public IPv4 and IPv6
     addresses that are not version numbers; Chinese identity card numbers (GB 11643), payment card
@@ -53,6 +54,11 @@ class Privacy(DocumentStep):
     well-known services. On demand it also finds postal addresses (USA, UK, Canada, China) and full
     names of persons in English and Chinese: by rules, so less surely, and public places and people
     as well. The data need no spaces around them, and digits may be of other scripts.
+
+    An English name is found if it begins with a common given name, or follows a title or words such
+    as "my name is"; a Chinese one between a word such as 姓名, 记者 or 他叫 and a sign, or before a
+    word such as 先生 if it begins the clause or follows 和, 今天 or the like. Chinese names amid a
+    sentence, JOHN SMITH and "Smith, John" are not found.
 
     Attributes:
       secret: treatment of access keys, tokens and private keys.

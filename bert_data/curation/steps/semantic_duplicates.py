@@ -74,7 +74,7 @@ class SemanticDuplicates(RankedStep):
     longest: `keep`), then the longest, then the first by a hash of its id. A document is rejected
     if its cosine with any one before it, kept or not, is above `max_similarity`. So of a chain of
     similar documents the first stays, and the measured value does not depend on the threshold: with
-    --ledger=all, --what_if tells exactly which documents another one would reject. `duplicate_of`
+    --ledger=all, --what_if tells exactly how many documents another would reject. `duplicate_of`
     is the most similar document before, which may be rejected for the sake of another. Documents
     with the same embedding have a cosine of 1.
 

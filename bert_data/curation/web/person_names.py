@@ -4,9 +4,11 @@
     find_person_names("联系人：王建国，电话")                     ->  [(4, 7)]
 
 An English name begins with a common given name, or follows a title or words such as "my name is"; a
-Chinese one has a common surname, and stands after a word such as 姓名 or before one such as 先生.
-A surname alone, with or without a title, is not a name here. All functions take time linear in the
-length of the text.
+Chinese one has a common surname, and stands after a word such as 姓名 or 他叫 and ends there, or
+stands before one such as 先生 and begins after a sign, 和 or a word such as 今天. Other Chinese
+names are not told from words. A surname alone, with or without a title, is not a name here, nor are
+capitals (JOHN SMITH) and surnames that come first (Smith, John). All functions take time linear in
+the length of the text.
 """
 
 import re
@@ -74,13 +76,17 @@ _DOUBLE = "|".join(CHINESE_DOUBLE_SURNAMES)
 _FAMILY = rf"(?:{_DOUBLE}|[{CHINESE_SURNAMES}])"
 _CHINESE_NAME = rf"{_FAMILY}[{HAN}]{{1,2}}"
 _CHINESE_BEFORE = re.compile(
-    r"(?:姓名|联系人|户名|开户名|作者|编辑|收件人|收货人|寄件人|经办人|负责人|法定代表人|法人代表|法人|名叫|我叫|叫做|"
+    r"(?:姓名|联系人|户名|开户名|作者|编辑|收件人|收货人|寄件人|经办人|负责人|法定代表人|法人代表|法人|名叫|[我他她]叫|叫做|"
     r"本名|原名|真名|记者|患者|被告人|被告|原告|嫌疑人|申请人|委托人|监护人|投保人|承租人|出租人)"
     rf"[ 　]?[：:]?[ 　]?(?P<name>{_CHINESE_NAME})"
     rf"(?=[^{HAN}]|\Z|先生|女士|小姐|同学|老师|教授|医生|报道|诉|说|称|的|和|与|手机|电话|性别|男|女|汉族)"
 )
+_BEFORE = "[由和与向给找是请让叫被对为及的谢持]"
+_TIMES = (
+    "今天|昨天|明天|后天|前天|当天|今日|昨日|近日|日前|今年|去年|上午|下午|晚上|今晚|昨晚|当时|随后"
+)
 _CHINESE_AFTER = re.compile(
-    rf"(?:(?<![{HAN}])|(?<=[由和与向给找是请让叫被对为及的谢持]))(?P<name>{_FAMILY}[{HAN}]{{1,2}}?)"
+    rf"(?:(?<![{HAN}])|(?<={_BEFORE})|(?<={_TIMES}))(?P<name>{_FAMILY}[{HAN}]{{1,2}}?)"
     r"(?=先生|女士|小姐|同学|老师|教授|医生|同志|院士|律师|博士)"
 )
 _NO_GIVEN = re.compile(
@@ -88,7 +94,10 @@ _NO_GIVEN = re.compile(
     "先生|女士|小姐|老师|经理"
 )
 _NO_NAMES = frozenset(
-    {"时光", "明白", "应该", "和平", "高等", "安全", "成为", "方面", "有关", "金融", "全国", "华为"}
+    words_of("""
+    时光 明白 应该 和平 高等 安全 成为 方面 有关 金融 全国 华为 全体 高级 高一 高二 高三 高中 高手
+    金牌 党员 华裔 白衣 单身 时尚 安静 白痴 路人 万岁
+    """)
 )
 
 
