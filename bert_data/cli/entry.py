@@ -18,6 +18,11 @@ from bert_data.errors import CorruptDataError, first_sentence
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # only writing fails so
 _MISSING_FLAG = re.compile(r"Flag (--\w+) must have a value other than None")
+_PLAIN_REASONS = (  # in place of what Python's functions say
+    (re.compile(r"invalid literal for int\(\) .*"), "it must be a whole number"),
+    (re.compile(r"could not convert string to float: .*"), "it must be a number"),
+    (re.compile(r"\('Non-boolean argument to boolean flag', .*"), "it must be true or false"),
+)
 _FLAG_CHARACTERS = 300  # of an error of absl, which quotes the flag's value
 
 
@@ -112,7 +117,10 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
         return rest
     except flags.Error as error:
         missing = _MISSING_FLAG.findall(str(error))
-        reason = shorten(str(error), _FLAG_CHARACTERS)
+        reason = str(error)
+        for said, plain in _PLAIN_REASONS:
+            reason = said.sub(plain, reason)
+        reason = shorten(reason, _FLAG_CHARACTERS)
         if isinstance(error, flags.UnrecognizedFlagError):
             explained = foreign_flags.explain(error.flagname, set(flags.FLAGS))
             reason = f"unknown flag: {explained}" if explained else reason

@@ -182,11 +182,18 @@ def _tokenize() -> str:
 
 def _output_prefix() -> str:
     if FLAGS.names == "prefix":
-        if not FLAGS.output_prefix or FLAGS.output_dir:
-            raise ValueError("--output_prefix is needed, and no --output_dir, with --names=prefix")
+        if FLAGS.output_dir:
+            raise ValueError(
+                "--output_dir goes with --names=curator; add that, or name the store by"
+                " --output_prefix alone"
+            )
+        if not FLAGS.output_prefix:
+            raise ValueError("--output_prefix is missing: name the store to write")
         return FLAGS.output_prefix
-    if not FLAGS.output_dir or FLAGS.output_prefix:
-        raise ValueError("--output_dir is needed, and no --output_prefix, with --names=curator")
+    if FLAGS.output_prefix:
+        raise ValueError("--output_prefix goes with --names=prefix; drop one of them")
+    if not FLAGS.output_dir:
+        raise ValueError("--output_dir is missing: name the folder for the stores")
     from bert_data.storage import expand_inputs
     from bert_data.tokens.store_making import curator_prefix
 

@@ -9,7 +9,7 @@ NewField                   the same, and not the name of what every document has
 Literal["first", "none"]   one of these
 tuple[str, ...]            "US" -> ("US",)      ["US", "GB"] -> ("US", "GB")
 tuple[float, ...]          30 -> (30,)          [30, 60] -> (30, 60)
-Mapping[str, float]        {"en": 0.5}
+Mapping[str, float]        {"en": 0.5}      ["en:0.5"] -> {"en": 0.5}
 
 A `min_...` is at most its `max_...`.
 """
@@ -18,7 +18,7 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
 from bert_data.curation.document import RESERVED_FIELDS
@@ -116,13 +116,53 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
         _accept(name, value, isinstance(value, tuple | list), "a list of numbers")
         return tuple(_convert_number(name, float, each, within) for each in value)
     if origin is Mapping:
-        fits = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
-        _accept(name, value, fits, "a mapping of names")
-        (_, of_values) = typing.get_args(kind)
-        return {key: convert_parameter(f"{name}[{key}]", of_values, value[key]) for key in value}
+        return _convert_mapping(name, typing.get_args(kind)[1], value)
     if kind in (int, float):
         return _convert_number(name, kind, value, within)
     return _accept(name, value, kind not in _NOUNS or isinstance(value, kind), _NOUNS.get(kind, ""))
+
+
+def items_of(value: Any, *, of_numbers: bool) -> Iterator[tuple[Any, Any]]:
+    """Yield the items of a mapping, also of one that is written as a list of NAME:VALUE.
+
+    ["a:1"], "a:1", and {"a:1": None} and [{"a": "1"}], as YAML reads {a:1} and [a: 1]  ->  "a", "1"
+
+    Args:
+      value: a mapping, a list or a text.
+      of_numbers: whether values of "NAME:VALUE" become numbers, where they are.
+    """
+    entries = [value] if isinstance(value, str) else value
+    items = entries.items() if isinstance(entries, Mapping) else ((each, None) for each in entries)
+    for name, each in items:
+        if isinstance(name, Mapping):
+            yield from items_of(name, of_numbers=of_numbers)
+        elif isinstance(name, str) and each is None and ":" in name:
+            first, _, last = name.rpartition(":") if of_numbers else name.partition(":")
+            yield first, _number(last) if of_numbers else last
+        else:
+            yield name, each
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _convert_mapping(name: str, of_values: Any, value: Any) -> dict[str, Any]:
+    fits = isinstance(value, Mapping | tuple | list | str)
+    is_mapping = isinstance(value, Mapping)
+    of_numbers = bool({int, float} & {of_values, *typing.get_args(of_values)})
+    items = list(items_of(value, of_numbers=of_numbers)) if fits else []
+    fits &= all(isinstance(key, str) and (is_mapping or v is not None) for key, v in items)
+    _accept(name, value, fits, "a mapping of names, or a list of NAME:VALUE")
+    converted: dict[str, Any] = {}
+    for key, each in items:
+        if key in converted:
+            raise ValueError(f"{name} has {key!r:.60} twice")
+        converted[key] = convert_parameter(f"{name}[{key}]", of_values, each)
+    return converted
 
 
 def _convert_number(name: str, kind: type, value: Any, within: Within | None) -> Any:

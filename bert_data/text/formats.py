@@ -126,7 +126,12 @@ def input_files(patterns: str, config: TextConfig) -> list[str]:
       ValueError, OSError: as `expand_inputs`, or a folder has no file of the format.
     """
     named = _FORMATS.get(config.input_format)
-    return expand_inputs(patterns, named.files_in if named else None)
+    try:
+        return expand_inputs(patterns, named.files_in if named else None)
+    except IsADirectoryError as error:
+        names = " or ".join(each.name for each in _FORMATS.values() if each.files_in)
+        reason = f"{error.strerror}; --input_format={names} takes folders"
+        raise IsADirectoryError(error.errno, reason, error.filename) from None
 
 
 def find_format(paths: Sequence[str], config: TextConfig | None = None) -> TextFormat:

@@ -144,6 +144,10 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
         (["--explain=lenght"], "unknown step 'lenght'"),
         (["--explain="], "unknown step ''"),
         (
+            ["--input_file=web.jsonl", "--output_file=o", "--steps=field_values:field=x,allowed=1"],
+            "; no document has the field 'x')",
+        ),
+        (
             ["--input_file=web=x,a=y", "--output_file=o", "--steps=length mix:epochs=[wep:2]"],
             "step mix: epochs names 'wep'; the data sets are web, a",
         ),

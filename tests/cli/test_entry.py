@@ -19,6 +19,8 @@ from bert_data.errors import CorruptDataError
 
 HOW = flags.DEFINE_string("how", None, "What happens.", required=True)
 COUNT = flags.DEFINE_integer("count", 1, "A number.")
+SHARE = flags.DEFINE_float("share", 1, "A number.")
+SURE = flags.DEFINE_bool("sure", False, "Whether.")
 
 def be_ended_by(number):
     try:
@@ -115,7 +117,9 @@ def test_a_bug_is_told_in_full(program, checkout):
     ("flags", "named"),
     [
         (["--how=well", "--cuont=3"], "'cuont'"),
-        (["--how=well", "--count=three"], "--count=three"),
+        (["--how=well", "--count=three"], "--count=three: it must be a whole number (--help"),
+        (["--how=well", "--share=three"], "--share=three: it must be a number (--help"),
+        (["--how=well", "--sure=three"], "--sure=three: it must be true or false (--help"),
         (["--how=well", "--count"], "--count"),
         ([], "--how"),
         (["--how=well", "a.txt", "b.txt"], "a.txt b.txt"),

@@ -84,8 +84,13 @@ def test_bpe_with_curators_names(tokenize, tmp_path):
     [
         ((), "one of --input_file, --merge and --verify is needed; none is set"),
         (("--input_file=text.txt", "--verify=x"), "one of --input_file, --merge and --verify is"),
-        (("--input_file=text.txt",), "--output_prefix is needed, and no --output_dir"),
-        (("--input_file=text.txt", "--names=curator"), "--output_dir is needed, and no"),
+        (("--input_file=text.txt",), "--output_prefix is missing: name the store to"),
+        (("--input_file=text.txt", "--output_dir=x"), "--output_dir goes with --names=curator"),
+        (("--input_file=text.txt", "--names=curator"), "--output_dir is missing: name"),
+        (
+            ("--input_file=text.txt", "--names=curator", "--output_dir=x", "--output_prefix=y"),
+            "--output_prefix goes with --names=prefix; drop one of them",
+        ),
         (("--input_file=text.txt", "--output_prefix=x"), "set one of --vocab_file and --token"),
         (("--merge", "--input_file=x,y"), "--merge needs stores, such as --merge=a,b; '--input"),
         (("--merge=a,b",), "--output_prefix is missing: name the store that --merge makes"),

@@ -45,6 +45,11 @@ LEAST = Annotated[int, Within(1, 9)]
         (Share | None, 1, 1),
         (KEEP, "", ""),
         (Mapping[str, LEAST], {"a": 1.0}, {"a": 1}),
+        (Mapping[str, LEAST], ["a:1", "b:2"], {"a": 1, "b": 2}),
+        (Mapping[str, LEAST], "a:1", {"a": 1}),
+        (Mapping[str, LEAST], {"a:1": None}, {"a": 1}),
+        (Mapping[str, str], ["a:1", "b:s3://c:d"], {"a": "1", "b": "s3://c:d"}),
+        (Mapping[str, STRINGS], ["a:b", {"c": ["d", "e"]}], {"a": ("b",), "c": ("d", "e")}),
         (dict, {1: 2}, {1: 2}),
     ],
 )
@@ -80,7 +85,20 @@ def test_values_that_fit(kind: Any, value: Any, field: Any) -> None:
         (Share | None, -0.1, "p is -0.1; it must be a number in [0, 1]"),
         (KEEP, "last", "p is 'last'; it must be one of first, none, ''"),
         (Mapping[str, Share], {"a": 2}, "p[a] is 2; it must be a number in [0, 1]"),
-        (Mapping[str, Share], {1: 2}, "p is {1: 2}; it must be a mapping of names"),
+        (
+            Mapping[str, Share],
+            {1: 2},
+            "p is {1: 2}; it must be a mapping of names, or a list of NAME:VALUE",
+        ),
+        (
+            Mapping[str, str],
+            ["a"],
+            "p is ['a']; it must be a mapping of names, or a list of NAME:VALUE",
+        ),
+        (Mapping[str, str], 7, "p is 7; it must be a mapping of names, or a list of NAME:VALUE"),
+        (Mapping[str, str], ["a:1", "a:2"], "p has 'a' twice"),
+        (Mapping[str, LEAST], ["a:b"], "p[a] is 'b'; it must be a whole number in [1, 9]"),
+        (Mapping[str, LEAST], {"a": None}, "p[a] is None; it must be a whole number in [1, 9]"),
         (str, [9] * 99, f"p is [{'9, ' * 19}9,; it must be a string"),
     ],
 )

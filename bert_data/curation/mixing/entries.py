@@ -7,6 +7,8 @@ find_entry(those, "web", "head")  ->  "web/head"      "*/head" is the head of ev
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from bert_data.curation.parameters import items_of
+
 EVERY = "*"
 _SEPARATOR = "/"
 
@@ -19,18 +21,10 @@ def numbers_by_name(field: str, entries: Any) -> dict[str, Any]:
     Raises:
       ValueError: the value has another form.
     """
-    if isinstance(entries, str):
-        entries = (entries,)
-    if not isinstance(entries, Mapping | tuple | list):
+    if not isinstance(entries, Mapping | tuple | list | str):
         raise ValueError(f"{field} is {entries!r:.60}; NAME: NUMBER is needed")
     numbers: dict[str, Any] = {}
     for name, value in _pairs(entries):
-        if isinstance(name, str) and value is None and ":" in name:
-            name, _, value = name.rpartition(":")
-            try:
-                value = float(value)
-            except ValueError:
-                pass
         if isinstance(name, str):
             name = name.removesuffix(f"{_SEPARATOR}{EVERY}")
         if not isinstance(name, str) or name in numbers:
@@ -40,12 +34,10 @@ def numbers_by_name(field: str, entries: Any) -> dict[str, Any]:
 
 
 def _pairs(entries: Any) -> Iterable[tuple[Any, Any]]:
-    if not isinstance(entries, Mapping):
-        yield from ((each, None) for each in entries)
-        return
-    for name, value in entries.items():
+    for name, value in items_of(entries, of_numbers=True):
         if isinstance(value, Mapping):
-            yield from ((cell_name(name, bucket), each) for bucket, each in value.items())
+            buckets = items_of(value, of_numbers=True)
+            yield from ((cell_name(name, bucket), each) for bucket, each in buckets)
         else:
             yield name, value
 

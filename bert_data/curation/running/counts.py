@@ -72,6 +72,10 @@ class StepCounts:
         """Return values that `json` can write."""
         return vars(self) | {"bins": {rule: sorted(b.items()) for rule, b in self.bins.items()}}
 
+    def of_use(self) -> dict[str, int]:
+        """Return what `Step.describe_use` takes."""
+        return {**self.edits, **self.counted, **self.rejected}
+
     def passed_by(self, label: str) -> "StepCounts":
         """Return the counts of a following step that passes all documents."""
         return StepCounts(

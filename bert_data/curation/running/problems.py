@@ -21,7 +21,7 @@ def describe_problems(pipeline: Pipeline, counts: Sequence[StepCounts]) -> Itera
     if not pipeline.steps:
         yield "the pipeline has no steps: all documents are copied"
     for labelled, before, after in zip(pipeline.steps, counts, counts[1:], strict=False):
-        use = labelled.step.describe_use({**after.edits, **after.counted, **after.rejected})
+        use = labelled.step.describe_use(after.of_use())
         if use:
             yield f"step {labelled.label}: {use}"
         if ERROR in after.first:

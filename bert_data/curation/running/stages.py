@@ -277,6 +277,8 @@ class Stages:
             raise NothingLeftError(
                 f"no document could be read of the inputs ({why or 'the files are empty'})"
             )
+        use = self._pipeline.steps[last - 1].step.describe_use(empty.of_use())
+        rules += f"; {use}" if use else ""
         if ERROR in empty.first:
             rules += f"; the first error: {empty.first[ERROR]}"
         raise NothingLeftError(

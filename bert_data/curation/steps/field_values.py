@@ -8,7 +8,7 @@ from bert_data.curation.document import Document
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict
 
-_ALLOWED = "with an allowed value"
+_ALLOWED, _MISSING = "with an allowed value", "without the field"
 
 
 @register
@@ -22,7 +22,7 @@ class FieldValues(DocumentStep):
 
     Attributes:
       field: name of the field.
-      allowed: its values.
+      allowed: its values, texts or numbers.
       missing: what to do with documents without the field: "reject" or "keep".
     """
 
@@ -40,6 +40,9 @@ class FieldValues(DocumentStep):
     step_examples = (("Q: How do I mount it?",) * 2,)
 
     def __post_init__(self) -> None:
+        allowed = self.allowed if isinstance(self.allowed, tuple | list) else (self.allowed,)
+        texts = tuple(str(each) if isinstance(each, int | float) else each for each in allowed)
+        object.__setattr__(self, "allowed", texts)
         super().__post_init__()
         for name in ("field", "allowed"):
             if not getattr(self, name):
@@ -51,7 +54,7 @@ class FieldValues(DocumentStep):
         values = [str(each) for each in (value if isinstance(value, list | tuple) else [value])]
         if value is None or not values:
             measured = Measured("missing", "none", self.missing, failed=self.missing == "reject")
-            return Verdict(document, (measured,))
+            return Verdict(document, (measured,), counted={_MISSING: 1})
         known = {each.lower() for each in self.allowed}
         is_allowed = any(each.lower() in known for each in values)
         shown = ", ".join(values)
@@ -62,7 +65,9 @@ class FieldValues(DocumentStep):
         )
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Say so if no document had an allowed value."""
-        if counted.get(_ALLOWED) or not (counted.get("allowed") or counted.get("missing")):
+        """Say so if no document had the field, or none an allowed value."""
+        if counted.get(_ALLOWED) or not (counted.get("allowed") or counted.get(_MISSING)):
             return None
+        if not counted.get("allowed"):
+            return f"no document has the field {self.field!r}"
         return f"no document has an allowed value in its field {self.field!r}"

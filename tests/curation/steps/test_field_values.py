@@ -3,6 +3,7 @@
 import pytest
 
 from bert_data.curation.document import Document
+from bert_data.curation.step import make_step
 from bert_data.curation.steps.field_values import FieldValues
 
 
@@ -36,6 +37,18 @@ def test_a_list_that_nothing_is_in_is_told() -> None:
     )
     assert step.describe_use({"allowed": 3, "with an allowed value": 1}) is None
     assert step.describe_use({}) is None
+    assert step.describe_use({"without the field": 3}) == "no document has the field 'site'"
+    assert step.judge(Document("a", "qa", "One.")).counted == {"without the field": 1}
+
+
+@pytest.mark.parametrize("allowed", [[1, 2.5, True], (1, "2.5", True), 1])
+def test_numbers_are_compared_as_text(allowed) -> None:
+    step = make_step("field_values", {"field": "n", "allowed": allowed})
+    assert step.judge(Document("a", "qa", "One.", {"n": 1})).kept
+    assert not step.judge(Document("a", "qa", "One.", {"n": 3})).kept
+    if allowed != 1:
+        assert step.judge(Document("a", "qa", "One.", {"n": 2.5})).kept
+        assert step.judge(Document("a", "qa", "One.", {"n": True})).kept
 
 
 @pytest.mark.parametrize("parameters", [{"field": "", "allowed": ("a",)}, {"field": "a"}])
