@@ -61,6 +61,13 @@ def find_entry(entries: Collection[str], source: str, bucket: str | None) -> str
     return next((name for name in names if name in entries), None)
 
 
+def idle_entries(entries: Iterable[str], cells: Iterable[str]) -> list[str]:
+    """Return the entries that name a data set, or a bucket, of which there is no cell."""
+    known = set(map(split_name, cells))
+    known |= {(EVERY, bucket) for _, bucket in known} | {(source, None) for source, _ in known}
+    return [name for name in entries if split_name(name) not in known]
+
+
 def bucketed_sources(entries: Iterable[str]) -> frozenset[str]:
     """Return the data sets of which entries name a bucket; with `EVERY`, it is all."""
     return frozenset(source for source, bucket in map(split_name, entries) if bucket is not None)

@@ -121,7 +121,7 @@ def _units_shown(reached: Reached, unit: str) -> list[str]:
 
 
 def describe_misses(reached: Reached, unit: str, plan: Plan, budget: float | None) -> str | None:
-    """Name the shares that are off by more than a tenth, and a budget that is."""
+    """Name the shares of portions that are off by more than a tenth, and a budget that is."""
     before, after = reached.before[unit], reached.after[unit]
     wanted = _shares_of_portions(plan, {cell: plan.wishes[cell] * before[cell] for cell in before})
     planned = _shares_of_portions(plan, {cell: plan.epochs[cell] * before[cell] for cell in before})
@@ -134,6 +134,14 @@ def describe_misses(reached: Reached, unit: str, plan: Plan, budget: float | Non
     if budget is not None and abs(total - budget) > _TOLERANCE * budget:
         sentences.append(f"the result has {total:,} {unit} instead of {budget:,.15g}")
     return "; ".join(filter(None, sentences)) or None
+
+
+def describe_missed_epochs(reached: Reached, unit: str, plan: Plan) -> str | None:
+    """Name the cells whose epochs, counted in the unit, are off by more than a tenth."""
+    before, after = reached.before[unit], reached.after[unit]
+    wanted = {cell: plan.epochs[cell] for cell in before if before[cell]}
+    got = {cell: after[cell] / before[cell] for cell in wanted}
+    return _name_misses(f"too few documents to reach these epochs of {unit}", wanted, got)
 
 
 def _shares_of_portions(plan: Plan, sizes: Mapping[str, float]) -> dict[str, float]:

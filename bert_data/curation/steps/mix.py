@@ -27,6 +27,7 @@ from bert_data.curation.mixing.entries import (
     cell_name,
     check_buckets,
     check_sources,
+    idle_entries,
     numbers_by_name,
     split_name,
 )
@@ -34,6 +35,7 @@ from bert_data.curation.mixing.percentiles import find_bounds, read_scores, writ
 from bert_data.curation.mixing.reached import (
     TOKENS,
     count_document,
+    describe_missed_epochs,
     describe_misses,
     make_table,
     read_counts,
@@ -81,8 +83,9 @@ class Mix(CorpusStep):
     depends neither on the order of files nor on other documents. The measured value is the
     document's draw in [0, 1), compared with the epochs. The shares of n drawn documents are off by
     about 1/sqrt(n). A table says what was wanted and what was reached in documents, bytes and
-    tokens (or words, without a vocabulary), and a warning names any share that is off by more than
-    a tenth.
+    tokens (or words, without a vocabulary). A warning names shares, or with `epochs` the epochs of
+    buckets, that are off by more than a tenth; buckets that one weight is for are taken together.
+    It also names entries for which there are no documents.
 
     Attributes:
       weights: share of each data set or bucket, > 0, by its name; they need not add up to 1. As a
@@ -275,12 +278,19 @@ class Mix(CorpusStep):
         return make_table(reached, self.unit, self._plan(sizes)) if sizes else None
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Name the shares that are off by more than a tenth."""
+        """Name entries without documents, and shares or epochs off by more than a tenth."""
         reached = read_counts(counted)
         sizes = reached.before.get(self.unit)
-        if not sizes or self.epochs:
+        if not sizes:
             return None
-        return describe_misses(reached, self.unit, self._plan(sizes), self.budget)
+        plan, wishes = self._plan(sizes), self._wishes
+        if self.epochs:
+            misses = describe_missed_epochs(reached, self.unit, plan)
+        else:
+            misses = describe_misses(reached, self.unit, plan, self.budget)
+        idle = ", ".join(idle_entries(wishes.entries, sizes))
+        unused = f"{wishes.field} names {idle}, of which there are no documents" if idle else None
+        return "; ".join(filter(None, (unused, misses))) or None
 
     def _plan(self, sizes: Mapping[str, int]) -> Plan:
         sources = list(dict.fromkeys(split_name(cell)[0] for cell in sizes))

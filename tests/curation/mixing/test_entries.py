@@ -7,6 +7,7 @@ from bert_data.curation.mixing.entries import (
     check_buckets,
     check_sources,
     find_entry,
+    idle_entries,
     numbers_by_name,
 )
 
@@ -67,3 +68,11 @@ def test_what_nothing_is_called_is_told():
 def test_other_forms_are_refused(entries, sentence):
     with pytest.raises(ValueError, match=sentence):
         numbers_by_name("epochs", entries)
+
+
+def test_idle_entries_name_what_is_not_there():
+    cells = ["web/head", "web/tail", "wiki"]
+    assert idle_entries(["web", "web/head", "*/tail", "wiki"], cells) == []
+    assert idle_entries(["web/x", "wiki/head", "*/x", "books"], cells) == [
+        "web/x", "wiki/head", "*/x", "books",
+    ]  # fmt: skip

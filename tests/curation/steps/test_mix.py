@@ -113,6 +113,32 @@ def test_a_missed_share_is_told():
     assert step.describe_use({**there, "bytes of a": 5, "bytes of b": 5}).startswith(warning)
 
 
+def test_missed_epochs_are_told():
+    step = Mix(epochs={"a": 0.5, "b": 2, "c": 0})
+    there = {"all bytes of a": 40, "all bytes of b": 10, "all bytes of c": 9, "all bytes of d": 1}
+    reached = {**there, "bytes of b": 20, "bytes of d": 1}
+    assert step.describe_use({**reached, "bytes of a": 19}) is None
+    assert step.describe_use({**reached, "bytes of a": 17}) == (
+        "too few documents to reach these epochs of bytes: a has 0.425 instead of 0.5"
+    )
+
+
+@pytest.mark.parametrize("wishes", [{"exponent": 1, "weights": None}, {"epochs": None}])
+def test_an_entry_without_documents_is_told(wishes):
+    numbers = {"a": {"0": 1, "1": 1}, "b": 1, "*": {"1": 1}}
+    wishes = {name: numbers if value is None else value for name, value in wishes.items()}
+    step = Mix(**wishes, bucket_field="s", bucket_bounds=(5,))
+    there = {"a/0": 4, "b/0": 3}
+    counted = {f"{all_}bytes of {cell}": n for cell, n in there.items() for all_ in ("all ", "")}
+    field = "epochs" if "epochs" in wishes else "weights"
+    sentence = f"{field} names a/1, */1, of which there are no documents"
+    assert step.describe_use(counted) == sentence
+    more = {"all bytes of b/1": 3, "bytes of b/1": 3}
+    assert step.describe_use(counted | more) == sentence.replace(", */1", "")
+    more |= {"all bytes of a/1": 3, "bytes of a/1": 3}
+    assert step.describe_use(counted | more) is None
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
