@@ -38,6 +38,7 @@ _NEEDED = ("filename", "offset", "length")
 _UNKNOWN = ("", "-", "unk")
 _MAX_BATCH, _MAX_BATCH_BYTES = 64, 1 << 25  # records that are read at a time
 _GZIP = b"\x1f\x8b"
+_WARC = b"WARC/"
 _HEADERS_BYTES = 1 << 20  # of a record, beside its page
 
 
@@ -201,9 +202,17 @@ def _add(batch: Sequence[_Entry], block: DocumentBlock, config: TextConfig) -> N
     for entry, content in zip(batch, contents, strict=True):
         before = len(block.documents)
         try:
-            if isinstance(content, CorruptDataError):
-                raise content
-            for record in read_records(entry.path, io.BytesIO(_decompressed(content))):
+            if content is None:
+                raise RowError(
+                    f"{entry.path}: the archive ends before bytes {entry.offset:,} to"
+                    f" {entry.offset + entry.length - 1:,}, which the index names"
+                )
+            data = _decompressed(content)
+            if not data.startswith(_WARC):
+                raise RowError(
+                    f"{entry.path}: no WARC record at byte {entry.offset:,}; is the offset right?"
+                )
+            for record in read_records(entry.path, io.BytesIO(data)):
                 if is_page_or_text(record.headers):
                     add_record(config, block, entry.row, record)
                     break
@@ -220,13 +229,13 @@ def _add(batch: Sequence[_Entry], block: DocumentBlock, config: TextConfig) -> N
                 block.documents[number] = dataclasses.replace(document, fields=fields)
 
 
-def _read(entry: _Entry) -> bytes | CorruptDataError:
-    """Return the bytes of a record, or what is wrong with them."""
+def _read(entry: _Entry) -> bytes | None:
+    """Return the bytes of a record, or None if the file ends before them or within them."""
     content = np.empty(entry.length, np.uint8)
     try:
         read_range(entry.path, entry.offset, content)
-    except CorruptDataError as error:
-        return error
+    except CorruptDataError:
+        return None
     return content.tobytes()
 
 

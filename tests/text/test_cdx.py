@@ -109,9 +109,9 @@ def test_parts_of_an_index_have_its_pages(tmp_path_factory, numbers, size):
         ({"length": None}, "length is 'None'; it must be a number of bytes"),
         ({"filename": ""}, "no filename"),
         ({"filename": "crawl/b.warc.gz"}, "no file crawl/b.warc.gz in"),
-        ({"offset": "3"}, "crawl/a.warc.gz, record at byte 3: "),
+        ({"offset": "3"}, "crawl/a.warc.gz: no WARC record at byte 3; is the offset right?"),
         ({"length": "99"}, "the compressed record is cut off; is its length right?"),
-        ({"offset": "99999"}, "crawl/a.warc.gz, record at byte 99,999: ends"),
+        ({"offset": "99999"}, "crawl/a.warc.gz: the archive ends before bytes 99,999 to 1"),
     ],
 )
 def test_wrong_entries(tmp_path, change, reason):

@@ -31,9 +31,10 @@ def feed_member(path: str, name: str, feed: Callable[[bytes], None]) -> int:
       The bytes of the archive that were read.
 
     Raises:
-      ValueError: py7zr is not installed, or there is no such file in the archive.
+      ValueError: py7zr is not installed.
       OSError: the archive cannot be read.
-      CorruptDataError: it is damaged, ends too early, needs a password or is no such archive.
+      CorruptDataError: it is damaged, ends too early, needs a password, is no such archive or does
+        not have the file.
     """
     py7zr = load_package("py7zr", f"{path}: 7-Zip", extra=EXTRA)
     problem: list[Exception] = []
@@ -75,17 +76,16 @@ def feed_member(path: str, name: str, feed: Callable[[bytes], None]) -> int:
         except Exception as error:  # of damage, py7zr has errors of its own and many others
             if problem:
                 raise problem[0] from None
-            if isinstance(error, _MissingError):
-                raise ValueError(str(error)) from None
+            if isinstance(error, CorruptDataError):
+                raise
+            if isinstance(error, py7zr.PasswordRequired):
+                reason = "the archive needs a password; unpack it first"
+                raise CorruptDataError(path, file.tell(), reason) from None
             if isinstance(error, OSError) and error.errno is not None:  # bzip2's has no number
                 raise
             reason = f"not a 7-Zip archive, or damaged ({type(error).__name__}: {error})"
             raise CorruptDataError(path, file.tell(), reason) from error
         return file.tell()
-
-
-class _MissingError(ValueError):
-    """An archive does not have the file."""
 
 
 def _find(archive: Any, path: str, name: str) -> str:
@@ -95,4 +95,4 @@ def _find(archive: Any, path: str, name: str) -> str:
         if posixpath.basename(each).lower() == name:
             return each
     held = ", ".join(names[:5]) or "nothing"
-    raise _MissingError(f"{path}: the archive has no {name}; it has {held}")
+    raise CorruptDataError(path, 0, f"the archive has no {name}; it has {held}")

@@ -130,9 +130,9 @@ def test_long_and_strange_rows(tmp_path):
     assert [number for number, _ in block.too_long] == [1]
 
 
-def pack(path: Path, **files: bytes) -> Path:
+def pack(path: Path, password: str | None = None, **files: bytes) -> Path:
     py7zr = pytest.importorskip("py7zr", reason="the extra sevenzip is not installed")
-    with py7zr.SevenZipFile(path, "w") as archive:
+    with py7zr.SevenZipFile(path, "w", password=password) as archive:
         for name, data in files.items():
             archive.writestr(data, f"{name}.xml")
     return path
@@ -164,8 +164,14 @@ def test_damaged_archives(tmp_path):
             read(path)
     with pytest.raises(CorruptDataError, match="its first element is <users>"):
         read(pack(tmp_path / "a.7z", Posts=b"<users></users>"))
-    with pytest.raises(ValueError, match=r"the archive has no posts\.xml; it has Votes\.xml"):
+    with pytest.raises(CorruptDataError, match=r"the archive has no posts\.xml; it has Votes\.xml"):
         read(pack(tmp_path / "a.7z", Votes=b"<votes/>"))
+
+
+def test_an_archive_with_a_password(tmp_path):
+    path = pack(tmp_path / "a.7z", password="secret", Posts=b"<posts></posts>")
+    with pytest.raises(CorruptDataError, match=r": the archive needs a password; unpack it first$"):
+        read(path)
 
 
 def test_archives_need_a_package(tmp_path, monkeypatch):
