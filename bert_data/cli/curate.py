@@ -154,7 +154,9 @@ flags.DEFINE_string(
     "ledger_file", None, "With --what_if: the ledger, if it is not that of --output_file."
 )
 flags.DEFINE_bool("list_steps", False, "List the steps and presets.")
-flags.DEFINE_string("explain", None, "Describe a step: what it does, its parameters, examples.")
+flags.DEFINE_string(
+    "explain", None, "Describe a step (what it does, its parameters, examples) or a preset."
+)
 flags.DEFINE_bool(
     "count_words",
     True,
@@ -212,9 +214,9 @@ def main(argv: Sequence[str]) -> None:
     for package in PACKAGES:
         load_package(package, "curation")
     if FLAGS.list_steps or FLAGS.explain is not None:
-        from bert_data.cli.step_pages import explain_step, list_steps
+        from bert_data.cli.step_pages import explain, list_steps
 
-        text = list_steps() if FLAGS.list_steps else explain_step(FLAGS.explain)
+        text = list_steps() if FLAGS.list_steps else explain(FLAGS.explain)
         sys.stdout.write(f"{text}\n")
     elif FLAGS.what_if:
         sys.stdout.write(f"{_what_if()}\n")

@@ -2,15 +2,17 @@
 
 import dataclasses
 import inspect
+import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bert_data.curation.own_steps import installed_steps
-from bert_data.curation.running.presets import PRESETS
+from bert_data.curation.running.presets import PRESETS, SOURCES
 from bert_data.curation.step import CorpusStep, Step, find_step, steps_by_name
 
 _WIDTH = 96
+_DATA_SETS = "data_sets"
 
 
 def list_steps() -> str:
@@ -21,22 +23,72 @@ def list_steps() -> str:
     lines += [f"  {name}  {where}, installed" for name, where in installed_steps().items()]
     lines.append("presets:")
     wide = max(map(len, PRESETS))
-    for preset, entries in PRESETS.items():
-        names = ", ".join(name for name, _ in entries)
-        lines.append(f"  {preset:<{wide}}  {names}")
+    for preset in PRESETS:
+        chains = {
+            source: ", ".join(name for name, _ in entries) or "no steps"
+            for source, entries in _entries_by_source(preset).items()
+        }
+        lines.append(f"  {preset:<{wide}}  {chains.pop('', 'for data sets of these names:')}")
+        lines += [f"  {'':<{wide}}  {source}: {names}" for source, names in chains.items()]
     lines.append(
-        "--explain=STEP tells more of one. A step of your own is module.Class (docs/python.md)."
+        "--explain=NAME tells more of a step or a preset."
+        " A step of your own is module.Class (docs/python.md)."
     )
     return "\n".join(lines)
 
 
-def explain_step(name: str) -> str:
+def _entries_by_source(preset: str) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
+    """Return the steps of a preset for each of its sources; "" if it has none."""
+    if preset not in SOURCES:
+        return {"": list(PRESETS[preset])}
+    grouped: dict[str, list[tuple[str, Mapping[str, Any]]]] = {s: [] for s in SOURCES[preset]}
+    for name, parameters in PRESETS[preset]:
+        others = {key: value for key, value in parameters.items() if key != _DATA_SETS}
+        for source in parameters[_DATA_SETS]:
+            grouped[source].append((name, others))
+    return grouped
+
+
+def explain(name: str) -> str:
     """Return what a step does, its parameters with their defaults, and examples.
 
+    Of a preset, return its steps with the parameters that are not their defaults, and where there
+    are sources, for each of these; of a name that is both, the step first.
+
     Raises:
-      ValueError: the step is unknown.
+      ValueError: there is no such step or preset.
     """
-    return "\n".join(_explain(name, find_step(name)))
+    lines: list[str] = []
+    try:
+        lines += _explain(name, find_step(name))
+    except ValueError as error:
+        if name not in PRESETS:
+            known = f"; the presets are {', '.join(PRESETS)}" if "." not in name else ""
+            raise ValueError(f"{error}{known}") from None
+    if name in PRESETS:
+        lines += [*([""] if lines else []), *_explain_preset(name)]
+    return "\n".join(lines)
+
+
+def _explain_preset(preset: str) -> Iterator[str]:
+    """Yield the steps of a preset, as a pipeline file would have them."""
+    yield f"preset {preset}:"
+    for source, entries in _entries_by_source(preset).items():
+        indent = "  "
+        if source:
+            yield f"  data sets of {source}:" if entries else f"  data sets of {source}: no steps"
+            indent *= 2
+        for name, parameters in entries:
+            values = {k: list(v) if isinstance(v, tuple) else v for k, v in parameters.items()}
+            shown = f": {json.dumps(values)}" if values else ""
+            yield textwrap.fill(
+                f"- {name}{shown}",
+                _WIDTH,
+                initial_indent=indent,
+                subsequent_indent=f"{indent}    ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
 
 
 def _explain(name: str, step: type[Step]) -> Iterator[str]:
@@ -47,7 +99,8 @@ def _explain(name: str, step: type[Step]) -> Iterator[str]:
     yield ""
     yield "parameters:" if fields else "parameters: none"
     for field in fields:
-        yield f"  {field.name} = {_default(field)}"
+        meaning = "  (names of data sets that it judges; it passes all others; (): it judges all)"
+        yield f"  {field.name} = {_default(field)}{meaning if field.name == _DATA_SETS else ''}"
     if step.step_examples:
         with_parameters = (
             f" with {dict(step.example_parameters)}" if step.example_parameters else ""

@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from pyarrow import parquet
 
+from bert_data.cli.step_pages import explain, list_steps
+from bert_data.curation.running.presets import LARGEST_SITES, SOURCES
 from tests.curation.running.test_run import contents, texts, write_rows
 
 COVERS = ("cli/step_pages",)
@@ -109,6 +112,26 @@ def test_steps_are_explained(folder):
     assert "  gopher_quality " in listed and "  fineweb " in listed
     output = folder.well("--explain=gopher_quality").stdout
     assert "min_words = 50" in output and "-> rejected" in output
+    assert output.count("data_sets") == 1 and "data_sets = ()  (names of data sets" in output
+
+
+def test_presets_are_explained():
+    preset = explain("refinedweb")
+    assert preset.startswith("preset refinedweb:\n  - url_filter\n  - extract\n")
+    pages = yaml.safe_load(explain("llama"))["preset llama"]
+    assert list(pages) == [f"data sets of {source}" for source in SOURCES["llama"]]
+    assert pages["data sets of arxiv"] == "no steps"
+    assert pages["data sets of c4"] == [
+        "c4",
+        {"line_duplicates": {"ignore_digits": False}},
+        {"language": {"languages": ["en"], "min_score": 0.65}},
+    ]
+    (sites,) = pages["data sets of stackexchange"]
+    assert sites == {"field_values": {"field": "site", "allowed": [*LARGEST_SITES]}}
+    both = explain("c4")
+    assert both.startswith("c4: a document") and "\npreset c4:\n  - c4\n" in both
+    lines = [line.strip() for line in list_steps().splitlines()]
+    assert "c4: c4, line_duplicates, language" in lines and "arxiv: no steps" in lines
 
 
 @pytest.mark.parametrize("package", ["yaml", "xxhash", "zlib_ng"])
@@ -142,6 +165,7 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
             "--input_files of NVIDIA DeepLearningExamples is --input_file here",
         ),
         (["--explain=lenght"], "unknown step 'lenght'"),
+        (["--explain=lama"], "or module.Class; the presets are c4, gopher,"),
         (["--explain="], "unknown step ''"),
         (
             ["--input_file=web.jsonl", "--output_file=o", "--steps=field_values:field=x,allowed=1"],
