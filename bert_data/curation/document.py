@@ -27,7 +27,7 @@ SIZES = ("num_bytes", "num_words", "num_tokens")
 
 
 class FieldError(ValueError):
-    """A document has no field that a step needs, or one of another kind.
+    """A document has no field that a step needs, or one with a value that the step cannot use.
 
     As it is as a rule a mistake in the pipeline, it stops the run, whatever `on_error` is.
     """

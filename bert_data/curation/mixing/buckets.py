@@ -130,10 +130,10 @@ def check_number(source: str, field: str, number: int) -> None:
     """Refuse more buckets than anybody means.
 
     Raises:
-      ValueError: with the data set and the field.
+      FieldError: with the data set and the field.
     """
     if number > _MAX_BUCKETS:
-        raise ValueError(
+        raise FieldError(
             f"field {field!r} has more than {_MAX_BUCKETS:,} values in {source}; each is a bucket"
         )
 
