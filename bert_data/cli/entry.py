@@ -23,6 +23,7 @@ _PLAIN_REASONS = (  # in place of what Python's functions say
     (re.compile(r"could not convert string to float: .*"), "it must be a number"),
     (re.compile(r"\('Non-boolean argument to boolean flag', .*"), "it must be true or false"),
 )
+_OPTION = re.compile(r"(\w+) is ")  # as `check_bounds` begins
 _FLAG_CHARACTERS = 300  # of an error of absl, which quotes the flag's value
 
 
@@ -136,12 +137,14 @@ def _is_of_tensorflow(error: Exception) -> bool:
 
 
 def _sentence(error: BaseException) -> str:
-    """Return a one-line message for the user."""
+    """Return a one-line message for the user, in which an option is called by its flag."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, MemoryError):
         return f"out of memory: {error}".rstrip(": ")
-    return " ".join(str(error).split()) or type(error).__name__
+    sentence = " ".join(str(error).split()) or type(error).__name__
+    option = _OPTION.match(sentence)
+    return f"--{sentence}" if option is not None and option[1] in flags.FLAGS else sentence
 
 
 def _drop_output() -> None:

@@ -146,7 +146,12 @@ class OutputSet:
             _make_folders(folder, self._made_folders)
         for path in () if self._is_remote else self._paths:
             identity(self.partial(path))  # a name that is too long raises before the work
-        self._lock = RunLock(self._lock_path)
+        try:
+            self._lock = RunLock(self._lock_path)
+        except FileNotFoundError as error:  # a file system such as /proc makes no files
+            if not self._is_remote and error.filename == self._lock_path:
+                error.filename = self._paths[-1]
+            raise
         return parent
 
     def __exit__(self, *_: object) -> None:

@@ -36,6 +36,7 @@ def main(argv):
     match HOW.value:
         case "well": print("done")
         case "value": raise ValueError("the field is\\n   wrong")
+        case "option": raise ValueError("count is 0; 1 to 5 is allowed")
         case "missing": open("/no/such/file")
         case "two names": os.rename("/no/such/file", "/no/other")
         case "bare": raise OSError("no number")
@@ -91,6 +92,7 @@ def test_a_good_end(program, checkout):
     ("how", "sentence"),
     [
         ("value", "the field is wrong"),
+        ("option", "--count is 0; 1 to 5 is allowed"),
         ("missing", "/no/such/file: No such file or directory"),
         ("two names", "/no/such/file: No such file or directory"),
         ("bare", "no number"),

@@ -251,3 +251,13 @@ def test_objects_of_another_bucket_are_not_copied_by_the_store(object_store):
     assert not uploading.can_copy(object_store.uri("a"), object_store.uri("b?region=us-east-1"))
     assert not uploading.can_copy("a", object_store.uri("b"))
     assert not uploading.can_copy(object_store.uri("a"), "b")
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no file system that makes no files")
+def test_a_file_that_cannot_be_made_is_named():
+    with (
+        pytest.raises(FileNotFoundError) as raised,
+        OutputSet("/proc/x.bin", ["/proc/x.bin"], reads=[], overwrite=False),
+    ):
+        pass
+    assert raised.value.filename == "/proc/x.bin"

@@ -100,12 +100,13 @@ class TrainedClassifier:
                 yield "{:{}}  {:6,}  {:>9}  {:>6}  {:>5}".format(
                     each.label, max(width, 8), each.num_texts, *shares
                 )
-        for number, cut in enumerate(self.cuts):
-            head = f"a least score of {cut.score:.4f} keeps" if not number else f"{cut.score:23.4f}"
-            yield (
-                f"{head:29} {100 * cut.kept_of_first:5.1f}% of the first class and"
-                f" {100 * cut.kept_of_others:4.1f}% of the other"
-            )
+        rows = dict.fromkeys(  # equal ones once
+            (f"{cut.score:.4f}", f"{cut.kept_of_first:6.1%}", f"{cut.kept_of_others:5.1%}")
+            for cut in self.cuts
+        )
+        for number, (score, first, others) in enumerate(rows):
+            head = f"{score:>23}" if number else f"a least score of {score} keeps"
+            yield f"{head:29} {first} of the first class and {others} of the other"
 
 
 def chance_loss(loss: int, num_labels: int) -> float:
@@ -142,7 +143,7 @@ def judge_labels(
 
 
 def find_cuts(is_first: NDArray[np.bool_], scores: NDArray[np.float32]) -> tuple[Cut, ...]:
-    """Return the least scores that keep about each of `SHARES` of the other texts.
+    """Return the least scores that keep about each of `SHARES` of the other texts, and none.
 
     Args:
       is_first: [texts], whether they have the first label.
@@ -151,16 +152,16 @@ def find_cuts(is_first: NDArray[np.bool_], scores: NDArray[np.float32]) -> tuple
     first, others = scores[is_first], np.sort(scores[~is_first])[::-1]
     if not len(first):
         return ()
-    cuts = []
-    for share in SHARES:
-        num_kept = int(share * len(others))
-        if num_kept:
-            score = float(others[num_kept - 1])
-            cuts.append(
-                Cut(
-                    score=score,
-                    kept_of_first=float(np.mean(first >= score)),
-                    kept_of_others=float(np.mean(others >= score)),
-                )
-            )
-    return tuple(cuts)
+    kept = [int(share * len(others)) for share in SHARES]
+    least = [float(others[number - 1]) for number in kept if number]
+    above = first[first > others[0]] if least else first[:0]
+    if len(above):
+        least.append(float(above.min()))
+    return tuple(
+        Cut(
+            score=score,
+            kept_of_first=float(np.mean(first >= score)),
+            kept_of_others=float(np.mean(others >= score)),
+        )
+        for score in least
+    )

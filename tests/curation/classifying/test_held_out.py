@@ -58,8 +58,25 @@ def test_cuts_keep_at_least_their_shares(pairs):
     cuts = find_cuts(is_first, scores)
     assert bool(cuts) == (len(first) > 0 and len(others) > 1)
     for cut in cuts:
-        assert cut.score in others.tolist()
+        assert cut.score in (others if cut.kept_of_others else first).tolist()
         assert cut.kept_of_first == pytest.approx(np.mean(first >= cut.score))
         assert cut.kept_of_others == pytest.approx(np.mean(others >= cut.score))
+    if cuts and first.max() > others.max():
+        assert cuts[-1].kept_of_others == 0
+        assert cuts[-1].score == min(each for each in first if each > others.max())
+        cuts = cuts[:-1]
+    assert all(cut.kept_of_others for cut in cuts)
     if len(others) > 200 and len({*others.tolist()}) == len(others) and cuts:
         assert [round(cut.kept_of_others, 2) for cut in cuts] == [0.5, 0.25, 0.1, 0.05, 0.01]
+
+
+def test_equal_lines_are_one():
+    scores = np.array([0.9] * 40 + [0.1] * 40, np.float32)
+    trained = TrainedClassifier(
+        labels=("a", "b"), num_texts=(40, 40), num_skipped=0, num_words=1, loss=0.1,
+        chance_loss=0.7, qualities=(), cuts=find_cuts(scores > 0.5, scores),
+    )  # fmt: skip
+    assert str(trained).splitlines()[2:] == [
+        "a least score of 0.1000 keeps 100.0% of the first class and 100.0% of the other",
+        "                 0.9000       100.0% of the first class and  0.0% of the other",
+    ]
