@@ -63,6 +63,8 @@ def main(argv: Sequence[str]) -> int:
     from bert_data.inspection.showing import check_vocabulary, fits
     from bert_data.inspection.words import load_words
 
+    if not FLAGS.other_file:
+        raise ValueError("--other_file is ''; it must name files")
     one, words = SOURCE()
     other, other_words = SOURCE(FLAGS.other_file, FLAGS.other_vocab_file)
     sources, both_words = (one, other), (words, other_words)

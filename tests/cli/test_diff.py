@@ -50,7 +50,7 @@ def test_the_exit_status_says_whether_they_differ(folder: Path, checkout: Path) 
     ("flags", "sentence"),
     [
         (["--other_file=none"], "no file matches 'none'"),
-        (["--other_file="], "input_file is ''; it must name files"),
+        (["--other_file="], "--other_file is ''; it must name files"),
         ([], "missing: --other_file (--help tells what there is)"),
         (
             ["--other_file=padded", "--html=padded", "--overwrite"],
