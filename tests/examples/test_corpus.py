@@ -125,50 +125,6 @@ def test_sentences_differ() -> None:
     assert min(len(question.split()) for question in questions()) > 13
 
 
-@pytest.mark.process
-def test_says_where_it_must_run(tmp_path: Path, checkout: Path) -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "examples.corpus"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(checkout)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.stderr == "corpus: run it from the project's top folder\n"
-    assert result.returncode == 1 and not list(tmp_path.iterdir())
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("argument", "status", "says"),
-    [
-        ("--help", 0, "usage: python -m examples.corpus "),
-        ("--halp", 2, "corpus: unrecognized arguments: --halp (--help tells what there is)\n"),
-    ],
-)
-def test_flags_are_read_before_anything_is_removed(
-    tmp_path: Path, checkout: Path, argument: str, status: int, says: str
-) -> None:
-    kept = tmp_path / "corpus_output" / "kept"
-    kept.parent.mkdir()
-    kept.touch()
-    for name in ("examples", "run_pretraining.py"):
-        (tmp_path / name).symlink_to(checkout / name)
-    result = subprocess.run(
-        [sys.executable, "-m", "examples.corpus", argument],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(checkout)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == status
-    assert (result.stdout + result.stderr).startswith(says)
-    assert "Traceback" not in result.stderr
-    assert kept.exists()
-
-
 def test_the_engines_flags_are_passed_on() -> None:
     assert parse_engine([]) == []
     flags = ["--engine=ray", "--ray_address=auto"]
