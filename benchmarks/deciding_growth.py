@@ -182,8 +182,12 @@ def decide(name, folder, num_documents):
 
 
 def measure(name, folder, num_documents):
-    command = [sys.executable, __file__, f"--step={name}", f"--folder={folder}"]
-    command += [f"--documents={num_documents}"]
+    return run_alone(__file__, folder, f"--step={name}", f"--documents={num_documents}")
+
+
+def run_alone(script, folder, *flags):
+    """Run a script in a process of its own, remove its work, and return the figures it prints."""
+    command = [sys.executable, script, f"--folder={folder}", *flags]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
     shutil.rmtree(folder / "work")
     if done.returncode:

@@ -16,8 +16,6 @@ import argparse
 import json
 import os
 import resource
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -27,7 +25,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 import numpy as np  # noqa: E402
-from deciding_growth import DiskWatch, make_parts, peak_memory  # noqa: E402
+from deciding_growth import DiskWatch, make_parts, peak_memory, run_alone  # noqa: E402
 from machine import describe_machine  # noqa: E402
 
 from bert_data.curation.document import Document  # noqa: E402
@@ -100,13 +98,7 @@ def decide(folder, num_documents):
 
 
 def measure(folder, num_documents):
-    command = [sys.executable, __file__, "--decide", f"--folder={folder}"]
-    command += [f"--documents={num_documents}"]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-    shutil.rmtree(folder / "work")
-    if done.returncode:
-        raise SystemExit(done.stderr[-3000:])
-    return json.loads(done.stdout.splitlines()[-1])
+    return run_alone(__file__, folder, "--decide", f"--documents={num_documents}")
 
 
 def main():
