@@ -19,7 +19,6 @@ from tests.goldens.reading import load_goldens
 
 COVERS = (
     "causal/blended",
-    "causal/cache",
     "causal/config",
 )
 

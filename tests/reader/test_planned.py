@@ -1,10 +1,9 @@
-"""Planned batches: values, each record once, any start, any number of hosts, damage, refusals."""
+"""Planned batches: values, each record once, any start, any number of hosts, refusals."""
 
 import dataclasses
 import itertools
 import logging
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data.errors import CorruptDataError
-from bert_data.formats.index import INDEX_DTYPE, index_path
 from bert_data.reader import (
     ReaderConfig,
     block_diagonal_mask,
@@ -23,25 +20,26 @@ from bert_data.reader import (
     iterate_batches,
     read_batches,
 )
-from bert_data.reader.layout import arrays_of
-from bert_data.reader.planned import PlannedSource
 from bert_data.reader.sources import make_source
 from tests.reader.making import (
     MAX_PREDICTIONS,
     MAX_TOKENS,
-    Instance,
     assert_same_batch,
-    dense,
     first_tokens,
-    frame_offsets,
-    make_instances,
     widest,
     write_shard,
     write_shards,
 )
+from tests.reader.planned_making import (
+    INSTANCES,
+    batches_of,
+    config_of,
+    packed_rows,
+    plain_rows,
+    rows_of,
+    write_index,
+)
 
-INSTANCES = make_instances(23)
-BY_NUMBER = {instance.tokens[0]: instance for instance in INSTANCES}
 IN_ORDER = [instance for shard in range(5) for instance in INSTANCES[shard::5]]
 MODES: dict[str, dict[str, Any]] = {
     "plain": {"batching": "plain"},
@@ -51,12 +49,6 @@ MODES: dict[str, dict[str, Any]] = {
     "tokens": {"batching": "pools", "batch_size": None, "max_tokens_per_batch": 100},
     "packed tokens": {"batching": "packed", "batch_size": None, "max_tokens_per_batch": 100},
 }
-
-
-def write_index(path: Path, tokens: list[int]) -> None:
-    offsets = frame_offsets(path)
-    index = np.array(list(zip(offsets, [*tokens, 0], strict=True)), INDEX_DTYPE)
-    np.save(index_path(str(path)), index)
 
 
 @pytest.fixture(scope="module")
@@ -69,69 +61,6 @@ def patterns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for shard, path in enumerate(sorted(Path(pattern_of["ragged"]).parent.glob("part-*"))):
         write_index(path, [len(instance.tokens) for instance in INSTANCES[shard::5]])
     return pattern_of
-
-
-def config_of(pattern: str, batch_size: int | None = 4, **changes: Any) -> ReaderConfig:
-    settings = {"batch_size": batch_size, "max_seq_length": MAX_TOKENS, "shuffle": True, **changes}
-    return ReaderConfig(input_patterns=pattern, **settings)
-
-
-def batches_of(config: ReaderConfig) -> Iterator[dict[str, np.ndarray]]:
-    source = make_source(config)
-    assert isinstance(source, PlannedSource)
-    for group in source.groups():
-        yield from arrays_of(group, source.layout)
-
-
-def rows_of(batch: dict[str, np.ndarray]) -> list[list[Instance]]:
-    """The instances of each row, by their first tokens."""
-    if "instance_ids" not in batch:
-        numbers = np.where(batch["next_sentence_weights"], batch["input_ids"][:, :1], 0)
-    else:
-        firsts = np.take_along_axis(batch["input_ids"], batch["next_sentence_positions"], 1)
-        numbers = np.where(batch["next_sentence_weights"], firsts, 0)
-    return [[BY_NUMBER[number] for number in row if number] for row in numbers.tolist()]
-
-
-def packed_rows(
-    rows: list[list[Instance]], width: int, predictions: int, instances: int
-) -> dict[str, np.ndarray]:
-    """The batch of these rows, made one number at a time."""
-    count = len(rows)
-    names = ("input_ids", "input_mask", "segment_ids", "position_ids", "instance_ids")
-    batch = {name: np.zeros((count, width), np.int32) for name in names}
-    for name in ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights"):
-        batch[name] = np.zeros((count, predictions), np.int32)
-    for name in ("labels", "weights", "positions"):
-        batch[f"next_sentence_{name}"] = np.zeros((count, instances), np.int32)
-    for name in ("masked_lm_weights", "next_sentence_weights"):
-        batch[name] = batch[name].astype(np.float32)
-    for r, row in enumerate(rows):
-        at = predicted = 0
-        for number, instance in enumerate(row):
-            batch["next_sentence_labels"][r, number] = instance.is_random
-            batch["next_sentence_weights"][r, number] = 1
-            batch["next_sentence_positions"][r, number] = at
-            for position, label in zip(instance.positions, instance.labels, strict=True):
-                batch["masked_lm_positions"][r, predicted] = at + position
-                batch["masked_lm_ids"][r, predicted] = label
-                batch["masked_lm_weights"][r, predicted] = 1
-                predicted += 1
-            for i, token in enumerate(instance.tokens):
-                batch["input_ids"][r, at + i] = token
-                batch["input_mask"][r, at + i] = 1
-                batch["segment_ids"][r, at + i] = instance.segments[i]
-                batch["position_ids"][r, at + i] = i
-                batch["instance_ids"][r, at + i] = number + 1
-            at += len(instance.tokens)
-    return batch
-
-
-def plain_rows(rows: list[list[Instance]], width: int, predictions: int) -> dict[str, np.ndarray]:
-    nothing = Instance((), (), (), (), 0)
-    batch = dense([row[0] if row else nothing for row in rows], width, predictions)
-    weights = [[float(bool(row))] for row in rows]
-    return {**batch, "next_sentence_weights": np.array(weights, np.float32)}
 
 
 @settings(max_examples=60)
@@ -333,128 +262,6 @@ def test_the_mask_of_packed_rows() -> None:
     second = [[1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
     assert mask.tolist() == [first, second]
     assert mask.dtype == np.int32
-
-
-# Damage.
-
-
-@pytest.fixture
-def shard(tmp_path: Path) -> Path:
-    path = write_shard(tmp_path / "train", INSTANCES)
-    write_index(path, [len(instance.tokens) for instance in INSTANCES])
-    return path
-
-
-def flip(path: Path, record: int, byte: int) -> int:
-    """Flips a bit of a record; returns the record's offset."""
-    data, offset = bytearray(path.read_bytes()), frame_offsets(path)[record]
-    data[offset + byte] ^= 1
-    path.write_bytes(data)
-    return offset
-
-
-@pytest.mark.parametrize("has_index", [False, True])
-@pytest.mark.parametrize(("byte", "what"), [(0, "length"), (9, "length"), (30, "data")])
-def test_damage_is_told_with_file_record_and_offset(
-    shard: Path, byte: int, what: str, has_index: bool
-) -> None:
-    offset = flip(shard, 7, byte)
-    if not has_index:
-        Path(index_path(str(shard))).unlink()
-    with pytest.raises(CorruptDataError, match=f"checksum of a record's {what}") as caught:
-        list(iterate_batches(config_of(str(shard), batching="pools")))
-    error = caught.value
-    assert (error.path, error.record, error.offset) == (str(shard), 7, offset)
-
-
-@pytest.mark.parametrize("batching", ["pools", "packed"])
-@pytest.mark.parametrize("has_index", [False, True])
-def test_a_damaged_record_leaves_an_empty_place(
-    shard: Path, caplog: pytest.LogCaptureFixture, batching: str, has_index: bool
-) -> None:
-    for record in (3, 11):
-        flip(shard, record, 30)
-    if not has_index:
-        Path(index_path(str(shard))).unlink()
-    config = config_of(str(shard), batching=batching, skip_corrupt=True, num_epochs=2)
-    with caplog.at_level(logging.WARNING, logger="absl"):
-        batches = list(batches_of(config))
-    tokens = [i.tokens[0] for batch in batches for row in rows_of(batch) for i in row]
-    assert sorted(tokens) == sorted(2 * [n for n in range(1, 24) if n not in (4, 12)])
-    assert sum(batch["next_sentence_weights"].sum() for batch in batches) == 42
-    assert [message for message in caplog.messages if "left out 2 damaged" in message]
-    if batching == "pools":
-        assert sum(len(batch["input_ids"]) for batch in batches) == 46
-        for batch in batches:
-            empty = batch["next_sentence_weights"][:, 0] == 0
-            for name in batch:
-                assert not batch[name][empty].any()
-
-
-def test_a_cut_shard_without_index_gives_what_is_there(shard: Path) -> None:
-    Path(index_path(str(shard))).unlink()
-    shard.write_bytes(shard.read_bytes()[: frame_offsets(shard)[20] + 5])
-    with pytest.raises(CorruptDataError, match="is cut off after 5 bytes") as caught:
-        make_source(config_of(str(shard), batching="plain"))
-    assert caught.value.record == 20
-    config = config_of(str(shard), batching="plain", skip_corrupt=True)
-    assert sorted(first_tokens(batches_of(config))) == list(range(1, 21))
-
-
-def tamper(shard: Path, change: Any) -> str:
-    name = index_path(str(shard))
-    index = np.load(name)
-    np.save(name, change(index))
-    return name
-
-
-def moved(index: np.ndarray) -> np.ndarray:
-    index["offset"][5] += 1
-    return index
-
-
-def swapped(index: np.ndarray) -> np.ndarray:
-    index["offset"][[3, 4]] = index["offset"][[4, 3]]
-    return index
-
-
-def longer(index: np.ndarray) -> np.ndarray:
-    index["num_tokens"][5] += 1
-    return index
-
-
-def beyond_bytes(index: np.ndarray) -> np.ndarray:
-    index["num_tokens"][5] |= 1 << 31
-    return index
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (beyond_bytes, "index.*a record has more tokens than bytes"),
-        (lambda index: index["offset"], "is not an index of records"),
-        (swapped, "its offsets are not those of records"),
-        (lambda index: index[:0], "is not an index of records"),
-        (moved, "record's length does not match|a record has .* bytes; its index says"),
-        (longer, r"record 5, .*index\.\S+ is wrong: it says that this record has \d+ tokens"),
-    ],
-)
-def test_an_index_that_contradicts_its_shard_is_told(
-    shard: Path, change: Any, sentence: str
-) -> None:
-    tamper(shard, change)
-    config = config_of(str(shard), batching="pools", max_seq_length=MAX_TOKENS + 1)
-    with pytest.raises(CorruptDataError, match=sentence) as caught:
-        list(iterate_batches(config))
-    assert "\n" not in str(caught.value)
-
-
-def test_the_index_of_another_shard_is_told(shard: Path, tmp_path: Path) -> None:
-    other = write_shard(tmp_path / "other", make_instances(23, 40))
-    write_index(other, [len(instance.tokens) for instance in make_instances(23, 40)])
-    Path(index_path(str(other))).replace(index_path(str(shard)))
-    with pytest.raises(CorruptDataError, match="its manifest or index says"):
-        list(iterate_batches(config_of(str(shard), batching="pools")))
 
 
 # What cannot be planned.
