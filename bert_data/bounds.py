@@ -5,7 +5,7 @@ check_bounds("dupe_factor", 0, 1, 1_000_000)
 """
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable
 from numbers import Real
 
 MAX_INT32 = 2**31 - 1
@@ -45,11 +45,14 @@ def check_integer(field: str, value: object, low: int, high: int = MAX_INT32) ->
     check_bounds(field, value, low, high)
 
 
-def check_choice(field: str, value: str, allowed: Sequence[str]) -> None:
+def check_choice(field: str, value: object, allowed: Iterable[str]) -> None:
     """Check a word.
 
     Raises:
       ValueError: it is not one of the allowed ones.
     """
+    allowed = list(allowed)
     if value not in allowed:
-        raise ValueError(f"{field} is {value!r}; allowed are {', '.join(allowed)}")
+        raise ValueError(
+            f"{field} is {reprlib.repr(value)}; it must be one of {', '.join(allowed)}"
+        )

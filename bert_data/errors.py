@@ -5,8 +5,10 @@ text names the field, its value and what is allowed. Damaged bytes on disk raise
 `CorruptDataError`.
 """
 
+import contextlib
 import os
 import re
+from collections.abc import Iterator
 from typing import Self
 
 _SAY_NOTHING = ("Graph execution error:", "Detected at node", "File ", "<stack traces")
@@ -41,6 +43,15 @@ class CorruptDataError(Exception):
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, int, str, int | None]]:
         return type(self), (self.path, self.offset, self.reason, self.record)
+
+
+@contextlib.contextmanager
+def named_in_errors(what: str) -> Iterator[None]:
+    """Put what a ValueError is about, and a colon, before its text: a file, a row, a step."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from error
 
 
 def first_sentence(error: Exception) -> str:

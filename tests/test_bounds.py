@@ -39,5 +39,5 @@ def test_integers():
 
 def test_choices():
     check_choice("optimizer", "lamb", ("adamw", "lamb"))
-    with pytest.raises(ValueError, match=r"^optimizer is 'sgd'; allowed are adamw, lamb$"):
+    with pytest.raises(ValueError, match=r"^optimizer is 'sgd'; it must be one of adamw, lamb$"):
         check_choice("optimizer", "sgd", ("adamw", "lamb"))

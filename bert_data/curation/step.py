@@ -32,6 +32,7 @@ from bert_data.curation.own_steps import installed_steps, load_own_step
 from bert_data.curation.parameters import convert_fields, names_of_new_fields
 from bert_data.curation.table import Table
 from bert_data.curation.verdict import Measured, Verdict, measure
+from bert_data.errors import named_in_errors
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.records import Records
 from bert_data.work.rounds import Part, Rounds
@@ -309,10 +310,8 @@ def make_step(name: str, parameters: dict[str, Any]) -> Step:
     missing = missing_parameters(step, parameters)
     if missing:
         raise ValueError(f"step {name} needs the parameter {missing[0]!r}")
-    try:
+    with named_in_errors(f"step {name}"):
         return step(**parameters)
-    except ValueError as error:
-        raise ValueError(f"step {name}: {error}") from None
 
 
 def missing_parameters(step: type[Step], parameters: Collection[str]) -> list[str]:

@@ -5,6 +5,7 @@ ExportConfig(vocab_file="vocab.txt", init_checkpoint="model", output_dir="hub")
 
 import dataclasses
 
+from bert_data.bounds import check_choice
 from bert_data.plain_values import make_plain
 
 TOKENIZERS = ("exact", "fast")
@@ -57,10 +58,7 @@ class ExportConfig:
             raise ValueError("bert_config_file needs init_checkpoint, the weights")
         if self.seq_length is not None:
             check_seq_length(self.seq_length)
-        if self.tokenizer not in TOKENIZERS:
-            raise ValueError(
-                f"tokenizer is {self.tokenizer!r}; allowed are {', '.join(TOKENIZERS)}"
-            )
+        check_choice("tokenizer", self.tokenizer, TOKENIZERS)
 
     @property
     def has_text(self) -> bool:

@@ -17,6 +17,7 @@ import keras
 import tensorflow as tf
 import tensorflow_text  # noqa: F401 - the preprocessing graph uses its ops
 
+from bert_data.bounds import check_choice
 from bert_data.hub.config import DEFAULT_SEQ_LENGTH
 from bert_data.hub.packing import INPUTS
 
@@ -49,8 +50,7 @@ class PreprocessingLayer(keras.layers.Layer):
         Raises:
           ValueError: `width` is another word.
         """
-        if width not in WIDTHS:
-            raise ValueError(f"width is {width!r}; allowed are {', '.join(WIDTHS)}")
+        check_choice("width", width, WIDTHS)
         super().__init__(**kwargs)
         self.folder, self.max_seq_length, self.width = folder, max_seq_length, width
         self._loaded = tf.saved_model.load(folder)

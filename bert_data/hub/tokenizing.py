@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from bert_data.bounds import check_choice
 from bert_data.hub.config import TOKENIZERS
 from bert_data.hub.words import WordSplitter
 from bert_data.tokens.characters import is_deleted
@@ -51,8 +52,7 @@ class GraphTokenizer(tf.Module):
           ValueError: `tokenizer` is another word, or TensorFlow Text cannot use the vocabulary.
         """
         super().__init__(name="tokenize")
-        if tokenizer not in TOKENIZERS:
-            raise ValueError(f"tokenizer is {tokenizer!r}; allowed are {', '.join(TOKENIZERS)}")
+        check_choice("tokenizer", tokenizer, TOKENIZERS)
         make = _exact if tokenizer == "exact" else _fast
         try:
             # The functions use constants; as attributes, each is saved once.

@@ -9,7 +9,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 
-from bert_data.bounds import check_integer
+from bert_data.bounds import check_choice, check_integer
 from bert_data.text.labelled import LabelledText
 
 AUTO, INTEGER, CLASS = LABEL_KINDS = ("auto", "integer", "class")
@@ -35,8 +35,7 @@ class LabelConfig:
     max_classes: int = 100
 
     def __post_init__(self) -> None:
-        if self.kind not in LABEL_KINDS:
-            raise ValueError(f"kind is {self.kind!r}; it must be one of {', '.join(LABEL_KINDS)}")
+        check_choice("kind", self.kind, LABEL_KINDS)
         if self.classes and self.kind == INTEGER:
             raise ValueError(f"classes is {self.classes!r}; () is allowed where labels are integer")
         check_integer("max_classes", self.max_classes, 1, MAX_CLASSES)

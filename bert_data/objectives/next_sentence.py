@@ -18,6 +18,7 @@ In all three, the text is consecutive sentences of a document:
   instance.
 """
 
+from bert_data.bounds import check_choice
 from bert_data.schema.fields import NEXT_SENTENCE_LABELS, SENTENCE_ORDER_LABELS, Field
 
 NSP, SOP, NONE = NEXT_SENTENCE = ("nsp", "sop", "none")
@@ -42,6 +43,4 @@ def check_next_sentence(value: str) -> None:
     Raises:
       ValueError: the value is not one of `NEXT_SENTENCE`.
     """
-    if value not in NEXT_SENTENCE:
-        allowed = ", ".join(NEXT_SENTENCE)
-        raise ValueError(f"next_sentence is {value!r}; it must be one of {allowed}")
+    check_choice("next_sentence", value, NEXT_SENTENCE)

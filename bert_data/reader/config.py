@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from bert_data.bounds import check_integer
+from bert_data.bounds import check_choice, check_integer
 from bert_data.objectives.next_sentence import check_next_sentence
 from bert_data.plain_values import make_plain
 from bert_data.reader.planning.config import BATCHINGS, PACKED, is_ascending
@@ -150,9 +150,7 @@ class ReaderConfig:
             raise ValueError(f"host_index is {self.host_index}; {allowed}")
         chosen = (("feature_names", FEATURE_NAMES), ("form", FORMS), ("batching", READER_BATCHINGS))
         for name, choices in chosen:
-            if getattr(self, name) not in choices:
-                choice = getattr(self, name)
-                raise ValueError(f"{name} is {choice!r}; it must be one of {', '.join(choices)}")
+            check_choice(name, getattr(self, name), choices)
         self._check_size()
         self._check_width()
         self._check_masking()

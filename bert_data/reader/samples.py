@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.bounds import check_integer
+from bert_data.bounds import check_choice, check_integer
 from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet, fill_batch
 from bert_data.plain_values import make_plain
@@ -81,8 +81,7 @@ class SampleReaderConfig:
             raise ValueError(f"host_index is {self.host_index}; {allowed}")
         if self.num_hosts > 1 and not self.drop_remainder:
             raise ValueError("drop_remainder is False; it must be True with more than one host")
-        if self.form not in FORMS:
-            raise ValueError(f"form is {self.form!r}; it must be one of {', '.join(FORMS)}")
+        check_choice("form", self.form, FORMS)
 
 
 def read_samples(

@@ -15,6 +15,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bert_data.bounds import check_choice
 from bert_data.plain_values import make_plain
 from bert_data.text import ENCODING_ERRORS
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language, split_sentences
@@ -84,9 +85,8 @@ class TextConfig:
             ("encoding_errors", ENCODING_ERRORS),
         ):
             value = getattr(self, field)
-            is_off = value is None and field in _OFF_BY_DEFAULT
-            if value not in allowed and not is_off:
-                raise ValueError(f"{field} is {value!r}; it must be one of {', '.join(allowed)}")
+            if value is not None or field not in _OFF_BY_DEFAULT:
+                check_choice(field, value, allowed)
 
     def settings(self) -> dict[str, Any]:
         """Return the fields as manifests and fingerprints have them, without those that are off."""
@@ -107,6 +107,11 @@ class TextDocument:
     row: int
     text: Text
     fields: Mapping[str, Any] | None = None
+
+    @property
+    def whole_text(self) -> str:
+        """The text; sentences are lines of it."""
+        return self.text if isinstance(self.text, str) else "\n".join(self.text)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -242,7 +247,7 @@ def _sequences(
     for document in documents:
         text = document.text
         if level == DOCUMENT:
-            whole = text if isinstance(text, str) else "\n".join(text)
+            whole = document.whole_text
             yield [whole] if whole else []
         elif isinstance(text, str):
             yield split_sentences(text, language)

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from bert_data.bounds import check_choice
 from bert_data.storage import expand_inputs
 from bert_data.text.cdx import read_cdx
 from bert_data.text.compression import COMPRESSIONS
@@ -147,9 +148,7 @@ def find_format(paths: Sequence[str], config: TextConfig | None = None) -> TextF
     """
     config = config or TextConfig()
     name = config.input_format
-    if name not in format_names():
-        allowed = ", ".join(format_names())
-        raise ValueError(f"input_format is {name!r}; it must be one of {allowed}")
+    check_choice("input_format", name, format_names())
     if name != AUTO:
         text_format = _FORMATS[name]
     else:

@@ -129,8 +129,7 @@ def _texts_of_rows(path: str, config: TextConfig) -> Iterator[str]:
     config = dataclasses.replace(config, on_error=SKIP, encoding_errors="replace")
     with contextlib.suppress(CorruptDataError, OSError, ValueError):
         for block in read_documents([path], config):
-            for document in block.documents:
-                yield document.text if isinstance(document.text, str) else "\n".join(document.text)
+            yield from (document.whole_text for document in block.documents)
 
 
 def _read_sample(path: str) -> bytes:

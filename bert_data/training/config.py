@@ -14,7 +14,8 @@ from typing import Any, Self
 
 from absl import logging
 
-from bert_data.bounds import check_integer
+from bert_data.bounds import check_choice, check_integer
+from bert_data.errors import named_in_errors
 from bert_data.plain_values import make_plain
 from bert_data.storage import JsonObject
 from bert_data.training.hugging_face_config import is_of_hugging_face, read_hugging_face
@@ -99,11 +100,7 @@ class BertConfig:
             value = getattr(self, name)
             if not _is_number(value) or not 0 < value <= sys.float_info.max:
                 raise ValueError(f"{name} is {reprlib.repr(value)}; a number > 0 is allowed")
-        if self.hidden_act not in ACTIVATIONS:
-            allowed = ", ".join(ACTIVATIONS)
-            raise ValueError(
-                f"hidden_act is {reprlib.repr(self.hidden_act)}; allowed are {allowed}"
-            )
+        check_choice("hidden_act", self.hidden_act, ACTIVATIONS)
         if self.hidden_size % self.num_attention_heads:
             raise ValueError(
                 f"hidden_size is {self.hidden_size}; it must be a multiple of"
@@ -154,10 +151,8 @@ class BertConfig:
           ValueError: one of its values is not allowed.
         """
         values = JsonObject.read(path).values
-        try:
+        with named_in_errors(path):
             return cls.from_dict(values)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
 
     @classmethod
     def load(cls, file_or_name: str, vocab_size: int = PUBLISHED_VOCAB_SIZE) -> Self:

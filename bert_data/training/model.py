@@ -21,6 +21,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from bert_data.bounds import check_choice
 from bert_data.objectives.next_sentence import NSP, TASKS, check_next_sentence
 from bert_data.schema import fields
 from bert_data.training.accuracy import WeightedAccuracy
@@ -205,10 +206,7 @@ def pretraining_model(
     Raises:
       ValueError: `mixed_precision` or `next_sentence` is another word.
     """
-    if mixed_precision not in POLICIES:
-        raise ValueError(
-            f"mixed_precision is {mixed_precision!r}; allowed are {', '.join(POLICIES)}"
-        )
+    check_choice("mixed_precision", mixed_precision, POLICIES)
     policy = POLICIES[mixed_precision]
     model = PretrainingModel(config, random_seed, next_sentence, dtype=policy)
     model.build()

@@ -115,7 +115,7 @@ def test_it_is_fine_tuned_through_keras_layers_of_tf_hub(seen: dict[str, Any]) -
         ({"output_dir": ""}, "output_dir is ''; it must be a folder"),
         ({"seq_length": 2}, "seq_length is 2; it must be an integer in [3, 2147483647]"),
         ({"seq_length": 2**31}, "seq_length is 2147483648; it must be an integer in [3, "),
-        ({"tokenizer": "quick"}, "tokenizer is 'quick'; allowed are exact, fast"),
+        ({"tokenizer": "quick"}, "tokenizer is 'quick'; it must be one of exact, fast"),
         ({"bert_config_file": "c"}, "bert_config_file needs init_checkpoint"),
     ],
 )

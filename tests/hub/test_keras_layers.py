@@ -89,5 +89,5 @@ def test_rows_of_texts_and_pairs(exported: Path) -> None:
     assert pairs["input_type_ids"].numpy()[0].tolist() == [0, 0, 0, 0, 1, 1, 1]
     data = tf.data.Dataset.from_tensors(texts).map(PreprocessingLayer(folder, max_seq_length=7))
     assert [rows["input_mask"].shape for rows in data] == [(3, 7)]
-    with pytest.raises(ValueError, match="width is 'batch'; allowed are longest, max"):
+    with pytest.raises(ValueError, match="width is 'batch'; it must be one of longest, max"):
         PreprocessingLayer(folder, width="batch")

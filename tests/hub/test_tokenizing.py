@@ -99,7 +99,7 @@ def test_special_ids() -> None:
 
 
 def test_another_word_for_the_tokenizer_is_refused() -> None:
-    with pytest.raises(ValueError, match="tokenizer is 'quick'; allowed are exact, fast"):
+    with pytest.raises(ValueError, match="tokenizer is 'quick'; it must be one of exact, fast"):
         GraphTokenizer(EVERY_LETTER, do_lower_case=True, tokenizer="quick")
 
 

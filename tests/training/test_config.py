@@ -107,7 +107,7 @@ def test_activations_are_named_as_google_names_them(name: str | None) -> None:
         ({"hidden_dropout_prob": math.nan}, "hidden_dropout_prob is nan"),
         ({"hidden_dropout_prob": 10**400}, "hidden_dropout_prob is 1000"),
         ({"initializer_range": math.inf}, "initializer_range is inf"),
-        ({"hidden_act": "swish"}, "hidden_act is 'swish'; allowed are gelu"),
+        ({"hidden_act": "swish"}, "hidden_act is 'swish'; it must be one of gelu"),
         ({"hidden_act": 3}, "hidden_act is 3"),
     ],
 )

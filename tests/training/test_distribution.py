@@ -191,7 +191,7 @@ def test_the_worker_that_is_named_is_another_one(message: str, named: str) -> No
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"kind": "both"}, "distribution is 'both'; allowed are auto, one"),
+        ({"kind": "both"}, "distribution is 'both'; it must be one of auto, one"),
         ({"num_cpu_devices": 0}, "num_cpu_devices is 0"),
     ],
 )

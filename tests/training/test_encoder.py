@@ -198,5 +198,7 @@ def test_gradients_are_finite_in_mixed_precision(mixed_precision: str) -> None:
 
 
 def test_mixed_precision_is_one_of_three_words() -> None:
-    with pytest.raises(ValueError, match="mixed_precision is 'half'; allowed are none, bfloat16"):
+    with pytest.raises(
+        ValueError, match="mixed_precision is 'half'; it must be one of none, bfloat16"
+    ):
         pretraining_model(tiny_config(), mixed_precision="half")

@@ -329,8 +329,11 @@ def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
         ({"keep_checkpoints": 0}, "keep_checkpoints is 0"),
         ({"num_schedule_steps": 11}, "num_schedule_steps is 11; 12 to 2,147,483,647 is"),
         ({"eval_every_steps": 0}, "eval_every_steps is 0"),
-        ({"best_metric": "x"}, "best_metric is 'x'; allowed are masked_lm_loss, masked_lm_acc"),
-        ({"continue_with": "x"}, "continue_with is 'x'; allowed are steps, moments, weights"),
+        (
+            {"best_metric": "x"},
+            "best_metric is 'x'; it must be one of masked_lm_loss, masked_lm_acc",
+        ),
+        ({"continue_with": "x"}, "continue_with is 'x'; it must be one of steps, moments, weights"),
         ({"continue_with": "moments"}, "continue_with is moments, but continue_from names no run"),
         ({"continue_from": "a", "init_checkpoint": "b"}, "are both set; choose one"),
         ({"num_accumulation_steps": 0}, "num_accumulation_steps is 0; 1 to 1,000,000 is"),
@@ -346,7 +349,7 @@ def test_what_is_not_allowed_is_told(change: dict, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"optimizer": "sgd"}, "optimizer is 'sgd'; allowed are adamw, lamb"),
+        ({"optimizer": "sgd"}, "optimizer is 'sgd'; it must be one of adamw, lamb"),
         ({"weight_decay": -0.1}, "weight_decay is -0.1; 0 to 1 is allowed"),
         ({"adam_beta1": 1.0}, "adam_beta1 is 1.0; 0 to 0.99"),
         ({"adam_beta2": math.nan}, "adam_beta2 is nan"),

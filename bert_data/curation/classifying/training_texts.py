@@ -93,10 +93,7 @@ def _spool_class(
         logging.warning("%s", sentence)
     for block in find_plain_format(each.files, text).read(as_spans(each.files), text):
         for document in block.documents:
-            content = document.text
-            wrapped, num_words = wrap_words(
-                content if isinstance(content, str) else "\n".join(content)
-            )
+            wrapped, num_words = wrap_words(document.whole_text)
             if num_words:
                 targets.append(find_target(block.path, document))
                 file.write(wrapped)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.bounds import check_choice
 from bert_data.curation.models.rows import in_groups
 from bert_data.curation.models.text_model import ModelConfig, TextModel, open_model
 
@@ -41,9 +42,7 @@ class EmbeddingConfig:
     pooling: str = MEAN
 
     def __post_init__(self) -> None:
-        if self.pooling not in POOLINGS:
-            allowed = ", ".join(POOLINGS)
-            raise ValueError(f"pooling is {self.pooling!r}; it must be one of {allowed}")
+        check_choice("pooling", self.pooling, POOLINGS)
 
 
 class Embedder:

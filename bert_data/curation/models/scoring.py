@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.bounds import check_choice
 from bert_data.curation.models.rows import in_groups
 from bert_data.curation.models.text_model import ModelConfig, TextModel, open_model
 
@@ -47,10 +48,8 @@ class ScoringConfig:
     windows: str = MEAN
 
     def __post_init__(self) -> None:
-        for name, allowed in (("activation", ACTIVATIONS), ("windows", WINDOWS)):
-            if getattr(self, name) not in allowed:
-                value = getattr(self, name)
-                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(allowed)}")
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_choice("windows", self.windows, WINDOWS)
 
 
 class Scorer:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from bert_data.curation.quality.phrases import MAX_CHARACTERS, Phrase, normal_form
+from bert_data.errors import named_in_errors
 from bert_data.text.lines import read_line_blocks
 
 
@@ -54,11 +55,9 @@ def _decode(place: str, data: bytes) -> str:
 
 def _phrase(place: str, line: str) -> Phrase:
     text, tab, weight = line.strip().partition("\t")
-    try:
+    with named_in_errors(place):
         check_phrase(text)
         return Phrase(text, _weight(weight) if tab else 1.0)
-    except ValueError as error:
-        raise ValueError(f"{place}: {error}") from None
 
 
 def _weight(text: str) -> float:

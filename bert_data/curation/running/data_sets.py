@@ -16,7 +16,7 @@ from absl import logging
 
 from bert_data.curation.document import RESERVED_FIELDS, Document
 from bert_data.curation.running.step_log import ReadLog
-from bert_data.errors import CorruptDataError
+from bert_data.errors import CorruptDataError, named_in_errors
 from bert_data.storage import absolute_path, common_folder, read_statuses
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
 from bert_data.text.formats import check_text_field, find_format, input_files
@@ -100,11 +100,9 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
     shards: list[TextShard] = []
     formats: dict[str, list[str]] = {}  # by the field of the text, which flags give to all
     for number, data_set in enumerate(data_sets):
-        try:
+        with named_in_errors(f"data set {data_set.name}"):
             paths = input_files(data_set.files, data_set.text)
             text_format = find_format(paths, data_set.text)
-        except ValueError as error:
-            raise ValueError(f"data set {data_set.name}: {error}") from None
         formats.setdefault(data_set.text.text_field, []).append(text_format.name)
         for path in paths:
             check_name("input", path)
@@ -204,5 +202,4 @@ def _make_document(prefix: str, data_set: DataSet, row: TextDocument) -> Documen
             for key, value in fields.items()
             if key != id_field
         }
-    text = row.text if isinstance(row.text, str) else "\n".join(row.text)
-    return Document(name, data_set.name, text, fields)
+    return Document(name, data_set.name, row.whole_text, fields)

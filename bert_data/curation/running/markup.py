@@ -17,7 +17,6 @@ from bert_data.curation.running.data_sets import DataSet, TextShard
 from bert_data.curation.running.pipeline import Pipeline, label_steps
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError
-from bert_data.text.documents import TextDocument
 from bert_data.text.formats import find_format, read_documents
 
 EXTRACT = "extract"
@@ -82,12 +81,7 @@ def _are_pages(shard: TextShard, data_set: DataSet) -> bool:
     try:
         blocks = read_documents(shard.spans, dataclasses.replace(data_set.text, keep_fields=True))
         rows = itertools.islice((row for block in blocks for row in block.documents), _SAMPLE)
-        pages = [is_html(_as_document(row)) for row in rows]
+        pages = [is_html(Document("", "", row.whole_text, row.fields or {})) for row in rows]
     except (CorruptDataError, OSError, ValueError):
         return False
     return sum(pages) > len(pages) / 2
-
-
-def _as_document(row: TextDocument) -> Document:
-    text = row.text if isinstance(row.text, str) else "\n".join(row.text)
-    return Document("", "", text, row.fields or {})

@@ -20,11 +20,13 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import bert_data
+from bert_data.bounds import check_choice
 from bert_data.curation.own_steps import read_sources
 from bert_data.curation.parameters import Share, Within, convert_fields
 from bert_data.curation.running.data_sets import DataSet, TextShard
 from bert_data.curation.running.ledger import LEDGER_MODES, REJECTED
 from bert_data.curation.step import CorpusStep, Step
+from bert_data.errors import named_in_errors
 from bert_data.storage import (
     Status,
     absolute_path,
@@ -58,6 +60,10 @@ class LabelledStep:
     label: str
     step: Step
 
+    def named_in_errors(self) -> contextlib.AbstractContextManager[None]:
+        """Put the label before ValueErrors of the step."""
+        return named_in_errors(f"step {self.label}")
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Output:
@@ -78,9 +84,7 @@ class Output:
     rejected_file: str | None = None
 
     def __post_init__(self) -> None:
-        if self.output_format not in OUTPUT_FORMATS:
-            allowed = ", ".join(OUTPUT_FORMATS)
-            raise ValueError(f"format is {self.output_format!r}; it must be one of {allowed}")
+        check_choice("format", self.output_format, OUTPUT_FORMATS)
         check_language(self.language)
 
     def format_of(self, paths: Sequence[str]) -> str:
@@ -151,16 +155,12 @@ class Pipeline:
         doubled = [name for name, n in Counter(d.name for d in self.data_sets).items() if n > 1]
         if doubled:
             raise ValueError(f"two data sets have the name {doubled[0]!r}")
-        for field, allowed in (("on_error", ON_ERROR), ("ledger", LEDGER_MODES)):
-            value = getattr(self, field)
-            if value not in allowed:
-                raise ValueError(f"{field} is {value!r}; it must be one of {', '.join(allowed)}")
+        check_choice("on_error", self.on_error, ON_ERROR)
+        check_choice("ledger", self.ledger, LEDGER_MODES)
         names = [data_set.name for data_set in self.data_sets]
         for labelled in self.steps:
-            try:
+            with labelled.named_in_errors():
                 labelled.step.check_data_sets(names)
-            except ValueError as error:
-                raise ValueError(f"step {labelled.label}: {error}") from None
             if labelled.step.needs_tokens and self.vocab_file is None:
                 raise ValueError(
                     f"step {labelled.label} counts tokens, which needs a vocabulary: name a"

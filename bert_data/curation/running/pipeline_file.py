@@ -22,6 +22,7 @@ from bert_data.curation.running.pipeline import AUTO, Output
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.running.yaml_values import load_yaml
 from bert_data.curation.step import Step, make_step
+from bert_data.errors import named_in_errors
 from bert_data.storage import expand_inputs, read_bytes
 from bert_data.text.documents import TextConfig
 
@@ -77,7 +78,7 @@ def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None)
       OSError: it cannot be read.
     """
     content = read_bytes(path)
-    try:
+    with named_in_errors(path):
         value = load_yaml(content)
         if value is None:
             raise ValueError(f"the file is empty; it must be a mapping with {', '.join(_TOP_KEYS)}")
@@ -95,8 +96,6 @@ def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None)
             steps=(*_preset(top, data_sets), *parse_steps(entries)),
             output=_output(top["output"]) if top.get("output") is not None else None,
         )
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 def _preset(top: Mapping[str, Any], data_sets: Sequence[DataSet]) -> list[Step]:
@@ -224,10 +223,8 @@ def _entry(what: str, data: Any, kinds: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(data, str):
         data = {"files": data}
     entry = {key: value for key, value in _mapping(what, data, kinds).items() if value is not None}
-    try:
+    with named_in_errors(what):
         entry = {key: convert_parameter(key, kinds[key], value) for key, value in entry.items()}
-    except ValueError as error:
-        raise ValueError(f"{what}: {error}") from None
     entry["files"] = ",".join(entry.get("files", ()))
     if not entry["files"]:
         raise ValueError(f"{what} has no files")

@@ -5,7 +5,6 @@ prepare all steps; for each pass: all shards, then decide; write the files
 Each task fills a folder in the work folder, and a task whose folder exists is not done again.
 """
 
-import contextlib
 import dataclasses
 import functools
 import os
@@ -75,7 +74,7 @@ def _run_step(task: _StepTask, folder: str) -> dict[str, Any]:
     """Let a step prepare or decide; return the seconds that it took, and its decisions."""
     start = clock()
     if task.parts is None:
-        with _naming_step(task.labelled):
+        with task.labelled.named_in_errors():
             task.labelled.step.prepare(Path(folder))
         return {"seconds": clock() - start}
     rounds = Rounds(os.path.join(folder, "round"), task.parts, task.max_bytes)
@@ -89,17 +88,8 @@ def _run_step(task: _StepTask, folder: str) -> dict[str, Any]:
 
 
 def _decide(labelled: LabelledStep, rounds: Rounds) -> Decisions:
-    with _naming_step(labelled):
+    with labelled.named_in_errors():
         return cast(CorpusStep, labelled.step).decide(rounds)
-
-
-@contextlib.contextmanager
-def _naming_step(labelled: LabelledStep) -> Iterator[None]:
-    """Put the step's label before a ValueError."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"step {labelled.label}: {error}") from error
 
 
 def _read_decisions(folder: str) -> Decisions:

@@ -206,9 +206,7 @@ def read_texts(path: str, fields: Sequence[str]) -> Iterator[str]:
         try:
             for block in read_documents([path], TextConfig(text_field=field, on_error=on_error)):
                 num_skipped += len(block.skipped)
-                for document in block.documents:
-                    text = document.text
-                    yield text if isinstance(text, str) else "\n".join(text)
+                yield from (document.whole_text for document in block.documents)
         except ValueError as error:
             if on_error == STRICT:
                 raise ValueError(f"text_fields {field}: {error}") from None

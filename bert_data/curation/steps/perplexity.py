@@ -23,6 +23,7 @@ from bert_data.curation.quality.percentiles import (
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.words import Words, split_words
+from bert_data.errors import named_in_errors
 from bert_data.storage import expand_inputs
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
@@ -86,12 +87,10 @@ class Perplexity(CorpusStep):
     def prepare(self, folder: Path) -> None:
         """Train the model."""
         paths = [path for each in self.reference for path in expand_inputs(each)]
-        try:
+        with named_in_errors(f"reference {', '.join(self.reference)}"):
             num_words, num_ngrams = train_model(
                 folder, lambda: read_words(paths, self.text_field), self._model_config()
             )
-        except ValueError as error:
-            raise ValueError(f"reference {', '.join(self.reference)}: {error}") from None
         logging.info("%s: a model of %d words and %d n-grams", self.name, num_words, num_ngrams)
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
@@ -121,6 +120,4 @@ class Perplexity(CorpusStep):
 def read_words(paths: Sequence[str], text_field: str) -> Iterator[Words]:
     """Yield the words of each text in the files."""
     for block in read_documents(paths, TextConfig(text_field=text_field)):
-        for document in block.documents:
-            text = document.text
-            yield split_words(text if isinstance(text, str) else "\n".join(text))
+        yield from (split_words(document.whole_text) for document in block.documents)

@@ -19,6 +19,7 @@ from bert_data.curation.quality.phrases import Found, Phrase, Phrases, open_phra
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
+from bert_data.errors import named_in_errors
 from bert_data.storage import list_folder, make_folder
 from bert_data.text.sentences import check_language
 
@@ -87,10 +88,8 @@ class Safety(DocumentStep):
             if language != EVERY:
                 check_language(language)
         for word in self.words:
-            try:
+            with named_in_errors("words has an entry that cannot be found"):
                 check_phrase(word)
-            except ValueError as error:
-                raise ValueError(f"words has an entry that cannot be found: {error}") from None
 
     def prepare(self, folder: Path) -> None:
         """Read the lists, and leave one for each language."""

@@ -35,7 +35,7 @@ class TextSource(Source):
         number = 0
         for block in read_documents(self.paths, self._config):
             for document in block.documents:
-                text = document.text if isinstance(document.text, str) else "\n".join(document.text)
+                text = document.whole_text
                 others = {name: _content(v) for name, v in (document.fields or {}).items()}
                 yield Item(
                     number=number,

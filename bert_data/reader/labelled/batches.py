@@ -18,7 +18,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from bert_data import storage
-from bert_data.bounds import check_integer
+from bert_data.bounds import check_choice, check_integer
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
@@ -76,8 +76,7 @@ class LabelledReaderConfig:
         if self.host_index >= self.plan.num_hosts:
             allowed = f"it must be below plan.num_hosts, {self.plan.num_hosts}"
             raise ValueError(f"host_index is {self.host_index}; {allowed}")
-        if self.form not in FORMS:
-            raise ValueError(f"form is {self.form!r}; it must be one of {', '.join(FORMS)}")
+        check_choice("form", self.form, FORMS)
 
 
 class LabelledSource:

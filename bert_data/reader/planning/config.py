@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from bert_data.bounds import check_integer
+from bert_data.bounds import check_choice, check_integer
 
 PLAIN, POOLS, BUCKETS, PACKED = BATCHINGS = ("plain", "pools", "buckets", "packed")
 DEFAULT_NUM_WIDTHS = 8
@@ -81,9 +81,7 @@ class PlanConfig:
     num_hosts: int = 1
 
     def __post_init__(self) -> None:
-        if self.batching not in BATCHINGS:
-            choices = ", ".join(BATCHINGS)
-            raise ValueError(f"batching is {self.batching!r}; it must be one of {choices}")
+        check_choice("batching", self.batching, BATCHINGS)
         for name in ("batch_size", "max_tokens", "max_seq_length"):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), 1)
