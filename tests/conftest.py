@@ -17,6 +17,7 @@ from tests.goldens.inputs import VOCABULARIES, WORDS
 if TYPE_CHECKING:
     from ray.cluster_utils import Cluster
 from bert_data import forced_end
+from tests.forking import Programs
 from tests.object_store import ObjectStore, Server
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -91,6 +92,14 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("needs ../shared (real text and golden files), which is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def programs() -> Iterator[Programs]:
+    """Runs programs without the time that imports take; see tests/forking.py."""
+    programs = Programs(CHECKOUT)
+    yield programs
+    programs.close()
 
 
 @pytest.fixture(scope="session")

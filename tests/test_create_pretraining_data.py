@@ -21,8 +21,8 @@ SLOW_CASES = ("movies_512", "movies_dupe10", "udhr_cased", "wikitext_defaults", 
 
 
 @pytest.fixture
-def folder(tmp_path, checkout, small_text, small_vocabulary) -> Folder:
-    return Folder(tmp_path, checkout, small_text, small_vocabulary)
+def folder(tmp_path, checkout, small_text, small_vocabulary, programs) -> Folder:
+    return Folder(tmp_path, checkout, small_text, small_vocabulary, programs)
 
 
 def golden_cases() -> list[object]:

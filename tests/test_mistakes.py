@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import resource
 import subprocess
 
 import pytest
@@ -14,8 +13,8 @@ pytestmark = pytest.mark.process
 
 
 @pytest.fixture
-def folder(tmp_path, checkout, small_text, small_vocabulary) -> Folder:
-    return Folder(tmp_path, checkout, small_text, small_vocabulary)
+def folder(tmp_path, checkout, small_text, small_vocabulary, programs) -> Folder:
+    return Folder(tmp_path, checkout, small_text, small_vocabulary, programs)
 
 
 MISTAKES: dict[str, tuple[dict[str, object], str]] = {
@@ -162,12 +161,8 @@ def test_a_full_disk(folder, flags):
     whole = max(len(data or b"") for data in folder.make(output_file="whole/out").values())
     failed = 0
     for max_bytes in (0, 100, 300, 1000, 3000, 7000, 15_000, whole - 1):
-
-        def limit(max_bytes: int = max_bytes) -> None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
-
         before = contents(folder.path)
-        done = folder.run(before=limit, **flags)
+        done = folder.end(max_file_bytes=max_bytes, **flags)
         if done.returncode == 0:  # gzip's largest file is a smaller one
             break
         failed += 1

@@ -28,7 +28,7 @@ def tokenizer(small_vocabulary: Path) -> tokenization.FullTokenizer:
 @pytest.mark.parametrize("whole_words", [False, True])
 @pytest.mark.process
 def test_its_functions_write_the_records_of_the_command(
-    tmp_path, checkout, small_text, small_vocabulary, tokenizer, whole_words
+    tmp_path, checkout, small_text, small_vocabulary, programs, tokenizer, whole_words
 ):
     instances = None
     with flagsaver.flagsaver(do_whole_word_mask=whole_words):
@@ -38,7 +38,7 @@ def test_its_functions_write_the_records_of_the_command(
     outputs = [str(tmp_path / "a"), str(tmp_path / "b")]
     create_pretraining_data.write_instance_to_example_files(instances, tokenizer, 32, 5, outputs)
     (tmp_path / "folder").mkdir()
-    folder = Folder(tmp_path / "folder", checkout, small_text, small_vocabulary)
+    folder = Folder(tmp_path / "folder", checkout, small_text, small_vocabulary, programs)
     files = folder.make(
         output_file="a,b", record_layout="reference", do_whole_word_mask=whole_words
     )

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.forking import Programs
+
 pytestmark = pytest.mark.process
 
 FLAGS = ["--max_seq_length=32", "--max_predictions_per_seq=5", "--work_dir=work", "--num_workers=2"]
@@ -22,7 +24,8 @@ OLD = ["--output_file=out/t@3", "--dupe_factor=1", "--compression=gzip", *FLAGS]
 class Runs:
     """Runs of the program in a folder, with text and vocabulary beside it."""
 
-    def __init__(self, checkout: Path, text: Path, vocabulary: Path) -> None:
+    def __init__(self, checkout: Path, text: Path, vocabulary: Path, programs: Programs) -> None:
+        self._programs = programs
         self._script = str(checkout / "create_pretraining_data.py")
         self._dying = str(checkout / "tests/dying_program.py")
         self._inputs = [f"--input_file={text}", f"--vocab_file={vocabulary}", "--num_examples=0"]
@@ -38,20 +41,14 @@ class Runs:
 
     def ended(self, folder: Path, name: str, count: int, *flags: str) -> tuple[int, str]:
         """(exit status, standard error) of a run that gets a signal at its count-th change."""
-        command = [sys.executable, self._dying, name, str(count), str(folder)]
-        done = subprocess.run(
-            [*command, *self.command(*flags)[1:]],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        arguments = [self._dying, name, str(count), str(folder), *self.command(*flags)[1:]]
+        done = self._programs.run(arguments, cwd=folder)
         return done.returncode, done.stderr
 
 
 @pytest.fixture(scope="module")
-def runs(checkout, small_text, small_vocabulary) -> Runs:
-    return Runs(checkout, small_text, small_vocabulary)
+def runs(checkout, small_text, small_vocabulary, programs) -> Runs:
+    return Runs(checkout, small_text, small_vocabulary, programs)
 
 
 @pytest.fixture(scope="module")

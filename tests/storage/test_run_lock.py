@@ -283,17 +283,16 @@ with OutputSet(
 
 
 @pytest.fixture
-def script(tmp_path, checkout, monkeypatch):
+def script(tmp_path, checkout, programs):
     """Runs the script above with a signal before its n-th change; returns its exit status."""
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)
-    monkeypatch.setenv("PYTHONPATH", str(checkout))
     dying = str(checkout / "tests" / "dying_program.py")
 
     def run(folder: Path, count: int, text: str, names: str, overwrite: str, name: str) -> int:
-        command = [sys.executable, dying, name, str(count), str(folder), str(path)]
-        arguments = [str(folder), text, names, overwrite]
-        return subprocess.run([*command, *arguments], capture_output=True, check=False).returncode
+        told = [str(folder), text, names, overwrite]
+        arguments = [dying, name, str(count), str(folder), str(path), *told]
+        return programs.run(arguments, cwd=tmp_path).returncode
 
     return run
 
