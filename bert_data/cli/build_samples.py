@@ -15,16 +15,17 @@ A blend can be tried by sizes alone, before anything is tokenized:
 """
 
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
 from bert_data.cli import engine_flags, entry
+from bert_data.cli.flag_values import from_flags, numbers_of
 from bert_data.formats import registry
 
 if TYPE_CHECKING:
-    from bert_data.causal import BlendedDataset, GptConfig, GptDataset
+    from bert_data.causal import BlendedDataset, GptDataset
     from bert_data.causal.summary import DatasetPart
 
 FLAGS = flags.FLAGS
@@ -32,7 +33,6 @@ FLAGS = flags.FLAGS
 _COMMON = (
     "input weights num_samples seq_length seed split cache_dir output_file overwrite"  # for --help
 )
-Number = TypeVar("Number", int, float)
 
 flags.DEFINE_string(
     "input",
@@ -130,25 +130,14 @@ def main(_: Sequence[str]) -> None:
         raise ValueError(f"--input is {FLAGS.input!r}; it has an empty name")
     if not FLAGS.max_repeats > 0:  # nor NaN
         raise ValueError(f"--max_repeats is {FLAGS.max_repeats}; more than 0 is allowed")
-    weights = _numbers("weights", float, "numbers")
-    num_samples = _numbers("num_samples", int, "whole numbers")
+    weights = numbers_of("weights", float)
+    num_samples = numbers_of("num_samples", int)
     if FLAGS.samples_per_epoch is not None:
         _try_sizes(names, weights, num_samples)
         return
     if not FLAGS.cache_dir and not FLAGS.output_file:
         raise ValueError("--cache_dir or --output_file is missing: nothing would be kept")
     _build(names, weights, num_samples)
-
-
-def _numbers(name: str, kind: Callable[[str], Number], allowed: str) -> list[Number] | None:
-    """Return the numbers of a flag, or None."""
-    text = FLAGS[name].value
-    if text is None:
-        return None
-    try:
-        return [kind(part) for part in text.split(",")]
-    except ValueError:
-        raise ValueError(f"--{name} is {text!r}; {allowed}, comma-separated, are allowed") from None
 
 
 def _try_sizes(
@@ -158,7 +147,7 @@ def _try_sizes(
 
     if weights is None or num_samples is None or len(num_samples) != 1:
         raise ValueError("--samples_per_epoch needs --weights, and one number of --num_samples")
-    per_epoch = _numbers("samples_per_epoch", float, "numbers")
+    per_epoch = numbers_of("samples_per_epoch", float)
     assert per_epoch is not None
     _tell(plan_blend(names, per_epoch, weights, num_samples[0]), "train")
 
@@ -169,24 +158,6 @@ def _tell(parts: "Sequence[DatasetPart]", split: str) -> None:
     logging.info("%s", describe_parts(parts, split, FLAGS.seq_length))
     for sentence in describe_repeats(parts, FLAGS.max_repeats):
         logging.warning("%s", sentence)
-
-
-def _config(names: Sequence[str]) -> "GptConfig":
-    from bert_data.causal import GptConfig
-
-    return GptConfig(
-        seq_length=FLAGS.seq_length,
-        seed=FLAGS.seed,
-        split=FLAGS.split,
-        add_extra_token_to_sequence=FLAGS.add_extra_token_to_sequence,
-        drop_last_partial_validation_sequence=FLAGS.drop_last_partial_validation_sequence,
-        eod_id=_eod_id(names),
-        reset_position_ids=FLAGS.reset_position_ids,
-        reset_attention_mask=FLAGS.reset_attention_mask,
-        eod_mask_loss=FLAGS.eod_mask_loss,
-        cache_dir=FLAGS.cache_dir,
-        verify=FLAGS.verify,
-    )
 
 
 def _eod_id(names: Sequence[str]) -> int | None:
@@ -212,11 +183,11 @@ def _eod_id(names: Sequence[str]) -> int | None:
 def _build(
     names: Sequence[str], weights: list[float] | None, num_samples: list[int] | None
 ) -> None:
-    from bert_data.causal import build_datasets
+    from bert_data.causal import GptConfig, build_datasets
     from bert_data.causal.building import split_sizes
     from bert_data.causal.summary import parts_of
 
-    config = _config(names)
+    config = from_flags(GptConfig, eod_id=_eod_id(names))
     num_splits = sum(size != 0 for size in split_sizes(config, num_samples, FLAGS.epochs))
     if num_splits > 1 and "{split}" not in (FLAGS.output_file or "{split}"):
         raise ValueError(
@@ -246,15 +217,7 @@ def _export(
     from bert_data.datasets.samples import SampleExportConfig, export_splits
     from bert_data.work import MAX_WORKERS
 
-    config = SampleExportConfig(
-        output_file=FLAGS.output_file,
-        output_format=FLAGS.output_format,
-        overwrite=FLAGS.overwrite,
-        num_workers=FLAGS.num_workers,
-        num_processes=MAX_WORKERS,
-        engine=ENGINE(),
-        work_dir=FLAGS.work_dir,
-    )
+    config = from_flags(SampleExportConfig, num_processes=MAX_WORKERS, engine=ENGINE())
     start = time.monotonic()
     made_from = {"input": names, "weights": weights}
     splits = export_splits(datasets, config, made_from=made_from)

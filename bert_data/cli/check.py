@@ -24,20 +24,15 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from bert_data.cli import entry, output_flags
+from bert_data.cli import entry, output_flags, source_flags
+from bert_data.cli.flag_values import from_flags
 from bert_data.cli.tokenizer_flags import one_vocabulary
-from bert_data.objectives.next_sentence import NEXT_SENTENCE
 
 FLAGS = flags.FLAGS
 
 _COMMON = "input_file vocab_file text_file"  # for --help
 
-flags.DEFINE_string(
-    "input_file",
-    None,
-    "Shards: files, patterns or set@N, separated by commas.",
-    required=True,
-)
+source_flags.define_record_flags()
 flags.DEFINE_string(
     "vocab_file",
     None,
@@ -57,32 +52,23 @@ flags.DEFINE_string(
 flags.DEFINE_bool(
     "do_lower_case", None, "Case of the vocabulary, if no manifest says it (then true)."
 )
-flags.DEFINE_enum(
-    "next_sentence", None, NEXT_SENTENCE, "What the records ask, if no manifest says it."
-)
 flags.DEFINE_integer("batch_size", 32, "Rows of the batches whose padding is shown.")
 flags.DEFINE_integer("num_workers", 0, "Shards that are read at a time; 0 is all cores.")
-OUTPUT = output_flags.define_output_flags("Write the report as JSON.")
+output_flags.define_output_flags("Write the report as JSON.")
 
 
-def main(argv: Sequence[str]) -> int:
+def main(_: Sequence[str]) -> int:
     """Check the set; return the exit status."""
-    del argv  # entry.run refuses what is not a flag
-    # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.inspection.check import CheckConfig, Report, check_set
     from bert_data.inspection.reports import show_check
     from bert_data.inspection.sources.recognizing import expand_records
 
-    config = CheckConfig(
+    config = from_flags(
+        CheckConfig,
         input_patterns=expand_records(FLAGS.input_file),
         vocab_file=one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file),
-        text_file=FLAGS.text_file,
-        do_lower_case=FLAGS.do_lower_case,
-        next_sentence=FLAGS.next_sentence,
-        num_workers=FLAGS.num_workers,
-        batch_size=FLAGS.batch_size,
     )
-    report = OUTPUT(
+    report = output_flags.show_result(
         f"Check of {FLAGS.input_file}",
         config.inputs(),
         lambda: check_set(config),

@@ -25,8 +25,7 @@ if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its mat
 from absl import flags, logging
 
 from bert_data.cli import dataset_flags, entry
-
-FLAGS = flags.FLAGS
+from bert_data.cli.flag_values import from_flags
 
 _COMMON = (  # for --help
     "input_file vocab_file tokenizer_file output_file do_lower_case do_whole_word_mask"
@@ -77,25 +76,8 @@ def main(_: Sequence[str]) -> None:
     from bert_data.objectives.making import InstanceConfig
 
     options = dataset_flags.define_dataset_flags()()
-    dataset = create_dataset(
-        DatasetConfig(
-            input_file=FLAGS.input_file,
-            output_file=FLAGS.output_file,
-            vocab_file=FLAGS.vocab_file,
-            do_lower_case=FLAGS.do_lower_case,
-            instances=InstanceConfig(
-                max_seq_length=FLAGS.max_seq_length,
-                max_predictions_per_seq=FLAGS.max_predictions_per_seq,
-                random_seed=FLAGS.random_seed,
-                dupe_factor=FLAGS.dupe_factor,
-                masked_lm_prob=FLAGS.masked_lm_prob,
-                short_seq_prob=FLAGS.short_seq_prob,
-                do_whole_word_mask=FLAGS.do_whole_word_mask,
-                next_sentence=options.pop("next_sentence"),
-            ),
-            **options,
-        )
-    )
+    config = from_flags(DatasetConfig, instances=from_flags(InstanceConfig), **options)
+    dataset = create_dataset(config)
     for example in dataset.examples:
         logging.info("example\n  %s", describe_example(example, dataset))
     logging.info("%s", summarize(dataset))

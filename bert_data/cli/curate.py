@@ -208,9 +208,8 @@ flags.DEFINE_string(
 )
 
 
-def main(argv: Sequence[str]) -> None:
+def main(_: Sequence[str]) -> None:
     """Curate the files, or answer a question about steps or ledgers, as the flags say."""
-    del argv  # entry.run refuses what is not a flag
     for package in PACKAGES:
         load_package(package, "curation")
     if FLAGS.list_steps or FLAGS.explain is not None:
@@ -225,7 +224,6 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _curate() -> str:
-    # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.curation.reporting.summary import summarize
     from bert_data.curation.running.run import Curation, curate
 

@@ -37,7 +37,7 @@ FLAGS = flags.FLAGS
 
 _COMMON = "input_file other_file vocab_file"  # for --help
 
-SOURCE = source_flags.define_source_flags()
+source_flags.define_source_flags()
 flags.DEFINE_string(
     "other_file", None, "What --input_file is compared with, in the same form.", required=True
 )
@@ -49,15 +49,13 @@ flags.DEFINE_string(
 flags.DEFINE_integer(
     "max_tokens", 1024, "Tokens of a text to show; --json writes all.", lower_bound=1
 )
-OUTPUT = output_flags.define_output_flags("Write one JSON object.")
+output_flags.define_output_flags("Write one JSON object.")
 
 _EQUAL, _DIFFERENT, _ERROR = 0, 1, 2
 
 
-def main(argv: Sequence[str]) -> int:
+def main(_: Sequence[str]) -> int:
     """Compare; return the exit status."""
-    del argv  # entry.run refuses what is not a flag
-    # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.inspection.comparing import compare
     from bert_data.inspection.differences import as_json, show_comparison
     from bert_data.inspection.showing import check_vocabulary, fits
@@ -65,8 +63,8 @@ def main(argv: Sequence[str]) -> int:
 
     if not FLAGS.other_file:
         raise ValueError("--other_file is ''; it must name files")
-    one, words = SOURCE()
-    other, other_words = SOURCE(FLAGS.other_file, FLAGS.other_vocab_file)
+    one, words = source_flags.open_source()
+    other, other_words = source_flags.open_source(FLAGS.other_file, FLAGS.other_vocab_file)
     sources, both_words = (one, other), (words, other_words)
     check_vocabulary(one, words)
     if FLAGS.other_vocab_file:
@@ -77,7 +75,7 @@ def main(argv: Sequence[str]) -> int:
     def show(output: "Output", comparison: "Comparison") -> None:
         show_comparison(output, sources, comparison, both_words, FLAGS.max_tokens)
 
-    comparison = OUTPUT(
+    comparison = output_flags.show_result(
         f"{FLAGS.input_file} and {FLAGS.other_file}",
         [*one.paths, *other.paths, *(each.path for each in both_words if each.path)],
         lambda: compare(one, other, both_words),

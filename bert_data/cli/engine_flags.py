@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from absl import flags
 
+from bert_data.cli.flag_values import from_flags
 from bert_data.work import ENGINES, THIS_MACHINE, Engine
 
 GROUP = "where it runs"  # the title of these flags in --help
@@ -15,7 +16,7 @@ def define_engine_flags() -> Callable[[], Engine]:
     Returns:
       A function that returns the flags' values, once they are parsed.
     """
-    engine = flags.DEFINE_enum(
+    flags.DEFINE_enum(
         "engine",
         THIS_MACHINE.name,
         ENGINES,
@@ -24,15 +25,11 @@ def define_engine_flags() -> Callable[[], Engine]:
         " it. With ray, --num_workers is the number of tasks at a time, each on one core; 0, and"
         " commands without that flag, use all cores of the cluster.",
     )
-    ray_address = flags.DEFINE_string(
+    flags.DEFINE_string(
         "ray_address",
         None,
         "With --engine=ray: HOST:PORT of the cluster's head; auto: of the cluster that this machine"
         " belongs to; local: a new one on this machine. By default the environment's RAY_ADDRESS,"
         " which ray job submit sets, or else local.",
     )
-
-    def engine_of_flags() -> Engine:
-        return Engine(name=engine.value, ray_address=ray_address.value)
-
-    return engine_of_flags
+    return lambda: from_flags(Engine, name=flags.FLAGS.engine)

@@ -19,27 +19,22 @@ from collections.abc import Sequence
 from absl import flags, logging
 
 from bert_data.cli import entry, model_flags
+from bert_data.cli.flag_values import from_flags
 from bert_data.quiet_tensorflow import quiet_tensorflow
 
-FLAGS = flags.FLAGS
+_COMMON = "init_checkpoint vocab_file tokenizer_file do_lower_case output_dir overwrite"
 
-_COMMON = (
-    "init_checkpoint vocab_file tokenizer_file do_lower_case output_dir overwrite"  # for --help
-)
-
+model_flags.define_model_flags()
 flags.mark_flag_as_required("init_checkpoint")
 flags.DEFINE_string("output_dir", None, "Folder for the files.", required=True)
 flags.DEFINE_bool("overwrite", False, "Replace existing files.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main(_: Sequence[str]) -> None:
     """Write the folder as the flags say."""
-    del argv  # entry.run refuses what is not a flag
     from bert_data import hub
 
-    config = hub.HuggingFaceExportConfig(
-        output_dir=FLAGS.output_dir, overwrite=FLAGS.overwrite, **model_flags.model_values()
-    )
+    config = from_flags(hub.HuggingFaceExportConfig)
     with quiet_tensorflow():
         import tensorflow  # noqa: F401
     logging.info("%s", hub.export_hugging_face(config))

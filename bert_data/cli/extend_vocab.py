@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from absl import flags, logging
 
 from bert_data.cli import entry, model_flags, text_flags
+from bert_data.cli.flag_values import from_flags
 from bert_data.quiet_tensorflow import quiet_tensorflow
 
 FLAGS = flags.FLAGS
@@ -29,7 +30,7 @@ _GROUPS = {  # what --help shows first
     " num_tokens min_count new_tokens_file use_unused output_dir overwrite",
 }
 
-flags.adopt_module_key_flags(model_flags)  # for --help
+model_flags.define_model_flags()
 flags.mark_flag_as_required("init_checkpoint")
 flags.DEFINE_string(
     "input_file",
@@ -55,9 +56,8 @@ flags.DEFINE_string("output_dir", None, "New folder for vocabulary and model.", 
 flags.DEFINE_bool("overwrite", False, "Replace an existing folder.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main(_: Sequence[str]) -> None:
     """Extend as the flags say."""
-    del argv  # entry.run refuses what is not a flag
     from bert_data import hub, storage
     from bert_data.text.formats import input_files
     from bert_data.text.spans import as_spans
@@ -68,13 +68,7 @@ def main(argv: Sequence[str]) -> None:
 
     if not (FLAGS.input_file or FLAGS.new_tokens_file):
         raise ValueError("set --input_file, --new_tokens_file or both: they name the new tokens")
-    config = hub.ExtensionConfig(
-        init_checkpoint=FLAGS.init_checkpoint,
-        output_dir=FLAGS.output_dir,
-        bert_config_file=FLAGS.bert_config_file,
-        use_unused=FLAGS.use_unused,
-        overwrite=FLAGS.overwrite,
-    )
+    config = from_flags(hub.ExtensionConfig)
     storage.refuse_existing([], overwrite=config.overwrite, folders=[config.output_dir])
     tokenizer = load_tokenizer(
         FLAGS.vocab_file, FLAGS.tokenizer_file, do_lower_case=FLAGS.do_lower_case

@@ -50,7 +50,7 @@ FLAGS = flags.FLAGS
 
 _COMMON = "input_file vocab_file tokenizer_file record word seed num_records"  # for --help
 
-SOURCE = source_flags.define_source_flags()
+source_flags.define_source_flags()
 flags.DEFINE_string(
     "record", None, "Numbers of records (documents, samples, entries), from 0: 17,40-42."
 )
@@ -65,13 +65,11 @@ flags.DEFINE_integer("num_records", 5, "Records to show, if --record does not na
 flags.DEFINE_integer(
     "max_tokens", 1024, "Tokens of a text to show; --json writes all.", lower_bound=1
 )
-OUTPUT = output_flags.define_output_flags("Write JSON Lines: a record in each line.")
+output_flags.define_output_flags("Write JSON Lines: a record in each line.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main(_: Sequence[str]) -> None:
     """Show the chosen records."""
-    del argv  # entry.run refuses what is not a flag
-    # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.inspection.choosing import Choice, choose
     from bert_data.inspection.showing import check_vocabulary, describe, rows_of, show_items
 
@@ -82,7 +80,7 @@ def main(argv: Sequence[str]) -> None:
         word=FLAGS.word,
         do_lower_case=FLAGS.do_lower_case,
     )
-    source, words = SOURCE()
+    source, words = source_flags.open_source()
     check_vocabulary(source, words)
 
     def chosen() -> "Iterator[Chosen]":
@@ -100,7 +98,9 @@ def main(argv: Sequence[str]) -> None:
         show_items(output, source, items, words, FLAGS.max_tokens)
 
     reads = [*source.paths, *filter(None, [words.path])]
-    OUTPUT(FLAGS.input_file, reads, chosen, show, lambda items: rows_of(source, items, words))
+    output_flags.show_result(
+        FLAGS.input_file, reads, chosen, show, lambda items: rows_of(source, items, words)
+    )
 
 
 if __name__ == "__main__":

@@ -1,50 +1,38 @@
-"""Flags that name a trained model: weights, sizes and vocabulary.
-
---init_checkpoint=model --vocab_file=vocab.txt  ->  model_values() == {"init_checkpoint": ...}
-"""
-
-from typing import Any
+"""Flags that name a trained model: weights, sizes and vocabulary."""
 
 from absl import flags
 
 from bert_data.training.config import BertConfig
 
-FLAGS = flags.FLAGS
 
-_NAMES = ("init_checkpoint", "bert_config_file", "vocab_file", "tokenizer_file", "do_lower_case")
-
-
-flags.DEFINE_string(
-    "init_checkpoint",
-    None,
-    "The weights: the folder of a training run, which stands for its last checkpoint,"
-    " the prefix of a checkpoint (.../bert_model.ckpt), or a folder of Hugging Face"
-    " (model.safetensors).",
-)
-flags.DEFINE_string(
-    "bert_config_file",
-    None,
-    f"{BertConfig.describe_file()} By default, the bert_config.json or config.json beside the"
-    " weights.",
-)
-flags.DEFINE_string(
-    "vocab_file",
-    None,
-    "Vocabulary, one token per line: the one that the model was trained with.",
-)
-flags.DEFINE_string(
-    "tokenizer_file",
-    None,
-    "Instead of --vocab_file: a tokenizer.json of WordPiece with BERT's rules, which "
-    "itself says whether text is lower-cased.",
-)
-flags.DEFINE_bool(
-    "do_lower_case",
-    True,
-    "Lower-case the text and drop accents, as for the model's training data.",
-)
-
-
-def model_values() -> dict[str, Any]:
-    """Return the flags' values, by the names of the configurations' fields."""
-    return {name: FLAGS[name].value for name in _NAMES}
+def define_model_flags() -> None:
+    """Define the flags."""
+    flags.DEFINE_string(
+        "init_checkpoint",
+        None,
+        "The weights: the folder of a training run, which stands for its last checkpoint,"
+        " the prefix of a checkpoint (.../bert_model.ckpt), or a folder of Hugging Face"
+        " (model.safetensors).",
+    )
+    flags.DEFINE_string(
+        "bert_config_file",
+        None,
+        f"{BertConfig.describe_file()} By default, the bert_config.json or config.json beside the"
+        " weights.",
+    )
+    flags.DEFINE_string(
+        "vocab_file",
+        None,
+        "Vocabulary, one token per line: the one that the model was trained with.",
+    )
+    flags.DEFINE_string(
+        "tokenizer_file",
+        None,
+        "Instead of --vocab_file: a tokenizer.json of WordPiece with BERT's rules, which "
+        "itself says whether text is lower-cased.",
+    )
+    flags.DEFINE_bool(
+        "do_lower_case",
+        True,
+        "Lower-case the text and drop accents, as for the model's training data.",
+    )

@@ -12,19 +12,14 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from bert_data.cli import entry, output_flags
-from bert_data.objectives.next_sentence import NEXT_SENTENCE
+from bert_data.cli import entry, output_flags, source_flags
+from bert_data.cli.flag_values import from_flags
 
 FLAGS = flags.FLAGS
 
 _COMMON = "input_file batch_size max_tokens_per_batch max_seq_length"  # for --help
 
-flags.DEFINE_string(
-    "input_file",
-    None,
-    "Shards: files, patterns or set@N, separated by commas.",
-    required=True,
-)
+source_flags.define_record_flags()
 flags.DEFINE_integer("batch_size", None, "Rows of a batch, over all devices.")
 flags.DEFINE_integer(
     "max_tokens_per_batch",
@@ -44,16 +39,11 @@ flags.DEFINE_integer(
     768,
     "Of the model: the smaller it is, the more the attention of long rows weighs in the speed.",
 )
-flags.DEFINE_enum(
-    "next_sentence", None, NEXT_SENTENCE, "What the records ask, if no manifest says it."
-)
-OUTPUT = output_flags.define_output_flags("Write the plan as JSON.")
+output_flags.define_output_flags("Write the plan as JSON.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main(_: Sequence[str]) -> None:
     """Plan the batches and show the ways."""
-    del argv  # entry.run refuses what is not a flag
-    # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.inspection.batchings import BatchingConfig
     from bert_data.inspection.plan import PlanSetConfig, SetPlan, plan_set
     from bert_data.inspection.reports import show_plan
@@ -61,19 +51,12 @@ def main(argv: Sequence[str]) -> None:
 
     if (FLAGS.batch_size is None) == (FLAGS.max_tokens_per_batch is None):
         raise ValueError("set one of --batch_size and --max_tokens_per_batch")
-    config = PlanSetConfig(
+    config = from_flags(
+        PlanSetConfig,
         input_patterns=expand_records(FLAGS.input_file),
-        next_sentence=FLAGS.next_sentence,
-        batches=BatchingConfig(
-            batch_size=FLAGS.batch_size,
-            max_tokens_per_batch=FLAGS.max_tokens_per_batch,
-            max_seq_length=FLAGS.max_seq_length,
-            pool_batches=FLAGS.pool_batches,
-            num_buckets=FLAGS.num_buckets,
-            hidden_size=FLAGS.hidden_size,
-        ),
+        batches=from_flags(BatchingConfig),
     )
-    OUTPUT(
+    output_flags.show_result(
         f"Batches of {FLAGS.input_file}",
         config.input_patterns,
         lambda: plan_set(config),

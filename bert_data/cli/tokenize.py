@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from absl import flags, logging
 
 from bert_data.cli import engine_flags, entry, text_flags, tokenizer_flags
+from bert_data.cli.flag_values import from_flags
 from bert_data.kernels import clock
 from bert_data.text.documents import DOCUMENT, LEVELS
 
@@ -43,7 +44,7 @@ flags.DEFINE_string(
 )
 TEXT = text_flags.define_text_flags()
 flags.DEFINE_string("vocab_file", None, "WordPiece vocabulary, one token per line.")
-TOKENIZER = tokenizer_flags.define_tokenizer_flags()
+tokenizer_flags.define_tokenizer_flags()
 flags.DEFINE_bool("do_lower_case", True, "With --vocab_file: lower-case the text and drop accents.")
 flags.DEFINE_enum(
     "level",
@@ -123,9 +124,8 @@ flags.DEFINE_string(
 )
 
 
-def main(argv: Sequence[str]) -> None:
+def main(_: Sequence[str]) -> None:
     """Make, merge or verify stores as the flags say."""
-    del argv  # entry.run refuses what is not a flag
     modes = {name: FLAGS[name].value for name in ("input_file", "merge", "verify")}
     set_flags = [f"--{name}" for name, value in modes.items() if value]
     if len(set_flags) != 1:
@@ -142,7 +142,6 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _tokenize() -> str:
-    # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.cli.store_report import describe_stores
     from bert_data.datasets.budget import share_memory
     from bert_data.tokens.store_making import PARTITION_MB, StoreConfig, make_stores
@@ -156,25 +155,14 @@ def _tokenize() -> str:
         num_workers = budget.num_workers
     start = clock()
     stores = make_stores(
-        StoreConfig(
-            input_file=FLAGS.input_file,
+        from_flags(
+            StoreConfig,
             output_prefix=_output_prefix(),
-            vocab_file=FLAGS.vocab_file,
-            **TOKENIZER(),
-            do_lower_case=FLAGS.do_lower_case,
             text=TEXT(),
-            level=FLAGS.level,
-            append_eod=FLAGS.append_eod,
-            eod_token=FLAGS.eod_token,
-            prepend_bos=FLAGS.prepend_bos,
-            bos_token=FLAGS.bos_token,
-            dtype_rule=FLAGS.dtype_rule,
-            empty_documents=FLAGS.empty_documents,
             num_partitions=FLAGS.partitions,
             num_workers=num_workers,
             num_processes=max(1, min(FLAGS.max_memory_mb // PARTITION_MB, MAX_WORKERS)),
             engine=engine,
-            overwrite=FLAGS.overwrite,
         )
     )
     return describe_stores(stores, clock() - start)

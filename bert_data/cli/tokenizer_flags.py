@@ -1,11 +1,6 @@
-"""The flags that name the file of a tokenizer, and what runs it.
-
---tokenizer_file=t.json  ->  {"tokenizer_file": "t.json", "tokenizer_backend": "auto"}
-"""
+"""The flags that name the file of a tokenizer, and what runs it."""
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
 from absl import flags
 
@@ -15,26 +10,22 @@ GROUP = "the tokenizer"  # the title of these flags in --help
 
 
 @functools.cache
-def define_tokenizer_flags() -> Callable[[], dict[str, Any]]:
-    """Define the flags on the first call.
-
-    Returns:
-      A function that returns, once the flags are parsed, arguments of a configuration.
-    """
-    options: dict[str, flags.FlagHolder[Any]] = {
-        "tokenizer_file": flags.DEFINE_string(
-            "tokenizer_file", None,
-            "A tokenizer in place of --vocab_file: a tokenizer.json (BPE, Unigram, WordPiece), a"
-            " .model of SentencePiece, or .tiktoken ranks. The file itself decides whether text is"
-            " lower-cased.",
-        ),
-        "tokenizer_backend": flags.DEFINE_enum(
-            "tokenizer_backend", AUTO, [AUTO, *NAMES],
-            "What runs --tokenizer_file. auto: the fastest library that is known to be exact for"
-            " it; a line of the log says which, and why no faster one. The output is the same.",
-        ),
-    }  # fmt: skip
-    return lambda: {name: flag.value for name, flag in options.items()}
+def define_tokenizer_flags() -> None:
+    """Define the flags on the first call."""
+    flags.DEFINE_string(
+        "tokenizer_file",
+        None,
+        "A tokenizer in place of --vocab_file: a tokenizer.json (BPE, Unigram, WordPiece), a .model"
+        " of SentencePiece, or .tiktoken ranks. The file itself decides whether text is"
+        " lower-cased.",
+    )
+    flags.DEFINE_enum(
+        "tokenizer_backend",
+        AUTO,
+        [AUTO, *NAMES],
+        "What runs --tokenizer_file. auto: the fastest library that is known to be exact for it; a"
+        " line of the log says which, and why no faster one. The output is the same.",
+    )
 
 
 def one_vocabulary(vocab_file: str | None, tokenizer_file: str | None) -> str | None:

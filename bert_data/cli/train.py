@@ -18,6 +18,7 @@ from absl import flags, logging
 from bert_data.bounds import check_integer
 from bert_data.cli import train_flags
 from bert_data.cli.entry import run
+from bert_data.cli.flag_values import from_flags
 from bert_data.cli.tokenizer_flags import one_vocabulary
 from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.storage import expand_inputs, is_file
@@ -113,13 +114,10 @@ def distribution() -> "DistributionConfig":
     """The flags about devices."""
     from bert_data.training import DistributionConfig
 
-    return DistributionConfig(
+    return from_flags(
+        DistributionConfig,
         kind="tpu" if FLAGS.use_tpu else FLAGS.distribution,
         tpu_name=FLAGS.tpu_name or FLAGS.master,
-        tpu_zone=FLAGS.tpu_zone,
-        gcp_project=FLAGS.gcp_project,
-        num_tpu_cores=FLAGS.num_tpu_cores,
-        num_cpu_devices=FLAGS.num_cpu_devices,
     )
 
 
@@ -128,7 +126,8 @@ def training_data(config: "BertConfig") -> "ReaderConfig":
     from bert_data.reader import ReaderConfig
     from bert_data.training.reading import training_order
 
-    return ReaderConfig(
+    return from_flags(
+        ReaderConfig,
         **training_order(
             FLAGS.input_file,
             batching=FLAGS.batching,
@@ -138,20 +137,9 @@ def training_data(config: "BertConfig") -> "ReaderConfig":
             remote_cache_bytes=FLAGS.remote_cache_bytes,
         ),
         batch_size=None if FLAGS.max_tokens_per_batch else FLAGS.train_batch_size,
-        pool_batches=FLAGS.pool_batches,
-        num_buckets=FLAGS.num_buckets,
-        max_tokens_per_batch=FLAGS.max_tokens_per_batch,
-        max_seq_length=FLAGS.max_seq_length,
-        max_predictions_per_seq=FLAGS.max_predictions_per_seq,
         seed=FLAGS.random_seed,
-        skip_corrupt=FLAGS.skip_corrupt,
         vocab_size=config.vocab_size,
         vocab_file=FLAGS.vocab_file or FLAGS.tokenizer_file,
-        dynamic_masking=FLAGS.dynamic_masking,
-        masked_lm_prob=FLAGS.masked_lm_prob,
-        do_whole_word_mask=FLAGS.do_whole_word_mask,
-        next_sentence=FLAGS.next_sentence,
-        remote_cache_bytes=FLAGS.remote_cache_bytes,
     )
 
 
@@ -228,37 +216,11 @@ def settings(data: "ReaderConfig", batch_size: int) -> "TrainingConfig":
     from bert_data.reader import next_sentence_of
     from bert_data.training import OptimizerConfig, TrainingConfig
 
-    optimizer = OptimizerConfig(
-        optimizer=FLAGS.optimizer,
-        weight_decay=FLAGS.weight_decay,
-        adam_beta1=FLAGS.adam_beta1,
-        adam_beta2=FLAGS.adam_beta2,
-        adam_epsilon=FLAGS.adam_epsilon,
-        clip_norm=FLAGS.clip_norm,
-    )
-    return TrainingConfig(
-        output_dir=FLAGS.output_dir,
-        num_train_steps=FLAGS.num_train_steps,
+    return from_flags(
+        TrainingConfig,
         batch_size=batch_size,
-        num_accumulation_steps=FLAGS.num_accumulation_steps,
-        learning_rate=FLAGS.learning_rate,
-        num_warmup_steps=FLAGS.num_warmup_steps,
-        num_schedule_steps=FLAGS.num_schedule_steps,
-        optimizer=optimizer,
-        init_checkpoint=FLAGS.init_checkpoint,
-        continue_from=FLAGS.continue_from,
-        continue_with=FLAGS.continue_with,
-        save_checkpoints_steps=FLAGS.save_checkpoints_steps,
-        keep_checkpoints=FLAGS.keep_checkpoints,
-        eval_every_steps=FLAGS.eval_every_steps,
-        best_metric=FLAGS.best_metric,
-        iterations_per_loop=FLAGS.iterations_per_loop,
-        log_every_steps=FLAGS.log_every_steps,
-        random_seed=FLAGS.random_seed,
-        mixed_precision=FLAGS.mixed_precision,
-        jit_compile=FLAGS.jit_compile,
+        optimizer=from_flags(OptimizerConfig),
         next_sentence=next_sentence_of(data),
-        use_older_checkpoint=FLAGS.use_older_checkpoint,
     )
 
 

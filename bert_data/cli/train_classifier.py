@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 from absl import flags, logging
 
 from bert_data.cli import entry, text_flags
+from bert_data.cli.flag_values import from_flags
 
 if TYPE_CHECKING:
     from bert_data.curation.classifying.config import ClassFiles
@@ -98,32 +99,14 @@ TEXT = text_flags.define_text_flags()
 flags.DEFINE_bool("overwrite", False, "Replace an existing model.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main(_: Sequence[str]) -> None:
     """Flags to a model."""
-    del argv  # entry.run refuses what is not a flag
-    # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data.curation.classifying.config import ClassifierConfig
     from bert_data.curation.classifying.training import train_classifier
 
     if not FLAGS.output_file:
         raise ValueError("--output_file is missing: name the model, such as quality.bin")
-    config = ClassifierConfig(
-        classes=_classes(),
-        label_field=FLAGS.label_field,
-        text=TEXT(),
-        dimension=FLAGS.dimension,
-        epochs=FLAGS.epochs,
-        learning_rate=FLAGS.learning_rate,
-        word_ngrams=FLAGS.word_ngrams,
-        min_characters=FLAGS.min_characters,
-        max_characters=FLAGS.max_characters,
-        min_count=FLAGS.min_count,
-        buckets=FLAGS.buckets,
-        loss=FLAGS.loss,
-        held_out=FLAGS.held_out,
-        seed=FLAGS.seed,
-        num_workers=FLAGS.num_workers,
-    )
+    config = from_flags(ClassifierConfig, classes=_classes(), text=TEXT())
     trained = train_classifier(config, FLAGS.output_file, overwrite=FLAGS.overwrite)
     logging.info("%s\n%s", FLAGS.output_file, trained)
     if not trained.has_learned:

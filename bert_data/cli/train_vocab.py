@@ -93,10 +93,8 @@ ENGINE = engine_flags.define_engine_flags()
 flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main(_: Sequence[str]) -> None:
     """Flags to a vocabulary file."""
-    del argv  # entry.run refuses what is not a flag
-    # Imported here so that --help and a mistyped flag are answered at once.
     from bert_data import storage
     from bert_data.text.formats import input_files
     from bert_data.tokens.vocabulary_output import json_path_beside, write_vocabulary
