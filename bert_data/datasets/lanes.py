@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.datasets.dealing import Dealer, deck_size
+from bert_data.formats.summed_file import SummedFile
 from bert_data.objectives.moving_rows import count_tokens, take_rows
 from bert_data.storage import open_scratch
 from bert_data.tokens.store import TokenStore
@@ -64,12 +65,12 @@ class LaneWriter:
         self._dealt: list[tuple[NDArray[np.uint32], NDArray[np.int64]]] = []
         self._written = np.zeros(2, np.int64)  # rows and tokens
         self._folder, self._stack = folder, contextlib.ExitStack()
+        self._files: dict[str, SummedFile] = {}
 
     def __enter__(self) -> Self:
-        self._files = {
-            name: self._stack.enter_context(open_scratch(os.path.join(self._folder, name)))
-            for name in (ROWS, TOKENS, INDEX)
-        }
+        for name in (ROWS, TOKENS, INDEX):
+            path = os.path.join(self._folder, name)
+            self._files[name] = SummedFile(self._stack.enter_context(open_scratch(path)), path)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -77,6 +78,11 @@ class LaneWriter:
             if kind is None and self._num_rows:
                 self._deal()
                 self._write_segment()
+
+    @property
+    def sums(self) -> dict[str, tuple[int, int]]:
+        """Size and CRC-32C of each file, under its name."""
+        return {name: sums for file in self._files.values() for name, sums in file.sums.items()}
 
     def add(self, rows: NDArray[np.uint32]) -> None:
         """Add rows, uint32[any, words], in the order in which they were made."""

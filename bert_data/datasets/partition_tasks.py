@@ -32,7 +32,7 @@ from bert_data.storage import open_scratch, remove
 from bert_data.tokens.store_notes import store_paths
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.tokens.vocabulary import Vocabulary
-from bert_data.work import open_threads
+from bert_data.work import Filled, open_threads
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -117,11 +117,11 @@ class DealtPartitions:
             num_before += num_instances
 
 
-def deal_partition(work: SetWork, partition: Partition, folder: str) -> dict[str, Any]:
+def deal_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
     """Make the instances of a partition, and write them by lane into a folder.
 
     Returns:
-      JSON: counts of tokens and instances, the words of a row, and the dtype of tokens.
+      As JSON: counts of tokens and instances, the words of a row, and the dtype of tokens.
     """
     config, budget = work.config, work.share_memory()
     prefix = os.path.join(folder, "store")
@@ -155,21 +155,20 @@ def deal_partition(work: SetWork, partition: Partition, folder: str) -> dict[str
             writer.add(rows)
     for path in store_paths(prefix):
         remove(path)
-    return {
+    report = {
         "tokens": dataclasses.asdict(tokens),
         "instances": dataclasses.asdict(maker.counts),
         "num_words": maker.num_words,
         "dtype": store.ids.dtype.name,
     }
+    return Filled(report, writer.sums)
 
 
-def write_shard(
-    dealt: DealtPartitions, work: SetWork, shard: OutputShard, folder: str
-) -> dict[str, Any]:
+def write_shard(dealt: DealtPartitions, work: SetWork, shard: OutputShard, folder: str) -> Filled:
     """Write a shard, and its index, into a folder.
 
     Returns:
-      JSON: what the manifest says about it; of shard 0 also the first records, as `Instance`s.
+      As JSON: what the manifest says about it; of shard 0 also the first records, as `Instance`s.
     """
     config = work.config
     budget = work.share_memory(find_format(config.output_format).reserved_bytes)
@@ -211,4 +210,6 @@ def write_shard(
         for size, encoded in executor.ordered_map(encode, read()):
             file.add(encoded)
             advance(size)
-        return {"file": dataclasses.asdict(file.finish()), "examples": examples}
+        written = file.finish()
+    report = {"file": dataclasses.asdict(written), "examples": examples}
+    return Filled(report, written.sums)

@@ -20,7 +20,7 @@ from bert_data.progress import progress
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import GPT_SAMPLES
 from bert_data.storage import OutputNames, absolute_path, open_scratch
-from bert_data.work import FolderTask, open_threads
+from bert_data.work import Filled, FolderTask, open_threads
 
 _CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
 _ROW_GROUP_BYTES = 32 << 20
@@ -94,7 +94,7 @@ class SampleWriting:
         vars(self).update(state, dataset=open_snapshot(state["snapshot"]))
 
 
-def write_shard(writing: SampleWriting, shard: SampleShard, folder: str) -> dict[str, Any]:
+def write_shard(writing: SampleWriting, shard: SampleShard, folder: str) -> Filled:
     """Write a shard, and its index, into a folder; return what the manifest says about it."""
     dataset = writing.dataset
     # A row group is a batch.
@@ -119,7 +119,8 @@ def write_shard(writing: SampleWriting, shard: SampleShard, folder: str) -> dict
         for num_samples, encoded in executor.ordered_map(encode, chunks):
             file.add(encoded)
             advance(num_samples)
-        return dataclasses.asdict(file.finish())
+        written = file.finish()
+    return Filled(dataclasses.asdict(written), written.sums)
 
 
 def sample_bytes(dataset: SampleSet) -> int:

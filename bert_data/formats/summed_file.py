@@ -20,6 +20,11 @@ class ManifestFile:
     num_bytes: int
     crc32c: int
 
+    @property
+    def sums(self) -> dict[str, tuple[int, int]]:
+        """Size and CRC-32C of its bytes, under its name."""
+        return {self.name: (self.num_bytes, self.crc32c)}
+
 
 class SummedFile:
     """Counts and sums the bytes that are written; pyarrow treats it as a Python file."""
@@ -58,6 +63,11 @@ class SummedFile:
     def give_up(self) -> None:
         """Drop whatever is written from now on."""
         self._file = None
+
+    @property
+    def sums(self) -> dict[str, tuple[int, int]]:
+        """Size and CRC-32C of what was written, under the file's name."""
+        return {self._name: (self._num_bytes, self._crc)}
 
     def describe(self, num_records: int) -> ManifestFile:
         """Return what the manifest says about the file."""

@@ -14,5 +14,5 @@ Processes and Ray are imported only when they are used.
 
 from bert_data.work.engine import ENGINES, THIS_MACHINE, Engine, open_executor
 from bert_data.work.executor import MAX_WORKERS, Executor, count_workers, open_threads
-from bert_data.work.folder_tasks import FolderTask, open_work_folder, read_report
+from bert_data.work.folder_tasks import Filled, FolderTask, open_work_folder, read_report
 from bert_data.work.tasks import Task, fingerprint, run_tasks

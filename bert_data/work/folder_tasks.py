@@ -13,8 +13,8 @@ import contextlib
 import dataclasses
 import json
 import os
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
 from absl import logging
 
@@ -52,6 +52,18 @@ class Named(Protocol):
         """A unique name."""
 
 
+class Filled(NamedTuple):
+    """What a task's function returns if it summed up files while it wrote them.
+
+    Attributes:
+      report: its result.
+      sums: name of a file -> (size, CRC-32C). The other files of the folder are read for theirs.
+    """
+
+    report: Any
+    sums: Mapping[str, tuple[int, int]]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FolderTask:
     """A `Task` that makes a folder for each item; its report is the folder's path.
@@ -59,7 +71,8 @@ class FolderTask:
     Attributes:
       parent: of the folders. Its name, or that of a folder above it, identifies all that they
         depend on besides their own names.
-      function: fills the folder of an item; its result is kept in the folder, see `read_report`.
+      function: fills the folder of an item; its result, which may be in a `Filled`, is kept in the
+        folder, see `read_report`.
     """
 
     parent: str
@@ -73,11 +86,15 @@ class FolderTask:
         """Make the folder of an item; if another process has made it meanwhile, that one stays."""
         # Errors of a full disk that name no file get the folder's name.
         with naming(self.path(item)), open_folder(self.path(item), last=_SUMS) as partial:
-            report = self.function(item, partial)
+            result = self.function(item, partial)
+            report, known = result if isinstance(result, Filled) else Filled(result, {})
             assert not {_REPORT, _SUMS} & set(list_folder(partial))
             text = json.dumps(report, default=_plain)
             write_bytes(os.path.join(partial, _REPORT), text.encode())
-            sums = {name: _sum_up(os.path.join(partial, name)) for name in _list_files(partial)}
+            sums = {
+                name: known[name] if name in known else _sum_up(os.path.join(partial, name))
+                for name in _list_files(partial)
+            }
             write_bytes(os.path.join(partial, _SUMS), json.dumps(sums).encode())
         return self.path(item)
 

@@ -9,7 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.work import FolderTask, open_executor, open_work_folder, read_report, run_tasks
+from bert_data.work import (
+    Filled,
+    FolderTask,
+    open_executor,
+    open_work_folder,
+    read_report,
+    run_tasks,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,6 +128,19 @@ class TestWorkFolder:
         path.write_bytes(path.read_bytes()[:-1] + b"!" if path.exists() else b"")
         assert self.use(tmp_path / "work", error=None) == []
         assert f"{path}: byte offset 0: not " in caplog.text
+
+    @pytest.mark.parametrize(("crc", "there"), [(0x364B3FB7, ["t"]), (0x364B3FB8, [])])
+    def test_takes_a_function_at_its_word_for_checksums(self, tmp_path, caplog, crc, there):
+        def write(item: Letters, folder: str) -> Filled:
+            Path(folder, "other").write_text("x")
+            return Filled(write_letters(item, folder), {"letters": (3, crc)})
+
+        with pytest.raises(KeyError), open_work_folder(str(tmp_path), "f", is_own=False) as root:
+            folder = FolderTask(parent=f"{root}/t", function=write)(Letters("abc"))
+            assert read_report(folder) == {"number": 3, "half": 0.5, "path": "x"}
+            raise KeyError
+        assert self.use(tmp_path, "f", done=False, is_own=False) == there
+        assert ("damaged" in caplog.text) != bool(there)
 
     def test_stays_if_a_task_removed_what_it_used(self, tmp_path):
         with pytest.raises(ValueError):
