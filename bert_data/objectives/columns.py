@@ -7,12 +7,11 @@
 Words are split as before masking.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import Scalar, inner, intrinsic, kernel
+from bert_data.kernels import Scalar, inner, kernel
+from bert_data.objectives.prefetching import prefetch_instances
 from bert_data.objectives.rows import HEADER_WORDS, code_bits
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import (
@@ -27,36 +26,7 @@ from bert_data.schema.fields import (
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.tokens.word_bits import goes_on
 
-_AHEAD = 8
 _NO_WORDS = np.zeros(0, np.bool_)
-
-
-@intrinsic
-def _prefetch(typing_context: Any, array: Any, place: Any) -> Any:
-    """Prefetch the cache line of array[place], which may be out of bounds, without waiting."""
-    from llvmlite import ir
-    from numba import types
-    from numba.core import cgutils
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
-        builder.call(function, [address, number(0), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), generate
-
-
-@inner
-def _prefetch_tokens(row: NDArray[np.uint32], ids: NDArray[np.integer]) -> None:
-    """Prefetch the tokens of an instance, which may be anywhere in the store."""
-    for half in range(2):
-        begin = np.int64(row[2 * half]) | np.int64(row[2 * half + 1]) << 32
-        for line in range(2):
-            _prefetch(ids, begin + 32 * line)
 
 
 @inner
@@ -164,7 +134,7 @@ def _fill_columns(
     num_splits = np.int64(0)
     split_splits[0] = 0
     for i in range(order.size):
-        _prefetch_tokens(rows[order[min(i + _AHEAD, order.size - 1)]], ids)
+        prefetch_instances(rows, order, i, ids)
         row, start, stop = rows[order[i]], token_splits[i], token_splits[i + 1]
         own = tokens[start:stop]
         b_start = _put_tokens(row, ids, cls_id, sep_id, own, segments[start:stop])

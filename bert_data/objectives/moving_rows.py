@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
+from bert_data.objectives.prefetching import prefetch_instances
 
 
 def count_tokens(rows: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -46,6 +47,7 @@ def take_rows(
     """
     end = np.int64(0)
     for i in range(order.size):
+        prefetch_instances(rows, order, i, ids)
         row, out = rows[order[i]], out_rows[i]
         for word in range(row.size):
             out[word] = row[word]
