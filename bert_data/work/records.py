@@ -17,8 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.storage import is_remote, open_scratch, read_range
+from bert_data.work.sorting import sorted_rows
 
 _WORD_BYTES = 8
+_SORTING_BYTES, _WRITTEN_BYTES = 3 * _WORD_BYTES, 1 << 18
+"""What sorting takes for each record, and how much is put in order at a time to be written."""
+
 _NUM_SAMPLES = 32
 _BLOCK_BYTES, _REMOTE_BLOCK_BYTES = 1 << 15, 1 << 20
 """So much of a file is read at once to find a key in it: about what a further read costs."""
@@ -98,24 +102,8 @@ class Records:
         return len(self) * self.layout.num_bytes
 
 
-def sort_words(words: Words, num_keys: int) -> Words:
-    """Return records sorted by their first words."""
-    first = np.ascontiguousarray(words[:, 0])
-    order = np.argsort(first)
-    if num_keys > 1 and len(words) > 1:
-        first = first[order]
-        is_tie = np.zeros(len(words), bool)
-        is_tie[1:] = first[1:] == first[:-1]
-        is_tie[:-1] |= is_tie[1:]
-        ties = np.flatnonzero(is_tie)
-        tied = order[ties]
-        columns = [words[tied, k] for k in range(num_keys - 1, -1, -1)]
-        order[ties] = tied[np.lexsort(columns)]
-    return words[order]
-
-
 class RecordWriter:
-    """Writes sorted files; holds up to `max_bytes` of records in memory."""
+    """Writes sorted files; holds up to `max_bytes`, of records and of what sorting them takes."""
 
     def __init__(self, layout: Layout, prefix: str, max_bytes: int) -> None:
         """Describe the files; none is written yet.
@@ -123,11 +111,11 @@ class RecordWriter:
         Args:
           layout: of the records.
           prefix: of the files' paths.
-          max_bytes: of a file.
+          max_bytes: of memory; of a record at least.
         """
         self._layout, self._prefix = layout, prefix
-        self._max_records = max(max_bytes // layout.num_bytes, 1)
-        self._waiting: list[Words] = []
+        self._max_records = max(max_bytes // (layout.num_bytes + _SORTING_BYTES), 1)
+        self._waiting = np.empty((0, layout.num_words), np.uint64)
         self._num_waiting = 0
         self.files: list[RecordFile] = []
 
@@ -135,30 +123,38 @@ class RecordWriter:
         """Add records, a column for each field; `values` is [records, width]."""
         names = self._layout.fields
         assert set(columns) == {*names, *(["values"] if self._layout.width else [])}
-        words = np.empty((len(columns[names[0]]), self._layout.num_words), np.uint64)
-        for k, name in enumerate(names):
-            column = np.asarray(columns[name])
-            words[:, k] = column.view(np.uint64) if column.dtype == np.float64 else column
-        if self._layout.width:
-            words[:, len(names) :] = columns["values"]
-        self.add_words(words)
+        start, count = 0, len(columns[names[0]])
+        while start < count:
+            place = self._make_room(count - start)
+            some = slice(start, start + len(place))
+            for k, name in enumerate(names):
+                column = np.asarray(columns[name][some])
+                place[:, k] = column.view(np.uint64) if column.dtype == np.float64 else column
+            if self._layout.width:
+                place[:, len(names) :] = columns["values"][some]
+            start += len(place)
 
-    def add_words(self, words: Words) -> None:
-        """Add records."""
-        while len(words):
-            part = words[: self._max_records - self._num_waiting]
-            self._waiting.append(part)
-            self._num_waiting += len(part)
-            words = words[len(part) :]
-            if self._num_waiting == self._max_records:
-                self.flush()
+    def _make_room(self, num_records: int) -> Words:
+        """Return where the next records go, so many or as many as there is room for."""
+        if self._num_waiting == self._max_records:
+            self.flush()
+        begin = self._num_waiting
+        self._num_waiting = min(begin + num_records, self._max_records)
+        if self._num_waiting > len(self._waiting):
+            size = min(max(self._num_waiting, 2 * len(self._waiting)), self._max_records)
+            larger = np.empty((size, self._layout.num_words), np.uint64)
+            larger[:begin] = self._waiting[:begin]
+            self._waiting = larger
+        return self._waiting[begin : self._num_waiting]
 
     def flush(self) -> None:
         """Write what waits."""
         if self._num_waiting:
-            words = sort_words(np.concatenate(self._waiting), self._layout.num_keys)
-            self._waiting, self._num_waiting = [], 0
-            self.add_sorted([words])
+            words = self._waiting[: self._num_waiting]
+            rows = sorted_rows(words, self._layout.num_keys)
+            self._num_waiting = 0
+            starts = range(0, len(rows), max(_WRITTEN_BYTES // self._layout.num_bytes, 1))
+            self.add_sorted(words[rows[k : k + starts.step]] for k in starts)
 
     def add_sorted(self, portions: Iterable[Words]) -> None:
         """Write portions of records, which are in order, to one file of any size."""
@@ -210,11 +206,10 @@ class FilePart:
         block = self._read(begin, end - begin)
         return begin + search(block, key, key=lambda record: _key(record, len(key)))
 
-    def read(self, num_records: int) -> Words:
-        """Return the next records, and move past them."""
-        words = self._read(self.begin, min(num_records, self.end - self.begin))
+    def read_into(self, words: Words) -> None:
+        """Fill records with the next ones, and move past them."""
+        read_range(self.path, self.begin * self.num_words * _WORD_BYTES, words)
         self.begin += len(words)
-        return words
 
     def _read(self, place: int, num_records: int) -> Words:
         words = np.empty((num_records, self.num_words), np.uint64)

@@ -35,8 +35,11 @@ from bert_data.work.tasks import run_tasks
 _PROCESS_BYTES = 200_000_000
 """Memory of a process before it does anything: the interpreter, packages, machine code."""
 
-_PORTION_SHARE, _TASK_SHARE = 12, 2
+_PORTION_SHARE, _TASK_SHARE = 8, 2
 """Of the rest: the part that one portion of records takes, and the records of a small task."""
+
+_WRITTEN_PORTIONS = 3
+"""How many portions a task's writers hold; the larger its files are, the fewer are merged."""
 
 _NUM_TASKS, _MIN_TASK_BYTES, _MAX_TASK_BYTES = 128, 128_000_000, 1_000_000_000
 """Of more than so many tasks, each gets more, up to the last number: a task reads in portions."""
@@ -82,7 +85,7 @@ class Rounds:
     Attributes:
       folder: for their files.
       parts: of the data; a decision may replace them by parts that own other numbers.
-      portion_bytes: of records that a task holds at a time; its memory is some twelve times that.
+      portion_bytes: of records that a task holds at a time; its memory is some eight times that.
       counted: the sums of what the functions returned.
       num_bytes: of all records that the rounds have written.
     """
@@ -231,7 +234,7 @@ class _RoundTask:
     max_bytes: int
 
     def __call__(self, item: _Item, folder: str) -> dict[str, Any]:
-        share = self.max_bytes // max(len(self.outputs), 1)
+        share = _WRITTEN_PORTIONS * self.max_bytes // max(len(self.outputs), 1)
         writers = {
             name: RecordWriter(layout, os.path.join(folder, name), share)
             for name, layout in self.outputs.items()

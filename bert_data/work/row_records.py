@@ -69,10 +69,10 @@ def cut_rows(rows: Ragged, numbers: NDArray[np.int64], width: int) -> Pieces:
     num_pieces = np.maximum(-(-sizes // a_piece), 1)
     firsts = np.cumsum(num_pieces) - num_pieces
     values = np.zeros(int(num_pieces.sum()) * a_piece, rows.values.dtype)
-    values[_spread(firsts * a_piece, sizes)] = rows.values[_spread(starts, sizes)]
+    values[spread(firsts * a_piece, sizes)] = rows.values[spread(starts, sizes)]
     return Pieces(
         np.repeat(np.arange(len(numbers)), num_pieces),
-        _spread(np.zeros(len(numbers), np.int64), num_pieces),
+        spread(np.zeros(len(numbers), np.int64), num_pieces),
         np.repeat(sizes, num_pieces),
         values.view(np.uint64).reshape(-1, width),
     )
@@ -93,10 +93,10 @@ def join_pieces(records: np.ndarray, dtype: type[Any]) -> tuple[Ragged, NDArray[
     values = np.ascontiguousarray(records["values"]).view(dtype)
     a_piece = values.shape[1]
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Ragged(values.reshape(-1)[_spread(firsts * a_piece, sizes)], offsets), firsts
+    return Ragged(values.reshape(-1)[spread(firsts * a_piece, sizes)], offsets), firsts
 
 
-def _spread(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def spread(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the numbers from each start on, as many as each size says: 3 7, 2 1 -> 3 4 7."""
     ends = np.cumsum(sizes)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + sizes, sizes)

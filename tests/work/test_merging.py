@@ -26,7 +26,7 @@ def write(folder, described):
         draw = np.random.default_rng(number)
         keys = np.append(np.full(num_hot, 5), low + draw.integers(0, 1 << bits, num_rows + 1))
         words = np.stack([keys, draw.integers(0, 1 << 62, len(keys))], axis=1).astype(np.uint64)
-        writer.add_words(words)
+        writer.add(key=words[:, 0], other=words[:, 1])
         writer.flush()
         rows += [tuple(row) for row in words.tolist()]
     parts = [FilePart(file.path, 2, 0, file.num_records) for file in writer.files]

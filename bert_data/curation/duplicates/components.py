@@ -67,7 +67,7 @@ def make_small_stars(reader: RangeReader, writers: Writers) -> None:
     """Connect each node and its smaller neighbours to the smallest of them."""
     for batch in reader.batches(1):
         node, other, least = _columns(batch)
-        is_inner = (other < node) & (other != least)
+        is_inner = (other < node) & (other != least) & _is_new(batch)
         add_edges(writers["edges"], other[is_inner], least[is_inner])
         is_first = (batch.places == 0) & (least < node)
         is_leaf = batch.lasts("other")[is_first] >> _ONE == least[is_first]
@@ -78,13 +78,20 @@ def make_large_stars(reader: RangeReader, writers: Writers) -> None:
     """Connect the larger neighbours of each node to its smallest one; drop finished stars."""
     for batch in reader.batches(1, _leaf_bits):
         node, other, least = _columns(batch)
-        is_larger = other > node
+        is_larger = (other > node) & _is_new(batch)
         is_finished = (least == node) & (batch.totals == batch.sizes)
-        is_moved = is_larger & ~is_finished
+        is_moved, is_settled = is_larger & ~is_finished, is_larger & is_finished
         add_edges(writers["edges"], other[is_moved], least[is_moved])
-        writers["roots"].add(document=other[is_finished], root=node[is_finished])
+        writers["roots"].add(document=other[is_settled], root=node[is_settled])
         is_root = is_finished & (batch.places == 0)
         writers["roots"].add(document=node[is_root], root=node[is_root])
+
+
+def _is_new(batch: Batch) -> NDArray[np.bool_]:
+    """Return whether each edge differs from the one before; buckets find the same ones."""
+    is_new = np.ones(len(batch.records), bool)
+    is_new[1:] = batch.records[1:] != batch.records[:-1]
+    return is_new
 
 
 def _leaf_bits(records: np.ndarray) -> Numbers:

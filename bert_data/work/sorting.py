@@ -1,0 +1,119 @@
+"""Sort records by several fields: by the first one at once, then those that agree in it.
+
+    records 7 2 | 3 9 | 7 1 | 5 0   sorted_rows, by two fields  ->  1 3 2 0
+
+Fields that are hashes seldom agree, so that nearly all of the work is to sort one array of numbers.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.kernels import Scalar, inner, kernel
+
+_INSERTED = 16  # records: so few are sorted by insertion
+
+
+def sorted_rows(
+    words: NDArray[np.uint64], num_keys: int, rows: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Return the numbers of records, sorted by their first fields; of equal ones, in any order.
+
+    Args:
+      words: uint64 [records, words of each].
+      num_keys: of the fields.
+      rows: numbers of the records to sort; None: of all.
+    """
+    firsts = words[:, 0] if rows is None else words[rows, 0]
+    order = np.argsort(firsts)
+    rows = order if rows is None else rows[order]
+    if num_keys > 1:
+        _sort_ties(words, firsts[order], num_keys, rows)
+    return rows
+
+
+@kernel
+def _sort_ties(
+    words: NDArray[np.uint64],
+    firsts: NDArray[np.uint64],
+    num_keys: int,
+    rows: NDArray[np.int64],
+) -> None:
+    """Sort the rows that agree in their first field by the other fields, in place.
+
+    Args:
+      words: uint64[records, words of each].
+      firsts: uint64[rows], the first field of each, sorted.
+      num_keys: number of fields to sort by.
+      rows: int64[rows], numbers of records.
+    """
+    begin = 0
+    while begin < len(rows):
+        end = begin + 1
+        while end < len(rows) and firsts[end] == firsts[begin]:
+            end += 1
+        if end - begin > _INSERTED:
+            _sort_heap(words, num_keys, rows, begin, end)
+        else:
+            _insert(words, num_keys, rows, begin, end)
+        begin = end
+
+
+@inner
+def _is_less(words: NDArray[np.uint64], num_keys: Scalar, one: Scalar, other: Scalar) -> Scalar:
+    """Return whether a record is less than another that agrees with it in the first field."""
+    for k in range(1, num_keys):
+        if words[one, k] != words[other, k]:
+            return words[one, k] < words[other, k]
+    return False
+
+
+@inner
+def _insert(
+    words: NDArray[np.uint64], num_keys: Scalar, rows: NDArray[np.int64], begin: Scalar, end: Scalar
+) -> None:
+    """Sort a few rows, each of which moves before those that are greater."""
+    for place in range(begin + 1, end):
+        row = rows[place]
+        while place > begin and _is_less(words, num_keys, row, rows[place - 1]):
+            rows[place] = rows[place - 1]
+            place -= 1
+        rows[place] = row
+
+
+@inner
+def _sort_heap(
+    words: NDArray[np.uint64], num_keys: Scalar, rows: NDArray[np.int64], begin: Scalar, end: Scalar
+) -> None:
+    """Sort many rows by a heap, whose greatest one moves to the end (Williams 1964)."""
+    size = end - begin
+    for root in range(size // 2 - 1, -1, -1):
+        _sink(words, num_keys, rows, begin, root, size)
+    for last in range(size - 1, 0, -1):
+        row = rows[begin]
+        rows[begin] = rows[begin + last]
+        rows[begin + last] = row
+        _sink(words, num_keys, rows, begin, 0, last)
+
+
+@inner
+def _sink(
+    words: NDArray[np.uint64],
+    num_keys: Scalar,
+    rows: NDArray[np.int64],
+    begin: Scalar,
+    place: Scalar,
+    size: Scalar,
+) -> None:
+    """Move a row of a heap below those that are greater."""
+    row = rows[begin + place]
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and _is_less(
+            words, num_keys, rows[begin + child], rows[begin + child + 1]
+        ):
+            child += 1
+        if not _is_less(words, num_keys, row, rows[begin + child]):
+            break
+        rows[begin + place] = rows[begin + child]
+        place = child
+    rows[begin + place] = row
