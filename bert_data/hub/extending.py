@@ -21,9 +21,8 @@ from bert_data.tokens.casing import validate_case_matches_checkpoint
 from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.new_tokens import SplitWords, extend_tokens
 from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.vocabulary import load_vocabulary
+from bert_data.tokens.vocabulary import SPECIAL, load_vocabulary
 from bert_data.tokens.vocabulary_file import MAX_VOCAB_SIZE
-from bert_data.tokens.vocabulary_training import SPECIAL_TOKENS
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 from bert_data.training.hugging_face import find_hugging_face_folder
 
@@ -186,7 +185,7 @@ def _write_vocabulary(
         )
     path = os.path.join(folder, _VOCABULARY)
     write_bytes(path, "".join(f"{token}\n" for token in tokens).encode())
-    if set(SPECIAL_TOKENS) <= set(tokens):  # other programs' tokenizers have all of them
+    if set(SPECIAL) <= set(tokens):  # other programs' tokenizers have all of them
         definition = tokenizer_json(
             tokens,
             do_lower_case=tokenizer.do_lower_case,

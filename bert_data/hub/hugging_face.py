@@ -16,7 +16,6 @@ from bert_data.plain_values import make_plain
 from bert_data.storage import OutputSet, exists, file_size
 from bert_data.tokens.casing import validate_case_matches_checkpoint
 from bert_data.tokens.hugging_face import (
-    PADDING,
     ROLES,
     TOKENIZER,
     TOKENIZER_CONFIG,
@@ -26,6 +25,7 @@ from bert_data.tokens.hugging_face import (
 )
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer
+from bert_data.tokens.vocabulary import PADDING
 
 if TYPE_CHECKING:
     import numpy as np

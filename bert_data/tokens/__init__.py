@@ -3,7 +3,7 @@
 definition.py       the tokenizer in plain Python; characters.py, vocabulary_file.py
 tokenizer.py        the fast one, equal to it: block_run.py (a pass over text), blocks.py, chunks.py
                     and wordpiece.py (its kernels), entries.py and codepoints.py (its tables),
-                    tokenize_texts.py, decoding.py, model_inputs.py
+                    tokenize_texts.py
 tokenizer_file.py   any tokenizer, from a vocabulary, a tokenizer.json, .model or .tiktoken file:
                     opening.py, tiktoken_ranks.py, library_tokenizer.py; backends/ run them
 vocabulary.py       a checked vocabulary; word_bits.py: its words; special_tokens.py: their roles

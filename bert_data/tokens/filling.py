@@ -11,6 +11,7 @@ import collections
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from absl import logging
@@ -63,14 +64,13 @@ class TokenCounts:
     num_empty: int = 0
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Tokenized:
+class _Tokenized(NamedTuple):
     """The tokens of a block, its bytes of text and on disk, and the rows that were skipped."""
 
     tokens: TokenBlock
     num_bytes: int
     num_file_bytes: int
-    skipped: Sequence[str] = ()
+    skipped: Sequence[str]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -193,14 +193,8 @@ def _tokenize_documents(
     tokenizer: Tokenizer, level: str, language: str, block: DocumentBlock
 ) -> _Tokenized:
     tokens = tokenizer.tokenize_documents(block.documents, level, language)
-    return _Tokenized(
-        tokens=dataclasses.replace(
-            tokens, num_lines=block.num_rows, num_replaced=block.num_replaced
-        ),
-        num_bytes=block.num_text_bytes(),
-        num_file_bytes=block.num_file_bytes,
-        skipped=block.skipped,
-    )
+    tokens = dataclasses.replace(tokens, num_lines=block.num_rows, num_replaced=block.num_replaced)
+    return _Tokenized(tokens, block.num_text_bytes(), block.num_file_bytes, block.skipped)
 
 
 def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized:
@@ -208,14 +202,11 @@ def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized
     is_text = np.array([bool(text) for text in lines.texts], np.bool_)
     ends = np.cumsum(is_text)[~is_text]
     tokens = tokenizer.tokenize_sequences(texts, ends.tolist())
-    return _Tokenized(
-        tokens=dataclasses.replace(
-            tokens, num_lines=len(lines.texts), num_replaced=lines.num_replaced
-        ),
-        num_bytes=len(lines.block.data),
-        num_file_bytes=lines.block.num_file_bytes,
-        skipped=lines.block.skipped,
+    tokens = dataclasses.replace(
+        tokens, num_lines=len(lines.texts), num_replaced=lines.num_replaced
     )
+    block = lines.block
+    return _Tokenized(tokens, len(block.data), block.num_file_bytes, block.skipped)
 
 
 def _tokenize_lines(
@@ -237,14 +228,9 @@ def _tokenize_lines(
                 "--encoding_errors=replace or ignore reads it anyway"
             )
         lines_in_file += tokens.num_lines
-        yield _Tokenized(
-            tokens=dataclasses.replace(
-                tokens, num_replaced=tokens.num_replaced + block.num_replaced
-            ),
-            num_bytes=len(block.data),
-            num_file_bytes=block.num_file_bytes,
-            skipped=block.skipped,
-        )
+        num_replaced = tokens.num_replaced + block.num_replaced
+        tokens = dataclasses.replace(tokens, num_replaced=num_replaced)
+        yield _Tokenized(tokens, len(block.data), block.num_file_bytes, block.skipped)
 
 
 def _try_tokenizing_lines(

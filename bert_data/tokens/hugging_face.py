@@ -11,12 +11,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bert_data.tokens.vocabulary import PADDING, SPECIAL
 from bert_data.tokens.vocabulary_file import CONTINUATION
-from bert_data.tokens.vocabulary_training import SPECIAL_TOKENS
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
-PADDING = "[PAD]"
 MODEL_INPUTS = ("input_ids", "token_type_ids", "attention_mask")
 """What tokenizers of transformers return; without segment ids, pairs would look like one text."""
 
@@ -36,7 +35,7 @@ def tokenizer_json(
     """Return a vocabulary as a tokenizer.json of the `tokenizers` library, with BERT's rules.
 
     Args:
-      tokens: by id; all of `SPECIAL_TOKENS` are among them.
+      tokens: by id; all of `SPECIAL` are among them.
       do_lower_case: whether the text is lower-cased and loses its accents.
       max_word_letters: longer words are [UNK].
     """
@@ -56,7 +55,7 @@ def tokenizer_json(
         ("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"])
     )
     tokenizer.decoder = decoders.WordPiece(prefix=CONTINUATION)
-    tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
+    tokenizer.add_special_tokens(list(SPECIAL))
     tokenizer.enable_padding(pad_id=ids[PADDING], pad_token=PADDING)
     return tokenizer.to_str(pretty=True) + "\n"
 

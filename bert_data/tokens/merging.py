@@ -8,7 +8,6 @@ of a text's partitions gives the store of the whole text, byte for byte.
 
 import dataclasses
 import os
-import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from absl import logging
 
 from bert_data.progress import progress
 from bert_data.storage import OutputSet, exists, real_path
-from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
+from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_notes import (
     StoreNotes,
     check_files,
@@ -25,9 +24,8 @@ from bert_data.tokens.store_notes import (
     read_notes,
     store_paths,
 )
-from bert_data.tokens.store_spans import read_pieces
-from bert_data.tokens.store_writer import StoreWriter
-from bert_data.tokens.verifying import check_sums, compare_sum
+from bert_data.tokens.store_spans import StoreSpan, join_spans
+from bert_data.tokens.verifying import check_sums
 
 
 def merge_stores(
@@ -71,23 +69,10 @@ def merge_stores(
     ) as outputs:
         prefix = os.path.join(outputs.work_dir, "store")
         total = sum(store.ids.nbytes for store in stores)
-        with (
-            StoreWriter(
-                prefix, stores[0].ids.dtype, StoreShape(empty_documents=MEGATRON)
-            ) as writer,
-            progress("merge", total=total, unit="B") as advance,
-        ):
-            for store, noted, source in zip(stores, notes, prefixes, strict=True):
-                crc32 = 0
-                for ids, lengths, breaks in read_pieces(store):
-                    crc32 = zlib.crc32(ids.data, crc32)
-                    writer.add(ids, lengths, breaks)
-                    advance(ids.nbytes)
-                if noted is not None:  # the sum of the merged store would vouch for the damage
-                    compare_sum(f"{source}.bin", crc32, noted.files[0])
-                store.release_memory(0)
-        assert writer.files is not None
-        merged = dataclasses.replace(_merge_notes(known), files=writer.files) if is_known else None
+        spans = [StoreSpan(prefix=source) for source in prefixes]
+        with progress("merge", total=total, unit="B") as advance:
+            files = join_spans(spans, prefix, stores=stores, advance=advance)
+        merged = dataclasses.replace(_merge_notes(known), files=files) if is_known else None
         if merged is None:
             logging.warning("%s: has no notes, as one of the stores has none", output_prefix)
         commit_store(outputs, output_prefix, prefix, merged)

@@ -188,14 +188,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         )
     ]
     task = _MakeStore(
-        tokenizer=tokenizer,
-        tokenizer_files=[*filter(None, (config.vocab_file, config.tokenizer_file))],
-        text=config.text,
-        shape=shape,
-        dtype=token_dtype(tokenizer.num_ids, config.dtype_rule).name,
-        input_format=text_format.name,
-        num_threads=config.num_threads,
-        overwrite=config.overwrite,
+        config=config, tokenizer=tokenizer, shape=shape, input_format=text_format.name
     )
     warn_of_text(paths, config.text, are_sentences=config.level == SENTENCE)
     stores: list[MadeStore] = []
@@ -267,35 +260,36 @@ class _MakeStore:
     The notes hold all that the store depends on, so they are its fingerprint.
     """
 
+    config: StoreConfig
     tokenizer: Tokenizer
-    tokenizer_files: Sequence[str]
-    text: TextConfig
     shape: StoreShape
-    dtype: str
     input_format: str
-    num_threads: int
-    overwrite: bool
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the ids."""
+        return token_dtype(self.tokenizer.num_ids, self.config.dtype_rule)
 
     def __call__(self, partition: _Partition) -> StoreNotes:
-        notes = self._notes(partition)
-        reads = [*(span.path for span in partition.spans), *self.tokenizer_files]
+        config, notes = self.config, self._notes(partition)
+        tokenizer_files = filter(None, (config.vocab_file, config.tokenizer_file))
         with (
             OutputSet(
                 partition.prefix,
                 store_paths(partition.prefix),
-                reads=reads,
-                overwrite=self.overwrite,
+                reads=[*(span.path for span in partition.spans), *tokenizer_files],
+                overwrite=config.overwrite,
             ) as outputs,
-            open_threads(self.num_threads) as executor,
+            open_threads(config.num_threads) as executor,
         ):
             prefix = os.path.join(outputs.work_dir, "store")
             filled = fill_store(
                 partition.spans,
                 self.tokenizer,
                 prefix,
-                text=self.text,
+                text=config.text,
                 shape=self.shape,
-                dtype=np.dtype(self.dtype),
+                dtype=self.dtype,
                 executor=executor,
             )
             counts = dataclasses.asdict(filled.counts)
@@ -310,7 +304,7 @@ class _MakeStore:
           FileExistsError: its paths hold something else.
         """
         remove_left_overs(partition.prefix)
-        if self.overwrite or not any(map(exists, store_paths(partition.prefix))):
+        if self.config.overwrite or not any(map(exists, store_paths(partition.prefix))):
             return None
         try:
             notes = read_notes(partition.prefix)
@@ -334,11 +328,11 @@ class _MakeStore:
             vocab_sha256=self.tokenizer.sha256,
             settings={
                 **self.shape.settings(),
-                "dtype": self.dtype,
+                "dtype": self.dtype.name,
                 "id_limit": self.tokenizer.id_limit,
                 "do_lower_case": self.tokenizer.do_lower_case,
                 "max_word_letters": self.tokenizer.max_word_letters,
-                **self.text.settings(),
+                **self.config.text.settings(),
                 "input_format": self.input_format,
             },
             inputs=partition.inputs(),

@@ -5,7 +5,7 @@ StoreSpan("a"), StoreSpan("b", 2, 5)  --join_spans-->  all documents of a, and t
 
 import dataclasses
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
 from bert_data.tokens.store_notes import read_notes
-from bert_data.tokens.store_writer import StoreWriter
+from bert_data.tokens.store_writer import FileSummary, StoreWriter
 from bert_data.tokens.verifying import compare_sum
 
 _SEQUENCES = 1 << 18  # at a time
@@ -53,14 +53,29 @@ def read_pieces(store: TokenStore, start: int = 0, stop: int | None = None) -> I
         at, done = last, ended
 
 
-def join_spans(spans: Sequence[StoreSpan], prefix: str) -> None:
+def join_spans(
+    spans: Sequence[StoreSpan],
+    prefix: str,
+    *,
+    stores: Sequence[TokenStore] = (),
+    advance: Callable[[int], object] = lambda num_bytes: None,
+) -> tuple[FileSummary, FileSummary]:
     """Write documents of stores of one kind to a new store; no span is empty.
+
+    Args:
+      spans: the documents.
+      prefix: of the new store.
+      stores: of the spans, if they are open already.
+      advance: is called with the number of bytes of ids that were copied.
+
+    Returns:
+      What the notes say of the new files.
 
     Raises:
       OSError: a file cannot be read or written.
-      CorruptDataError: a store is damaged.
+      CorruptDataError: a store is damaged, though its checksum in the new store would vouch for it.
     """
-    stores = [open_store(span.prefix) for span in spans]
+    stores = stores or [open_store(span.prefix) for span in spans]
     shape = StoreShape(empty_documents=MEGATRON)
     with StoreWriter(prefix, stores[0].ids.dtype, shape) as writer:
         for span, store in zip(spans, stores, strict=True):
@@ -68,7 +83,10 @@ def join_spans(spans: Sequence[StoreSpan], prefix: str) -> None:
             for ids, lengths, breaks in read_pieces(store, span.start, span.stop):
                 crc32 = zlib.crc32(ids.data, crc32)
                 writer.add(ids, lengths, breaks)
+                advance(ids.nbytes)
             notes = read_notes(span.prefix) if span.is_whole else None
             if notes is not None:
                 compare_sum(f"{span.prefix}.bin", crc32, notes.files[0])
             store.release_memory(0)
+    assert writer.files is not None
+    return writer.files

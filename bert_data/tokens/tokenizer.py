@@ -18,17 +18,17 @@ from typing import Any
 
 import numpy as np
 
+from bert_data.schema import fields
 from bert_data.text.documents import TextDocument, block_lines
 from bert_data.tokens import blocks
 from bert_data.tokens.backends.choosing import Choice
 from bert_data.tokens.backends.names import WORDPIECE
 from bert_data.tokens.block_run import BlockRun, Tables, encode_text
-from bert_data.tokens.decoding import join_pieces, tokens_of
 from bert_data.tokens.definition import convert_to_unicode
-from bert_data.tokens.model_inputs import pack_inputs
 from bert_data.tokens.token_block import TokenBlock
 from bert_data.tokens.tokenize_texts import tokenize_texts
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import SPECIAL, Vocabulary
+from bert_data.tokens.vocabulary_file import CONTINUATION
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 Texts = str | bytes | Iterable[str | bytes]
@@ -156,7 +156,13 @@ class FastTokenizer:
         Raises:
           ValueError: an id is outside the vocabulary.
         """
-        tokens = tokens_of(self.vocabulary.tokens, ids)
+        tokens, size = [], self.vocabulary.size
+        for number in ids:
+            if not 0 <= number < size:
+                raise ValueError(
+                    f"{number} is not an id of the vocabulary, which has 0 to {size - 1}"
+                )
+            tokens.append(self.vocabulary.tokens[number])
         return " ".join(join_pieces(tokens, skip_special_tokens=skip_special_tokens))
 
     def __call__(self, text: Texts, text_pair: Any = None) -> dict[str, list[Any]]:
@@ -178,5 +184,39 @@ class FastTokenizer:
         if isinstance(text, str | bytes):
             rows = self([text], None if text_pair is None else [text_pair])
             return {name: values[0] for name, values in rows.items()}
-        of_pairs = None if text_pair is None else self.encode_batch(text_pair)
-        return pack_inputs(self.vocabulary, self.encode_batch(text), of_pairs)
+        cls_id, sep_id = self.vocabulary.cls_id, self.vocabulary.sep_id
+        firsts = [[cls_id, *ids, sep_id] for ids in self.encode_batch(text)]
+        seconds: list[list[int]] = [[] for _ in firsts]
+        if text_pair is not None:
+            seconds = [[*ids, sep_id] for ids in self.encode_batch(text_pair)]
+        if len(seconds) != len(firsts):
+            raise ValueError(f"there are {len(firsts)} texts and {len(seconds)} pairs")
+        rows = list(zip(firsts, seconds, strict=True))
+        return {
+            fields.INPUT_IDS.name: [first + second for first, second in rows],
+            fields.INPUT_MASK.name: [[1] * len(first + second) for first, second in rows],
+            fields.SEGMENT_IDS.name: [[0] * len(one) + [1] * len(other) for one, other in rows],
+        }
+
+
+def join_pieces(tokens: Iterable[str], *, skip_special_tokens: bool) -> list[str]:
+    """Join each piece that begins with "##" to the piece before it; special tokens are words.
+
+    Args:
+      tokens: pieces of words, and special tokens; a continuation that follows no piece stays as
+        it is.
+      skip_special_tokens: leave out [PAD], [UNK], [CLS], [SEP] and [MASK].
+    """
+    words: list[str] = []
+    follows_piece = False
+    for token in tokens:
+        if token in SPECIAL:
+            follows_piece = False
+            if not skip_special_tokens:
+                words.append(token)
+        elif follows_piece and token.startswith(CONTINUATION):
+            words[-1] += token.removeprefix(CONTINUATION)
+        else:
+            words.append(token)
+            follows_piece = True
+    return words

@@ -16,10 +16,9 @@ from absl import logging
 from bert_data.progress import draws_bars, tell_time
 from bert_data.text.spans import as_spans
 from bert_data.tokens.document_marks import USUAL_ENDS
-from bert_data.tokens.vocabulary import PADDING
+from bert_data.tokens.vocabulary import PADDING, SPECIAL
 from bert_data.tokens.vocabulary_training import (
     BPE,
-    SPECIAL_TOKENS,
     TrainedVocabulary,
     VocabularyTrainingConfig,
 )
@@ -28,7 +27,7 @@ from bert_data.tokens.word_counts import read_lines
 if TYPE_CHECKING:
     import tokenizers
 
-_SPECIAL = (*SPECIAL_TOKENS, USUAL_ENDS[0])
+_SPECIAL = (*SPECIAL, USUAL_ENDS[0])
 _NUM_BYTES = 256
 
 
@@ -86,7 +85,7 @@ def _add_roles(tokenizer: "tokenizers.Tokenizer") -> None:
     """Set what special tokens frame, and padding."""
     from tokenizers import processors
 
-    ids = {token: tokenizer.token_to_id(token) for token in SPECIAL_TOKENS}
+    ids = {token: tokenizer.token_to_id(token) for token in SPECIAL}
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -144,6 +143,6 @@ def _trainer(config: VocabularyTrainingConfig) -> "tokenizers.trainers.Trainer":
     return trainers.UnigramTrainer(
         vocab_size=config.vocab_size,
         special_tokens=[*_SPECIAL],
-        unk_token=SPECIAL_TOKENS[1],
+        unk_token=SPECIAL[1],
         show_progress=draws_bars(),
     )

@@ -22,12 +22,12 @@ from bert_data.plain_values import make_plain
 from bert_data.progress import draws_bars, progress, tell_time
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.piece_merging import merge_pieces
+from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_file import CONTINUATION, MAX_VOCAB_SIZE
 from bert_data.tokens.word_counts import count_text
 from bert_data.work import THIS_MACHINE, Engine
 
 WORDPIECE, BPE, UNIGRAM = MODELS = ("wordpiece", "bpe", "unigram")
-SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _USUAL_FREQUENCY, _MAX_FREQUENCY, _MAX_WORDS = 2, 2**63 - 1, 1_000_000_000
 _TEXT_CHARACTERS = 100_000  # that the library gets at a time
 
@@ -79,7 +79,7 @@ class VocabularyTrainingConfig:
         if self.model == WORDPIECE and not self.work_dir:
             raise ValueError("work_dir is empty; name a folder for the counts of words")
         for field, low, high in (
-            ("vocab_size", len(SPECIAL_TOKENS) + 1, MAX_VOCAB_SIZE),
+            ("vocab_size", len(SPECIAL) + 1, MAX_VOCAB_SIZE),
             ("min_frequency", 1, _MAX_FREQUENCY),
             ("max_characters", 1, sys.maxunicode + 1),
             ("max_words", 1, _MAX_WORDS),
@@ -140,7 +140,7 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
 
     continuing = text.continuing.intersection(kept)
     characters = [*sorted(kept), *sorted(CONTINUATION + character for character in continuing)]
-    fixed = [*SPECIAL_TOKENS, *characters]
+    fixed = [*SPECIAL, *characters]
     if len(fixed) > config.vocab_size:
         raise ValueError(
             f"vocab_size is {config.vocab_size}, but the special tokens and the text's {len(kept)}"

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bert_data.tokens.decoding import join_pieces
 from bert_data.tokens.definition import BasicTokenizer
-from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer import FastTokenizer, join_pieces
 from tests.tokens.odd_texts import EVERY_LETTER, make_vocabulary, texts
 
 CASED, UNCASED = (FastTokenizer(EVERY_LETTER, lower) for lower in (False, True))

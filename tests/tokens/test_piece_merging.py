@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.piece_merging import merge_pieces
+from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_training import (
-    SPECIAL_TOKENS,
     VocabularyTrainingConfig,
     train_vocabulary,
 )
@@ -21,7 +21,7 @@ def merged(text: TextCounts, config: VocabularyTrainingConfig) -> list[str]:
     continuing = text.continuing & set(kept)
     return merge_pieces(
         text.words,
-        fixed=[*SPECIAL_TOKENS, *sorted(kept), *(f"##{c}" for c in sorted(continuing))],
+        fixed=[*SPECIAL, *sorted(kept), *(f"##{c}" for c in sorted(continuing))],
         characters=kept,
         vocab_size=config.vocab_size,
         min_frequency=config.min_frequency,

@@ -8,10 +8,10 @@ from tokenizers import Tokenizer
 
 from bert_data.tokens.tokenizer_file import load_tokenizer, vocabulary_of
 from bert_data.tokens.tokenizer_training import train_tokenizer
+from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_output import json_path_beside, write_vocabulary
 from bert_data.tokens.vocabulary_training import (
     BPE,
-    SPECIAL_TOKENS,
     UNIGRAM,
     VocabularyTrainingConfig,
 )
@@ -31,7 +31,7 @@ def test_a_trained_tokenizer(small_text: Path, tmp_path: Path, model: str) -> No
     path = tmp_path / "tokenizer.json"
     trained = write_vocabulary(config_of(small_text, model), str(path), overwrite=False)
     assert {each.name for each in tmp_path.iterdir()} == {"tokenizer.json", "tokenizer_config.json"}
-    assert trained.tokens[:6] == (*SPECIAL_TOKENS, "<|endoftext|>")
+    assert trained.tokens[:6] == (*SPECIAL, "<|endoftext|>")
     assert trained.num_lines == len(small_text.read_text().splitlines())
     config = json.loads((tmp_path / "tokenizer_config.json").read_text())
     assert (config["mask_token"], config["pad_token"]) == ("[MASK]", "[PAD]")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import tokenization
 from bert_data.text.documents import TextConfig
+from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_training import (
-    SPECIAL_TOKENS,
     VocabularyTrainingConfig,
     train_vocabulary,
 )
@@ -32,7 +32,7 @@ def plain_trainer(words: list[str], *, vocab_size: int, min_frequency: int) -> l
     splits = {w: [w[0], *(f"##{c}" for c in w[1:])] for w in words}
     counts = collections.Counter(words)
     characters = {piece for split in splits.values() for piece in split} | set("".join(words))
-    tokens = [*SPECIAL_TOKENS, *sorted(characters, key=lambda t: (len(t) > 1, t))]
+    tokens = [*SPECIAL, *sorted(characters, key=lambda t: (len(t) > 1, t))]
     while len(tokens) < vocab_size:
         ids = {token: i for i, token in enumerate(tokens)}
         pairs: collections.Counter[tuple[str, str]] = collections.Counter()
@@ -73,7 +73,7 @@ def test_equals_the_plain_trainer(
 
 def test_the_tokenizer_knows_every_word_of_the_text(small_text: Path, tmp_path: Path) -> None:
     tokens = train(small_text, vocab_size=60)
-    assert tuple(tokens[:5]) == SPECIAL_TOKENS
+    assert tuple(tokens[:5]) == SPECIAL
     assert len(tokens) == len(set(tokens)) == 60
     path = tmp_path / "vocab.txt"
     path.write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8")
@@ -96,7 +96,7 @@ def test_rare_characters_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_text("aaaa bbb cc d\n", encoding="utf-8")
     tokens = train(path, vocab_size=30, max_characters=2, min_frequency=5)
-    assert tokens == [*SPECIAL_TOKENS, "a", "b", "##a", "##b"]
+    assert tokens == [*SPECIAL, "a", "b", "##a", "##b"]
 
 
 def test_reads_compressed_text(small_text: Path, tmp_path: Path) -> None:

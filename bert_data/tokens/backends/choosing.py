@@ -35,7 +35,11 @@ _SHOWN_CHARACTERS = 60
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Faster:
-    """A backend faster than `tokenizers`: how to open it, and why it is not exact for a file."""
+    """A backend faster than `tokenizers`: how to open it, and why it is not exact for a file.
+
+    Both take a tokenizer.json in its current form, as `tokenizers` writes it. Opening raises
+    ValueError if the package is not installed, and UnsupportedError if it cannot run the file.
+    """
 
     open: Callable[[dict[str, Any]], Backend]
     not_exact: Callable[[dict[str, Any]], str]

@@ -21,15 +21,6 @@ class FastokensBackend:
     """Runs a tokenizer.json of BPE."""
 
     def __init__(self, definition: dict[str, Any]) -> None:
-        """Load a tokenizer.
-
-        Args:
-          definition: a tokenizer.json in its current form, as `tokenizers` writes it.
-
-        Raises:
-          ValueError: the package is not installed.
-          UnsupportedError: it cannot run this file.
-        """
         kind = definition["model"]["type"]
         if kind != "BPE":
             raise UnsupportedError(f"Unsupported model {kind}")

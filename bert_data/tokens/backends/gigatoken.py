@@ -19,15 +19,6 @@ class GigatokenBackend:
     """Runs a tokenizer.json of BPE."""
 
     def __init__(self, definition: dict[str, Any]) -> None:
-        """Load a tokenizer.
-
-        Args:
-          definition: a tokenizer.json in its current form, as `tokenizers` writes it.
-
-        Raises:
-          ValueError: the package is not installed.
-          UnsupportedError: it cannot run this file.
-        """
         package: Any = load_package(GIGATOKEN, f"--tokenizer_backend={GIGATOKEN}", extra=EXTRA)
         self._arrays: Any = load_package("awkward", f"--tokenizer_backend={GIGATOKEN}", extra=EXTRA)
         plain = {**definition, "truncation": None, "padding": None}
