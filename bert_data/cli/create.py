@@ -63,9 +63,7 @@ flags.DEFINE_integer(
 )
 flags.DEFINE_float("masked_lm_prob", 0.15, "Proportion of tokens to predict.")
 flags.DEFINE_float(
-    "short_seq_prob",
-    0.1,
-    "Probability, per document, of a target length below max_seq_length.",
+    "short_seq_prob", 0.1, "Probability, per document, of a target length below max_seq_length."
 )
 
 

@@ -42,9 +42,7 @@ flags.DEFINE_string(
     "other_file", None, "What --input_file is compared with, in the same form.", required=True
 )
 flags.DEFINE_string(
-    "other_vocab_file",
-    None,
-    "The vocabulary or tokenizer.json of --other_file, if it is another.",
+    "other_vocab_file", None, "The vocabulary or tokenizer.json of --other_file, if it is another."
 )
 flags.DEFINE_integer(
     "max_tokens", 1024, "Tokens of a text to show; --json writes all.", lower_bound=1

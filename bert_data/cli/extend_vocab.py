@@ -27,7 +27,7 @@ FLAGS = flags.FLAGS
 
 _GROUPS = {  # what --help shows first
     "common": "init_checkpoint vocab_file tokenizer_file do_lower_case bert_config_file input_file"
-    " num_tokens min_count new_tokens_file use_unused output_dir overwrite",
+    " num_tokens min_count new_tokens_file use_unused output_dir overwrite"
 }
 
 model_flags.define_model_flags()
@@ -39,9 +39,7 @@ flags.DEFINE_string(
     " --new_tokens_file it is only measured how the text is split before and after.",
 )
 flags.DEFINE_string(
-    "new_tokens_file",
-    None,
-    "The new tokens, one word in each line, instead of those of the text.",
+    "new_tokens_file", None, "The new tokens, one word in each line, instead of those of the text."
 )
 flags.DEFINE_integer("num_tokens", 1000, "Maximum number of new tokens from the text.")
 flags.DEFINE_integer("min_count", 5, "Number of times that a word of the text must occur.")
@@ -86,10 +84,7 @@ def main(_: Sequence[str]) -> None:
         words = count_split_words(read_lines(spans, TEXT()), tokenizer)
     if words and not FLAGS.new_tokens_file:
         new_tokens = choose_new_tokens(
-            words,
-            tokenizer.vocabulary,
-            num_tokens=FLAGS.num_tokens,
-            min_count=FLAGS.min_count,
+            words, tokenizer.vocabulary, num_tokens=FLAGS.num_tokens, min_count=FLAGS.min_count
         )
         if len(new_tokens) < FLAGS.num_tokens:
             logging.info(

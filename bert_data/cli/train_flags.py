@@ -193,9 +193,7 @@ flags.DEFINE_bool(
 )
 flags.DEFINE_float("masked_lm_prob", 0.15, "With --dynamic_masking: share of tokens to predict.")
 flags.DEFINE_bool(
-    "do_whole_word_mask",
-    False,
-    "With --dynamic_masking: mask all pieces of a word together.",
+    "do_whole_word_mask", False, "With --dynamic_masking: mask all pieces of a word together."
 )
 flags.DEFINE_enum(
     "next_sentence",

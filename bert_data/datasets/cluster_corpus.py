@@ -112,7 +112,6 @@ def join_parts(folders: Sequence[str], prefix: str) -> tuple[TokenStore, TokenCo
 
     Raises:
       ValueError: there is no sentence in the text.
-      OSError, CorruptDataError: a file cannot be read or written.
     """
     counts = [read_report(folder) for folder in folders]
     total = TokenCounts(**{name: sum(each[name] for each in counts) for name in counts[0]})

@@ -156,7 +156,6 @@ def load_checked_tokenizer(config: DatasetConfig) -> tuple[Tokenizer, Vocabulary
 
     Raises:
       ValueError: it does not, or lacks a token that is needed.
-      OSError: its file cannot be read.
     """
     tokenizer = load_tokenizer(
         config.vocab_file,

@@ -78,7 +78,6 @@ def cut_corpus(files: CorpusFiles, text: TextConfig, num_parts: int) -> list[Cor
 
     Raises:
       ValueError: there are fewer documents, or places to cut, than parts.
-      OSError, CorruptDataError: a file cannot be read.
     """
     if files.stores:
         return [CorpusPart(documents=part) for part in cut_stores(files.stores, num_parts)]
@@ -108,7 +107,6 @@ def load_corpus(
 
     Raises:
       ValueError: the text has no sentence, or a store has another vocabulary, case or level.
-      OSError, CorruptDataError: a file cannot be read.
     """
     check_corpus(files, tokenizer, vocabulary, text=text)
     if files.stores:

@@ -48,7 +48,6 @@ def write_instance_to_example_files(
 
     Raises:
       KeyError: the tokenizer does not know a token.
-      OSError: a file cannot be written.
       ValueError: an instance has too many tokens or predictions, or there are no files.
     """
     import tensorflow as tf

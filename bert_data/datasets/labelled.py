@@ -110,7 +110,6 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
     Raises:
       ValueError: a setting, a row (with file and line) or the vocabulary cannot be used, or there
         is no row or no token.
-      OSError, CorruptDataError: a file cannot be read or written.
     """
     expand_outputs(config.output_file)
     inputs = expand_inputs(config.input_file)

@@ -13,7 +13,7 @@ import dataclasses
 import json
 import os
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import bert_data
@@ -23,7 +23,15 @@ from bert_data.formats.registry import COMPRESSIONS, TFRECORD, find_format, form
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.objectives.next_sentence import NEXT_SENTENCE, NSP
 from bert_data.schema.fields import LABELLED, LAYOUTS
-from bert_data.storage import JsonObject, escape, glob, open_input, parse_json, read_bytes
+from bert_data.storage import (
+    JsonObject,
+    escape,
+    glob,
+    is_remote,
+    open_input,
+    parse_json,
+    read_bytes,
+)
 
 MANIFEST_PREFIX = "manifest."
 FORMAT, SAMPLES_FORMAT = "bert_data records", "bert_data samples"
@@ -138,7 +146,6 @@ def read_manifest(path: str) -> Manifest:
     """Read a manifest.
 
     Raises:
-      OSError: the file cannot be read.
       CorruptDataError: it is not a manifest of this format.
     """
     return parse_manifest(read_bytes(path), path)
@@ -234,6 +241,12 @@ def list_manifests(folder: str, formats: Sequence[str] = (FORMAT,)) -> list[str]
     """Return the paths of the manifests of some formats in a folder, sorted by name."""
     pattern = os.path.join(escape(folder), f"{MANIFEST_PREFIX}*.json")
     return [path for path in glob(pattern) if _is_of(path, formats)]
+
+
+def manifests_beside(shards: Iterable[str], formats: Sequence[str]) -> Iterator[str]:
+    """Yield the paths of the manifests of some formats in the folders of local shards."""
+    for folder in dict.fromkeys(os.path.dirname(path) for path in shards if not is_remote(path)):
+        yield from list_manifests(folder, formats)
 
 
 def _is_of(path: str, formats: Sequence[str]) -> bool:

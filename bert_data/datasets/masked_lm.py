@@ -77,8 +77,6 @@ def create_dataset(config: DatasetConfig) -> Dataset:
 
     Raises:
       ValueError: a setting, an input or the vocabulary cannot be used.
-      OSError: a file cannot be read or written.
-      CorruptDataError: an input is damaged.
     """
     if config.num_partitions:
         return create_from_partitions(config)
@@ -136,11 +134,7 @@ def _make(run: _Run) -> Dataset:
         rows = read_rows(spool_path, instances.num_words, instances.order[: config.num_examples])
         sizes.append(file_size(spool_path))
     manifest = describe_set(
-        config,
-        vocabulary,
-        tokens,
-        instances.counts,
-        do_lower_case=run.tokenizer.do_lower_case,
+        config, vocabulary, tokens, instances.counts, do_lower_case=run.tokenizer.do_lower_case
     )
     with run.stage("write records") as sizes:
         files = _write(run, manifest, store, instances, spool_path)
@@ -164,12 +158,7 @@ def _load_tokens(run: _Run) -> tuple[TokenStore, TokenCounts]:
         folders = run.stack.enter_context(tokenized_by_cluster(config, corpus.paths, run.tokenizer))
         return join_parts(folders, prefix)
     return load_corpus(
-        corpus,
-        run.tokenizer,
-        run.vocabulary,
-        prefix,
-        text=config.text,
-        executor=run.executor,
+        corpus, run.tokenizer, run.vocabulary, prefix, text=config.text, executor=run.executor
     )
 
 

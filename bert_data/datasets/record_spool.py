@@ -19,14 +19,9 @@ _CHUNK_RECORDS = 1 << 12
 
 
 class RecordSpool:
-    """Framed records in one file, in their order."""
+    """Framed records in one file, which is open for writing and reading, in their order."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        """Begin with no record.
-
-        Args:
-          file: opened for writing and reading.
-        """
         self._file = file
         self._ends: list[NDArray[np.int64]] = []
         self._num_tokens: list[NDArray[np.uint32]] = []

@@ -31,7 +31,6 @@ def check_stores(
 
     Raises:
       ValueError: a store has another vocabulary, case, level or kind of tokens.
-      OSError, CorruptDataError: a file cannot be read.
     """
     dtypes = {}
     for prefix in prefixes:
@@ -98,7 +97,6 @@ def cut_stores(prefixes: Sequence[str], num_parts: int) -> list[list[StoreSpan]]
 
     Raises:
       ValueError: there are fewer documents than parts, or they cannot be divided so.
-      OSError, CorruptDataError: a store cannot be read.
     """
     if len(prefixes) == num_parts:
         return [[StoreSpan(prefix=prefix)] for prefix in prefixes]
@@ -167,7 +165,6 @@ def load_documents(
 
     Raises:
       ValueError: an id is not in the vocabulary.
-      OSError, CorruptDataError: a file cannot be read.
     """
     name = spans[0].prefix
     notes = [read_notes(span.prefix) if span.is_whole else None for span in spans]

@@ -37,7 +37,6 @@ def read_index_file(path: str) -> NDArray[np.void]:
       `FRAME_BYTES` to `FRAME_BYTES` + 2**31 - 1 bytes.
 
     Raises:
-      OSError: it cannot be read.
       CorruptDataError: it is not an index.
     """
     index = read_array(path)

@@ -50,12 +50,7 @@ class TFRecordWriter:
     """Writes TFRecord shards, see `bert_data.formats.registry.ShardWriter`."""
 
     def __init__(self, kind: RecordKind, *, gzip: bool = False) -> None:
-        """Describe a set.
-
-        Args:
-          kind: of its records.
-          gzip: whether shards are compressed.
-        """
+        """Describe a set; `gzip` says whether its shards are compressed."""
         self.kind = kind
         self._gzip = gzip
         self._encoder = ExampleEncoder(kind)

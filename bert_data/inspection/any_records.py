@@ -1,6 +1,5 @@
-"""Check sets of records of any kind: are the files whole, and those that manifest and index list.
+"""Survey shards of records of any kind: are they whole, and what manifest and index list.
 
-    manifest lists t-0, t-1; t-1 is not there     ->  Finding "missing"
     frames, checksums, numbers of records         ->  Finding "damage", one for each shard
 
 What the records of labelled texts and GPT samples hold is not judged; `inspect` shows it.
@@ -12,14 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data import storage
-from bert_data.datasets.manifest import SAMPLES_FORMAT, list_manifests, parse_file
+from bert_data.datasets.manifest import SAMPLES_FORMAT, manifests_beside, parse_file
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import index_path, read_index_file
+from bert_data.formats.index import index_path
 from bert_data.formats.summed_file import ManifestFile
-from bert_data.inspection.findings import DAMAGED, DOUBTFUL, Finding
 from bert_data.inspection.sources.shards import parquet_of, walk_blocks
-from bert_data.inspection.surveying import FoundDamage, check_bytes
+from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
 from bert_data.reader.files.shards import Shard
 from bert_data.schema.fields import LABELLED
 from bert_data.storage import JsonObject
@@ -35,17 +32,16 @@ def kind_of_others(shards: Sequence[Shard]) -> str | None:
 
 def listed_files(shards: Sequence[Shard], *formats: str) -> Mapping[str, ManifestFile]:
     """Return what manifests beside local shards list, by path, if they list one of the shards."""
-    paths = {shard.path for shard in shards if not storage.is_remote(shard.path)}
+    paths = sorted(shard.path for shard in shards)
     files: dict[str, ManifestFile] = {}
-    for folder in dict.fromkeys(map(os.path.dirname, sorted(paths))):
-        for manifest in list_manifests(folder, formats):
-            try:
-                listed = [parse_file(file) for file in JsonObject.read(manifest).objects("files")]
-            except CorruptDataError:
-                continue  # a finding of its own
-            its_own = {os.path.join(folder, file.name): file for file in listed}
-            if not paths.isdisjoint(its_own):
-                files |= its_own
+    for manifest in manifests_beside(paths, formats):
+        try:
+            listed = [parse_file(file) for file in JsonObject.read(manifest).objects("files")]
+        except CorruptDataError:
+            continue  # a finding of its own
+        its_own = {os.path.join(os.path.dirname(manifest), file.name): file for file in listed}
+        if not its_own.keys().isdisjoint(paths):
+            files |= its_own
     return files
 
 
@@ -59,9 +55,6 @@ def survey_any(shard: Shard, file: ManifestFile | None) -> tuple[FoundDamage, ND
     Returns:
       Its damage, and int64[any], how many records have each number of tokens: 0 where no index
       says it.
-
-    Raises:
-      OSError: the file cannot be read.
     """
     damage, lengths = FoundDamage(), None
     if file is not None:
@@ -70,7 +63,8 @@ def survey_any(shard: Shard, file: ManifestFile | None) -> tuple[FoundDamage, ND
     try:
         for count in _rows(shard) if shard.is_parquet else _records(shard):
             num_records += count
-        lengths = _lengths_of(shard)
+        index = None if shard.is_parquet else read_index(shard, damage)
+        lengths = None if index is None else index["num_tokens"][:-1].astype(np.int64)
         if lengths is not None and lengths.size != num_records:
             reason = f"lists {lengths.size:,} records; {shard.path} holds {num_records:,}"
             raise CorruptDataError(index_path(shard.path), 0, reason)
@@ -93,22 +87,3 @@ def _rows(shard: Shard) -> Iterator[int]:
     with parquet_of(shard.path) as file:
         for batch in file.iter_batches():
             yield batch.num_rows
-
-
-def _lengths_of(shard: Shard) -> NDArray[np.int64] | None:
-    path = index_path(shard.path)
-    if shard.is_parquet or storage.is_remote(path) or not storage.exists(path):
-        return None
-    return np.asarray(read_index_file(path)["num_tokens"][:-1], np.int64)
-
-
-def check_others(shards: Sequence[Shard], files: Mapping[str, ManifestFile]) -> Iterator[Finding]:
-    """Compare the shards with what their manifests list; yield what is wrong."""
-    others = [path for path in files if path not in {shard.path for shard in shards}]
-    for path in others:
-        if not storage.exists(path):
-            yield Finding("missing", DAMAGED, f"{path} is not there; the manifest lists it")
-    unread = [path for path in others if storage.exists(path)]
-    if unread:
-        sentence = f"only a part of the set is read; the manifest lists {unread[0]}, too"
-        yield Finding("unread", DOUBTFUL, sentence)

@@ -21,12 +21,7 @@ from numpy.typing import NDArray
 from bert_data.datasets.corpus import find_corpus
 from bert_data.datasets.manifest import FORMAT, SAMPLES_FORMAT
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.any_records import (
-    check_others,
-    kind_of_others,
-    listed_files,
-    survey_any,
-)
+from bert_data.inspection.any_records import kind_of_others, listed_files, survey_any
 from bert_data.inspection.batchings import (
     Batching,
     BatchingConfig,
@@ -40,7 +35,7 @@ from bert_data.inspection.measuring import FAULTS
 from bert_data.inspection.repeats import SeenRecords
 from bert_data.inspection.rules import GOOGLES_CASE, rule_of, settings_of, special_ids
 from bert_data.inspection.same_document import count_same_document
-from bert_data.inspection.set_files import check_listing
+from bert_data.inspection.set_files import check_listed, check_listing
 from bert_data.inspection.surveying import FoundDamage, Survey, add_padded, survey_shard
 from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.plain_values import make_plain
@@ -164,7 +159,6 @@ def check_set(config: CheckConfig) -> Report:
 
     Raises:
       ValueError: a pattern matches nothing, there are no records, or the vocabulary is another one.
-      OSError: a file cannot be read.
     """
     beside = FoundDamage()
     shards = find_shards(config.as_reader(), beside)
@@ -230,7 +224,7 @@ def _check_others(
     findings = [*_damage([beside, *(damage for damage, _ in surveyed)])]
     return Report(
         figures=(),
-        findings=by_harm([*findings, *check_others(shards, files)]),
+        findings=by_harm([*findings, *check_listed(shards, files)]),
         num_records=int(num_of_length.sum()),
         num_tokens=int(num_of_length @ np.arange(num_of_length.size)),
         faults={},

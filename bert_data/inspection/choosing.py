@@ -84,7 +84,6 @@ def choose(source: Source, choice: Choice, words: Words) -> Iterator[Chosen]:
 
     Raises:
       ValueError: there is no such item.
-      OSError, CorruptDataError: a file cannot be read.
     """
     if choice.word is not None:
         yield from itertools.islice(_with_word(source, choice, words), choice.num_items)

@@ -89,7 +89,6 @@ def compare(one: Source, other: Source, words: tuple[Words, Words]) -> Compariso
 
     Raises:
       ValueError: they are of different kinds.
-      OSError, CorruptDataError: a file cannot be read.
     """
     kinds = one.description.kind, other.description.kind
     if kinds[0] != kinds[1]:

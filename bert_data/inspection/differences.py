@@ -135,10 +135,7 @@ def _show_first(
             continue
         output.heading(f"{name}  ", Span(f"{item.path}:{item.place}", "faint"))
         view = View(
-            words=its_words,
-            max_tokens=max_tokens,
-            marked=_places(one, other),
-            mark_style="differs",
+            words=its_words, max_tokens=max_tokens, marked=_places(one, other), mark_style="differs"
         )
         show_lines(output, source.lines(item, view))
 

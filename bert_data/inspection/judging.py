@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bert_data.inspection.figures import CERTAIN, Figure, percent
+from bert_data.inspection.figures import CERTAIN, Figure, percent, wilson
 from bert_data.inspection.findings import DOUBTFUL, HARMFUL, Finding
 from bert_data.inspection.measuring import COUNTS, FAULTS
 from bert_data.inspection.repeats import Repeats
@@ -23,6 +23,13 @@ from bert_data.tokens.oddities import MOST_UNKNOWN
 MASKED_SHARE, KEPT_SHARE = 0.8, 0.1
 LEAST_DEVIATION = 0.005
 """Shares of a large set that deviate by less are no finding, however certain."""
+
+_SHOWN_AS = (
+    ("masked", "shown as [MASK]", "[MASK]", MASKED_SHARE),
+    ("replaced", "shown as another token", "a random token", KEPT_SHARE),
+    ("kept", "shown as they are", "the token itself", KEPT_SHARE),
+)
+"""What is shown for a token to predict: its count, names in figures and findings, the share."""
 
 _MOST_LOST = 0.05  # of the predictions, to max_predictions_per_seq
 _HARMFUL_UNKNOWN = 0.2
@@ -130,11 +137,7 @@ def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
         expected if knows else "",
         is_sample=False,
     )
-    for name, key, share in (
-        ("shown as [MASK]", "masked", MASKED_SHARE),
-        ("shown as another token", "replaced", KEPT_SHARE),
-        ("shown as they are", "kept", KEPT_SHARE),
-    ):
+    for key, name, _, share in _SHOWN_AS:
         yield Figure(name, counts[key], predictions, percent(share))
     if knows:
         yield Figure(
@@ -157,7 +160,6 @@ def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
 def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
     if set_.objective == NONE:
         return
-    name = "random next sentences" if set_.objective == NSP else "segments not in order"
     records = set_.counts["records"]
     counted = [
         set_.from_manifests("instances", each)
@@ -166,9 +168,14 @@ def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
     expected = "50% or more"
     if counted[0] is not None and counted[2] == records:
         expected = percent((counted[0] + (counted[1] or 0)) / max(1, records))
-    yield Figure(name, set_.counts["random_next"], records, expected)
+    yield Figure(_meaning_of_1(set_), set_.counts["random_next"], records, expected)
     if set_.same_document is not None:
         yield set_.same_document
+
+
+def _meaning_of_1(set_: Surveyed) -> str:
+    """Return what the label 1 says of records."""
+    return "random next sentences" if set_.objective == NSP else "segments not in order"
 
 
 def _other_figures(set_: Surveyed) -> Iterator[Figure]:
@@ -239,14 +246,9 @@ def _same_document(set_: Surveyed) -> Iterator[Finding]:
 
 def _judge_masks(set_: Surveyed) -> Iterator[Finding]:
     counts = set_.counts
-    for name, key, expected in (
-        ("[MASK]", "masked", MASKED_SHARE),
-        ("a random token", "replaced", KEPT_SHARE),
-        ("the token itself", "kept", KEPT_SHARE),
-    ):
+    for key, _, name, expected in _SHOWN_AS:
         figure = Figure(name, counts[key], counts["predictions"])
-        low, high = figure.interval(CERTAIN)
-        share = figure.share
+        (low, high), share = figure.interval(CERTAIN), figure.share
         if share is None or abs(share - expected) < LEAST_DEVIATION or low <= expected <= high:
             continue
         yield _harmful(
@@ -267,10 +269,8 @@ def _judge_sentences(set_: Surveyed) -> Iterator[Finding]:
     random, records = set_.counts["random_next"], set_.counts["records"]
     if set_.objective == NONE or not records:
         return
-    what = "random next sentences" if set_.objective == NSP else "segments not in order"
-    figure = Figure(what, random, records)
-    low, high = figure.interval(CERTAIN)
-    share = random / records
+    what, share = _meaning_of_1(set_), random / records
+    low, high = wilson(random, records, CERTAIN)
     if share < 0.5 - LEAST_DEVIATION and high < 0.5:
         yield _harmful(
             "next_sentence_share",

@@ -77,7 +77,6 @@ def plan_set(config: PlanSetConfig) -> SetPlan:
 
     Raises:
       ValueError: a pattern matches nothing, there are no records, or one is too long.
-      OSError: a file cannot be read.
       CorruptDataError: an index or a shard is damaged.
     """
     reader = ReaderConfig(

@@ -38,14 +38,9 @@ class Repeats(NamedTuple):
 
 
 class SeenRecords:
-    """The records that have been seen; threads may add at the same time."""
+    """The records that have been seen, up to `capacity`; threads may add at the same time."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
-        """Begin with none.
-
-        Args:
-          capacity: most records to keep, >= 1.
-        """
         self._capacity = capacity
         self._lock = threading.Lock()
         self._num_zeros = 0

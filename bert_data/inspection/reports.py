@@ -95,7 +95,7 @@ def show_plan(output: Output, plan: SetPlan) -> None:
     output.paragraph(
         f"speed: records a second of an encoder of hidden size {config.hidden_size}, compared with"
         f" rows of {config.max_seq_length} tokens, by its matrix products; shapes cost compilation"
-        " under XLA and on TPUs",
+        " under XLA and on TPUs"
     )
     if not plan.why_stream:
         output.paragraph("stream has the shapes of plain, and shuffles in a buffer only")

@@ -56,7 +56,6 @@ def count_same_document(
     Raises:
       ValueError: the corpus cannot be read in this way, has another vocabulary, or is not the one
         that the records were made from.
-      OSError, CorruptDataError: a file of the corpus cannot be read.
     """
     windows = sample_windows(shards)
     if not files.stores:

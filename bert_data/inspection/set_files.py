@@ -4,19 +4,20 @@ manifest lists train-0, train-1, train-2;  train-1 is not there  ->  Finding "mi
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bert_data import storage
 from bert_data.datasets.manifest import (
     FORMAT,
     MANIFEST_PREFIX,
     SAMPLES_FORMAT,
-    Manifest,
     list_manifests,
     listed_shards,
+    manifests_beside,
 )
 from bert_data.formats.index import index_path
 from bert_data.formats.registry import find_format
+from bert_data.formats.summed_file import ManifestFile
 from bert_data.inspection.findings import DAMAGED, DOUBTFUL, Finding
 from bert_data.inspection.rules import Settings
 from bert_data.reader.files.shards import Shard, absent_by_name
@@ -24,33 +25,18 @@ from bert_data.reader.files.shards import Shard, absent_by_name
 
 def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iterator[Finding]:
     """Compare the shards with what their manifests list; yield what is wrong."""
-    paths = {shard.path for shard in shards}
     for path in _unreadable_manifests(shards):
         sentence = f"{path} is named like the manifest of the set, but is not a manifest"
         yield Finding("damage", DAMAGED, sentence)
-    unread = []
-    for folder, manifest in _manifests(shards):
-        for file in manifest.files:
-            path = os.path.join(folder, file.name)
-            if path in paths:
-                continue
-            if storage.exists(path):
-                unread.append(path)
-                continue
-            yield Finding(
-                "missing",
-                DAMAGED,
-                f"{path} is not there; the manifest lists it with {file.num_records:,} records",
-            )
+    files = {
+        os.path.join(os.path.dirname(shard.path), file.name): file
+        for shard in {id(shard.manifest): shard for shard in shards}.values()
+        for file in (() if shard.manifest is None else shard.manifest.files)
+    }
+    yield from check_listed(shards, files)
     for path in absent_by_name([shard.path for shard in shards if not _is_listed(shard)]):
         yield Finding(
             "missing", DOUBTFUL, f"{path} is not there, although the names of the others count it"
-        )
-    if unread:
-        yield Finding(
-            "unread",
-            DOUBTFUL,
-            f"only a part of the set is read; the manifest lists {_first_of(unread)}, too",
         )
     for name, lacking, sentence in (
         (
@@ -68,30 +54,33 @@ def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iter
             yield Finding(name, DOUBTFUL, sentence % _first_of(lacking))
 
 
+def check_listed(shards: Sequence[Shard], files: Mapping[str, ManifestFile]) -> Iterator[Finding]:
+    """Look for files that manifests list, by path, besides the shards that are read."""
+    others = [path for path in files if path not in {shard.path for shard in shards}]
+    unread = [path for path in others if storage.exists(path)]
+    for path in others:
+        if path not in unread:
+            records = f"{files[path].num_records:,} records"
+            sentence = f"{path} is not there; the manifest lists it with {records}"
+            yield Finding("missing", DAMAGED, sentence)
+    if unread:
+        sentence = f"only a part of the set is read; the manifest lists {_first_of(unread)}, too"
+        yield Finding("unread", DOUBTFUL, sentence)
+
+
 def refuse_samples(shards: Sequence[Shard]) -> None:
     """Refuse shards of GPT samples, whose records would all seem damaged.
 
     Raises:
       ValueError: a manifest of samples lists one.
     """
-    paths = [shard.path for shard in shards if not storage.is_remote(shard.path)]
-    for folder in dict.fromkeys(map(os.path.dirname, paths)):
-        for manifest in list_manifests(folder, (SAMPLES_FORMAT,)):
-            samples = set(listed_shards(manifest)).intersection(paths)
-            if samples:
-                raise ValueError(
-                    f"{min(samples)} holds GPT samples; only records of masked words are read here"
-                )
-
-
-def _manifests(shards: Sequence[Shard]) -> list[tuple[str, Manifest]]:
-    """Return each manifest once, with its folder."""
-    manifests = {
-        id(shard.manifest): (os.path.dirname(shard.path), shard.manifest)
-        for shard in shards
-        if shard.manifest is not None
-    }
-    return list(manifests.values())
+    paths = [shard.path for shard in shards]
+    for manifest in manifests_beside(paths, (SAMPLES_FORMAT,)):
+        samples = set(listed_shards(manifest)).intersection(paths)
+        if samples:
+            raise ValueError(
+                f"{min(samples)} holds GPT samples; only records of masked words are read here"
+            )
 
 
 def _without_manifest(shards: Sequence[Shard], settings: Sequence[Settings]) -> list[str]:

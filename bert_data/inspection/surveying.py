@@ -97,7 +97,6 @@ def survey_shard(shard: Shard, number: int, rule: Rule, seen: SeenRecords) -> Su
 
     Raises:
       ValueError: the columns of a Parquet file are not those of instances.
-      OSError: the file cannot be read.
     """
     survey = Survey(
         path=shard.path,
@@ -163,7 +162,7 @@ def _read_frames(
     shard: Shard, damage: FoundDamage
 ) -> Iterator[tuple[RecordBlock, NDArray[np.int64]]]:
     """Yield the undamaged records of a TFRecord file, and their numbers; compare the index."""
-    index = _read_index(shard, damage)
+    index = read_index(shard, damage)
     num_records, end = 0, 0
     for frames in walk_frames(_without_rest(shard, index), damage, with_splits=True):
         records = np.arange(num_records, num_records + frames.offsets.size)
@@ -217,7 +216,8 @@ def _with_all_spans(block: RecordBlock) -> RecordBlock:
     return block._replace(spans=spans)
 
 
-def _read_index(shard: Shard, damage: FoundDamage) -> NDArray[np.void] | None:
+def read_index(shard: Shard, damage: FoundDamage) -> NDArray[np.void] | None:
+    """Read the index of a local shard; None if there is none that can be read."""
     name = index_path(shard.path)
     if storage.is_remote(shard.path) or not storage.exists(name):
         return None

@@ -44,16 +44,12 @@ class Words:
         mask_token: str = MASK,
         special_tokens: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the tokens of a vocabulary.
+        """Take the tokens of a vocabulary; for the arguments see the attributes.
 
         Args:
-          path: of the vocabulary.
-          sha256: of it.
-          tokens: of each id.
           word_bits: which tokens are of one word, see `tokens.word_bits`; None: each is a word.
           special_ids: of tokens that do not come from text.
           mask_token: the one that masks others.
-          special_tokens: see the attribute.
         """
         self.special_tokens = special_tokens or {}
         self.path, self.sha256, self.tokens = path, sha256, tokens
@@ -111,7 +107,6 @@ def load_words(path: str | None, special_tokens: Mapping[str, str] | None = None
       special_tokens: role -> token, where a tokenizer's file does not say it.
 
     Raises:
-      OSError: the file cannot be read.
       ValueError: it cannot be used.
     """
     if path is None:

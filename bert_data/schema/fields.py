@@ -254,10 +254,7 @@ GPT_SAMPLES = RecordKind(
 
 def draw_table(fields: Sequence[Field]) -> str:
     """Return the fields as a Markdown table for the documentation."""
-    lines = [
-        "| field | one value per | Example | Parquet | tensor |",
-        "|---|---|---|---|---|",
-    ]
+    lines = ["| field | one value per | Example | Parquet | tensor |", "|---|---|---|---|---|"]
     for field in fields:
         kind = "bytes" if field.dtype == BYTES else field.dtype.name
         column = f"`{field.column}` {kind}" if field.column else "-"

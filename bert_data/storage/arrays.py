@@ -48,7 +48,6 @@ def load_array(path: Path) -> "NDArray[Any]":
     """Map the array of a .npy file, read-only; of a remote one a local copy.
 
     Raises:
-      OSError: the file cannot be read.
       CorruptDataError: the file is not one complete array.
     """
     import numpy as np
@@ -80,7 +79,6 @@ def read_array(path: Path) -> "NDArray[Any]":
     """Read the array of a .npy file, local or remote, into memory.
 
     Raises:
-      OSError: the file cannot be read.
       CorruptDataError: the file is not one complete array.
     """
     if not is_remote(path):
@@ -119,9 +117,6 @@ def read_values(source: Path | IO[bytes], dtype: "DTypeLike", count: int = -1) -
       source: a local file's path, or an open file, read from its current position.
       dtype: of the values.
       count: how many; -1: all that follow.
-
-    Raises:
-      OSError: the file cannot be read.
     """
     import numpy as np
 
@@ -134,8 +129,5 @@ def load_values(path: Path, dtype: "DTypeLike") -> "NDArray[Any]":
     Args:
       path: of the file, whose size is a multiple of a value's size.
       dtype: of the values.
-
-    Raises:
-      OSError: the file cannot be read.
     """
     return map_file(path).data.view(dtype)

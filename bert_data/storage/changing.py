@@ -32,9 +32,6 @@ def open_whole(path: Path) -> Iterator[IO[bytes]]:
 
     It replaces a file of that name, or the target of a link. A remote file is first written
     locally, then uploaded.
-
-    Raises:
-      OSError: it cannot be written.
     """
     if is_remote(path):
         import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
@@ -66,11 +63,7 @@ def open_scratch(path: Path, mode: str = "wb", *, buffering: int = -1) -> IO[byt
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file, which appears complete and replaces a file of that name.
-
-    Raises:
-      OSError: it cannot be written.
-    """
+    """Write a file, which appears complete and replaces a file of that name."""
     with open_whole(path) as file:
         file.write(data)
 
@@ -89,9 +82,6 @@ def open_folder(path: Path, *, last: str = "") -> Iterator[str]:
 
     Yields:
       The path of the folder until then, always a local one.
-
-    Raises:
-      OSError: it cannot be made.
     """
     if is_remote(path):
         import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
@@ -125,9 +115,6 @@ def open_marker(folder: Path, data: bytes) -> Iterator[str]:
 
     Yields:
       Its path.
-
-    Raises:
-      OSError: it cannot be written.
     """
     path = writing_path(os.path.join(folder, "marker"), new_token())
     with contextlib.ExitStack() as stack:
@@ -232,11 +219,7 @@ def _sync(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and its parents, if they do not exist; object stores have no folders.
-
-    Raises:
-      OSError: it cannot be made.
-    """
+    """Make a folder and its parents, if they do not exist; object stores have no folders."""
     if not is_remote(path):
         os.makedirs(path or ".", exist_ok=True)
         return
@@ -247,11 +230,7 @@ def make_folder(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a local folder and all its contents, if it exists.
-
-    Raises:
-      OSError: it cannot be removed.
-    """
+    """Remove a file, or a local folder and all its contents, if it exists."""
     if is_remote(path):
         with contextlib.suppress(FileNotFoundError), naming(path):
             system, key = resolve(path)

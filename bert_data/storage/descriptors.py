@@ -150,9 +150,6 @@ class OpenFiles:
 
         Returns:
           Descriptors by number, to be read by `os.pread` inside the context.
-
-        Raises:
-          OSError: a file cannot be opened.
         """
         taken = _pool.take({(self._owner, number): self.paths[number] for number in numbers})
         try:

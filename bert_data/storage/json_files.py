@@ -60,7 +60,6 @@ def read_json(path: Path) -> Any:
     """Parse a JSON file.
 
     Raises:
-      OSError: it cannot be read.
       CorruptDataError: see `parse_json`.
     """
     return parse_json(read_bytes(path), path)

@@ -118,9 +118,6 @@ def open_named(
       mode: as for `open`, binary.
       name: the caller's name for the file, if it differs.
       buffering: bytes of the buffer; 0: none, to read; -1: as `open`.
-
-    Raises:
-      OSError: it cannot be opened.
     """
     raw = _NamedFile(path, mode, path if name is None else name)
     size = buffering if buffering > 0 else io.DEFAULT_BUFFER_SIZE

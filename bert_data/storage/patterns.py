@@ -37,11 +37,7 @@ _CLASSES = {
 
 
 def glob(pattern: str) -> list[str]:
-    """Return the files and folders whose paths match a pattern, sorted; [] if there are none.
-
-    Raises:
-      OSError: a remote folder cannot be listed.
-    """
+    """Return the files and folders whose paths match a pattern, sorted; [] if there are none."""
     if not _SPECIAL.search(pattern):
         return [pattern] if pattern and exists(pattern) else []
     root, rest = split_root(pattern)

@@ -104,11 +104,6 @@ class UnnamedFile:
     """
 
     def __init__(self) -> None:
-        """Create the file.
-
-        Raises:
-          OSError: there is no room or no permission.
-        """
         import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
 
         self._folder = tempfile.gettempdir()

@@ -35,9 +35,6 @@ def open_input(path: Path, *, buffering: int = -1) -> IO[bytes]:
     Args:
       path: local, or a URI.
       buffering: as for `open`; without a buffer each read of a remote file is a request.
-
-    Raises:
-      OSError: it cannot be read.
     """
     if not is_remote(path):
         return open_named(path, "rb", buffering=buffering)
@@ -48,11 +45,7 @@ def open_input(path: Path, *, buffering: int = -1) -> IO[bytes]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a whole file.
-
-    Raises:
-      OSError: it cannot be read.
-    """
+    """Read a whole file."""
     with naming(path), open_input(path) as file:
         return file.read()
 
@@ -61,7 +54,6 @@ def read_range(path: Path, start: int, out: "NDArray[Any]") -> None:
     """Fill an array, contiguous and writeable, with a file's bytes from a place on.
 
     Raises:
-      OSError: the file cannot be read.
       CorruptDataError: it ends before the array is full.
     """
     view = out.reshape(-1).view("u1").data

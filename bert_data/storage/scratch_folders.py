@@ -29,7 +29,6 @@ def scratch_folder(output: str | None = None) -> Iterator[str]:
 
     Raises:
       BlockingIOError: another run for the same output holds its folder.
-      OSError: it cannot be made.
     """
     import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
 

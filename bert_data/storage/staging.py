@@ -27,11 +27,6 @@ class StagedFolder:
     """
 
     def __init__(self, folder: str) -> None:
-        """Make the local folder.
-
-        Raises:
-          OSError: it cannot be made.
-        """
         self._folder, self.path = folder, folder
         if is_remote(folder):
             self.path = _make_folder_of(self)
@@ -41,9 +36,6 @@ class StagedFolder:
 
         Args:
           last: files whose names end so are uploaded when the others are there.
-
-        Raises:
-          OSError: a file cannot be uploaded.
         """
         if not is_remote(self._folder):
             return

@@ -11,11 +11,7 @@ _UNCASED_MODELS = frozenset(
     }
 )
 _CASED_MODELS = frozenset(
-    {
-        "cased_L-12_H-768_A-12",
-        "cased_L-24_H-1024_A-16",
-        "multi_cased_L-12_H-768_A-12",
-    }
+    {"cased_L-12_H-768_A-12", "cased_L-24_H-1024_A-16", "multi_cased_L-12_H-768_A-12"}
 )
 
 

@@ -106,7 +106,6 @@ def noted_eod(prefixes: Sequence[str]) -> int | None:
       The id that all their notes have; None if a store has no notes, or no such token.
 
     Raises:
-      OSError, CorruptDataError: notes cannot be read.
       ValueError: two stores have different ones.
     """
     eod_ids = {}

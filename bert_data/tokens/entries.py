@@ -31,12 +31,7 @@ class EntryTable:
     """
 
     def __init__(self, symbols: Mapping[str, int], do_lower_case: bool) -> None:
-        """Create an empty table.
-
-        Args:
-          symbols: character -> symbol, from `wordpiece.number_characters`.
-          do_lower_case: whether text is lower-cased and accents are dropped.
-        """
+        """Create an empty table; `symbols` are those of `wordpiece.number_characters`."""
         self.entries: NDArray[np.int64] = np.zeros(
             _NUM_CODE_POINTS, np.int64
         )  # untouched: no memory

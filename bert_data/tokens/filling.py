@@ -19,11 +19,7 @@ from absl import logging
 from bert_data.progress import progress
 from bert_data.storage import file_size
 from bert_data.text.compression import COMPRESSIONS
-from bert_data.text.documents import (
-    SENTENCE,
-    DocumentBlock,
-    TextConfig,
-)
+from bert_data.text.documents import SENTENCE, DocumentBlock, TextConfig
 from bert_data.text.formats import TextFormat, find_plain_format
 from bert_data.text.lines import LineBlock, count_lines_before
 from bert_data.text.runs_of_lines import TextLines, read_texts
@@ -108,7 +104,6 @@ def fill_store(
     Raises:
       ValueError: a line is not UTF-8 or a row has no text (and the configuration is strict), an id
         does not fit the dtype, or the text has no token.
-      OSError, CorruptDataError: a file cannot be read.
     """
     text, shape, spans = text or TextConfig(), shape or StoreShape(), as_spans(files)
     paths = [span.path for span in spans]

@@ -62,11 +62,8 @@ class LibraryTokenizer:
     ) -> None:
         """Combine a backend with the content of its file.
 
-        Args:
-          choice: has the backend.
-          content: of the file.
-          reopen: makes the tokenizer again in another process, of path, sha256, special tokens, and
-            the choice's name and reason.
+        In another process, `reopen` makes the tokenizer again, of path, sha256, special tokens, and
+        the choice's name and reason.
         """
         assert choice.backend is not None
         self.do_lower_case = self.max_word_letters = None  # the file has its own rules

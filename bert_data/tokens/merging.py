@@ -44,7 +44,6 @@ def merge_stores(
     Raises:
       ValueError: there are fewer than two stores, one of them twice, or they are of different
         kinds.
-      OSError, CorruptDataError: a file cannot be read or written.
     """
     if len(prefixes) < 2:
         raise ValueError(f"{len(prefixes)} token store cannot be merged; name two or more")

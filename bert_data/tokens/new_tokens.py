@@ -145,7 +145,6 @@ def read_new_tokens(path: str, tokenizer: FastTokenizer) -> list[str]:
 
     Raises:
       ValueError: a line is not one word, the file is not UTF-8, or it has no new word.
-      OSError: it cannot be read.
     """
     try:
         lines = read_bytes(path).decode().splitlines()

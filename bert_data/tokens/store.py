@@ -156,7 +156,6 @@ def open_store(prefix: str) -> TokenStore:
     """Open PREFIX.bin and PREFIX.idx and checks their sizes and bounds against each other.
 
     Raises:
-      OSError: one of the files cannot be read.
       CorruptDataError: one of them contradicts its header or the other file.
     """
     path = prefix + ".idx"

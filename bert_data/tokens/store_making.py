@@ -49,14 +49,7 @@ from bert_data.tokens.store_notes import (
     store_paths,
 )
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
-from bert_data.work import (
-    MAX_WORKERS,
-    THIS_MACHINE,
-    Engine,
-    open_executor,
-    open_threads,
-    run_tasks,
-)
+from bert_data.work import MAX_WORKERS, THIS_MACHINE, Engine, open_executor, open_threads, run_tasks
 
 PARTITION_MB = 250
 """Memory of a process that makes a partition in one thread, in MB."""
@@ -168,7 +161,6 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     Raises:
       ValueError: a setting or the text cannot be used; stores of earlier partitions are complete.
       OSError: a file cannot be read or written, or exists and was made from other text or settings.
-      CorruptDataError: an input is damaged.
     """
     paths = input_files(config.input_file, config.text)
     text_format = find_plain_format(paths, config.text)

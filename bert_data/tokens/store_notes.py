@@ -87,7 +87,6 @@ def read_notes(prefix: str) -> StoreNotes | None:
     """Return the notes of a store, or None if there are none.
 
     Raises:
-      OSError: the file cannot be read.
       CorruptDataError: it does not hold notes.
     """
     path = notes_path(prefix)
@@ -162,7 +161,6 @@ def check_files(prefix: str, notes: StoreNotes) -> None:
     """Compare the sizes of a store's files with its notes.
 
     Raises:
-      OSError: a file cannot be found.
       CorruptDataError: one has another size.
     """
     for ending, expected in zip(ENDINGS, notes.files, strict=True):

@@ -72,7 +72,6 @@ def join_spans(
       What the notes say of the new files.
 
     Raises:
-      OSError: a file cannot be read or written.
       CorruptDataError: a store is damaged, though its checksum in the new store would vouch for it.
     """
     stores = stores or [open_store(span.prefix) for span in spans]

@@ -60,7 +60,6 @@ def load_tokenizer(
         where the file does not say it, see `special_tokens`.
 
     Raises:
-      OSError: the file cannot be read.
       ValueError: both files or neither is set, or the file or the backend cannot be used.
     """
     if (vocab_file is None) == (tokenizer_file is None):
@@ -128,7 +127,6 @@ def read_vocabulary(path: str, *, special_tokens: Mapping[str, str] | None = Non
       special_tokens: as for `load_tokenizer`.
 
     Raises:
-      OSError: the file cannot be read.
       ValueError: it cannot be used to make instances.
     """
     if _is_definition(path):
@@ -146,7 +144,6 @@ def read_tokenizer(
       do_lower_case, special_tokens: as for `load_tokenizer`; each is for one of the two.
 
     Raises:
-      OSError: the file cannot be read.
       ValueError: it cannot be used.
     """
     if _is_definition(path):
@@ -198,7 +195,6 @@ def _reopen(
     """Load the tokenizer that another process has chosen; it has tested it, too.
 
     Raises:
-      OSError: the file cannot be read.
       ValueError: it has changed.
     """
     content = read_bytes(path)

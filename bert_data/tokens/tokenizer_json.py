@@ -96,9 +96,6 @@ def vocabulary_sha256(path: str) -> str:
 
     Args:
       path: of a vocabulary, or a tokenizer.json.
-
-    Raises:
-      OSError: the file cannot be read.
     """
     content = read_bytes(path)
     definition = find_definition(path, content)

@@ -17,11 +17,7 @@ from bert_data.progress import draws_bars, tell_time
 from bert_data.text.spans import as_spans
 from bert_data.tokens.document_marks import USUAL_ENDS
 from bert_data.tokens.vocabulary import PADDING, SPECIAL
-from bert_data.tokens.vocabulary_training import (
-    BPE,
-    TrainedVocabulary,
-    VocabularyTrainingConfig,
-)
+from bert_data.tokens.vocabulary_training import BPE, TrainedVocabulary, VocabularyTrainingConfig
 from bert_data.tokens.word_counts import read_lines
 
 if TYPE_CHECKING:
@@ -40,7 +36,6 @@ def train_tokenizer(config: VocabularyTrainingConfig) -> tuple[TrainedVocabulary
     Raises:
       ValueError: bytes that are not UTF-8 (with `encoding_errors="strict"`), a text without words,
         or a vocab_size that has no room for the bytes (BPE) or characters.
-      OSError: a file cannot be read.
     """
     _check_room_for_bytes(config)
     tokenizer = _untrained(config)

@@ -47,7 +47,6 @@ def verify_store(prefix: str) -> VerifiedStore:
     """Read and check a whole store.
 
     Raises:
-      OSError: a file cannot be read.
       CorruptDataError: a file is damaged; the error says what is wrong.
     """
     store = open_store(prefix)
@@ -89,7 +88,6 @@ def check_sums(
       advance: is called with the number of bytes that were read.
 
     Raises:
-      OSError: a file cannot be read.
       CorruptDataError: one is not as its notes say.
     """
     for ending in endings:
@@ -117,10 +115,6 @@ def spot_check(prefix: str, store: TokenStore) -> None:
     These are the sizes of the files, the checksum of the index, the ids of `_SPOTS` places, the
     first and the last tokens among them, and the ends of as many documents. Without notes, only ids
     below 0 are wrong.
-
-    Raises:
-      OSError: a file cannot be read.
-      CorruptDataError: a file is damaged.
     """
     notes = read_notes(prefix)
     if notes is not None:

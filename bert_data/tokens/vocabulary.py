@@ -86,7 +86,6 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
       a warning.
 
     Raises:
-      OSError: the file cannot be read.
       ValueError: it is empty, not UTF-8 text, or without one of [UNK], [CLS], [SEP], [MASK].
     """
     path = os.fspath(path)

@@ -26,7 +26,6 @@ def load_vocab(vocab_file: str | os.PathLike[str]) -> dict[str, int]:
       Token -> id, in the order of the file.
 
     Raises:
-      OSError: the file cannot be read.
       UnicodeDecodeError: it is not UTF-8.
     """
     content = read_bytes(os.fspath(vocab_file))

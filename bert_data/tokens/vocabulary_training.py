@@ -119,7 +119,6 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
     Raises:
       ValueError: bytes that are not UTF-8 (with `encoding_errors="strict"`), a text without words,
         or a vocab_size that has no room for the characters.
-      OSError: a file cannot be read.
     """
     text = count_text(
         config.input_files,

@@ -22,13 +22,7 @@ from bert_data.text.formats import find_plain_format, read_documents
 from bert_data.text.partitions import plan_shards
 from bert_data.text.runs_of_lines import read_texts
 from bert_data.text.spans import Span
-from bert_data.tokens.word_records import (
-    ADDED,
-    COUNTED,
-    add_up,
-    read_most_frequent,
-    write_words,
-)
+from bert_data.tokens.word_records import ADDED, COUNTED, add_up, read_most_frequent, write_words
 from bert_data.work import Engine, fingerprint, open_executor, open_work_folder
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 

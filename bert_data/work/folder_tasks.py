@@ -167,7 +167,6 @@ def read_report(folder: str) -> Any:
     """Return the result of a `FolderTask`'s function.
 
     Raises:
-      OSError: the report cannot be read.
       CorruptDataError: it is not JSON.
     """
     return read_json(os.path.join(folder, _REPORT))

@@ -37,13 +37,7 @@ class Merge:
     """
 
     def __init__(self, runs: Sequence[FilePart], layout: Layout, max_records: int) -> None:
-        """Describe the merge.
-
-        Args:
-          runs: none of them empty.
-          layout: of the records.
-          max_records: to hold, besides one for each run.
-        """
+        """Merge runs, none of them empty; besides `max_records`, one for each run is held."""
         self._runs, self._num_keys, self._max_records = runs, layout.num_keys, max_records
         self._fair = max_records / 2 / max(len(runs), 1)
         self._unread = np.array([run.end - run.begin for run in runs], np.int64)

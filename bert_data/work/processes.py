@@ -39,11 +39,6 @@ class Processes(Executor):
     """An executor of processes, which are started when there is work for more than one."""
 
     def __init__(self, num_workers: int) -> None:
-        """Create the executor; no process is started yet.
-
-        Args:
-          num_workers: >= 1.
-        """
         super().__init__(num_workers, _IN_FLIGHT_A_WORKER * num_workers)
         self._workers: list[_Worker] = []
         self._queue: collections.deque[Job] = collections.deque()

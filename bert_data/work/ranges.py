@@ -89,13 +89,7 @@ class RangeReader:
     """
 
     def __init__(self, records: Records, keys: Range, max_bytes: int) -> None:
-        """Find the range in all files.
-
-        Args:
-          records: to read.
-          keys: the range.
-          max_bytes: of a portion, >= 1.
-        """
+        """Find the range `keys` in all files; portions have up to `max_bytes`, >= 1."""
         self.layout, self._max_bytes = records.layout, max_bytes
         bounds = read_many(
             lambda file: _bounds(file, records.layout, keys),

@@ -103,16 +103,12 @@ class Records:
 
 
 class RecordWriter:
-    """Writes sorted files; holds up to `max_bytes`, of records and of what sorting them takes."""
+    """Writes sorted files, PREFIX-0000 and so on.
+
+    It holds up to `max_bytes`, of records and of what sorting them takes; at least one record.
+    """
 
     def __init__(self, layout: Layout, prefix: str, max_bytes: int) -> None:
-        """Describe the files; none is written yet.
-
-        Args:
-          layout: of the records.
-          prefix: of the files' paths.
-          max_bytes: of memory; of a record at least.
-        """
         self._layout, self._prefix = layout, prefix
         self._max_records = max(max_bytes // (layout.num_bytes + _SORTING_BYTES), 1)
         self._waiting = np.empty((0, layout.num_words), np.uint64)

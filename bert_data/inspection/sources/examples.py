@@ -135,7 +135,6 @@ class ExampleSource(ShardSource):
     """Records of other programs: their features by name; nothing says what the numbers are."""
 
     def __init__(self, shards: Sequence[Shard]) -> None:
-        """Take the shards."""
         super().__init__(shards, Description(kind="tf.train.Examples", unit="record"))
 
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:

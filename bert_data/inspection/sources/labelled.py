@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.sources.examples import as_field, read_shard_features
-from bert_data.inspection.sources.items import (
-    Item,
-    Line,
-    View,
-    show_ids,
-    show_text,
-)
+from bert_data.inspection.sources.items import Item, Line, View, show_ids, show_text
 from bert_data.inspection.sources.shards import Decoded, ShardSource, describe_shards
 from bert_data.inspection.words import Words
 from bert_data.reader.files.shards import Shard
@@ -35,7 +29,6 @@ class LabelledSource(ShardSource):
     """The records of shards."""
 
     def __init__(self, shards: Sequence[Shard]) -> None:
-        """Take the shards."""
         super().__init__(shards, describe_shards(shards, KIND))
 
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:

@@ -25,7 +25,6 @@ class LedgerSource(Source):
     """The entries of ledgers: one for each document and step."""
 
     def __init__(self, paths: Sequence[str]) -> None:
-        """Take the files; the summary beside a ledger says what was run."""
         super().__init__(Description(kind=KIND, unit="entry"), paths)
 
     def stream(self) -> Iterator[Item]:

@@ -8,16 +8,10 @@ web.jsonl.gz, web.txt      documents of text
 
 import dataclasses
 import itertools
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bert_data import storage
-from bert_data.datasets.manifest import (
-    SAMPLES_FORMAT,
-    list_manifests,
-    listed_shards,
-)
+from bert_data.datasets.manifest import SAMPLES_FORMAT, listed_shards, manifests_beside
 from bert_data.inspection.sources.examples import ExampleSource, read_shard_features
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.items import Source
@@ -40,10 +34,7 @@ from bert_data.schema import fields
 from bert_data.storage import JsonObject
 from bert_data.text.documents import AUTO, TextConfig
 
-_LABEL_COLUMNS = {
-    fields.SENTENCE_ORDER_LABELS.column: SOP,
-    fields.NEXT_SENTENCE_LABELS.column: NSP,
-}
+_LABEL_COLUMNS = {fields.SENTENCE_ORDER_LABELS.column: SOP, fields.NEXT_SENTENCE_LABELS.column: NSP}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -95,8 +86,6 @@ def open_source(config: SourceConfig) -> Source:
 
     Raises:
       ValueError: a pattern matches nothing, or files are of different kinds.
-      OSError: a file cannot be read.
-      CorruptDataError: a file is damaged.
     """
     is_text = config.text.input_format != AUTO
     prefixes = [] if is_text else store_prefixes(config.input_file)
@@ -189,9 +178,7 @@ def _first_features(shards: Sequence[Shard]) -> Mapping[str, Any]:
 
 def _settings_of_samples(shard: str) -> dict[str, Any]:
     """Return what the manifest beside a shard of samples says."""
-    if storage.is_remote(shard):
-        return {}
-    for path in list_manifests(os.path.dirname(shard), (SAMPLES_FORMAT,)):
+    for path in manifests_beside([shard], (SAMPLES_FORMAT,)):
         if shard in listed_shards(path):
             values = JsonObject.read(path).values
             hidden = ("format", "format_version", "files")

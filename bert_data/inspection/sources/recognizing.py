@@ -119,10 +119,6 @@ def is_record_file(path: str) -> bool:
 
 
 def columns_of(path: str) -> list[str]:
-    """Return the names of the columns of a Parquet file.
-
-    Raises:
-      CorruptDataError: it is damaged.
-    """
+    """Return the names of the columns of a Parquet file."""
     with parquet_of(path) as file:
         return list(file.schema_arrow.names)

@@ -95,7 +95,6 @@ class SampleShards(_Showing, ShardSource):
     """Samples that `build_samples --output_file` wrote."""
 
     def __init__(self, shards: Sequence[Shard], settings: dict[str, Any]) -> None:
-        """Take shards, and what their manifest says."""
         super().__init__(shards, Description(kind=KIND, unit="sample", settings=settings))
 
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:

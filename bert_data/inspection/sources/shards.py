@@ -40,7 +40,6 @@ class ShardSource(Source):
     """Items that are the records of shards, in order."""
 
     def __init__(self, shards: Sequence[Shard], description: Description) -> None:
-        """Take the shards."""
         super().__init__(description, [shard.path for shard in shards])
         self._shards = tuple(shards)
         self._counts = {shard.path: shard.num_records for shard in shards}
@@ -126,12 +125,7 @@ def describe_shards(shards: Sequence[Shard], kind: str) -> Description:
 
 @contextlib.contextmanager
 def parquet_of(path: str) -> Iterator[Any]:
-    """Open a Parquet file; what its library finds wrong while it is open becomes damage.
-
-    Raises:
-      OSError: it cannot be read.
-      CorruptDataError: it is damaged.
-    """
+    """Open a Parquet file; what its library finds wrong while it is open becomes damage."""
     try:
         with open_parquet(path) as file:
             yield file
@@ -207,11 +201,7 @@ def walk_blocks(shard: Shard, *, are_instances: bool) -> Generator[tuple[int, Re
 
 
 def read_payloads(shard: Shard, places: Sequence[int] | None) -> Iterator[tuple[int, bytes]]:
-    """Yield places and bytes of records of a TFRecord shard: all, or those at ascending places.
-
-    Raises:
-      CorruptDataError: it is damaged.
-    """
+    """Yield places and bytes of records of a TFRecord shard: all, or those at ascending places."""
     if places is not None and has_index(shard):
         records = indexed_records(shard)
         there = [place for place in places if place < records.num_tokens.size]

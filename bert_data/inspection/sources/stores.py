@@ -55,8 +55,6 @@ class StoreSource(Source):
         """Open the stores.
 
         Raises:
-          OSError: a file cannot be read.
-          CorruptDataError: a store is damaged.
           ValueError: the stores were made with different vocabularies.
         """
         self._stores: list[TokenStore] = [open_store(prefix) for prefix in prefixes]

@@ -22,7 +22,6 @@ class TextSource(Source):
     """The documents of files."""
 
     def __init__(self, paths: Sequence[str], config: TextConfig) -> None:
-        """Take files, and how they are read."""
         super().__init__(Description(kind=KIND, unit="document"), paths)
         self._config = config
 

@@ -18,11 +18,7 @@ class SentencepieceBackend:
     """
 
     def __init__(self, content: bytes, path: str) -> None:
-        """Load a model.
-
-        Args:
-          content: of the file.
-          path: for messages.
+        """Load the content of a model; `path` is for messages.
 
         Raises:
           ValueError: it is not one, or the package is not installed.

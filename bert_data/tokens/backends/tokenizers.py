@@ -20,10 +20,7 @@ class TokenizersBackend:
     """
 
     def __init__(self, definition: str) -> None:
-        """Load a tokenizer.
-
-        Args:
-          definition: the text of a tokenizer.json.
+        """Load the text of a tokenizer.json.
 
         Raises:
           ValueError: it is not one; the message is only the reason.
