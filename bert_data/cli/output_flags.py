@@ -42,7 +42,6 @@ def show_result(
     """Find something, show it as the flags say, and return it.
 
     Args:
-      title: of the page.
       reads: files that are read, which the page must not replace.
       find: finds it, once it is known that the page can be written.
       show: shows it on a page or in the terminal.

@@ -56,11 +56,6 @@ def tokenized_by_cluster(
 ) -> Iterator[Sequence[str]]:
     """Tokenize text on a cluster; the block uses the stores, and ends with the set complete.
 
-    Args:
-      config: of the set.
-      paths: of the text.
-      tokenizer: of the text.
-
     Yields:
       The folders of the parts, in their order.
 

@@ -98,11 +98,7 @@ def load_corpus(
     """Open the tokens of a corpus; text is tokenized first.
 
     Args:
-      files: of the corpus.
-      tokenizer: of text.
-      vocabulary: of the tokens.
       prefix: of the store to write, for text or several stores.
-      text: how files are read.
       executor: tokenizes text.
 
     Raises:
@@ -144,7 +140,6 @@ def load_part(
     """Open the tokens of a part of a checked corpus; see `load_corpus`.
 
     Args:
-      part: of the corpus.
       tokenizer, vocabulary, prefix, text, executor: see `load_corpus`.
       may_be_empty: whether text may have no sentence.
     """

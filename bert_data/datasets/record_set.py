@@ -63,7 +63,6 @@ def commit_sets(
     do not replace, and manifests that would be untrue now, are removed.
 
     Args:
-      record_sets: the sets.
       manifests: of each; its files are in the order of the set's `paths`.
     """
     outputs = record_sets[0].outputs

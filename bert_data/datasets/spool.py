@@ -64,7 +64,6 @@ def read_slots(
 
     Args:
       path: of the spool, which is removed after reading. Buckets are written beside it.
-      num_words: of a row.
       rows_of_slots: uint32[rows], the row of each slot.
       max_bytes: of rows in memory at a time.
 
@@ -149,7 +148,6 @@ def read_chunks(
 
     Args:
       path: of the spool, which is removed after reading.
-      num_words: of a row.
       order: uint32[records], the row of each record; record i goes to shard i mod num_shards.
       num_shards, num_open: see `take_turns`.
       chunk_size: records per chunk at most, >= 1.

@@ -160,7 +160,6 @@ def load_documents(
 
     Args:
       spans: the documents, at least one.
-      vocabulary: of the tokens.
       prefix: of the store to write, unless a store is taken as it is.
 
     Raises:

@@ -84,10 +84,8 @@ def write_shards(
 
     Args:
       record_set: the set; record i goes to shard i mod the number of its shards.
-      writer: of the set.
       chunks: in the order of `take_turns`.
       encode: turns a chunk's item into what the writer's shards add; called in workers.
-      num_records: of the set.
       num_open: shards that are written at a time; if more than one, workers also add what they have
         encoded.
       executor: its workers share memory. The files do not depend on it.

@@ -63,7 +63,6 @@ class ExampleEncoder:
         """Encode records as framed Examples.
 
         Args:
-          batch: the records.
           new_bytes: returns uint8[at least so many] to write the records into.
 
         Returns:

@@ -82,7 +82,6 @@ class ParquetWriter:
         """Describe a set.
 
         Args:
-          kind: of its records.
           manifest: JSON for the metadata of each file.
           group_records: rows per row group, >= 1; a group ends with the batch that reaches this
             number.

@@ -130,7 +130,6 @@ def compare_batchings(
 
     Args:
       lengths: uint[records], tokens of each.
-      config: of the batches.
 
     Raises:
       ValueError: there are no records, one is too long, or they do not make a batch.

@@ -83,10 +83,6 @@ class Comparison:
 def compare(one: Source, other: Source, words: tuple[Words, Words]) -> Comparison:
     """Compare two sources.
 
-    Args:
-      one, other: the sources.
-      words: of their vocabularies.
-
     Raises:
       ValueError: they are of different kinds.
     """

@@ -96,7 +96,6 @@ def open_page(
 
     Args:
       path: local, or a URI.
-      title: of the page.
       reads: files that the run reads, which the page must not replace.
       overwrite: whether it may replace a file of that name.
 

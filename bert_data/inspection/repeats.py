@@ -58,7 +58,6 @@ class SeenRecords:
         """Add records of a shard.
 
         Args:
-          shard: its number.
           records: int64[records], their numbers in it.
           texts, instances: uint64[records], hashes, see `Measured`.
           is_telling: bool[records], whether equal hashes of instances cannot be chance.

@@ -48,9 +48,7 @@ def count_same_document(
     """Return how many random next sentences are of the same document, in a sample.
 
     Args:
-      shards: the records.
       files: the corpus that they were made from.
-      text: how its files are read.
       tokenizer: that made its tokens.
 
     Raises:

@@ -87,7 +87,6 @@ def _make_entry(
     `*arguments`: hence the source text.
 
     Args:
-      declared: the kernel.
       types: numba's types of its arguments.
       results: see `make_store`.
     """

@@ -32,7 +32,6 @@ class Shelf:
 
         Args:
           source: path of its file.
-          name: of the kernel.
           stamp: of all it depends on except the types and the processor.
         """
         self._source, self._stamp = source, stamp[:_DIGITS]

@@ -88,7 +88,6 @@ class NativeFunction:
         """Link the code.
 
         Args:
-          code: of the kernel.
           name: of the kernel, for the message if it raises an exception and so ends the process.
           letters: `struct`'s, of the numbers it takes, see `arguments.letters`.
 

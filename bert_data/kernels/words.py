@@ -36,11 +36,7 @@ class _Words:
 
 
 def make_load(arguments: tuple[Any, ...]) -> Any:
-    """Return the function that loads a kernel's arguments: (address of words) -> tuple.
-
-    Args:
-      arguments: numba's types of them.
-    """
+    """Return the function that loads a kernel's arguments: (address of words) -> tuple."""
     loaded = types.Tuple(arguments)
 
     @intrinsic

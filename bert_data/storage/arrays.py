@@ -28,7 +28,6 @@ def save_array(target: Path | IO[bytes], array: "NDArray[Any]") -> None:
     Args:
       target: a stream, or the path of a file in the run's own work folder, where it may be visible
         half-written.
-      array: to write.
 
     Raises:
       OSError: it cannot be written; of a path, the error names it.

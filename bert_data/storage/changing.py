@@ -77,7 +77,6 @@ def open_folder(path: Path, *, last: str = "") -> Iterator[str]:
     its files are uploaded.
 
     Args:
-      path: of the folder.
       last: name of the file in it that is uploaded last: a remote folder is whole once it has it.
 
     Yields:

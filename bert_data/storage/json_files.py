@@ -91,7 +91,6 @@ class JsonObject:
 
         Args:
           values: as parsed.
-          path: of the file.
           place: of the object in it, such as "files[0]"; "" is the whole file.
 
         Raises:

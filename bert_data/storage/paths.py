@@ -114,7 +114,6 @@ def open_named(
     """Open a local file; the errors of opening, reading and writing name it.
 
     Args:
-      path: of the file.
       mode: as for `open`, binary.
       name: the caller's name for the file, if it differs.
       buffering: bytes of the buffer; 0: none, to read; -1: as `open`.

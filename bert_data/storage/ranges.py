@@ -44,7 +44,6 @@ class RemoteFiles:
         is missing: who finds damage should `check`.
 
         Args:
-          number: of the file.
           offset, size: of the range, in bytes.
 
         Raises:

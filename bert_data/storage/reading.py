@@ -92,8 +92,6 @@ def read_many(
     """Call a function with each item, several at a time if it reads remote files.
 
     Args:
-      read: of an item.
-      items: its arguments.
       paths: what it reads.
     """
     if len(items) <= 1 or not any(map(is_remote, paths)):

@@ -15,9 +15,7 @@ def refuse_existing(paths: Sequence[str], *, overwrite: bool, folders: Sequence[
     """Refuse to replace what exists.
 
     Args:
-      paths: of files.
       overwrite: whether a file may replace a file, and a folder a folder.
-      folders: paths of folders.
 
     Raises:
       OSError: something exists; the error names it.
@@ -46,8 +44,6 @@ def refuse_inputs(
     """Refuse to replace or remove what a run reads, under whatever name or link.
 
     Args:
-      outputs: files.
-      inputs: files.
       folders: outputs that are folders.
 
     Raises:

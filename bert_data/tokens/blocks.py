@@ -174,7 +174,6 @@ def tokenize_lines(
       data: uint8 [n], UTF-8, to be checked here.
       by_lines: whether lines end at \\n and count; otherwise \\n and \\r are ordinary spaces.
       table: int64 [0x110000], the entry of each code point.
-      trie: the `PieceTrie`.
       unk_id: id of a word without pieces.
       cache: uint64 [a power of two, CACHE_WIDTH], zeros at first, for one thread at a time.
       word: int32 [letters of the longest word that is looked up], scratch space.

@@ -129,11 +129,9 @@ def append_chunk(
       data: uint8, UTF-8.
       start: position of a byte that is not ASCII whitespace.
       table: int64 [0x110000], the entry of each code point.
-      trie: the `PieceTrie`.
       unk_id: id of a word without pieces.
       word: int32 [letters of the longest word that is looked up], scratch space.
       ids: where to write: one id per byte is enough.
-      num_ids: where to begin.
 
     Returns:
       (status, position, num_ids). DONE: the position after the chunk. UNKNOWN_CODE_POINT: the code

@@ -61,7 +61,6 @@ def describe(char: str, *, do_lower_case: bool) -> CodePoint:
     """Return how a code point is tokenized.
 
     Args:
-      char: one character.
       do_lower_case: whether the text is lower-cased and accents are dropped.
     """
     if "\ud800" <= char <= "\udfff":  # no UTF-8 has surrogates
@@ -92,7 +91,6 @@ def _action(char: str, letters: str, has_marks: bool) -> Action:
     """Return the action of a character that is neither deleted by cleaning nor a space.
 
     Args:
-      char: the character.
       letters: what it becomes.
       has_marks: whether NFD may move a part of the letters.
     """

@@ -93,7 +93,6 @@ def fill_store(
     Args:
       files: read in this order; a document of lines may continue in the next file.
       tokenizer: used by all workers at the same time.
-      prefix: of the store.
       text: how the files are read.
       shape: of the sequences. Files of lines have no empty documents, whatever this says.
       dtype: of the ids; None: `token_dtype` of the vocabulary's size.

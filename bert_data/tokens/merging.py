@@ -35,7 +35,6 @@ def merge_stores(
 
     Args:
       prefixes: of the stores, in the order of their documents in the result.
-      output_prefix: of the merged store.
       overwrite: whether to replace an existing store.
 
     Returns:

@@ -109,7 +109,6 @@ def choose_new_tokens(
     """Choose the words that would save the most tokens: occurrences times (pieces - 1).
 
     Args:
-      words: of the text.
       vocabulary: that splits them.
       num_tokens: how many to choose, >= 1; there may be fewer.
       min_count: how often a word must occur, >= 1.

@@ -31,8 +31,6 @@ def warn_of_text(paths: Sequence[str], text: TextConfig, *, are_sentences: bool)
     """Warn of files that are probably not what their format says.
 
     Args:
-      paths: of the files.
-      text: how they are read.
       are_sentences: whether each line is taken for a sentence.
     """
     for sentence in odd_text(paths, text, are_sentences=are_sentences):
@@ -52,7 +50,6 @@ def warn_of_counts(
     Args:
       counts: by the names of `TokenCounts`.
       paths: of the text, to show unknown words; none for a token store.
-      text: how it was read.
       tokenizer: that made the tokens.
       has_pairs: whether next sentences are taken from the documents.
     """

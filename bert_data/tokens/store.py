@@ -103,7 +103,6 @@ def sequence_offsets(
 
     Args:
       lengths: int32[sequences], in tokens.
-      item_bytes: of a token.
       start: offset of the first one.
     """
     ends = np.cumsum(lengths, dtype=np.int64) * item_bytes + start

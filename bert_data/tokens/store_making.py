@@ -216,9 +216,7 @@ def curator_prefix(folder: str, source_files: Sequence[str], task_id: str) -> st
     """Return the prefix that NeMo Curator's MegatronTokenizerWriter gives a store.
 
     Args:
-      folder: of the store.
       source_files: names of the text's files, in any order.
-      task_id: of the writer's task.
     """
     key = f"{'|'.join(sorted(source_files))}|{task_id}"
     return os.path.join(folder, hashlib.sha256(key.encode()).hexdigest()[:12])

@@ -142,7 +142,6 @@ def commit_store(outputs: OutputSet, prefix: str, source: str, notes: StoreNotes
 
     Args:
       outputs: a set of the files of `store_paths(prefix)`.
-      prefix: of the store.
       source: prefix of its two files now.
       notes: of the store, or None.
     """

@@ -63,8 +63,6 @@ def join_spans(
     """Write documents of stores of one kind to a new store; no span is empty.
 
     Args:
-      spans: the documents.
-      prefix: of the new store.
       stores: of the spans, if they are open already.
       advance: is called with the number of bytes of ids that were copied.
 

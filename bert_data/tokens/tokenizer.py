@@ -49,7 +49,6 @@ class FastTokenizer:
         """Prepare the tables.
 
         Args:
-          vocabulary: the pieces.
           do_lower_case: lower-case the text and drop the accents.
           max_word_letters: >= 1, a longer word is unknown; programs other than Google's use 100.
         """

@@ -82,8 +82,6 @@ def check_sums(
     """Compare the checksums of a store's files with its notes.
 
     Args:
-      prefix: of the store.
-      notes: of the store.
       endings: of the files to read, of `ENDINGS`.
       advance: is called with the number of bytes that were read.
 

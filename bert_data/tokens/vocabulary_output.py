@@ -29,7 +29,6 @@ def write_vocabulary(
     """Train a vocabulary and write its files, which appear together or not at all.
 
     Args:
-      config: of the training.
       path: of the vocabulary, one token per line, which only WordPiece has.
       json_path: of the tokenizer.json; None: see `json_path_beside`.
       overwrite: whether to replace existing files.

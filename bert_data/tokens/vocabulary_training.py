@@ -181,7 +181,6 @@ def _train(
     rules, so it gets each word as often as it occurs.
 
     Args:
-      config: of the training.
       words: how often each occurs.
       fixed: tokens with the first ids. As the library breaks ties by id, the result is the same in
         every run if all characters, with and without ##, are here.

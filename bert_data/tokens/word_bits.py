@@ -59,7 +59,6 @@ def words_by_mark(
     """Return bits uint16[tokens] of tokens whose mark begins a word, or ends it.
 
     Args:
-      tokens: of each id.
       special: ids that are words of their own.
       mark: such as "\u2581".
       at_end: whether it ends a word.

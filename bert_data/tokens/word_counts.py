@@ -70,8 +70,6 @@ def read_lines(
     """Yield the lines of a text, or its texts in formats that have rows.
 
     Args:
-      spans: of the files.
-      text: how they are read.
       skipped: extended by the reasons why rows were skipped.
     """
     in_lines = find_plain_format([span.path for span in spans], text).read_lines
@@ -101,8 +99,6 @@ def count_text(
     """Count a text by tasks.
 
     Args:
-      paths: of the text.
-      text: how it is read.
       do_lower_case: whether it is lower-cased and loses its accents.
       max_words: that are returned, with some 0.2 kB of memory each.
       engine: what runs the tasks.

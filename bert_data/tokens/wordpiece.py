@@ -139,10 +139,8 @@ def append_pieces(
       word: int32, the word's symbols in word[:num_letters]; if the letters do not fit, the word is
         unknown.
       num_letters: > 0.
-      trie: the pieces.
       unk_id: id of a word that has no pieces.
       ids: where to write; at most num_letters ids.
-      num_ids: where to begin.
     """
     end = 0
     if num_letters <= len(word):

@@ -70,7 +70,6 @@ class Executor(abc.ABC):
         Args:
           function: without side effects except on files; picklable (as are its items, results and
             errors) unless the executor is known to share the caller's memory.
-          items: its arguments.
 
         Yields:
           The results, in the order of the items.

@@ -56,7 +56,6 @@ def call(session: Session, key: str, function: bytes, item: bytes) -> bytes:
     """Call a function on an item, both pickled.
 
     Args:
-      session: of the driver.
       key: identifies the function.
       function, item: pickled.
     """

@@ -44,10 +44,7 @@ def run_tasks(
     """Run a task on the items whose files do not exist yet.
 
     Args:
-      name: of the task in the log.
-      task: the function.
       items: in an order that does not depend on the number of workers.
-      executor: runs it.
 
     Yields:
       (report, whether this run made it) of each item, in order.

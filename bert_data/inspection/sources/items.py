@@ -243,8 +243,6 @@ def show_ids(
 
     Args:
       ids: int[any].
-      view: has the words.
-      style: of ordinary words.
       marked: places of tokens to highlight.
       first: the place of the first id.
       predicted: the original id of each place to predict.

@@ -94,7 +94,6 @@ def choose_backend(path: str, reference: TokenizersBackend, wanted: str = AUTO) 
     """Choose what runs a tokenizer.json.
 
     Args:
-      path: for messages.
       reference: the file, loaded by `tokenizers`.
       wanted: a name of `_FASTER`, or TOKENIZERS, or AUTO.
 

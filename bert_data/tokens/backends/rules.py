@@ -89,7 +89,6 @@ def parts(part: Any, name: str) -> Iterator[dict[str, Any]]:
     """Yield a normalizer or pre_tokenizer, or the parts of a Sequence of them.
 
     Args:
-      part: of a definition, or None.
       name: under which a Sequence has its parts.
     """
     if not isinstance(part, dict):
