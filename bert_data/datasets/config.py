@@ -136,9 +136,7 @@ class Dataset:
       tokens, instances: counts.
       stages: in their order.
       manifest: its files are in the order of `paths`.
-      paths: of the shards.
       examples: the first records.
-      vocabulary: of the tokens.
     """
 
     inputs: Sequence[str]

@@ -92,7 +92,6 @@ class LabelledDataset:
 
     Attributes:
       inputs: the files read.
-      paths: of the shards.
       manifest: its files are in the order of `paths`.
     """
 

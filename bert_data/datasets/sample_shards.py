@@ -45,9 +45,7 @@ class SampleWriting:
 
     Attributes:
       dataset: the samples; in another process that of the snapshot.
-      names: of the shards.
       manifest: of the set, without its files.
-      output_format: of the shards.
       snapshot: folder of the data set's snapshot, if there are other processes.
       num_threads: that encode samples in each process.
     """

@@ -26,7 +26,6 @@ class Chunk(NamedTuple):
     """Records of one shard.
 
     Attributes:
-      shard: its number.
       num_records: >= 1.
       item: the argument of `encode`.
       turn: number of its `Turn`, when several shards are written at a time.

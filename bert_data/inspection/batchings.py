@@ -54,7 +54,6 @@ class Batching:
       reader: the same as arguments of `ReaderConfig`.
       num_batches: of an epoch.
       num_tokens, num_padded: of all batches, without and with padding.
-      min_width, max_width, num_widths: of the batches.
       num_shapes: different rows and widths.
       speed: records a second, compared with the way `MAX`.
     """

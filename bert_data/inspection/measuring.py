@@ -68,7 +68,6 @@ class Rule(NamedTuple):
     """What records must agree with; -1 where it is unknown.
 
     Attributes:
-      cls_id, sep_id, mask_id, unk_id: of the vocabulary.
       vocab_size: ids are below it.
       max_seq_length, max_predictions_per_seq: the most that a record holds.
       is_pair: 1 if records have two segments, 0 if one.

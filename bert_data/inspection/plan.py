@@ -47,10 +47,8 @@ class SetPlan:
     Attributes:
       batchings: each way.
       config: of the batches, with max_seq_length.
-      num_records, num_tokens: of the set.
       num_of_length: int64[any], records of each number of tokens.
       why_stream: why batches cannot be planned; None where they can.
-      paths: of the shards.
     """
 
     batchings: Sequence[Batching]

@@ -63,7 +63,6 @@ class Survey:
     """What a shard holds.
 
     Attributes:
-      path: of the shard.
       counts: int64[counts], see `Measured`.
       num_faults: int64[faults], records with each of `FAULTS`.
       num_faulty: records with any.

@@ -53,7 +53,6 @@ class ColumnBatch:
     """A number of records as columns; checked when it is created.
 
     Attributes:
-      kind: of the records.
       columns: by the names of the kind's stored fields, one each.
     """
 

@@ -130,11 +130,7 @@ os.register_at_fork(after_in_child=_pool.forget)
 
 
 class OpenFiles:
-    """Local files, by their numbers.
-
-    Attributes:
-      paths: of the files.
-    """
+    """Local files, by their numbers."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = tuple(paths)

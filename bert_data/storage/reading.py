@@ -107,7 +107,6 @@ class MappedFile:
     """A file as an array, mapped as long as `data` or a view of it exists.
 
     Attributes:
-      path: of the file.
       data: uint8[bytes], read-only.
     """
 

@@ -24,7 +24,6 @@ class TokenizerContent:
     """What the file of a tokenizer says beyond how to encode.
 
     Attributes:
-      path: of the file.
       sha256: hex digest of its bytes.
       ids: token -> id, of all tokens, including added ones.
       unk_token: the unknown token of the model, if there is one.

@@ -38,7 +38,6 @@ class VocabularyTrainingConfig:
 
     Attributes:
       input_files: texts of any format.
-      text: how they are read.
       vocab_size: entries, the five special tokens and single characters included; 6 to
         `MAX_VOCAB_SIZE`.
       model: one of `MODELS`; for those but WORDPIECE see `train_tokenizer`.

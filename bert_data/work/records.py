@@ -72,7 +72,6 @@ class RecordFile:
     """A sorted file.
 
     Attributes:
-      path: of the file.
       num_records: in it, >= 1.
       samples: the first fields of records at even distances.
     """
@@ -174,7 +173,6 @@ class FilePart:
     """A part of a sorted file, which is open only while it is read.
 
     Attributes:
-      path: of the file.
       num_words: of a record.
       begin, end: numbers of the records to read, the end exclusive.
     """
