@@ -5,10 +5,10 @@
 `python -m bert_data NAME` does the same where nothing is installed.
 """
 
-import difflib
 import runpy
 import sys
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from bert_data import __version__, interrupts
@@ -77,18 +77,13 @@ def _unknown(name: str) -> str:
         return f"{name!r} is not a command; the command comes first: bert-data NAME --flag=value"
     typed = name.lower().replace("_", "-")
     nearness = {
-        command.name: max(_nearness(typed, word) for word in _words(command))
+        command.name: max(SequenceMatcher(None, typed, word).ratio() for word in _words(command))
         for command in COMMANDS
     }
     best = max(nearness.values())
     close = [each for each in nearness if nearness[each] == best]
     hint = f"; did you mean {' or '.join(close)}?" if best >= _LEAST_NEARNESS else ""
     return f"{name!r} is not a command{hint}"
-
-
-def _nearness(typed: str, word: str) -> float:
-    """Return how alike two words are, from 0 to 1."""
-    return difflib.SequenceMatcher(None, typed, word).ratio()
 
 
 def _words(command: Command) -> Sequence[str]:

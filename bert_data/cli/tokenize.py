@@ -206,15 +206,10 @@ def _merge(entries: Sequence[str]) -> str:
     return f"{len(prefixes)} stores merged; {merged}"
 
 
-def _without_ending(path: str) -> str:
-    """Return the prefix of a store that is named by one of its files."""
-    return path.removesuffix(".bin").removesuffix(".idx")
-
-
 def _verify(prefix: str) -> str:
     if prefix.startswith("-"):
         raise ValueError(f"--verify needs a store, such as --verify=a; {prefix!r} is a flag")
-    prefix = _without_ending(prefix)
+    prefix = prefix.removesuffix(".bin").removesuffix(".idx")  # of one of its files
     from bert_data.cli.store_report import describe_store
     from bert_data.tokens.verifying import verify_store
 

@@ -140,7 +140,7 @@ def load_part(
     """Open the tokens of a part of a checked corpus; see `load_corpus`.
 
     Args:
-      tokenizer, vocabulary, prefix, text, executor: see `load_corpus`.
+      prefix, executor: see `load_corpus`.
       may_be_empty: whether text may have no sentence.
     """
     if part.documents:

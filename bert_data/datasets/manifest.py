@@ -239,19 +239,18 @@ def find_manifest(shard: str) -> Manifest | None:
 
 def list_manifests(folder: str, formats: Sequence[str] = (FORMAT,)) -> list[str]:
     """Return the paths of the manifests of some formats in a folder, sorted by name."""
-    pattern = os.path.join(escape(folder), f"{MANIFEST_PREFIX}*.json")
-    return [path for path in glob(pattern) if _is_of(path, formats)]
+    paths = []
+    for path in glob(os.path.join(escape(folder), f"{MANIFEST_PREFIX}*.json")):
+        with open_input(path) as file:
+            if is_manifest(file.read(_FORMAT_WITHIN_BYTES), formats):
+                paths.append(path)
+    return paths
 
 
 def manifests_beside(shards: Iterable[str], formats: Sequence[str]) -> Iterator[str]:
     """Yield the paths of the manifests of some formats in the folders of local shards."""
     for folder in dict.fromkeys(os.path.dirname(path) for path in shards if not is_remote(path)):
         yield from list_manifests(folder, formats)
-
-
-def _is_of(path: str, formats: Sequence[str]) -> bool:
-    with open_input(path) as file:
-        return is_manifest(file.read(_FORMAT_WITHIN_BYTES), formats)
 
 
 def is_manifest(text: bytes, formats: Sequence[str] = (FORMAT,)) -> bool:

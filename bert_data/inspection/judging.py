@@ -289,18 +289,15 @@ def _judge_sentences(set_: Surveyed) -> Iterator[Finding]:
 def _judge_unknown(set_: Surveyed) -> Iterator[Finding]:
     figure = _unknown(set_)
     share = None if figure is None else figure.share
+    words = ", ".join(set_.unknown_words)
+    such_as = f" (words such as {words})" if words else ""
     if share is not None and share > MOST_UNKNOWN:
         yield Finding(
             "unknown",
             HARMFUL if share > _HARMFUL_UNKNOWN else DOUBTFUL,
-            f"{percent(share)} of the tokens of text are [UNK]{_such_as(set_)}; does the"
-            " vocabulary fit the language and the case of the text?",
+            f"{percent(share)} of the tokens of text are [UNK]{such_as}; does the vocabulary fit"
+            " the language and the case of the text?",
         )
-
-
-def _such_as(set_: Surveyed) -> str:
-    words = ", ".join(set_.unknown_words)
-    return f" (words such as {words})" if words else ""
 
 
 def _judge_repeats(set_: Surveyed) -> Iterator[Finding]:

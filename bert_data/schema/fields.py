@@ -14,7 +14,7 @@ of records that hold it.
 
 import dataclasses
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -250,16 +250,3 @@ GPT_SAMPLES = RecordKind(
     ),
 )
 """GPT samples: every field has as many values as a sample has tokens."""
-
-
-def draw_table(fields: Sequence[Field]) -> str:
-    """Return the fields as a Markdown table for the documentation."""
-    lines = ["| field | one value per | Example | Parquet | tensor |", "|---|---|---|---|---|"]
-    for field in fields:
-        kind = "bytes" if field.dtype == BYTES else field.dtype.name
-        column = f"`{field.column}` {kind}" if field.column else "-"
-        tensor = "string" if field.dtype == BYTES else field.tensor_dtype.name
-        unit = field.axis.removesuffix("s") + (", and one" if field.role is Role.SPLITS else "")
-        feature = "-" if field in MADE_BY_READER else field.feature_kind
-        lines.append(f"| `{field.name}` | {unit} | {feature} | {column} | {tensor} |")
-    return "\n".join(lines)

@@ -87,7 +87,7 @@ def unknown_words(paths: Sequence[str], text: TextConfig, tokenizer: Tokenizer) 
     for path in sample_files(paths):
         counts.update(_first_text(path, text).split())
     frequent = (word for word, _ in counts.most_common(_MOST_WORDS) if word.isprintable())
-    unknown = (repr(word) for word in frequent if _is_unknown(word, tokenizer))
+    unknown = (repr(word) for word in frequent if tokenizer.unk_id in tokenizer.encode(word))
     return [word for word, _ in zip(unknown, range(_SHOWN_WORDS), strict=False)]
 
 
@@ -104,7 +104,3 @@ def _first_text(path: str, text: TextConfig) -> str:
             if num_characters > _SAMPLE_CHARACTERS:
                 return "\n".join(parts)[:_SAMPLE_CHARACTERS]
     return "\n".join(parts)
-
-
-def _is_unknown(word: str, tokenizer: Tokenizer) -> bool:
-    return tokenizer.unk_id in tokenizer.encode(word)

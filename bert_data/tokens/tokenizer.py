@@ -190,11 +190,11 @@ class FastTokenizer:
             seconds = [[*ids, sep_id] for ids in self.encode_batch(text_pair)]
         if len(seconds) != len(firsts):
             raise ValueError(f"there are {len(firsts)} texts and {len(seconds)} pairs")
-        rows = list(zip(firsts, seconds, strict=True))
+        pairs = list(zip(firsts, seconds, strict=True))
         return {
-            fields.INPUT_IDS.name: [first + second for first, second in rows],
-            fields.INPUT_MASK.name: [[1] * len(first + second) for first, second in rows],
-            fields.SEGMENT_IDS.name: [[0] * len(one) + [1] * len(other) for one, other in rows],
+            fields.INPUT_IDS.name: [first + second for first, second in pairs],
+            fields.INPUT_MASK.name: [[1] * len(first + second) for first, second in pairs],
+            fields.SEGMENT_IDS.name: [[0] * len(one) + [1] * len(other) for one, other in pairs],
         }
 
 
