@@ -1,11 +1,13 @@
 """Commands of which a worker or the whole is ended amid a task, and given again."""
 
 import dataclasses
+import itertools
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from tests.causal.stores import write_store
 pytestmark = pytest.mark.process
 
 NUM_TASKS = 5
-ENDINGS = ("worker SIGKILL", "parent SIGKILL", "group SIGKILL", "group SIGINT", "parent SIGTERM")
+ENDINGS = ("worker SIGKILL", "parent SIGKILL", "group SIGINT", "group SIGKILL", "parent SIGTERM")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -58,7 +60,14 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=CASES)
+# What each signal does to the processes is the same for all commands (test_processes.py).
+ENDED = [
+    *(("tokenize", ending) for ending in ENDINGS),
+    *itertools.product(("curate", "build_samples"), ("worker SIGKILL", *ENDINGS[-2:])),
+]
+
+
+@pytest.fixture(scope="module")
 def case(request) -> Case:
     return CASES[request.param]
 
@@ -70,7 +79,7 @@ class Runs:
         self.folder = folder
         self._case = case
         command = [sys.executable, "-m", f"bert_data.cli.{case.command}"]
-        self._command = [*command, *case.flags, *flags, "--num_workers=2"]
+        self._command = [*command, *case.flags, *flags]
         stuck = Path(__file__).with_name("stuck")
         self._environment = {
             **os.environ,
@@ -78,9 +87,9 @@ class Runs:
             "STUCK_IN": case.function,
         }
 
-    def start(self) -> subprocess.Popen[str]:
+    def start(self, num_workers: int) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            self._command,
+            [*self._command, f"--num_workers={num_workers}"],
             cwd=self.folder,
             env=self._environment,
             stdout=subprocess.PIPE,
@@ -90,8 +99,8 @@ class Runs:
         )
 
     def well(self) -> str:
-        """The log of a run that nothing disturbs."""
-        with self.start() as run:
+        """The log of a run that nothing disturbs, with another number of workers."""
+        with self.start(1) as run:
             stderr = run.communicate()[1]
         assert run.returncode == 0, stderr
         return stderr
@@ -101,11 +110,12 @@ class Runs:
         (self.folder / "stuck").mkdir()
         whom, name = ending.split()
         number = signal.Signals[name]
-        with self.start() as run:
+        with self.start(2) as run:
             assert run.stdout is not None and run.stderr is not None
             try:
                 while len(self.done()) < NUM_TASKS - 1:
                     assert run.poll() is None, run.stderr.read()
+                    time.sleep(0.01)
                 (self.folder / "go").touch()
                 worker = int(run.stdout.readline())
                 if whom == "group":
@@ -168,7 +178,7 @@ def undisturbed(make_runs, tmp_path_factory) -> Iterator[dict[str, bytes]]:
     return contents(folder)
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize(("case", "ending"), ENDED, indirect=["case"])
 def test_ended_amid_a_task_and_given_again(make_runs, tmp_path, undisturbed, ending):
     runs = make_runs(tmp_path)
     status, log = runs.ended(ending)
