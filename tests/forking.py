@@ -54,7 +54,7 @@ class Programs:
         """Run `python ARGUMENTS` to its end.
 
         Args:
-          arguments: the program's path, and what it is told.
+          arguments: the program's path, or "-m" and a module's name; then what it is told.
           cwd: the folder that it runs in.
           env: its environment; None for that of this process.
           max_file_bytes: the size beyond which no file can grow; None for none.
@@ -120,5 +120,10 @@ if __name__ == "__main__":
         arrived = wait_for_task(asked)
     become(*arrived)
     sys.argv = arrived[0]["arguments"]
-    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
-    runpy.run_path(sys.argv[0], run_name="__main__")
+    if sys.argv[0] == "-m":
+        sys.path[0] = os.getcwd()
+        del sys.argv[0]
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+        runpy.run_path(sys.argv[0], run_name="__main__")

@@ -29,6 +29,13 @@ def test_a_program_has_its_own_arguments_folder_modules_and_environment(programs
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_module_is_a_program_too(programs, tmp_path):
+    (tmp_path / "program.py").write_text(SEEN)
+    (tmp_path / "beside.py").write_text("")
+    done = programs.run(["-m", "program", "--a=1"], cwd=tmp_path, env={})
+    assert done.stdout == f"__main__ --a=1 {tmp_path.name} {{}} \n"
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_program_ends_as_any_other(programs, tmp_path, ending):
     (tmp_path / "program.py").write_text(ending)

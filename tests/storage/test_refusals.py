@@ -1,13 +1,12 @@
 """No run replaces what it reads, in any command and by whatever name."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from bert_data.storage import OutputSet, refuse_inputs
+from tests.forking import Programs
 from tests.storage.output_sets import contents
 
 PIPELINE = "inputs: [{name: a, files: text.txt}]\nsteps: [{length: {min_words: 1}}]\n"
@@ -59,47 +58,35 @@ def folder(tmp_path_factory, small_text, small_vocabulary):
     return folder
 
 
-def run(checkout: Path, folder: Path, module: str, flags: list[str]) -> str:
+def run(programs: Programs, folder: Path, module: str, flags: list[str]) -> str:
     """The last line of what a command says."""
     settings = {"--input_file": "text.txt", "--overwrite": ""}
     if module == "tokenize":
         settings["--vocab_file"] = "vocab.txt"
     flags = [*(f"{name}={value}" if value else name for name, value in settings.items()), *flags]
-    done = subprocess.run(
-        [sys.executable, "-m", f"bert_data.cli.{module}", *flags],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(checkout)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = programs.run(["-m", f"bert_data.cli.{module}", *flags], cwd=folder)
     assert done.returncode == 1, done.stderr
     return done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("case", COMMANDS)
 @pytest.mark.process
-def test_no_command_overwrites_its_input(checkout, folder, case):
+def test_no_command_overwrites_its_input(programs, folder, case):
     module, flags, output = COMMANDS[case]
     before = contents(folder)
-    assert run(checkout, folder, module, flags).endswith(f"output '{output}' is an input too")
+    assert run(programs, folder, module, flags).endswith(f"output '{output}' is an input too")
     assert contents(folder) == before
 
 
 @pytest.mark.process
-def test_an_earlier_set_that_is_read_is_not_removed(checkout, folder):
+def test_an_earlier_set_that_is_read_is_not_removed(programs, folder):
     """Curated anew into fewer files, the others would be removed as those of an earlier set."""
     flags = ["--output_file=c.txt@2", "--steps=length:min_words=1"]
-    subprocess.run(
-        [sys.executable, "-m", "bert_data.cli.curate", "--input_file=text.txt", *flags],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(checkout)},
-        capture_output=True,
-        check=True,
-    )
+    command = ["-m", "bert_data.cli.curate", "--input_file=text.txt", *flags]
+    assert programs.run(command, cwd=folder).returncode == 0
     before = contents(folder)
     flags = ["--input_file=c-*-of-00002.txt", "--output_file=c.txt@1", flags[1]]
-    assert "c-00000-of-00002.txt' is an input too" in run(checkout, folder, "curate", flags)
+    assert "c-00000-of-00002.txt' is an input too" in run(programs, folder, "curate", flags)
     assert contents(folder) == before
 
 

@@ -3,19 +3,18 @@
 import gzip
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.forking import Programs
 from tests.storage.output_sets import contents
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 RECORDS = "--max_seq_length=32 --max_predictions_per_seq=5"
 RUNS = {
-    "create_pretraining_data": "--input_file=@in/a.txt.gz,@in/[^av]*.txt --vocab_file=@in/vocab.txt"
+    "create": "--input_file=@in/a.txt.gz,@in/[^av]*.txt --vocab_file=@in/vocab.txt"
     f" {RECORDS} --output_file=@out/t@2",
     "train_vocab": "--input_file=@in/*.gz --vocab_size=60 --output_file=@out/vocab.txt",
     "train_classifier": "--positive_file=@in/b.txt --negative_file=@in/*.jsonl --buckets=20"
@@ -32,7 +31,7 @@ PROGRAMS = {"merge": "tokenize"}
 
 
 @pytest.fixture
-def folder(tmp_path, small_text, small_vocabulary, checkout):
+def folder(tmp_path, small_text, small_vocabulary):
     text = small_text.read_bytes()
     (tmp_path / "in").mkdir()
     (tmp_path / "tmp").mkdir()
@@ -45,7 +44,7 @@ def folder(tmp_path, small_text, small_vocabulary, checkout):
 
 
 @pytest.fixture
-def stores(folder, checkout):
+def stores(folder):
     """Two token stores."""
     from bert_data.tokens.store_making import StoreConfig, make_stores
 
@@ -59,20 +58,13 @@ def stores(folder, checkout):
         )
 
 
-def run(checkout: Path, folder: Path, name: str, flags: str, *, place: str) -> str:
+def run(programs: Programs, folder: Path, name: str, flags: str, *, place: str) -> str:
     """Runs a program with flags in which "@" is where its files are; returns its last line."""
-    program = PROGRAMS.get(name, name)
-    is_script = program.startswith("create")
-    command = [str(checkout / f"{program}.py")] if is_script else ["-m", f"bert_data.cli.{program}"]
+    command = ["-m", f"bert_data.cli.{PROGRAMS.get(name, name)}"]
     # "path@2" is not a place.
     flags = flags.replace("=@", f"={place}").replace(",@", f",{place}")
-    done = subprocess.run(
-        [sys.executable, *command, *flags.split()],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(checkout), "TMPDIR": str(folder / "tmp")},
-        capture_output=True,
-        text=True,
-        timeout=300,
+    done = programs.run(
+        [*command, *flags.split()], cwd=folder, env={**os.environ, "TMPDIR": str(folder / "tmp")}
     )
     assert done.returncode in (0, 1), done.stderr
     return "" if done.returncode == 0 else done.stderr.splitlines()[-1]
@@ -95,54 +87,54 @@ def of_files(outputs: dict[str, bytes | None], place: str) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_objects_are_what_files_are(checkout, folder, stores, object_store, name):
+def test_objects_are_what_files_are(programs, folder, stores, object_store, name):
     flags, place = RUNS[name], object_store.uri()
     put_all(object_store, folder)
-    assert not run(checkout, folder, name, flags, place=f"{folder}/")
+    assert not run(programs, folder, name, flags, place=f"{folder}/")
     local = of_files(contents(folder / "out"), str(folder))
     assert len(local) >= 2 or name in ("train_vocab", "train_classifier")
-    assert not run(checkout, folder, name, flags, place=place)
+    assert not run(programs, folder, name, flags, place=place)
     assert of_files(object_store.contents("out/"), place) == local
     if name != "tokenize":  # which finds that its stores are there
-        error = run(checkout, folder, name, flags, place=place)
+        error = run(programs, folder, name, flags, place=place)
         assert object_store.uri("out/") in error and "exists already" in error
-    assert not run(checkout, folder, name, f"{flags} --overwrite", place=place)
+    assert not run(programs, folder, name, f"{flags} --overwrite", place=place)
     assert of_files(object_store.contents("out/"), place) == local
     assert object_store.uploads() == [] and contents(folder / "tmp") == {}
 
 
-def test_what_a_failed_run_leaves(checkout, folder, object_store):
+def test_what_a_failed_run_leaves(programs, folder, object_store):
     """An input that is damaged at its end: nothing is published, and nothing stays behind."""
     whole = (folder / "in" / "a.txt.gz").read_bytes()
     (folder / "in" / "a.txt.gz").write_bytes(whole[:-100])
     put_all(object_store, folder)
     before = object_store.keys()
     flags = "--input_file=@in/a.txt.gz --vocab_file=@in/vocab.txt --output_file=@out/t"
-    error = run(checkout, folder, "create_pretraining_data", flags, place=object_store.uri())
+    error = run(programs, folder, "create", flags, place=object_store.uri())
     assert f"{object_store.uri('in/a.txt.gz')}: byte offset" in error
     flags = "--input_file=@in/b.txt --vocab_file=@in/vocab.txt --output_file=@in/b.txt --overwrite"
-    error = run(checkout, folder, "create_pretraining_data", flags, place=object_store.uri())
+    error = run(programs, folder, "create", flags, place=object_store.uri())
     assert "is an input too" in error
     assert object_store.keys() == before and contents(folder / "tmp") == {}
 
 
-def test_what_an_earlier_set_has_more_goes(checkout, folder, object_store):
+def test_what_an_earlier_set_has_more_goes(programs, folder, object_store):
     put_all(object_store, folder)
     flags = f"--input_file=@in/b.txt --vocab_file=@in/vocab.txt {RECORDS} --overwrite"
     for count in (3, 2):
         more = f"{flags} --output_file=@out/t@{count}"
-        name = "create_pretraining_data"
-        assert not run(checkout, folder, name, more, place=object_store.uri())
+        name = "create"
+        assert not run(programs, folder, name, more, place=object_store.uri())
     names = object_store.keys("out/t-")
     assert names and all("of-00002" in name for name in names)
 
 
-def test_files_of_tasks_do_not_pass_through_the_command(checkout, folder, object_store):
+def test_files_of_tasks_do_not_pass_through_the_command(programs, folder, object_store):
     put_all(object_store, folder)
     object_store.clear()
     place = object_store.uri()
     flags = f"{RUNS['curate']} --work_dir=@work"
-    assert not run(checkout, folder, "curate", flags, place=place)
+    assert not run(programs, folder, "curate", flags, place=place)
     assert len(object_store.keys("out/c-")) == 2
     of_tasks = [each for each in object_store.requests if each.key.endswith("/documents")]
     assert {each.method for each in of_tasks} & {"GET", "PUT"} == {"PUT"}
