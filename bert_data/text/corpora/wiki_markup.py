@@ -236,7 +236,7 @@ def _drop_marks(text: str) -> str:
 
 
 def _join_lines(lines: list[str]) -> str:
-    """Join lines; headings become Markdown's, and those without text below them go."""
+    """Join lines; headings become Markdown's; those without words, or text below them, go."""
     prose: list[str] = []
     headings: list[tuple[int, str]] = []  # that no text has followed yet
     for line in lines:
@@ -244,7 +244,7 @@ def _join_lines(lines: list[str]) -> str:
         if line.startswith("=") and (heading := _HEADING.fullmatch(line)):
             level, title = len(heading[1]), heading[2].strip(" \0")
             headings = [each for each in headings if each[0] < level]
-            if title:
+            if any(map(str.isalnum, title)):
                 headings.append((level, f"{'#' * level} {title}"))
             continue
         line = _clean_line(line)

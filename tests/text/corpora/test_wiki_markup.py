@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.text.corpora.wiki_markup import LEFT_OUT, to_prose
@@ -101,6 +101,7 @@ MARKUP = st.lists(st.sampled_from(PARTS), max_size=60).map("".join)
 
 
 @given(MARKUP)
+@example("===\na")
 def test_any_markup(markup):
     prose = to_prose(markup)
     assert LEFT_OUT not in prose
