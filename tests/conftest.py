@@ -121,14 +121,13 @@ def ray_folder() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def ray_cluster(ray_folder: str) -> "Iterator[Cluster]":
-    """A Ray cluster of processes: a head without cores, and two nodes of one core."""
+    """A Ray cluster of processes: a head and a node, with one core each."""
     from ray.cluster_utils import Cluster
 
-    head = {**RAY_NODE, "num_cpus": 0, "include_dashboard": False}
+    head = {**RAY_NODE, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
-        for _ in range(2):
-            cluster.add_node(**RAY_NODE)
+        cluster.add_node(**RAY_NODE)
         yield cluster
     finally:
         cluster.shutdown()

@@ -1,5 +1,6 @@
 """Commands with --engine=ray: the same bytes as on this machine, whatever dies; what is resumed."""
 
+import contextlib
 import gzip
 import json
 import os
@@ -32,6 +33,7 @@ from bert_data.tokens.vocabulary_training import (
     train_vocabulary,
 )
 from bert_data.work import THIS_MACHINE, Engine, rounds
+from bert_data.work.ray_cluster import connected
 from tests.conftest import RAY_NODE
 
 COVERS = ("cli/engine_flags", "datasets/cluster_corpus")
@@ -50,8 +52,16 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.fixture(scope="module")
+def connection(ray_cluster):
+    """A connection of this process, whose workers stay from one test to the next."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(connected(ray_cluster.address, 0))
+        yield stack
+
+
 @pytest.fixture
-def in_turn(ray_cluster, tmp_path, monkeypatch):
+def in_turn(ray_cluster, connection, tmp_path, monkeypatch):
     """Runs a function in a folder, on this machine and on the cluster; returns the files."""
 
     def run(make: Callable[[Engine], object]) -> list[dict[str, bytes]]:
@@ -292,8 +302,11 @@ def test_ctrl_c_ends_the_tasks(ray_cluster, command, tmp_path):
     wait_until(lambda: [*tmp_path.glob("ended-[2-9]")])
 
 
-def test_what_was_done_when_the_head_was_lost_is_not_done_again(ray_cluster, command, tmp_path):
+def test_what_was_done_when_the_head_was_lost_is_not_done_again(
+    ray_cluster, connection, command, tmp_path
+):
     """The last test of this cluster."""
+    connection.close()  # Ray ends a process whose connection has lost its head
     process = command(ray_cluster.address)
     wait_until(lambda: len([*tmp_path.glob("begun-*")]) >= 4)
     ray_cluster.head_node.all_processes["gcs_server"][0].process.kill()

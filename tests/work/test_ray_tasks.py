@@ -1,6 +1,6 @@
 """What is true of Ray beyond the contract of all executors (test_executor.py).
 
-The cluster's nodes are processes of this machine: a head without cores, and two nodes of one core.
+The cluster's nodes are processes of this machine.
 """
 
 import functools
