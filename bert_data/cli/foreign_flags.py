@@ -31,102 +31,83 @@ class ForeignFlag(NamedTuple):
     remark: str = ""
 
 
-CREATE = (
-    ForeignFlag(TENSORFLOW_MODELS, "gzip_compress", "--compression=gzip"),
-    ForeignFlag(
-        TENSORFLOW_MODELS,
+def _flags_of(program: str, *rows: tuple[str, ...]) -> tuple[ForeignFlag, ...]:
+    """Return the flags of a program from their names, what has their effect here, and remarks."""
+    return tuple(ForeignFlag(program, *row) for row in rows)
+
+
+CREATE = _flags_of(
+    TENSORFLOW_MODELS,
+    ("gzip_compress", "--compression=gzip"),
+    (
         "use_v2_feature_names",
         "",
         "records keep Google's names; batches get the new ones by"
         " ReaderConfig(feature_names='tfhub')",
     ),
-    ForeignFlag(
-        TENSORFLOW_MODELS,
-        "max_ngram_size",
-        "",
-        "--do_whole_word_mask masks whole words, but each by itself",
-    ),
+    ("max_ngram_size", "", "--do_whole_word_mask masks whole words, but each by itself"),
 )
-TRAIN = (
-    ForeignFlag(NVIDIA, "input_files_dir", "--input_file='DIR/*'"),
-    ForeignFlag(NVIDIA, "eval_files_dir", "--eval_input_file='DIR/*'"),
-    ForeignFlag(NVIDIA, "input_files", "--input_file"),
-    ForeignFlag(NVIDIA, "model_dir", "--output_dir"),
-    ForeignFlag(NVIDIA, "optimizer_type", "--optimizer", "with adamw or lamb"),
-    ForeignFlag(NVIDIA, "use_fp16", "--mixed_precision=float16"),
-    ForeignFlag(NVIDIA, "manual_fp16", "--mixed_precision=float16"),
-    ForeignFlag(NVIDIA, "use_xla", "--jit_compile"),
-    ForeignFlag(NVIDIA, "enable_xla", "--jit_compile"),
-    ForeignFlag(NVIDIA, "display_loss_steps", "--log_every_steps"),
-    ForeignFlag(NVIDIA, "save_checkpoint_steps", "--save_checkpoints_steps"),
-    ForeignFlag(NVIDIA, "warmup_steps", "--num_warmup_steps"),
-    ForeignFlag(NVIDIA, "steps_per_loop", "--iterations_per_loop"),
-    ForeignFlag(
-        NVIDIA, "num_steps_per_epoch", "--num_train_steps", "which counts the steps of all epochs"
-    ),
-    ForeignFlag(
-        NVIDIA, "num_train_epochs", "--num_train_steps", "which counts the steps of all epochs"
-    ),
-    ForeignFlag(NVIDIA, "distribution_strategy", "--distribution"),
-    ForeignFlag(NVIDIA, "tpu", "--use_tpu --tpu_name"),
-    ForeignFlag(
-        NVIDIA,
-        "num_gpus",
-        "--distribution=mirrored",
-        "which uses all that CUDA_VISIBLE_DEVICES names",
-    ),
-    ForeignFlag(
-        NVIDIA,
+TRAIN = _flags_of(
+    NVIDIA,
+    ("input_files_dir", "--input_file='DIR/*'"),
+    ("eval_files_dir", "--eval_input_file='DIR/*'"),
+    ("input_files", "--input_file"),
+    ("model_dir", "--output_dir"),
+    ("optimizer_type", "--optimizer", "with adamw or lamb"),
+    ("use_fp16", "--mixed_precision=float16"),
+    ("manual_fp16", "--mixed_precision=float16"),
+    ("use_xla", "--jit_compile"),
+    ("enable_xla", "--jit_compile"),
+    ("display_loss_steps", "--log_every_steps"),
+    ("save_checkpoint_steps", "--save_checkpoints_steps"),
+    ("warmup_steps", "--num_warmup_steps"),
+    ("steps_per_loop", "--iterations_per_loop"),
+    ("num_steps_per_epoch", "--num_train_steps", "which counts the steps of all epochs"),
+    ("num_train_epochs", "--num_train_steps", "which counts the steps of all epochs"),
+    ("distribution_strategy", "--distribution"),
+    ("tpu", "--use_tpu --tpu_name"),
+    ("num_gpus", "--distribution=mirrored", "which uses all that CUDA_VISIBLE_DEVICES names"),
+    (
         "horovod",
         "--distribution",
         "with mirrored for the GPUs of a machine, multi_worker for those of several",
     ),
-    ForeignFlag(
-        NVIDIA,
+    (
         "use_horovod",
         "--distribution",
         "with mirrored for the GPUs of a machine, multi_worker for those of several",
     ),
-    ForeignFlag(NVIDIA, "init_loss_scale", "", "the loss scale adapts itself"),
-    ForeignFlag(NVIDIA, "allreduce_post_accumulation", "", "gradients are always added up first"),
-    ForeignFlag(NVIDIA, "report_loss", "", "the log always has the losses"),
-    ForeignFlag(NVIDIA, "verbose_logging", "", "the log does not list the variables"),
-    ForeignFlag(NVIDIA, "dllog_path", "", "metrics.jsonl in --output_dir has the metrics"),
+    ("init_loss_scale", "", "the loss scale adapts itself"),
+    ("allreduce_post_accumulation", "", "gradients are always added up first"),
+    ("report_loss", "", "the log always has the losses"),
+    ("verbose_logging", "", "the log does not list the variables"),
+    ("dllog_path", "", "metrics.jsonl in --output_dir has the metrics"),
 )
-TOKENIZE = (
-    ForeignFlag(MEGATRON, "input", "--input_file"),
-    ForeignFlag(MEGATRON, "json-keys", "--text_field", "which names one field; run once for each"),
-    ForeignFlag(MEGATRON, "split-sentences", "--level=sentence"),
-    ForeignFlag(MEGATRON, "lang", "--language", "with a code such as en instead of a name"),
-    ForeignFlag(
-        MEGATRON, "keep-newlines", "", "a document keeps its line ends, a sentence has none"
-    ),
-    ForeignFlag(MEGATRON, "append-eod", "--append_eod"),
-    ForeignFlag(
-        MEGATRON,
+TOKENIZE = _flags_of(
+    MEGATRON,
+    ("input", "--input_file"),
+    ("json-keys", "--text_field", "which names one field; run once for each"),
+    ("split-sentences", "--level=sentence"),
+    ("lang", "--language", "with a code such as en instead of a name"),
+    ("keep-newlines", "", "a document keeps its line ends, a sentence has none"),
+    ("append-eod", "--append_eod"),
+    (
         "output-prefix",
         "--output_prefix",
         "the store is PREFIX.bin and PREFIX.idx, without _text_document",
     ),
-    ForeignFlag(MEGATRON, "workers", "--num_workers"),
-    ForeignFlag(
-        MEGATRON, "keep-sequential-samples", "", "partitions always have the order of the text"
-    ),
-    ForeignFlag(MEGATRON, "dataset-impl", "", "stores are always of the kind mmap"),
-    ForeignFlag(MEGATRON, "log-interval", "", "progress is shown all the time"),
-    ForeignFlag(
-        MEGATRON,
+    ("workers", "--num_workers"),
+    ("keep-sequential-samples", "", "partitions always have the order of the text"),
+    ("dataset-impl", "", "stores are always of the kind mmap"),
+    ("log-interval", "", "progress is shown all the time"),
+    (
         "tokenizer-type",
         "--vocab_file or --tokenizer_file",
         "a WordPiece vocabulary or a tokenizer.json; for Bert...Case also --nodo_lower_case",
     ),
-    ForeignFlag(MEGATRON, "tokenizer-model", "--tokenizer_file", "with a tokenizer.json"),
-    ForeignFlag(
-        MEGATRON, "vocab-file", "--vocab_file", "or, for GPT-2's vocab.json, --tokenizer_file"
-    ),
-    ForeignFlag(
-        MEGATRON, "merge-file", "--tokenizer_file", "with a tokenizer.json, which holds the merges"
-    ),
+    ("tokenizer-model", "--tokenizer_file", "with a tokenizer.json"),
+    ("vocab-file", "--vocab_file", "or, for GPT-2's vocab.json, --tokenizer_file"),
+    ("merge-file", "--tokenizer_file", "with a tokenizer.json, which holds the merges"),
 )
 FOREIGN: Mapping[str, tuple[ForeignFlag, ...]] = {
     "create": CREATE,

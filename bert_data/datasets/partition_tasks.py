@@ -1,13 +1,13 @@
 """The two kinds of tasks that make a set from partitions; each fills a folder.
 
 deal_partition   part of the text  -->  its instances, dealt to the shards: `lanes.py`
-write_shard      these of all partitions  -->  one shard and its index
+gather_shard     these of all partitions  -->  one shard and its index
 """
 
 import dataclasses
 import os
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import Any
 
 from bert_data.datasets.budget import MemoryBudget, share_memory
 from bert_data.datasets.config import DatasetConfig, make_writer
@@ -23,12 +23,12 @@ from bert_data.datasets.dealing import (
 from bert_data.datasets.gathering import Hand, InstanceChunk, ShardLanes
 from bert_data.datasets.lanes import LaneWriter
 from bert_data.datasets.manifest import Manifest
+from bert_data.datasets.writing import OutputShard, write_shard
 from bert_data.formats.registry import find_format
 from bert_data.objectives.columns import read_columns
 from bert_data.objectives.making import RowMaker
 from bert_data.objectives.rows import decode_row
-from bert_data.progress import progress
-from bert_data.storage import open_scratch, remove
+from bert_data.storage import remove
 from bert_data.tokens.store_notes import store_paths
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.tokens.vocabulary import Vocabulary
@@ -41,19 +41,6 @@ class Partition:
 
     number: int
     part: CorpusPart
-
-    @property
-    def task_name(self) -> str:
-        """The name of its folder."""
-        return f"{self.number:05d}"
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class OutputShard:
-    """A shard to write: its number and its final path."""
-
-    number: int
-    path: str
 
     @property
     def task_name(self) -> str:
@@ -164,7 +151,7 @@ def deal_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
     return Filled(report, writer.sums)
 
 
-def write_shard(dealt: DealtPartitions, work: SetWork, shard: OutputShard, folder: str) -> Filled:
+def gather_shard(dealt: DealtPartitions, work: SetWork, shard: OutputShard, folder: str) -> Filled:
     """Write a shard, and its index, into a folder.
 
     Returns:
@@ -198,18 +185,8 @@ def write_shard(dealt: DealtPartitions, work: SetWork, shard: OutputShard, folde
         batch = read_columns(chunk.rows, chunk.order, chunk.ids, work.vocabulary, writer.kind)
         return chunk.order.size, writer.encode(batch)
 
-    def open_file(path: str) -> IO[bytes]:
-        return open_scratch(os.path.join(folder, os.path.basename(path)))
-
-    name = os.path.basename(shard.path)
-    with (
-        open_threads(budget.num_workers) as executor,
-        writer.open_shard(open_file, shard.path, num_records) as file,
-        progress(name, total=num_records, unit="record") as advance,
-    ):
-        for size, encoded in executor.ordered_map(encode, read()):
-            file.add(encoded)
-            advance(size)
-        written = file.finish()
+    written = write_shard(
+        shard.path, folder, writer, read(), encode, num_records, budget.num_workers
+    )
     report = {"file": dataclasses.asdict(written), "examples": examples}
     return Filled(report, written.sums)

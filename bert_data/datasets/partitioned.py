@@ -2,7 +2,7 @@
 
     text --cut_corpus--> partition 0 --deal_partition--> its instances, by shard ┐
                          partition 1 --deal_partition--> its instances, by shard ┤
-                                                     write_shard, for each shard ┴─> shards
+                                                     gather_shard, for each shard ┴─> shards
     then the manifests, last
 
 The instances of partition k are those that Google's program makes of its text with the seed
@@ -32,13 +32,13 @@ from bert_data.datasets.corpus import check_corpus, cut_corpus, find_corpus
 from bert_data.datasets.manifest import manifest_path, parse_file
 from bert_data.datasets.partition_tasks import (
     DealtPartitions,
-    OutputShard,
     Partition,
     SetWork,
     deal_partition,
-    write_shard,
+    gather_shard,
 )
 from bert_data.datasets.record_set import RecordSet, open_record_set
+from bert_data.datasets.writing import OutputShard
 from bert_data.formats.registry import find_format
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.kernels import clock
@@ -239,17 +239,15 @@ class _Run:
         self, record_set: RecordSet, dealt: DealtPartitions, parent: str, executor: Executor
     ) -> tuple[tuple[ManifestFile, ...], list[Instance]]:
         """Write the shards, and add them to the set; return also the first records."""
-        shards = [OutputShard(number=n, path=path) for n, path in enumerate(record_set.paths)]
-        write = functools.partial(write_shard, dealt)
+        shards = [OutputShard(*each) for each in enumerate(record_set.paths)]
+        write = functools.partial(gather_shard, dealt)
         files, examples = [], []
         folders = self._run_tasks("shard", write, shards, parent, executor)
         for number, folder in enumerate(folders):
             report = read_report(folder)
             files.append(parse_file(JsonObject(report["file"], folder)))
             examples += [Instance(**_with_tuples(each)) for each in report["examples"]]
-            own_index = record_set.index_paths[number : number + 1]
-            for path in (record_set.paths[number], *own_index):
-                record_set.outputs.link_in(path, os.path.join(folder, os.path.basename(path)))
+            record_set.link_shard(number, folder)
         return tuple(files), examples
 
     def _check(self, tokens: TokenCounts, reports: Sequence[Mapping[str, Any]]) -> None:

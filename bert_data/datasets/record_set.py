@@ -45,6 +45,11 @@ class RecordSet:
         """Write the manifests and give all files their final names; see `commit_sets`."""
         commit_sets([self], [manifest])
 
+    def link_shard(self, number: int, folder: str) -> None:
+        """Add a shard, and its index, from the folder of the task that wrote them."""
+        for path in (self.paths[number], *self.index_paths[number : number + 1]):
+            self.outputs.link_in(path, os.path.join(folder, os.path.basename(path)))
+
     def manifest_texts(self, manifest: Manifest | SampleManifest) -> Iterator[tuple[str, bytes]]:
         """Yield the path of the manifest in each folder of shards, and its text."""
         for path in self.manifest_paths:

@@ -1,6 +1,6 @@
 """One shard of GPT samples: the task that `bert_data.datasets.samples` runs for each.
 
-    SampleShard 0 of "train@2"  --write_shard-->  train-00000-of-00002, its index    in a folder
+    OutputShard 0 of "train@2"  --write_samples-->  train-00000-of-00002, its index    in a folder
 
 It is picklable: another process opens the data set again, from a snapshot and the token stores.
 """
@@ -9,34 +9,21 @@ import dataclasses
 import functools
 import json
 import os
-from typing import IO, Any
+from typing import Any
 
 from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet
 from bert_data.causal.snapshot import open_snapshot, take_snapshot
 from bert_data.datasets.manifest import SampleManifest
+from bert_data.datasets.writing import OutputShard, write_shard
 from bert_data.formats.registry import PARQUET, WriterSettings, find_format
-from bert_data.progress import progress
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import GPT_SAMPLES
-from bert_data.storage import OutputNames, absolute_path, open_scratch
-from bert_data.work import Filled, FolderTask, open_threads
+from bert_data.storage import OutputNames, absolute_path
+from bert_data.work import Filled, FolderTask
 
 _CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
 _ROW_GROUP_BYTES = 32 << 20
-
-
-@dataclasses.dataclass(frozen=True)
-class SampleShard:
-    """A shard to write: its number and its path."""
-
-    number: int
-    path: str
-
-    @property
-    def task_name(self) -> str:
-        """The name of its folder."""
-        return f"{self.number:05d}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -65,9 +52,9 @@ class SampleWriting:
         return description
 
     @property
-    def shards(self) -> list[SampleShard]:
+    def shards(self) -> list[OutputShard]:
         """The shards to write."""
-        return [SampleShard(number, path) for number, path in enumerate(self.names.paths)]
+        return [OutputShard(*each) for each in enumerate(self.names.paths)]
 
     def depends_on(self) -> list[Any]:
         """Return all that the files and their names depend on."""
@@ -83,7 +70,7 @@ class SampleWriting:
     def task(self, folder: str) -> FolderTask:
         """Return the task of a shard, whose folder will be in a folder of the split."""
         parent = os.path.join(folder, self.dataset.split)
-        return FolderTask(parent=parent, function=functools.partial(write_shard, self))
+        return FolderTask(parent=parent, function=functools.partial(write_samples, self))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "dataset": None}
@@ -92,7 +79,7 @@ class SampleWriting:
         vars(self).update(state, dataset=open_snapshot(state["snapshot"]))
 
 
-def write_shard(writing: SampleWriting, shard: SampleShard, folder: str) -> Filled:
+def write_samples(writing: SampleWriting, shard: OutputShard, folder: str) -> Filled:
     """Write a shard, and its index, into a folder; return what the manifest says about it."""
     dataset = writing.dataset
     # A row group is a batch.
@@ -106,18 +93,10 @@ def write_shard(writing: SampleWriting, shard: SampleShard, folder: str) -> Fill
     def encode(numbers: range) -> tuple[int, Any]:
         return len(numbers), writer.encode(columns_of(dataset.batch(numbers)))
 
-    def open_file(path: str) -> IO[bytes]:
-        return open_scratch(os.path.join(folder, os.path.basename(path)))
-
-    with (
-        open_threads(writing.num_threads) as executor,
-        writer.open_shard(open_file, shard.path, len(samples)) as file,
-        progress(os.path.basename(shard.path), total=len(samples), unit="sample") as advance,
-    ):
-        for num_samples, encoded in executor.ordered_map(encode, chunks):
-            file.add(encoded)
-            advance(num_samples)
-        written = file.finish()
+    num_threads = writing.num_threads
+    written = write_shard(
+        shard.path, folder, writer, chunks, encode, len(samples), num_threads, unit="sample"
+    )
     return Filled(dataclasses.asdict(written), written.sums)
 
 

@@ -237,9 +237,7 @@ def _write_shards(
     with progress("shards", total=len(writing.shards), unit="shard") as advance:
         for number, (shard_folder, _) in enumerate(done):
             files.append(_read_report(shard_folder))
-            own_index = record_set.index_paths[number : number + 1]
-            for path in (record_set.paths[number], *own_index):
-                record_set.outputs.link_in(path, os.path.join(shard_folder, os.path.basename(path)))
+            record_set.link_shard(number, shard_folder)
             advance(1)
     return tuple(files)
 

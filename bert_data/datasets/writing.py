@@ -10,16 +10,19 @@ encodes which chunk.
 """
 
 import contextlib
+import dataclasses
 import functools
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from bert_data.datasets.record_set import RecordSet
 from bert_data.formats.registry import OpenShard, ShardWriter
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.progress import progress
-from bert_data.work import Executor
+from bert_data.storage import open_scratch
+from bert_data.work import Executor, open_threads
 
 
 class Chunk(NamedTuple):
@@ -67,6 +70,50 @@ def take_turns(
                 end = min(start + turn_size, sizes[shard])
                 if start < end:
                     yield Turn(shard, start, end)
+
+
+@dataclasses.dataclass(frozen=True)
+class OutputShard:
+    """A shard that a task writes: its number and its final path."""
+
+    number: int
+    path: str
+
+    @property
+    def task_name(self) -> str:
+        """The name of its folder."""
+        return f"{self.number:05d}"
+
+
+def write_shard(
+    path: str,
+    folder: str,
+    writer: ShardWriter,
+    chunks: Iterable[Any],
+    encode: Callable[[Any], tuple[int, Any]],
+    num_records: int,
+    num_threads: int,
+    *,
+    unit: str = "record",
+) -> ManifestFile:
+    """Write the shard of a final path, and its index, into the folder of a task.
+
+    `encode` returns the number of a chunk's records, and what the writer's shards add. Returns what
+    the manifest says about the shard.
+    """
+
+    def open_file(final: str) -> IO[bytes]:
+        return open_scratch(os.path.join(folder, os.path.basename(final)))
+
+    with (
+        open_threads(num_threads) as executor,
+        writer.open_shard(open_file, path, num_records) as file,
+        progress(os.path.basename(path), total=num_records, unit=unit) as advance,
+    ):
+        for size, encoded in executor.ordered_map(encode, chunks):
+            file.add(encoded)
+            advance(size)
+        return file.finish()
 
 
 def write_shards(

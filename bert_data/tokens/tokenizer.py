@@ -38,6 +38,11 @@ class FastTokenizer:
     """Converts text to the same ids as `definition.FullTokenizer`.
 
     Any number of threads may use one object at a time; it can be pickled.
+
+    Attributes:
+      vocabulary: the pieces; `ids` (token -> id), `unk_id` and `sha256` are its own.
+      num_ids, id_limit: its size; all ids are below it.
+      choice: what runs the tokenizer: these kernels.
     """
 
     def __init__(
@@ -52,7 +57,9 @@ class FastTokenizer:
           do_lower_case: lower-case the text and drop the accents.
           max_word_letters: >= 1, a longer word is unknown; programs other than Google's use 100.
         """
-        self.vocabulary = vocabulary
+        self.vocabulary, self.ids = vocabulary, vocabulary.ids
+        self.unk_id, self.sha256 = vocabulary.unk_id, vocabulary.sha256
+        self.num_ids = self.id_limit = vocabulary.size
         self.do_lower_case = do_lower_case
         self.max_word_letters = max_word_letters
         self.choice = Choice(name=WORDPIECE, backend=None, reason="the fastest exact one")
@@ -60,31 +67,6 @@ class FastTokenizer:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.vocabulary, self.do_lower_case, self.max_word_letters)
-
-    @property
-    def num_ids(self) -> int:
-        """Size of the vocabulary."""
-        return self.vocabulary.size
-
-    @property
-    def id_limit(self) -> int:
-        """The number above all ids."""
-        return self.vocabulary.size
-
-    @property
-    def unk_id(self) -> int:
-        """The id of [UNK]."""
-        return self.vocabulary.unk_id
-
-    @property
-    def ids(self) -> dict[str, int]:
-        """The id of each token."""
-        return self.vocabulary.ids
-
-    @property
-    def sha256(self) -> str:
-        """Digest of the vocabulary."""
-        return self.vocabulary.sha256
 
     def tokenize_documents(
         self, documents: Iterable[TextDocument], level: str, language: str

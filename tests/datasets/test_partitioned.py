@@ -204,7 +204,7 @@ def test_the_files_do_not_depend_on_the_number_of_workers(create):
         assert expected == contents(create("two", overwrite=True, num_workers=2, **options))
 
 
-@pytest.mark.parametrize("module", ["deal_partition", "write_shard"])
+@pytest.mark.parametrize("module", ["deal_partition", "gather_shard"])
 def test_a_run_that_fails_goes_on_with_what_is_missing(create, monkeypatch, module):
     expected = contents(create("plain"))
     function, calls = getattr(partitioned, module), []
@@ -228,7 +228,7 @@ def test_a_run_that_fails_goes_on_with_what_is_missing(create, monkeypatch, modu
 def test_other_settings_do_not_go_on_with_unfinished_work(create, monkeypatch, change):
     expected = contents(create("plain", **change))
     with monkeypatch.context() as patch, pytest.raises(KeyError):
-        patch.setattr(partitioned, "write_shard", _fail)
+        patch.setattr(partitioned, "gather_shard", _fail)
         create("changed")
     assert contents(create("changed", **change)) == expected
 
@@ -326,7 +326,7 @@ def test_a_remote_set_goes_on_with_what_is_missing(create, monkeypatch, tmp_path
     expected = contents(create("plain", "t@2"))
     output = {"output_file": f"file://{tmp_path}/remote/t@2"}
     with monkeypatch.context() as patch, pytest.raises(KeyError):
-        patch.setattr(partitioned, "write_shard", _fail)
+        patch.setattr(partitioned, "gather_shard", _fail)
         create("remote", **output)
     with monkeypatch.context() as patch:
         patch.setattr(partitioned, "deal_partition", _fail)
@@ -339,7 +339,7 @@ def test_work_in_an_object_store_goes_on_with_what_is_missing(create, object_sto
     expected = contents(create("plain", "t@2"))
     work = {"work_dir": object_store.uri("work")}
     with monkeypatch.context() as patch, pytest.raises(KeyError):
-        patch.setattr(partitioned, "write_shard", _fail)
+        patch.setattr(partitioned, "gather_shard", _fail)
         create("killed", "t@2", **work)
     assert any(key.endswith("sums.json") for key in object_store.keys("work/"))
     with monkeypatch.context() as patch:

@@ -168,29 +168,29 @@ class StopError(Exception):
 
 def stop_before_last_shard(monkeypatch, run) -> None:
     """Runs until the first two of three shards are done."""
-    real = sample_shards.write_shard
+    real = sample_shards.write_samples
 
-    def write_shard(writing, shard, folder):
+    def write_samples(writing, shard, folder):
         if shard.number == 2:
             raise StopError
         return real(writing, shard, folder)
 
     with monkeypatch.context() as patched, pytest.raises(StopError):
-        patched.setattr(sample_shards, "write_shard", write_shard)
+        patched.setattr(sample_shards, "write_samples", write_samples)
         run()
 
 
 def written_now(monkeypatch, run) -> list[int]:
     """The numbers of the shards that a run writes."""
     numbers = []
-    real = sample_shards.write_shard
+    real = sample_shards.write_samples
 
-    def write_shard(writing, shard, folder):
+    def write_samples(writing, shard, folder):
         numbers.append(shard.number)
         return real(writing, shard, folder)
 
     with monkeypatch.context() as patched:
-        patched.setattr(sample_shards, "write_shard", write_shard)
+        patched.setattr(sample_shards, "write_samples", write_samples)
         run()
     return numbers
 
