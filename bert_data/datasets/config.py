@@ -8,10 +8,12 @@ DatasetConfig(...)  --load_checked_tokenizer-->  tokenizer, vocabulary
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from bert_data.bounds import check_bounds, check_integer
 from bert_data.datasets.budget import share_memory
 from bert_data.datasets.manifest import Manifest
+from bert_data.datasets.record_set import RecordSet, open_record_set
 from bert_data.formats.registry import (
     GZIP,
     NONE,
@@ -193,18 +195,30 @@ def make_writer(config: DatasetConfig, manifest: Manifest) -> ShardWriter:
     return find_format(config.output_format).make(kind, settings)
 
 
+def open_set(
+    config: DatasetConfig, inputs: Sequence[str], *, overwrite: bool
+) -> AbstractContextManager[RecordSet]:
+    """Begin the set, which is made from these files of a corpus."""
+    return open_record_set(
+        config.output_file,
+        inputs=[*inputs, *filter(None, (config.vocab_file, config.tokenizer_file))],
+        has_indexes=find_format(config.output_format).has_index,
+        overwrite=overwrite,
+        work_dir=local_work_dir(config),
+    )
+
+
 def describe_set(
     config: DatasetConfig,
+    tokenizer: Tokenizer,
     vocabulary: Vocabulary,
     tokens: TokenCounts,
     counts: InstanceCounts,
-    *,
-    do_lower_case: bool | None,
 ) -> Manifest:
-    """Return the manifest without its files; `do_lower_case` is the tokenizer's."""
+    """Return the manifest without its files."""
     instances = config.instances
     flags = {
-        "do_lower_case": do_lower_case,
+        "do_lower_case": tokenizer.do_lower_case,
         "do_whole_word_mask": instances.do_whole_word_mask,
         "dupe_factor": instances.dupe_factor,
         "masked_lm_prob": instances.masked_lm_prob,

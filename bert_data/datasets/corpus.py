@@ -12,13 +12,14 @@ import errno
 from collections.abc import Sequence
 
 from bert_data.datasets.stored_corpus import check_stores, cut_stores, load_documents
+from bert_data.objectives.next_sentence import TASKS
 from bert_data.storage import exists
 from bert_data.text.documents import AUTO, TextConfig
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import plan_partitions
 from bert_data.text.spans import Span, as_spans
 from bert_data.tokens.filling import TokenCounts, fill_store
-from bert_data.tokens.oddities import warn_of_text
+from bert_data.tokens.oddities import warn_of_counts, warn_of_text
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_names import expand_stores, is_store_name
 from bert_data.tokens.store_notes import store_paths
@@ -125,6 +126,19 @@ def check_corpus(
         check_stores(files.stores, vocabulary, do_lower_case=tokenizer.do_lower_case)
     else:
         warn_of_text(files.paths, text, are_sentences=True)
+
+
+def warn_of_tokens(
+    files: CorpusFiles, text: TextConfig, tokenizer: Tokenizer, tokens: TokenCounts, objective: str
+) -> None:
+    """Warn of tokens that a good corpus does not have; `objective` is one of `NEXT_SENTENCE`."""
+    warn_of_counts(
+        dataclasses.asdict(tokens),
+        paths=() if files.stores else files.paths,
+        text=text,
+        tokenizer=tokenizer,
+        has_pairs=objective in TASKS,
+    )
 
 
 def load_part(

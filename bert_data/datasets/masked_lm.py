@@ -21,13 +21,13 @@ from bert_data.datasets.config import (
     Stage,
     describe_set,
     load_checked_tokenizer,
-    local_work_dir,
     make_writer,
+    open_set,
 )
-from bert_data.datasets.corpus import check_corpus, find_corpus, load_corpus
+from bert_data.datasets.corpus import check_corpus, find_corpus, load_corpus, warn_of_tokens
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.partitioned import create_from_partitions
-from bert_data.datasets.record_set import RecordSet, open_record_set
+from bert_data.datasets.record_set import RecordSet
 from bert_data.datasets.spool import RowChunk, read_chunks, read_rows
 from bert_data.datasets.writing import Chunk, write_shards
 from bert_data.formats.registry import ShardFormat, find_format
@@ -35,11 +35,9 @@ from bert_data.formats.summed_file import ManifestFile
 from bert_data.kernels import clock
 from bert_data.objectives.columns import read_columns
 from bert_data.objectives.making import Instances, make_instances
-from bert_data.objectives.next_sentence import TASKS
 from bert_data.objectives.rows import decode_row
 from bert_data.storage import expand_outputs, file_size, open_scratch
 from bert_data.tokens.filling import TokenCounts
-from bert_data.tokens.oddities import warn_of_counts
 from bert_data.tokens.store import TokenStore
 from bert_data.work import Executor, count_workers, open_threads
 
@@ -82,13 +80,7 @@ def create_dataset(config: DatasetConfig) -> Dataset:
         return create_from_partitions(config)
     run = _Run(config)
     with (
-        open_record_set(
-            config.output_file,
-            inputs=[*run.corpus.paths, *filter(None, (config.vocab_file, config.tokenizer_file))],
-            has_indexes=run.shard_format.has_index,
-            overwrite=config.overwrite,
-            work_dir=local_work_dir(config),
-        ) as run.record_set,
+        open_set(config, run.corpus.paths, overwrite=config.overwrite) as run.record_set,
         open_threads(run.budget.num_workers) as run.executor,
         contextlib.ExitStack() as run.stack,
     ):
@@ -114,13 +106,7 @@ def _make(run: _Run) -> Dataset:
     with run.stage("read tokens" if run.corpus.stores else "tokenize") as sizes:
         store, tokens = _load_tokens(run)
         sizes.append(tokens.num_bytes)
-    warn_of_counts(
-        dataclasses.asdict(tokens),
-        paths=() if run.corpus.stores else run.corpus.paths,
-        text=config.text,
-        tokenizer=run.tokenizer,
-        has_pairs=config.instances.next_sentence in TASKS,
-    )
+    warn_of_tokens(run.corpus, config.text, run.tokenizer, tokens, config.instances.next_sentence)
     spool_path = run.path("instances")
     with run.stage("make instances") as sizes:
         with open_scratch(spool_path) as spool:
@@ -133,9 +119,7 @@ def _make(run: _Run) -> Dataset:
             )
         rows = read_rows(spool_path, instances.num_words, instances.order[: config.num_examples])
         sizes.append(file_size(spool_path))
-    manifest = describe_set(
-        config, vocabulary, tokens, instances.counts, do_lower_case=run.tokenizer.do_lower_case
-    )
+    manifest = describe_set(config, run.tokenizer, vocabulary, tokens, instances.counts)
     with run.stage("write records") as sizes:
         files = _write(run, manifest, store, instances, spool_path)
         sizes += [file.num_bytes for file in files]

@@ -26,9 +26,9 @@ from bert_data.datasets.config import (
     Stage,
     describe_set,
     load_checked_tokenizer,
-    local_work_dir,
+    open_set,
 )
-from bert_data.datasets.corpus import check_corpus, cut_corpus, find_corpus
+from bert_data.datasets.corpus import check_corpus, cut_corpus, find_corpus, warn_of_tokens
 from bert_data.datasets.manifest import manifest_path, parse_file
 from bert_data.datasets.partition_tasks import (
     DealtPartitions,
@@ -37,7 +37,7 @@ from bert_data.datasets.partition_tasks import (
     deal_partition,
     gather_shard,
 )
-from bert_data.datasets.record_set import RecordSet, open_record_set
+from bert_data.datasets.record_set import RecordSet
 from bert_data.datasets.writing import OutputShard
 from bert_data.formats.registry import find_format
 from bert_data.formats.summed_file import ManifestFile
@@ -61,7 +61,6 @@ from bert_data.storage import (
     write_bytes,
 )
 from bert_data.tokens.filling import TokenCounts
-from bert_data.tokens.oddities import warn_of_counts
 from bert_data.work import (
     Executor,
     FolderTask,
@@ -90,12 +89,8 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
     """Make a set of shards; see `masked_lm.create_dataset`."""
     run = _Run(config)
     with (
-        open_record_set(
-            config.output_file,
-            inputs=[*run.corpus.paths, *filter(None, (config.vocab_file, config.tokenizer_file))],
-            has_indexes=find_format(config.output_format).has_index,
-            overwrite=config.overwrite or run.has_committed(),
-            work_dir=local_work_dir(config),
+        open_set(
+            config, run.corpus.paths, overwrite=config.overwrite or run.has_committed()
         ) as record_set,
         open_work_folder(
             run.parent,
@@ -187,13 +182,7 @@ class _Run:
         self._add_stage("make instances", start, tokens.num_bytes)
         self._check(tokens, reports)
         work, start = self._work, clock()
-        manifest = describe_set(
-            config,
-            work.vocabulary,
-            tokens,
-            counts,
-            do_lower_case=work.tokenizer.do_lower_case,
-        )
+        manifest = describe_set(config, work.tokenizer, work.vocabulary, tokens, counts)
         dealt = DealtPartitions(
             folders=folders,
             num_instances=[each["instances"]["num_instances"] for each in reports],
@@ -257,16 +246,10 @@ class _Run:
             raise NoSentenceError(
                 f"no sentence in the text of {len(self.corpus.paths)} file(s), {first!r} the first"
             )
-        has_pairs = self.config.instances.next_sentence in TASKS
-        warn_of_counts(
-            dataclasses.asdict(tokens),
-            paths=() if self.corpus.stores else self.corpus.paths,
-            text=self.config.text,
-            tokenizer=self._work.tokenizer,
-            has_pairs=has_pairs,
-        )
+        config, objective = self.config, self.config.instances.next_sentence
+        warn_of_tokens(self.corpus, config.text, self._work.tokenizer, tokens, objective)
         num_alone = sum(each["tokens"]["num_documents"] == 1 for each in reports)
-        if has_pairs and num_alone and tokens.num_documents > 1:
+        if objective in TASKS and num_alone and tokens.num_documents > 1:
             logging.warning(
                 "%d of the %d partitions have a single document, so the random next sentences"
                 " there come from that document, too; use fewer partitions",
