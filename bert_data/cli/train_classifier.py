@@ -133,18 +133,18 @@ def _classes() -> "tuple[ClassFiles, ...]":
         (FLAGS.positive_label, FLAGS.positive_file, "--positive_file"),
         (FLAGS.negative_label, FLAGS.negative_file, "--negative_file"),
     ]
-    given = [flag for _, files, flag in pair if files]
+    set_flags = [flag for _, files, flag in pair if files]
     if FLAGS.input_file:
-        if given:
+        if set_flags:
             raise ValueError(
-                f"--input_file and {given[0]} are both set; choose one of the two ways"
+                f"--input_file and {set_flags[0]} are both set; choose one of the two ways"
             )
         if not FLAGS.label_field:
             raise ValueError("--label_field is missing: name the field of --input_file's labels")
         return (ClassFiles("", tuple(expand_inputs(FLAGS.input_file))),)
     if FLAGS.label_field:
         raise ValueError("--label_field is set without --input_file, the labelled texts")
-    if len(given) < 2:
+    if len(set_flags) < 2:
         missing = next(flag for _, files, flag in pair if not files)
         raise ValueError(
             f"{missing} is missing: name good texts by --positive_file and others by"

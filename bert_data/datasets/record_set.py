@@ -148,14 +148,16 @@ def _obsolete(manifests: Sequence[str], shards: Sequence[str], indexes: Sequence
     indexes of shards that it replaces by shards without, and manifests of other sets that list a
     shard that it replaces.
     """
-    kept = {*shards, *indexes}
-    obsolete = [name for name in map(index_path, shards) if name not in kept]
+    new_paths = {*shards, *indexes}
+    obsolete = [name for name in map(index_path, shards) if name not in new_paths]
     for folder in dict.fromkeys(os.path.dirname(path) for path in shards):
         for path in list_manifests(folder, (FORMAT, SAMPLES_FORMAT)):
             earlier = listed_shards(path)
             if path in manifests:
-                left = [name for shard in earlier for name in (shard, index_path(shard))]
-                obsolete += [name for name in left if name not in kept and name not in obsolete]
-            elif not kept.isdisjoint(earlier):
+                earlier_paths = [name for shard in earlier for name in (shard, index_path(shard))]
+                obsolete += [
+                    name for name in earlier_paths if name not in new_paths and name not in obsolete
+                ]
+            elif not new_paths.isdisjoint(earlier):
                 obsolete.append(path)
     return obsolete

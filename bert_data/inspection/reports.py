@@ -62,10 +62,10 @@ def _row_of(figure: Figure) -> Sequence[str]:
 
 
 def _show_lengths(output: Output, num_of_length: NDArray[np.int64]) -> None:
-    there = np.flatnonzero(num_of_length)
-    if not there.size:
+    lengths = np.flatnonzero(num_of_length)
+    if not lengths.size:
         return
-    shortest, longest = int(there[0]), int(there[-1])
+    shortest, longest = int(lengths[0]), int(lengths[-1])
     width = -(-(longest - shortest + 1) // _NUM_BINS)
     firsts = range(shortest, longest + 1, width)
     counts = np.add.reduceat(num_of_length, firsts)

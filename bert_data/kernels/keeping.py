@@ -43,12 +43,12 @@ class Shelf:
 
     def _folders(self) -> Iterator[str]:
         """Yield the folders to try, the best first."""
-        chosen = os.environ.get(CACHE_DIR_VARIABLE)
+        cache_dir = os.environ.get(CACHE_DIR_VARIABLE)
         place = os.path.dirname(os.path.abspath(self._source))
         # One folder per checkout, so that two of them do not remove each other's files.
         own = hashlib.sha256(place.encode()).hexdigest()[:_DIGITS]
-        if chosen:
-            yield os.path.join(chosen, own)
+        if cache_dir:
+            yield os.path.join(cache_dir, own)
             return
         yield os.path.join(place, "__pycache__")
         cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")

@@ -268,9 +268,9 @@ class OutputSet:
         common = common_folder(final)
         place = os.path.join(os.path.dirname(self.work_dir), f"not-uploaded-{self._token}")
         for path in final:
-            kept = os.path.join(place, os.path.relpath(path, common))
-            os.makedirs(os.path.dirname(kept), exist_ok=True)
-            os.rename(self.partial(path), kept)
+            target = os.path.join(place, os.path.relpath(path, common))
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            os.rename(self.partial(path), target)
         logging.error(
             "nothing was published in %s; the finished files are in %s. Upload them, %s last, or"
             " remove them and run the same command again, which makes what it has not kept as"

@@ -73,9 +73,9 @@ def find_bos(tokenizer: Tokenizer, prepend_bos: bool, token: str | None = None) 
     return bos
 
 
-def _find(tokenizer: Tokenizer, is_wanted: bool, token: str | None, mark: _Mark) -> int | None:
-    """Return the id of a token, or of the only usual one; None if it is not wanted or unknown."""
-    if not is_wanted:
+def _find(tokenizer: Tokenizer, is_set: bool, token: str | None, mark: _Mark) -> int | None:
+    """Return the id of a token, or of the only usual one; None if there is none, or no need."""
+    if not is_set:
         if token is not None:
             raise ValueError(f"--{mark.token_flag}={token} needs --{mark.flag}")
         return None

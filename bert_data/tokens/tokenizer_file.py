@@ -173,16 +173,18 @@ def _fast_tokenizer(path: str, definition: dict[str, Any]) -> FastTokenizer:
 
 
 def _load_with_library(
-    path: str, content: bytes, wanted: str, special_tokens: Mapping[str, str] | None
+    path: str, content: bytes, requested: str, special_tokens: Mapping[str, str] | None
 ) -> LibraryTokenizer:
-    """Load a tokenizer with the backend that is wanted, and log what runs it and why."""
+    """Load a tokenizer with the requested backend, and log what runs it and why."""
     if are_ranks(content) or not _is_library_file(path, content):
         reference, about = open_definition(path, content, special_tokens)
-        choice = choose_backend(path, reference, wanted)
+        choice = choose_backend(path, reference, requested)
         kind = reference.definition["model"]["type"]
     else:
-        if wanted not in (AUTO, SENTENCEPIECE):
-            raise ValueError(f"--tokenizer_backend={wanted} cannot run {path}: it is a .model file")
+        if requested not in (AUTO, SENTENCEPIECE):
+            raise ValueError(
+                f"--tokenizer_backend={requested} cannot run {path}: it is a .model file"
+            )
         backend, about = open_model(path, content, special_tokens)
         choice, kind = Choice(name=SENTENCEPIECE, backend=backend, reason=_DEFINES), "a model"
     logging.info("%s: %s; %s runs it (%s)", path, kind, choice.version, choice.reason)

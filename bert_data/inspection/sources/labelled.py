@@ -34,8 +34,8 @@ class LabelledSource(ShardSource):
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
         """Yield records of a shard, see `ShardSource`."""
         for place, features in read_shard_features(shard, places):
-            needed = (_LABEL, fields.TEXTS[0], values_name(fields.tokens_name(fields.TEXTS[0])))
-            missing = [name for name in needed if name not in features]
+            required = (_LABEL, fields.TEXTS[0], values_name(fields.tokens_name(fields.TEXTS[0])))
+            missing = [name for name in required if name not in features]
             if missing:
                 raise CorruptDataError(shard.path, 0, f"a record has no {missing[0]!r}", place)
             content = {name: as_field(value) for name, value in features.items()}

@@ -5,7 +5,6 @@
 """
 
 import gzip
-import os
 import zlib
 from collections.abc import Sequence
 
@@ -15,8 +14,8 @@ from bert_data.inspection.sources.shards import parquet_of
 from bert_data.reader.files.parquet_rows import MAGIC
 from bert_data.reader.files.shards import HEADER_BYTES, is_frame
 from bert_data.text.formats import LINES, find_format
+from bert_data.tokens.store_names import expand_stores, is_store_name
 
-_STORE_ENDINGS = (".bin", ".idx")
 _GZIP = b"\x1f\x8b"
 
 
@@ -52,8 +51,10 @@ def expand_names(names: str) -> list[str]:
 def _named_shards(entry: str) -> list[str]:
     """Return all shards of "path@N", which need not be there, by the naming of those that are."""
     paths = list(storage.expand_outputs(entry).paths)
-    found = storage.find_files(entry)
-    return paths if not found or found[0] in paths else [*map(storage.with_ending_last, paths)]
+    existing = storage.find_files(entry)
+    return (
+        paths if not existing or existing[0] in paths else [*map(storage.with_ending_last, paths)]
+    )
 
 
 def expand_records(names: str) -> list[str]:
@@ -80,20 +81,8 @@ def _shards_of_manifest(path: str) -> list[str]:
 
 def store_prefixes(names: str) -> list[str]:
     """Return the prefixes of token stores, if all entries of a list name some."""
-    prefixes: list[str] = []
-    for entry in names.split(","):
-        if entry.endswith(_STORE_ENDINGS):
-            paths = [entry] if storage.exists(entry) else storage.glob(entry)
-            of_entry = [os.path.splitext(path)[0] for path in paths or [entry]]
-        elif "@" in entry and not storage.exists(entry):
-            of_entry = list(storage.expand_outputs(entry).paths)
-        else:
-            of_entry = [entry]
-        is_named = entry.endswith(_STORE_ENDINGS)
-        if not all(is_named or storage.exists(f"{prefix}.idx") for prefix in of_entry):
-            return []
-        prefixes += of_entry
-    return prefixes
+    entries = names.split(",")
+    return expand_stores(entries) if all(map(is_store_name, entries)) else []
 
 
 def has_ending_of_text(paths: Sequence[str]) -> bool:

@@ -161,8 +161,8 @@ class SampleSource(_Showing):
 
     def read(self, numbers: Sequence[int]) -> Iterator[Item]:
         """Yield samples by number, see `Source.read`."""
-        there = (number for number in numbers if number < len(self._dataset))
-        while part := list(itertools.islice(there, _ROWS_AT_A_TIME)):
+        present = (number for number in numbers if number < len(self._dataset))
+        while part := list(itertools.islice(present, _ROWS_AT_A_TIME)):
             batch = self._dataset.batch(part)._asdict()
             for row, number in enumerate(part):
                 fields = {

@@ -204,9 +204,9 @@ def read_payloads(shard: Shard, places: Sequence[int] | None) -> Iterator[tuple[
     """Yield places and bytes of records of a TFRecord shard: all, or those at ascending places."""
     if places is not None and has_index(shard):
         records = indexed_records(shard)
-        there = [place for place in places if place < records.num_tokens.size]
-        for begin in range(0, len(there), _RECORDS_AT_A_TIME):
-            part = there[begin : begin + _RECORDS_AT_A_TIME]
+        present = [place for place in places if place < records.num_tokens.size]
+        for begin in range(0, len(present), _RECORDS_AT_A_TIME):
+            part = present[begin : begin + _RECORDS_AT_A_TIME]
             yield from zip(part, records.read(np.array(part)), strict=True)
         return
     included = None if places is None else set(places)

@@ -90,21 +90,21 @@ def open_backend(name: str, reference: TokenizersBackend) -> Backend:
     return _FASTER[name].open(reference.definition)
 
 
-def choose_backend(path: str, reference: TokenizersBackend, wanted: str = AUTO) -> Choice:
+def choose_backend(path: str, reference: TokenizersBackend, requested: str = AUTO) -> Choice:
     """Choose what runs a tokenizer.json.
 
     Args:
       reference: the file, loaded by `tokenizers`.
-      wanted: a name of `_FASTER`, or TOKENIZERS, or AUTO.
+      requested: a name of `_FASTER`, or TOKENIZERS, or AUTO.
 
     Raises:
       ValueError: what was chosen by hand is not installed, or cannot run the file.
     """
-    if wanted == TOKENIZERS:
+    if requested == TOKENIZERS:
         return Choice(name=TOKENIZERS, backend=reference, reason="chosen by hand")
     definition = reference.definition
-    if wanted != AUTO:
-        return _choose_by_hand(path, reference, definition, wanted)
+    if requested != AUTO:
+        return _choose_by_hand(path, reference, definition, requested)
     reasons = []
     for name, faster in _FASTER.items():
         reason = faster.not_exact(definition)
@@ -126,19 +126,19 @@ def choose_backend(path: str, reference: TokenizersBackend, wanted: str = AUTO) 
 
 
 def _choose_by_hand(
-    path: str, reference: TokenizersBackend, definition: dict[str, Any], wanted: str
+    path: str, reference: TokenizersBackend, definition: dict[str, Any], requested: str
 ) -> Choice:
-    if wanted not in _FASTER:
-        what = "a .model file" if wanted == SENTENCEPIECE else "WordPiece with BERT's rules"
-        raise ValueError(f"--tokenizer_backend={wanted} needs {what}; {path} is not")
+    if requested not in _FASTER:
+        what = "a .model file" if requested == SENTENCEPIECE else "WordPiece with BERT's rules"
+        raise ValueError(f"--tokenizer_backend={requested} needs {what}; {path} is not")
     try:
-        backend = _FASTER[wanted].open(definition)
+        backend = _FASTER[requested].open(definition)
     except UnsupportedError as error:
-        raise ValueError(f"--tokenizer_backend={wanted} cannot run {path}: {error}") from None
-    reason = _difference(path, wanted, backend, reference)
+        raise ValueError(f"--tokenizer_backend={requested} cannot run {path}: {error}") from None
+    reason = _difference(path, requested, backend, reference)
     if reason:
-        return Choice(name=TOKENIZERS, backend=reference, reason=f"{wanted} {reason}")
-    return Choice(name=wanted, backend=backend, reason="chosen by hand")
+        return Choice(name=TOKENIZERS, backend=reference, reason=f"{requested} {reason}")
+    return Choice(name=requested, backend=backend, reason="chosen by hand")
 
 
 def _is_installed(name: str) -> bool:
