@@ -24,7 +24,7 @@ from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import NUM_NAMES, OK
 from bert_data.reader.files.blocks import Frames, walk_frames
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.gathering import ShardRecords
+from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.files.parquet_shards import read_row_blocks
 from bert_data.reader.files.shards import Shard
 

@@ -9,6 +9,7 @@ turns into sentences; no other module opens, maps, stats, lists, renames or remo
 names.py        patterns to input files, "path@N" to output files; patterns.py: TensorFlow's Glob
 statuses.py     sizes, kinds and times of files, listings
 reading.py      streams, memory maps; arrays.py: NumPy arrays;
+                maps.py: maps that only the system copies from
                 json_files.py: JSON, checked value by value
                 local_copies.py: copies of remote files, to map;
                 ranges.py: ranges of remote files, and a local file for them

@@ -1,6 +1,6 @@
 """What a reader holds: descriptors and memory that go with it, files that may change, forks.
 
-Covers reader/planned.py, files/gathering.py, files/indexes.py, memory.py.
+Covers reader/planned.py, files/local_records.py, files/indexes.py, memory.py.
 """
 
 import resource
@@ -77,7 +77,7 @@ FORKS = """
 import os, sys
 import numpy as np
 from bert_data.reader import ReaderConfig, iterate_arrays
-from bert_data.reader.memory import new_bytes
+from bert_data.reader.memory import new_bytes, new_file
 
 def iterate():
     return iterate_arrays(ReaderConfig(input_patterns=sys.argv[1], batch_size=64, batching="pools",
@@ -89,12 +89,16 @@ def told(batches):
 expected = told(iterate())
 held = new_bytes(1 << 20)
 held[:] = 7
+in_file, _ = new_file(1 << 20)
+in_file[:] = 7
 begun = iterate()
 next(begun)
 child = os.fork()
 if not child:
     held[:] = 9  # neither the parent's nor what it waits to reuse
+    in_file = None  # its file is also the parent's
     again = [new_bytes(1 << size) for size in range(16, 24)]
+    again += [new_file(1 << size)[0] for size in range(16, 24)]
     for array in again:
         array[:] = 9
     try:
@@ -105,7 +109,7 @@ if not child:
     os._exit(0 if told(iterate()) == expected else 2)
 assert told(iterate()) == expected
 assert os.waitpid(child, 0)[1] == 0
-assert (held == 7).all()
+assert (held == 7).all() and (in_file == 7).all()
 assert told(iterate()) == expected
 """
 

@@ -1,12 +1,13 @@
 """Memory that is used again, but never while anything refers to it."""
 
 import itertools
+import os
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.reader.memory import new_bytes
+from bert_data.reader.memory import new_bytes, new_file
 
 LARGE = 1 << 20
 
@@ -46,3 +47,16 @@ def test_no_two_arrays_share_memory(steps: list[tuple[int, bool]]) -> None:
             held.pop(number % len(held))
     ranges = sorted((address(array), address(array) + array.size) for array in held)
     assert all(low[1] <= high[0] for low, high in itertools.pairwise(ranges))
+
+
+def test_what_is_written_to_a_file_appears_in_its_array() -> None:
+    array, descriptor = new_file(5000)
+    assert (array.dtype, array.shape) == (np.uint8, (5000,))
+    assert os.pwrite(descriptor, b"here", 4096) == 4
+    assert array[4096:4100].tobytes() == b"here"
+    _other, other_descriptor = new_file(5000)
+    assert other_descriptor != descriptor
+    os.pwrite(other_descriptor, b"else", 4096)
+    assert array[4096:4100].tobytes() == b"here"
+    del array
+    assert new_file(5000)[1] == descriptor

@@ -5,8 +5,10 @@ checks.py          compares the configuration with the shards
 blocks.py          the records of a shard, block by block
 indexes.py         where each record is
 records.py         records by number, of any shards; record_source.py: what all of them offer
-gathering.py       of TFRecord shards; remote_records.py: of remote ones, fetched ahead of the plan;
-                   kept_records.py: into local files
+gathering.py       of TFRecord shards
+  local_records.py   of local ones: from files, maps or memory, see records_in_memory.py
+  remote_records.py  of remote ones, fetched ahead of the plan into kept_records.py's local files
+system_calls.py    reading and copying inside kernels
 parquet_rows.py    rows of Parquet as records; parquet_shards.py: in order, or by number
 many_files.py      threads that wait for remote files
 corruption.py      what happens when a record is damaged

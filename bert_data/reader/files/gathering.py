@@ -21,20 +21,18 @@ from bert_data.reader.examples.example import BAD_DATA, FEATURES, NUM_NAMES, OK,
 from bert_data.reader.examples.wire import load_word
 from bert_data.reader.files.blocks import is_checked, reason_of
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.indexes import PREAD, Places, Ranges, read_indexes, read_range
+from bert_data.reader.files.indexes import Places, Ranges, read_indexes
 from bert_data.reader.files.record_source import RecordSource
-from bert_data.reader.files.records_in_memory import RecordsInMemory, fits_in_memory
 from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard
+from bert_data.reader.files.system_calls import PREAD, read_range
 from bert_data.reader.memory import new_bytes
-from bert_data.storage.descriptors import OpenFiles
 
 # In addition to the statuses of `read_example`.
 BAD_LENGTH, OTHER_SIZE, OTHER_TOKENS, CUT, FAILED = 5, 6, 7, 13, 14
-_MEMORY_SHARE = 2  # files read in random order may fill half of the memory
 
 
 @inner
-def _check_frame(data: NDArray[np.uint8], frame: Scalar, size: Scalar) -> Scalar:
+def check_frame(data: NDArray[np.uint8], frame: Scalar, size: Scalar) -> Scalar:
     """Return the status of the frame data[frame : frame + size]."""
     if not is_checked(data, frame, frame + LENGTH_BYTES):
         return BAD_LENGTH
@@ -46,7 +44,7 @@ def _check_frame(data: NDArray[np.uint8], frame: Scalar, size: Scalar) -> Scalar
 
 
 @inner
-def _look(
+def look_at_frame(
     data: NDArray[np.uint8],
     frame: Scalar,
     size: Scalar,
@@ -124,9 +122,9 @@ def _read(
                 if left < 0:
                     statuses[i] = FAILED if is_failed else CUT
                 else:
-                    statuses[i] = _check_frame(data, ranges.places[i], ranges.sizes[i])
+                    statuses[i] = check_frame(data, ranges.places[i], ranges.sizes[i])
                 if looks and statuses[i] == OK:
-                    statuses[i] = _look(
+                    statuses[i] = look_at_frame(
                         data, ranges.places[i], ranges.sizes[i], num_tokens[records[i]],
                         needs_label, spans[i], counts, lengths[i],
                     )  # fmt: skip
@@ -135,7 +133,7 @@ def _read(
     return num_bad
 
 
-def _room_for(num_records: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def room_for(num_records: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the spans and lengths of records, not initialised."""
     spans = np.empty((num_records, len(FEATURES), 2), np.int32)
     return spans, np.empty((num_records, 2), np.int32)
@@ -175,6 +173,15 @@ class TFRecords(RecordSource):
     ) -> Generator[tuple[dict[int, int], Ranges]]:
         """Yield open files by number, and where in them the records are; until all were open."""
 
+    def _copy(
+        self,
+        records: NDArray[np.integer],
+        ranges: Ranges,
+        spans: NDArray[np.int32],
+        lengths: NDArray[np.int32],
+    ) -> NDArray[np.uint8] | None:
+        """Return what `_read` would read, or None if it must; a subclass may have a faster way."""
+
     def _check_unchanged(self, shard: int) -> None:
         """Raise an error if damage to a shard is rather a change of the whole file."""
 
@@ -189,11 +196,13 @@ class TFRecords(RecordSource):
           OSError: a file cannot be read.
           CorruptDataError: damage, unless it is counted.
         """
-        spans, lengths = _room_for(records.size)
+        spans, lengths = room_for(records.size)
         ranges = self._places.find(records)
-        data = new_bytes(ranges.num_bytes)
-        statuses = self._read(records, ranges, data, spans, lengths, damage, looks=True)
-        is_there = (records >= 0) & (statuses == OK)
+        is_there = records >= 0
+        data = self._copy(records, ranges, spans, lengths)
+        if data is None:
+            data = new_bytes(ranges.num_bytes)
+            is_there &= self._read(records, ranges, data, spans, lengths, damage, looks=True) == OK
         starts = ranges.places + HEADER_BYTES
         sizes = (ranges.sizes - FRAME_BYTES).astype(np.int32)
         if not is_there.all():
@@ -214,7 +223,7 @@ class TFRecords(RecordSource):
         records = np.asarray(numbers, np.int64)
         ranges = self._places.find(records)
         data = new_bytes(ranges.num_bytes)
-        self._read(records, ranges, data, *_room_for(0), Damage(skip=False), looks=False)
+        self._read(records, ranges, data, *room_for(0), Damage(skip=False), looks=False)
         begins, ends = ranges.places + HEADER_BYTES, ranges.places + ranges.sizes - 4
         spans = zip(begins.tolist(), ends.tolist(), strict=True)
         return [data[begin:end].tobytes() for begin, end in spans]
@@ -275,66 +284,3 @@ class TFRecords(RecordSource):
                 CUT: "the file ends inside a record; it has become shorter since it was opened",
             }.get(status) or reason_of(status)
             damage.found(CorruptDataError(path, offset, reason, local), 1)
-
-
-class ShardRecords(TFRecords):
-    """The records of local TFRecord shards, by number."""
-
-    def __init__(
-        self, shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool, keeps: bool = False
-    ) -> None:
-        """Read the indexes.
-
-        Args:
-          shards: local and not compressed.
-          in_order: whether records will mostly be read in order.
-          skip_corrupt: see `read_index`.
-          keeps: whether to keep the records of a small set in memory, from the second epoch on.
-
-        Raises:
-          CorruptDataError: see `read_index`.
-        """
-        super().__init__(shards, skip_corrupt=skip_corrupt)
-        self._files = OpenFiles(self._paths)
-        self._advise(sum(shard.num_bytes for shard in shards), in_order=in_order)
-        num_bytes = int(self._places.shard_starts[-1])
-        self._keeps = keeps and fits_in_memory(num_bytes, self.num_tokens.size)
-        self._kept: RecordsInMemory | None = None
-        self._num_gathered = 0
-
-    def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
-        """Read records, unless they are in memory; see `TFRecords`."""
-        if self._kept is None:
-            if not self._keeps or self._num_gathered < self.num_tokens.size:
-                self._num_gathered += records.size
-                return super().gather(records, damage)
-            self._kept = RecordsInMemory(int(self._places.shard_starts[-1]), self.num_tokens.size)
-        kept = self._kept
-        missing = kept.missing(records)
-        if missing.size:
-            ranges = self._places.find(missing)
-            starts = self._places.shard_starts[ranges.shards]
-            ranges = ranges._replace(places=starts + ranges.offsets)
-            room = _room_for(missing.size)
-            statuses = self._read(missing, ranges, kept.data, *room, damage, looks=True)
-            kept.add(missing, ranges, *room, statuses == OK)
-        return kept.take(records)
-
-    def _advise(self, num_bytes: int, *, in_order: bool) -> None:
-        """Have files that are read in random order prefetched, if they fit into memory."""
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if in_order or num_bytes > memory // _MEMORY_SHARE or not hasattr(os, "posix_fadvise"):
-            return
-        for number in range(len(self._paths)):
-            with self._files.some([number]) as descriptors:
-                os.posix_fadvise(descriptors[number], 0, 0, os.POSIX_FADV_WILLNEED)
-
-    def _open(
-        self, records: NDArray[np.integer], ranges: Ranges
-    ) -> Generator[tuple[dict[int, int], Ranges]]:
-        """Yield descriptors of shards, as many at a time as may be open."""
-        left = np.flatnonzero(np.bincount(ranges.shards[ranges.sizes > 0])).tolist()
-        while left:
-            with self._files.some(left) as descriptors:
-                yield descriptors, ranges
-            left = [number for number in left if number not in descriptors]

@@ -8,10 +8,9 @@ indexes, `Places` keeps five bytes per record: its size, and where every 64th on
 through all shards.
 """
 
-import ctypes
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from absl import logging
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import FRAME_BYTES, INDEX_DTYPE, index_path, read_index_file
-from bert_data.kernels import Scalar, inner, intrinsic, kernel
+from bert_data.kernels import Scalar, kernel
 from bert_data.objectives.next_sentence import NONE
 from bert_data.reader.files.blocks import walk_frames
 from bert_data.reader.files.corruption import Damage
@@ -113,59 +112,6 @@ def _scan_once(path: str, num_bytes: int, changed: int, skip_corrupt: bool) -> N
         end = int(frames.offsets[-1] + frames.block.sizes[-1]) + FRAME_BYTES
     damage.tell()
     return np.concatenate([*parts, np.array([(end, 0)], INDEX_DTYPE)])
-
-
-PREAD = np.int64(ctypes.cast(ctypes.CDLL(None).pread, ctypes.c_void_p).value or 0)
-
-
-@intrinsic
-def _pread(
-    typing_context: Any, function: Any, file: Any, data: Any, at: Any, size: Any, offset: Any
-) -> Any:
-    """Call the system's pread into data[at : at + size] (uint8 array); return bytes read, or -1."""
-    from llvmlite import ir
-    from numba import types
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, descriptor, array_value, place, count, start = arguments
-        array = context.make_array(signature.args[2])(context, builder, array_value)
-        wide, byte = ir.IntType(64), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(wide, [ir.IntType(32), byte, wide, wide])
-        call = builder.inttoptr(address, kind.as_pointer())
-        target = builder.bitcast(builder.gep(array.data, [place]), byte)
-        number = builder.trunc(descriptor, ir.IntType(32))
-        return builder.call(call, [number, target, count, start])
-
-    int64 = types.int64
-    return int64(int64, int64, data, types.intp, int64, int64), generate
-
-
-@inner
-def read_range(
-    function: Scalar,
-    file: Scalar,
-    data: NDArray[np.uint8],
-    at: Scalar,
-    size: Scalar,
-    offset: Scalar,
-) -> tuple[Scalar, Scalar]:
-    """Read a range of a file into data[at : at + size].
-
-    Args:
-      function: PREAD.
-      file: a descriptor.
-      data: uint8[any].
-      at, size, offset: int64, in bytes.
-
-    Returns:
-      How many bytes were read, fewer at the end of the file; and whether the system reports an
-        error.
-    """
-    done, count = np.int64(0), np.int64(1)
-    while done < size and count > 0:
-        count = _pread(function, file, data, at + done, size - done, offset + done)
-        done += max(count, np.int64(0))
-    return done, count < 0
 
 
 _STEP_BITS = np.int64(6)

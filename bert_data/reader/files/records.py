@@ -15,7 +15,8 @@ from bert_data import storage
 from bert_data.reader.config import REMOTE_CACHE_BYTES
 from bert_data.reader.examples.block import Gathered, join_blocks
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.gathering import ShardRecords, TFRecords
+from bert_data.reader.files.gathering import TFRecords
+from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.files.parquet_shards import ParquetRecords
 from bert_data.reader.files.record_source import RecordsOf, RecordSource, Step
 from bert_data.reader.files.remote_records import RemoteRecords

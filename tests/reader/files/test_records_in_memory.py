@@ -12,7 +12,7 @@ from bert_data.reader.config import ReaderConfig
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.files import records_in_memory
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.gathering import ShardRecords
+from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.files.shards import find_shards
 from tests.reader.making import example_of, frame_offsets, make_instances, write_examples
 

@@ -7,7 +7,7 @@ import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
-from bert_data.reader.files.gathering import ShardRecords
+from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.labelled.batches import LabelledReaderConfig, LabelledSource
 from bert_data.reader.planning import PlanConfig
 from tests.formats.tfrecords import split_records

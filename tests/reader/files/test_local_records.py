@@ -1,5 +1,9 @@
-"""Records by number, in any order, are the bytes of the shards."""
+"""Records by number, in any order, are the bytes of the shards, however they are read."""
 
+import contextlib
+import errno
+import unittest.mock
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +13,11 @@ from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
 from bert_data.reader.config import ReaderConfig
+from bert_data.reader.files import local_records
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.gathering import ShardRecords
+from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.files.shards import find_shards
+from bert_data.storage.maps import FileMaps
 from tests.reader.making import (
     example_of,
     frame_offsets,
@@ -20,20 +26,38 @@ from tests.reader.making import (
     write_shard,
 )
 
+COVERS = ("reader/files/gathering",)
 SIZES = (3, 0, 1, 12)
 INSTANCES = make_instances(sum(SIZES))
 LAYOUTS = ("ragged", "reference", "ragged", "reference")
 
 
-@pytest.fixture(scope="module")
-def shards(tmp_path_factory: pytest.TempPathFactory) -> ShardRecords:
+def from_maps() -> contextlib.AbstractContextManager:
+    return contextlib.nullcontext()
+
+
+def from_files() -> contextlib.AbstractContextManager:
+    """As on a file system without maps."""
+    return unittest.mock.patch.object(FileMaps, "add", side_effect=OSError(errno.ENODEV, "none"))
+
+
+def without_memory() -> contextlib.AbstractContextManager:
+    """Where there is no memory for a copy."""
+    return unittest.mock.patch.object(local_records, "new_file", side_effect=OSError)
+
+
+@pytest.fixture(scope="module", params=[from_maps, from_files])
+def shards(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> ShardRecords:
     """Shards of both layouts, one of them empty."""
     folder, first = tmp_path_factory.mktemp("shards"), 0
     for number, (size, layout) in enumerate(zip(SIZES, LAYOUTS, strict=True)):
         write_shard(folder / f"part-{number}", INSTANCES[first : first + size], layout)
         first += size
     config = ReaderConfig(input_patterns=f"{folder}/part-*", batch_size=1)
-    return ShardRecords(find_shards(config), in_order=False, skip_corrupt=False)
+    with request.param():
+        return ShardRecords(find_shards(config), in_order=False, skip_corrupt=False)
 
 
 @given(
@@ -76,3 +100,27 @@ def test_what_is_no_record_is_told_or_left_out(tmp_path: Path) -> None:
     assert is_there.tolist() == [True, False, True]
     assert block.lengths[1].tolist() == [0, 0]
     assert damage.num_records == 1
+
+
+@pytest.mark.parametrize("way", [from_maps, from_files, without_memory])
+@pytest.mark.parametrize("num_records", [0, 1, 64, 65, 200])
+def test_every_way_reads_the_same(tmp_path: Path, way: Callable, num_records: int) -> None:
+    instances = make_instances(200)
+    path = write_shard(tmp_path / "train", instances, "reference")
+    config = ReaderConfig(input_patterns=str(path), batch_size=1)
+    numbers = np.random.default_rng(2).permutation(200)[:num_records]
+    with way():
+        shards = ShardRecords(find_shards(config), in_order=False, skip_corrupt=False)
+        block, is_there = shards.gather(numbers, Damage(skip=False))
+    assert is_there.all()
+    for number, start, size in zip(numbers, block.starts, block.sizes, strict=True):
+        expected = example_of(instances[number], "reference")
+        assert block.data[start : start + size].tobytes() == expected
+
+
+def test_shuffled_records_are_copied_from_maps(tmp_path: Path) -> None:
+    path = write_examples(tmp_path / "train", [example_of(i, "ragged") for i in INSTANCES])
+    config = ReaderConfig(input_patterns=str(path), batch_size=1)
+    shards = ShardRecords(find_shards(config), in_order=False, skip_corrupt=False)
+    with unittest.mock.patch.object(ShardRecords, "_read", side_effect=AssertionError):
+        assert shards.gather(np.arange(len(INSTANCES)), Damage(skip=False)).is_there.all()

@@ -1,0 +1,185 @@
+"""Read records of local TFRecord shards by number: from files, from maps of them, or from memory.
+
+in order, or a large set     a system call for each range, which reads it
+shuffled                     a system call for dozens of records, which copies them from maps
+the second epoch             a small set stays in memory, see records_in_memory.py
+"""
+
+import os
+from collections.abc import Generator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.kernels import Scalar, kernel
+from bert_data.reader.examples.block import Gathered
+from bert_data.reader.examples.example import NUM_NAMES, OK
+from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.gathering import TFRecords, check_frame, look_at_frame, room_for
+from bert_data.reader.files.indexes import Ranges
+from bert_data.reader.files.records_in_memory import RecordsInMemory, fits_in_memory
+from bert_data.reader.files.shards import Shard
+from bert_data.reader.files.system_calls import MAX_RANGES, PWRITEV, copy_ranges
+from bert_data.reader.memory import new_file
+from bert_data.storage.descriptors import OpenFiles
+from bert_data.storage.maps import FileMaps
+
+_MEMORY_SHARE = 2  # files read in random order may fill half of the memory
+_COPIED_BYTES = 1 << 16  # at a time, after which they are still in the caches
+
+
+@kernel
+def _copy(
+    function: Scalar,
+    target: Scalar,
+    addresses: NDArray[np.int64],
+    vectors: NDArray[np.int64],
+    ranges: Ranges,
+    records: NDArray[np.integer],
+    num_tokens: NDArray[np.unsignedinteger],
+    needs_label: bool,
+    counts: NDArray[np.int64],
+    data: NDArray[np.uint8],
+    spans: NDArray[np.int32],
+    lengths: NDArray[np.int32],
+) -> bool:
+    """Copy records from maps to a file in memory, check them, and look at their Examples.
+
+    Args:
+      function: PWRITEV.
+      target: descriptor of the file, whose content is `data`.
+      addresses: int64[shards], of the maps.
+      vectors: int64[MAX_RANGES, 2], scratch space.
+      ranges, records, num_tokens: of the requested records; tokens of every record.
+      needs_label: see `read_example`.
+      counts: int64[NUM_NAMES], scratch space.
+      data: uint8[ranges.num_bytes or more], filled.
+      spans, lengths: int32[records, ...], filled.
+
+    Returns:
+      Whether all are OK; if not, the rest is not filled.
+    """
+    first = np.int64(0)
+    while first < records.size:
+        end, size = first, np.int64(0)
+        while end < records.size and end - first < MAX_RANGES and size < _COPIED_BYTES:
+            vectors[end - first, 0] = addresses[ranges.shards[end]] + ranges.offsets[end]
+            vectors[end - first, 1] = ranges.sizes[end]
+            size += ranges.sizes[end]
+            end += 1
+        if not copy_ranges(function, target, vectors[: end - first], ranges.places[first]):
+            return False
+        for i in range(first, end):
+            place, size = ranges.places[i], ranges.sizes[i]
+            if size and check_frame(data, place, size) != OK:
+                return False
+            if (
+                size
+                and look_at_frame(
+                    data,
+                    place,
+                    size,
+                    num_tokens[records[i]],
+                    needs_label,
+                    spans[i],
+                    counts,
+                    lengths[i],
+                )
+                != OK
+            ):
+                return False
+        first = end
+    return True
+
+
+class ShardRecords(TFRecords):
+    """The records of local TFRecord shards, by number."""
+
+    def __init__(
+        self, shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool, keeps: bool = False
+    ) -> None:
+        """Read the indexes.
+
+        Args:
+          shards: local and not compressed.
+          in_order: whether records will mostly be read in order.
+          skip_corrupt: see `read_index`.
+          keeps: whether to keep the records of a small set in memory, from the second epoch on.
+
+        Raises:
+          CorruptDataError: see `read_index`.
+        """
+        super().__init__(shards, skip_corrupt=skip_corrupt)
+        self._files = OpenFiles(self._paths)
+        self._maps: FileMaps | None = None
+        self._addresses = np.zeros(len(shards), np.int64)
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if not in_order and sum(shard.num_bytes for shard in shards) <= memory // _MEMORY_SHARE:
+            self._prefetch(shards)
+        num_bytes = int(self._places.shard_starts[-1])
+        self._keeps = keeps and fits_in_memory(num_bytes, self.num_tokens.size)
+        self._kept: RecordsInMemory | None = None
+        self._num_gathered = 0
+
+    def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
+        """Read records, unless they are in memory; see `TFRecords`."""
+        if self._kept is None:
+            if not self._keeps or self._num_gathered < self.num_tokens.size:
+                self._num_gathered += records.size
+                return super().gather(records, damage)
+            self._kept = RecordsInMemory(int(self._places.shard_starts[-1]), self.num_tokens.size)
+        kept = self._kept
+        missing = kept.missing(records)
+        if missing.size:
+            ranges = self._places.find(missing)
+            starts = self._places.shard_starts[ranges.shards]
+            ranges = ranges._replace(places=starts + ranges.offsets)
+            room = room_for(missing.size)
+            statuses = self._read(missing, ranges, kept.data, *room, damage, looks=True)
+            kept.add(missing, ranges, *room, statuses == OK)
+        return kept.take(records)
+
+    def _prefetch(self, shards: Sequence[Shard]) -> None:
+        """Have the system read the files into its memory, and map them."""
+        maps: FileMaps | None = FileMaps() if hasattr(os, "memfd_create") else None
+        for number, shard in enumerate(shards):
+            with self._files.some([number]) as descriptors:
+                if hasattr(os, "posix_fadvise"):
+                    os.posix_fadvise(descriptors[number], 0, 0, os.POSIX_FADV_WILLNEED)
+                try:
+                    if maps is not None:
+                        self._addresses[number] = maps.add(descriptors[number], shard.num_bytes)
+                except OSError:  # such as of a file system without maps
+                    maps = None
+        self._maps = maps
+
+    def _copy(
+        self,
+        records: NDArray[np.integer],
+        ranges: Ranges,
+        spans: NDArray[np.int32],
+        lengths: NDArray[np.int32],
+    ) -> NDArray[np.uint8] | None:
+        """Return the bytes of records, if all are whole; see `TFRecords`."""
+        if self._maps is None:
+            return None
+        try:
+            data, descriptor = new_file(ranges.num_bytes)
+        except OSError:
+            return None
+        vectors, counts = np.empty((MAX_RANGES, 2), np.int64), np.empty(NUM_NAMES, np.int64)
+        is_whole = _copy(
+            PWRITEV, descriptor, self._addresses, vectors, ranges, records, self.num_tokens,
+            self._needs_label, counts, data, spans, lengths,
+        )  # fmt: skip
+        return data if is_whole else None
+
+    def _open(
+        self, records: NDArray[np.integer], ranges: Ranges
+    ) -> Generator[tuple[dict[int, int], Ranges]]:
+        """Yield descriptors of shards, as many at a time as may be open."""
+        left = np.flatnonzero(np.bincount(ranges.shards[ranges.sizes > 0])).tolist()
+        while left:
+            with self._files.some(left) as descriptors:
+                yield descriptors, ranges
+            left = [number for number in left if number not in descriptors]
