@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     args = parser.parse_args()
     server = Server()
-    os.environ.update(server.environment)
+    os.environ.update(server.environment())
     store = ObjectStore(server)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -47,7 +47,7 @@ def serve(connection: Connection, folder: str) -> None:
     store = ObjectStore(server)
     for path in Path(folder).iterdir():
         store.put(f"set/{path.name}", path.read_bytes())
-    connection.send((server.environment, store.uri("set")))
+    connection.send((server.environment(), store.uri("set")))
     while connection.recv():
         reads = [r.range for r in store.requests if r.method == "GET" and "/set/part-" in r.key]
         ends = [each.removeprefix("bytes=").split("-") for each in reads if each]

@@ -1,13 +1,15 @@
 """Fixtures that all tests share, and the settings that must be in place before TensorFlow loads."""
 
+import importlib.util
 import os
+import shutil
 import signal
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 from bert_data import forced_end
 from tests.forking import Programs
 from tests.object_store import ObjectStore, Server
+from tests.other_stores import AZURITE, FAKE_GCS, OtherStore, served
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # Tests never use an accelerator, so that they give the same results on every machine.
@@ -172,7 +175,7 @@ def object_server() -> Iterator[Server]:
     """A server that speaks S3 on loopback; the environment has its address, and credentials."""
     server = Server()
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in server.environment.items():
+        for name, value in server.environment().items():
             patch.setenv(name, value)
         yield server
     server.close()
@@ -186,3 +189,32 @@ def object_store(object_server: Server) -> Iterator[ObjectStore]:
     yield store
     store.clear()
     object_server.release()
+
+
+@pytest.fixture(scope="session")
+def google_server() -> Iterator[Any]:
+    """A server that speaks the protocol of Google's store; skips where it is not installed."""
+    if importlib.util.find_spec(FAKE_GCS) is None:
+        pytest.skip(f"needs {FAKE_GCS}, of the extra dev, which is not here")
+    with served("gs") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def azure_server() -> Iterator[Any]:
+    """A server that speaks Azure's protocol; skips where its program is not installed."""
+    if shutil.which(AZURITE) is None:
+        pytest.skip(f"needs {AZURITE} on PATH (npm install azurite), which is not here")
+    with served("abfs") as server:
+        yield server
+
+
+@pytest.fixture(params=["gs", "abfs"])
+def other_store(request: pytest.FixtureRequest) -> Iterator[OtherStore]:
+    """A fresh bucket of Google's protocol and of Azure's; see tests/other_stores.py."""
+    server = {"gs": "google_server", "abfs": "azure_server"}[request.param]
+    store = OtherStore(request.getfixturevalue(server), request.param)
+    store.clear()
+    yield store
+    store.clear()
+    store.release()

@@ -20,7 +20,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
 KINDS = ("500", "503", "403", "expired", "slow", "reset", "cut", "hang")
@@ -30,12 +30,7 @@ HEADERS = {
 }
 _OWN = {**HEADERS, "X-Test": "1"}  # of requests that meet no faults
 _SLOW_SECONDS = 0.3
-_ERRORS = {
-    "500": ("500 Internal Server Error", "InternalError"),
-    "503": ("503 Service Unavailable", "SlowDown"),
-    "403": ("403 Forbidden", "AccessDenied"),
-    "expired": ("400 Bad Request", "ExpiredToken"),
-}
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,12 +113,15 @@ class ObjectStore:
     ) -> None:
         """Make the next `times` requests that fit fail."""
         assert kind in KINDS
-        self._server.faults.append(Fault(kind, method, key, query, times, skip))
+        self._server.fail(Fault(kind, method, key, query, times, skip))
+
+    def release(self) -> None:
+        """End what hangs."""
+        self._server.release()
 
     def clear(self) -> None:
         """End all faults, and forget the requests."""
-        self._server.faults.clear()
-        self._server.requests.clear()
+        self._server.clear()
 
     def put(self, key: str, data: bytes) -> None:
         self._ask("PUT", key, data)
@@ -153,11 +151,7 @@ class ObjectStore:
 
     def wait_for(self, method: str, *, key: str = "", query: str = "", count: int = 1) -> None:
         """Wait until `count` requests that fit have arrived; fails after a minute."""
-        probe = Fault("", method, key, query, -1, 0)
-        with self._server.arrived:
-            arrived = self._server.arrived.wait_for(
-                lambda: sum(map(probe.meets, self.requests)) >= count, timeout=60
-            )
+        arrived = self._server.wait_for(Fault("", method, key, query, -1, 0), count)
         assert arrived, f"the server got {self.requests[-5:]}"
 
     def _ask(self, method: str, key: str = "", data: bytes | None = None, query: str = "") -> bytes:
@@ -180,20 +174,31 @@ class Server:
       arrived: notified of each request.
     """
 
-    def __init__(self) -> None:
-        from moto.server import DomainDispatcherApplication, create_backend_app
+    errors: ClassVar = {  # by kind: the status, and its name in the answer's body
+        "500": ("500 Internal Server Error", "InternalError"),
+        "503": ("503 Service Unavailable", "SlowDown"),
+        "403": ("403 Forbidden", "AccessDenied"),
+        "expired": ("400 Bad Request", "ExpiredToken"),
+    }
 
+    def __init__(self) -> None:
         self.requests: list[Request] = []
         self.faults: list[Fault] = []
         self.arrived = threading.Condition()
         self._released = threading.Event()
-        self._app: Any = DomainDispatcherApplication(create_backend_app)
         self._server = _quiet_server(self._answer)
         self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
+        self._app = self.open_application()
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 
-    @property
+    def open_application(self) -> Application:
+        """What answers the requests that meet no faults."""
+        from moto.server import DomainDispatcherApplication, create_backend_app
+
+        application: Application = DomainDispatcherApplication(create_backend_app)
+        return application
+
     def environment(self) -> dict[str, str]:
         """What programs need to reach the server."""
         return {
@@ -206,6 +211,22 @@ class Server:
             "AWS_EC2_METADATA_DISABLED": "true",
             "AWS_MAX_ATTEMPTS": "3",
         }
+
+    def fail(self, fault: Fault) -> None:
+        """Add a fault."""
+        self.faults.append(fault)
+
+    def wait_for(self, probe: Fault, count: int) -> bool:
+        """Wait until `count` requests that fit have arrived, or a minute has passed."""
+        with self.arrived:
+            return self.arrived.wait_for(
+                lambda: sum(map(probe.meets, self.requests)) >= count, timeout=60
+            )
+
+    def clear(self) -> None:
+        """End all faults, and forget the requests."""
+        self.faults.clear()
+        self.requests.clear()
 
     def release(self) -> None:
         """End what hangs."""
@@ -237,12 +258,14 @@ class Server:
         # pyarrow sends parts of uploads in chunks.
         length = environ.get("HTTP_X_AMZ_DECODED_CONTENT_LENGTH", environ.get("CONTENT_LENGTH"))
         num_bytes, body = int(length or 0), environ["wsgi.input"]
-        if kind in _ERRORS:
+        if kind in self.errors:
             body.read(-1 if "HTTP_TRANSFER_ENCODING" in environ else num_bytes)
-            status, code = _ERRORS[kind]
+            status, code = self.errors[kind]
             text = f"<Error><Code>{code}</Code><Message>put in by a test</Message></Error>"
-            start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(text)))])
-            return [b"" if environ["REQUEST_METHOD"] == "HEAD" else text.encode()]
+            given = [("Content-Length", str(len(text))), ("x-ms-error-code", code)]
+            is_head = environ["REQUEST_METHOD"] == "HEAD"
+            start(status, given if is_head else [("Content-Type", "application/xml"), *given])
+            return [b"" if is_head else text.encode()]
         if kind in ("slow", "hang"):
             self._released.wait(_SLOW_SECONDS if kind == "slow" else 600)
             return self._app(environ, start)
@@ -277,6 +300,15 @@ def _quiet_server(app: Callable[..., Iterable[bytes]]) -> Any:
         def handle(self) -> None:
             with contextlib.suppress(OSError):
                 super().handle()
+
+        def make_environ(self) -> Any:
+            return super().make_environ() | {"test.headers": list(self.headers.items())}
+
+        def handle_expect_100(self) -> bool:
+            if int(self.headers.get("Content-Length") or 0):
+                super().handle_expect_100()
+            del self.headers["Expect"]  # else werkzeug answers it once more
+            return True
 
     class Server(ThreadedWSGIServer):
         daemon_threads = True

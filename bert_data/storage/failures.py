@@ -12,15 +12,27 @@ import re
 from collections.abc import Iterator
 
 from bert_data.storage.attempts import LOST_REASON, max_attempts
-from bert_data.storage.file_systems import resolve
+from bert_data.storage.file_systems import OBJECT_SCHEMES, resolve
 from bert_data.storage.paths import Path, is_remote, split_uri
 
 _NO_BUCKET = "the bucket does not exist"
 _FORBIDDEN = "access is forbidden; check the credentials and what they may do with the bucket"
 _EXPIRED = "the credentials have expired; get new ones and run the same command again"
+_NO_CREDENTIALS = "no credentials were found, or they could not be used to get a token"
 _KINDS: tuple[tuple[str, int, str], ...] = (
-    ("Expired_?Token|TokenRefreshRequired|RequestExpired", errno.EACCES, _EXPIRED),
-    ("No_?Such_?Bucket|Bucket '[^']*' not found", errno.ENOENT, _NO_BUCKET),
+    ("OAuth2 access token|Failed to get token", errno.EACCES, _NO_CREDENTIALS),
+    (
+        "Expired_?Token|TokenRefreshRequired|RequestExpired|token is expired"
+        "|Signature not valid in the specified time frame",
+        errno.EACCES,
+        _EXPIRED,
+    ),
+    (
+        "No_?Such_?Bucket|Bucket '[^']*' not found|Container_?Not_?Found"
+        "|specified bucket does not exist",
+        errno.ENOENT,
+        _NO_BUCKET,
+    ),
     (
         "Access_?Denied|Forbidden|status 403|Signature|Invalid_?Access_?Key|Invalid_?Client"
         "|Unrecognized_?Client|Authentication|Authorization|Permission_?Denied|Unauthenticated",
@@ -28,10 +40,13 @@ _KINDS: tuple[tuple[str, int, str], ...] = (
         _FORBIDDEN,
     ),
 )
+_MISSING = re.compile("No such (file or )?directory")  # of Google's store, without a number
 _CURL = re.compile(
     r"curlCode: \d+, (?P<reason>[^;]*)(?:; Details: (?P<details>.*))?"
     r"|CURL error \[\d+\]=(?P<google>.*?)(?: error_info|$)"
 )
+_GOOGLE = re.compile(r"google::cloud::Status\((?P<name>[A-Z_]+): Retry policy exhausted")
+_AZURE = re.compile(r"Azure Error: \[(?P<name>\w*)\] (?P<reason>.*?)(?: Request ID:.*)?$")
 _MAX_CHARACTERS = 300  # of a reason: some libraries tell their whole history
 _AWS = re.compile(r"AWS Error (?P<name>\w+)(?: \((?P<status>HTTP status 5\d\d)\))?")
 _NO_BODY = "HTTP status 400"  # the answer to a HEAD has a status, but not the reason
@@ -95,7 +110,7 @@ def _read_only(folder: str) -> OSError:
 
 def _explain(error: OSError, path: str) -> OSError:
     """Return the error of a remote file with the name of the file and a sentence."""
-    if isinstance(error, FileNotFoundError):
+    if isinstance(error, FileNotFoundError) or _MISSING.match(str(error)):
         reason = _NO_BUCKET if is_bucket_missing(path) else "No such file or directory"
         return FileNotFoundError(errno.ENOENT, reason, path)
     text = " ".join(str(error).split())
@@ -106,14 +121,28 @@ def _explain(error: OSError, path: str) -> OSError:
             return OSError(number, reason, path)
     tried = f"in {max_attempts()} attempt(s)"
     if match := _CURL.search(text):
-        reason = (match["details"] or match["reason"] or match["google"]).strip().rstrip(".")
-        tried = "again and again" if match["google"] else tried
-        reason = f"the object store cannot be reached, or broke off, {tried} ({reason})"
-        return ConnectionError(errno.EIO, reason, path)
+        reason = match["details"] or match["reason"] or match["google"]
+        return _lost(path, reason, "again and again" if match["google"] else tried)
     if match := _AWS.search(text):
-        reason = f"the object store failed {tried} ({match['status'] or match['name']})"
-        return OSError(errno.EIO, reason, path)
+        return _failed(path, match["status"] or match["name"], tried)
+    if match := _GOOGLE.search(text):
+        return _failed(path, match["name"], "again and again")
+    if match := _AZURE.search(text):
+        if not match["name"]:
+            return _lost(path, match["reason"], "again and again")
+        if match["reason"].startswith("5"):
+            return _failed(path, match["reason"], "again and again")
     return OSError(error.errno or errno.EIO, text[:_MAX_CHARACTERS], path)
+
+
+def _lost(path: str, reason: str, tried: str) -> OSError:
+    reason = reason.strip().rstrip(".")[:_MAX_CHARACTERS]
+    reason = f"the object store cannot be reached, or broke off, {tried} ({reason})"
+    return ConnectionError(errno.EIO, reason, path)
+
+
+def _failed(path: str, reason: str, tried: str) -> OSError:
+    return OSError(errno.EIO, f"the object store failed {tried} ({reason})", path)
 
 
 def is_bucket_missing(path: Path) -> bool:
@@ -121,11 +150,11 @@ def is_bucket_missing(path: Path) -> bool:
     from pyarrow import fs
 
     uri = split_uri(path)
-    if uri is None or uri.scheme not in ("s3", "gs"):
+    if uri is None or uri.scheme not in OBJECT_SCHEMES:
         return False
     try:
-        system, bucket = resolve(f"{uri.root}/{uri.options}")
-        return system.get_file_info(bucket.rstrip("/")).type == fs.FileType.NotFound
+        system, key = resolve(path)
+        return system.get_file_info(key.partition("/")[0]).type == fs.FileType.NotFound
     except OSError:
         return False
 

@@ -3,10 +3,10 @@
     resolve("s3://bucket/text/a.txt") -> S3FileSystem, "bucket/text/a.txt"
 
 A key is used literally: %20 is three characters. Credentials are found as the file system's own
-library finds them. For S3, the endpoint of a compatible server is AWS_ENDPOINT_URL_S3 or
-AWS_ENDPOINT_URL in the environment, or in the URI's options, as in
-"s3://bucket/a.txt?endpoint_override=localhost:9000&scheme=http"; AWS_MAX_ATTEMPTS says how often a
-request that fails is sent.
+library finds them. The environment names other servers than the stores' own (`_SERVERS`), and for
+Azure also an account's key; options of the URI come before it, as in
+"s3://bucket/a.txt?endpoint_override=localhost:9000&scheme=http". AWS_MAX_ATTEMPTS says how often a
+request to S3 that fails is sent.
 """
 
 import functools
@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from pyarrow import fs
 
 SCHEMES = ("file", "s3", "gs", "abfs", "abfss", "hdfs")
-_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+OBJECT_SCHEMES = ("s3", "gs", "abfs", "abfss")
+"""Of stores that have objects, but no folders, and no renaming."""
+
+_CONNECTION = "AZURE_STORAGE_CONNECTION_STRING"
+_SERVERS = {
+    "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+    "gs": ("STORAGE_EMULATOR_HOST",),
+    "abfs": (_CONNECTION,),
+    "abfss": (_CONNECTION,),
+}
 _S3_OPTIONS = ("endpoint_override", "scheme", "region", "anonymous", "tls_ca_file_path")
 _CONNECT_SECONDS = 5.0
 _STALL_SECONDS = 15.0  # without a byte
@@ -37,9 +46,10 @@ def resolve(path: Path) -> tuple["fs.FileSystem", str]:
     """
     forced_end.note_server()
     parts = split_known(path)
-    endpoint = next(filter(None, map(os.environ.get, _ENDPOINTS)), "")
-    system, base = _file_system(parts.root, parts.scheme, parts.options, endpoint)
-    return system, f"{base.rstrip('/')}/{parts.key}"
+    server = next(filter(None, map(os.environ.get, _SERVERS.get(parts.scheme, ()))), "")
+    system, base = _file_system(parts.root, parts.scheme, parts.options, server)
+    key = f"{base.rstrip('/')}/{parts.key}"
+    return system, key if base else key[1:]  # of an Azure account: the container begins the key
 
 
 def split_known(path: Path) -> Uri:
@@ -58,22 +68,83 @@ def split_known(path: Path) -> Uri:
 
 
 @functools.lru_cache
-def _file_system(
-    root: str, scheme: str, options: str, endpoint: str
-) -> tuple["fs.FileSystem", str]:
+def _file_system(root: str, scheme: str, options: str, server: str) -> tuple["fs.FileSystem", str]:
     from pyarrow import ArrowInvalid, fs
 
     if scheme == "s3":
-        return _open_s3(root, options, endpoint)
-    if scheme == "gs" and "retry_limit_seconds" not in options:
-        options += ("&" if options else "?") + f"retry_limit_seconds={_GS_RETRY_SECONDS}"
+        return _open_s3(root, options, server)
+    if scheme == "gs":
+        root, options = _with_gs_defaults(root, options, server)
     try:
+        if scheme in ("abfs", "abfss") and server and not options:
+            opened = _open_azure(root, server)
+            if opened is not None:
+                return opened
         return fs.FileSystem.from_uri(f"{root}/{options}")
     except ArrowInvalid as error:
         raise ValueError(f"{root!r} cannot be used: {' '.join(str(error).split())}") from error
 
 
-def _open_s3(root: str, options: str, endpoint: str) -> tuple["fs.FileSystem", str]:
+def _with_gs_defaults(root: str, options: str, server: str) -> tuple[str, str]:
+    """Return the root and the options of a gs:// URI with those of an emulator, if there is one."""
+    added = [] if "retry_limit_seconds" in options else [f"retry_limit_seconds={_GS_RETRY_SECONDS}"]
+    if server and "endpoint_override" not in options:
+        scheme, _, host = server.rpartition("://")
+        added += [f"endpoint_override={host.rstrip('/')}", f"scheme={scheme or 'http'}"]
+        root = f"gs://anonymous@{root.removeprefix('gs://').rpartition('@')[2]}"
+    return root, "?" + "&".join(filter(None, [options.removeprefix("?"), *added]))
+
+
+def _open_azure(root: str, connection: str) -> tuple["fs.FileSystem", str] | None:
+    """Return the file system of a container by a connection string; None for another account.
+
+    Raises:
+      ValueError: the connection string names no account, or no key.
+    """
+    from pyarrow import fs
+
+    values = dict(part.strip().partition("=")[::2] for part in connection.split(";"))
+    protocol = values.get("DefaultEndpointsProtocol", "https")
+    suffix = values.get("EndpointSuffix", "core.windows.net")
+    account, key = values.get("AccountName", ""), values.get("AccountKey")
+    token = values.get("SharedAccessSignature")
+    blob = values.get("BlobEndpoint") or f"{protocol}://{account}.blob.{suffix}"
+    dfs = values.get("DfsEndpoint") or blob.replace(".blob.", ".dfs.")
+    account = account or blob.partition("://")[2].partition(".")[0]
+    if not account or not (key or token):
+        reason = "AccountName=...;AccountKey=... or BlobEndpoint=...;SharedAccessSignature=..."
+        raise ValueError(f"{_CONNECTION} must have {reason}")
+    container, _, host = root.partition("://")[2].rpartition("@")
+    if container and host.partition(".")[0] != account:
+        return None
+    if not container and "." in host:
+        return None
+    blob_scheme, blob_authority = _split_endpoint(blob, account)
+    dfs_scheme, dfs_authority = _split_endpoint(dfs, account)
+    system = fs.AzureFileSystem(
+        account,
+        account_key=key,
+        sas_token=None if key else "?" + str(token).removeprefix("?"),
+        blob_storage_authority=blob_authority,
+        blob_storage_scheme=blob_scheme,
+        dfs_storage_authority=dfs_authority,
+        dfs_storage_scheme=dfs_scheme,
+    )
+    return system, container or host
+
+
+def _split_endpoint(endpoint: str, account: str) -> tuple[str, str]:
+    """Return the scheme and the authority, as pyarrow wants it, of an account's endpoint.
+
+    "https://acme.blob.core.windows.net"  ->  https, ".blob.core.windows.net"
+    "http://127.0.0.1:10000/acme"         ->  http, "127.0.0.1:10000"
+    """
+    scheme, _, rest = endpoint.partition("://")
+    host = rest.partition("/")[0]
+    return scheme, host.removeprefix(account)
+
+
+def _open_s3(root: str, options: str, server: str) -> tuple["fs.FileSystem", str]:
     """Return the file system of a bucket, and the bucket."""
     from urllib.parse import parse_qsl, unquote  # not at the top: local files need neither
 
@@ -84,7 +155,7 @@ def _open_s3(root: str, options: str, endpoint: str) -> tuple["fs.FileSystem", s
     for name in values:
         if name not in _S3_OPTIONS:
             raise ValueError(f"{root}: option {name!r} must be one of {', '.join(_S3_OPTIONS)}")
-    endpoint = values.pop("endpoint_override", endpoint)
+    endpoint = values.pop("endpoint_override", server)
     scheme, has_scheme, host = endpoint.rpartition("://")
     arguments: dict[str, object] = dict(values)
     if has_scheme:

@@ -1,6 +1,9 @@
 """A remote file as a raw stream: one request a read, and errors that name the URI.
 
 RemoteFile("s3://b/a").read_at(100, 4096)      bytes 4096 to 4195
+
+The position is kept here, and each read asks for a range: pyarrow's own position in a file of
+Google's store asks for all that follows, even if only a few bytes are read, or none.
 """
 
 import io
@@ -20,7 +23,7 @@ class RemoteFile(io.RawIOBase):
         Raises:
           OSError: it cannot be read.
         """
-        self._uri = uri
+        self._uri, self._position = uri, 0
         with naming(uri):
             system, key = resolve(uri)
             self._file = cast(Any, system.open_input_file(key))
@@ -48,16 +51,26 @@ class RemoteFile(io.RawIOBase):
 
     def tell(self) -> int:
         """Return the position."""
-        return int(self._file.tell())
+        return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Move the position, and return it."""
-        return int(self._file.seek(offset, whence))
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size()}[whence]
+        if start + offset < 0:
+            raise ValueError(f"a position of {start + offset} is before the file")
+        self._position = start + offset
+        return self._position
 
     def readinto(self, buffer: Any) -> int:
         """Read what follows the position, in one request."""
-        with naming(self._uri):
-            return int(retried(self._file.readinto, buffer))
+        view = memoryview(buffer).cast("B")
+        size = min(len(view), self.size() - self._position)
+        if size <= 0:
+            return 0
+        data = self.read_at(size, self._position)
+        view[: len(data)] = data
+        self._position += len(data)
+        return len(data)
 
     def read_at(self, size: int, offset: int) -> bytes:
         """Return a range, or less at the end of the file; threads may do so at the same time."""

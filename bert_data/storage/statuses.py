@@ -92,13 +92,29 @@ def list_statuses(folder: Path) -> dict[str, Status]:
     Raises:
       OSError: it cannot be listed, or its bucket does not exist.
     """
+    return _list(folder, allow_not_found=True)
+
+
+def _list(folder: Path, *, allow_not_found: bool) -> dict[str, Status]:
+    """Return the statuses of what is in a remote folder, by name.
+
+    In Google's store pyarrow lists objects only; folders are in the paths of the objects in them.
+    """
     from pyarrow import fs
 
     with naming(folder):
         system, key = resolve(folder)
-        infos = system.get_file_info(fs.FileSelector(key, allow_not_found=True))
-    statuses = {info.base_name: _as_status(info) for info in infos}
-    return {name: status for name, status in statuses.items() if status is not None}
+        is_flat = system.type_name == "gcs"
+        infos = system.get_file_info(
+            fs.FileSelector(key, recursive=is_flat, allow_not_found=allow_not_found)
+        )
+    start = len(key.rstrip("/")) + 1
+    statuses: dict[str, Status] = {}
+    for info in infos:
+        name, is_deeper, _ = info.path[start:].partition("/")
+        status = Status(num_bytes=0, modified_ns=0, is_folder=True, is_file=False)
+        statuses.setdefault(name, status if is_deeper else _as_status(info) or status)
+    return statuses
 
 
 def _remote_status(path: Path) -> Status | None:
@@ -212,9 +228,4 @@ def list_folder(path: Path) -> list[str]:
     """
     if not is_remote(path):
         return sorted(os.listdir(path or "."))
-    from pyarrow import fs
-
-    with naming(path):
-        system, key = resolve(path)
-        infos = system.get_file_info(fs.FileSelector(key))
-    return sorted(each.base_name for each in infos)
+    return sorted(_list(path, allow_not_found=False))

@@ -4,8 +4,10 @@
     upload_all({"s3://bucket/a": "/tmp/a", "s3://bucket/b": "/tmp/b"})      several at a time
 
 pyarrow publishes what a stream has received when the stream is closed or destroyed, and has no way
-to abandon it. So a stream that fails, or is interrupted, is neither: it stays in memory until the
-process ends. What it sent is an unfinished upload, which the store's lifecycle rule removes.
+to abandon it. So a stream to S3 or Google's store that fails, or is interrupted, is neither: it
+stays in memory until the process ends. What it sent is an unfinished upload, which the store's
+lifecycle rule removes. Azure and Hadoop show a file from its first byte on, so there it gets a
+hidden name first: Azure copies it then, as accounts without hierarchy rename nothing.
 """
 
 import contextlib
@@ -15,7 +17,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from bert_data.storage.failures import naming
-from bert_data.storage.file_systems import resolve
+from bert_data.storage.file_systems import OBJECT_SCHEMES, resolve
 from bert_data.storage.hidden import new_token, writing_path
 from bert_data.storage.paths import Path, is_remote, split_uri
 from bert_data.storage.statuses import file_size
@@ -23,13 +25,13 @@ from bert_data.storage.statuses import file_size
 _COPY_BYTES = 8 << 20
 _NUM_UPLOADS = 8  # at a time
 _MOST_COPIED_BYTES = 5_000_000_000  # that S3 copies by one request
-_OBJECT_SCHEMES = ("s3", "gs", "abfs", "abfss")
+_HIDDEN_UNTIL_CLOSED = ("s3", "gcs")  # pyarrow's names of the stores
 
 
 def is_in_object_store(path: Path) -> bool:
     """Whether a URI names an object, for which there are no folders and no renaming."""
     uri = split_uri(path)
-    return uri is not None and uri.scheme in _OBJECT_SCHEMES
+    return uri is not None and uri.scheme in OBJECT_SCHEMES
 
 
 def can_copy(source: Path, uri: Path) -> bool:
@@ -42,7 +44,7 @@ def can_copy(source: Path, uri: Path) -> bool:
     if one is None or other is None or not is_in_object_store(source):
         return False
     is_same = (one.root, one.options) == (other.root, other.options)
-    return is_same and file_size(source) <= _MOST_COPIED_BYTES
+    return is_same and (one.scheme != "s3" or file_size(source) <= _MOST_COPIED_BYTES)
 
 
 def upload(path: Path, uri: Path) -> None:
@@ -97,7 +99,7 @@ def remove_remote_folder(uri: str) -> None:
     Raises:
       OSError: it cannot be removed.
     """
-    with naming(uri), contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError), naming(uri):
         system, key = resolve(uri)
         system.delete_dir(key)
 
@@ -110,23 +112,30 @@ def _upload(path: Path, uri: Path, ended: threading.Event) -> None:
         return
     with naming(uri), open(path, "rb") as file:
         system, key = resolve(uri)
-        if is_in_object_store(uri):
+        if system.type_name in _HIDDEN_UNTIL_CLOSED:
             _put(system, key, file, ended)
             return
-        folder = os.path.dirname(key)
-        system.create_dir(folder)
+        if not is_in_object_store(uri):
+            system.create_dir(os.path.dirname(key))
         partial = writing_path(key, new_token())
         try:
-            with system.open_output_stream(partial, compression=None) as stream:
-                _copy(file, stream, ended)
-            with contextlib.suppress(FileNotFoundError):
-                if system.type_name == "hdfs":  # whose renaming replaces nothing
-                    system.delete_file(key)
-            system.move(partial, key)
+            _put(system, partial, file, ended)
+            _rename(system, partial, key)
         except BaseException:
             with contextlib.suppress(OSError):
                 system.delete_file(partial)
             raise
+
+
+def _rename(system: Any, partial: str, key: str) -> None:
+    if system.type_name == "abfs":
+        system.copy_file(partial, key)
+        system.delete_file(partial)
+        return
+    with contextlib.suppress(FileNotFoundError):
+        if system.type_name == "hdfs":  # whose renaming replaces nothing
+            system.delete_file(key)
+    system.move(partial, key)
 
 
 def _put(system: Any, key: str, file: IO[bytes], ended: threading.Event) -> None:

@@ -152,7 +152,44 @@ def test_a_server_that_is_not_there(monkeypatch):
             "abfs://c@a.dfs.core.windows.net/b",
             ArrowException("Unknown error: AuthenticationException: Failed to get token.\nSee"),
             PermissionError,
-            "access is forbidden; check the credentials",
+            "no credentials were found",
+        ),
+        (
+            "abfs://c@a.dfs.core.windows.net/b",
+            OSError(
+                "GetProperties failed for 'http://h/a'. Azure Error: [ServerBusy] 503 Service"
+                " Unavailable\n\nRequest ID: 1"
+            ),
+            OSError,
+            r"the object store failed again and again \(503 Service Unavailable\)",
+        ),
+        (
+            "abfs://c@a.dfs.core.windows.net/b",
+            OSError(
+                "GetProperties failed for 'http://h/a'. Azure Error: [] Error while reading from"
+                " network socket. CURLE code: 56. Failure when receiving data from the peer"
+            ),
+            ConnectionError,
+            r"cannot be reached, .* again and again \(Error while reading from network socket\.",
+        ),
+        (
+            "abfs://c@a.dfs.core.windows.net/b",
+            OSError(
+                "StageBlock failed. Azure Error: [AuthenticationFailed] 403 Server failed to"
+                " authenticate the request. Signature not valid in the specified time frame"
+            ),
+            PermissionError,
+            "the credentials have expired",
+        ),
+        (
+            "gs://b/a",
+            OSError(
+                "google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of"
+                " Could not create a OAuth2 access token to authenticate the request. - CURL error"
+                " [6]=Could not resolve hostname error_info={reason=, domain=})"
+            ),
+            PermissionError,
+            "no credentials were found",
         ),
         ("hdfs://h:1/a", OSError("no libjvm " * 100), OSError, "no libjvm"),
     ],

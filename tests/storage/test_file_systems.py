@@ -34,6 +34,61 @@ def test_credentials_in_a_uri(object_store, monkeypatch):
     assert storage.read_bytes(f"s3://a-key:a%2Fsecret@{object_store.bucket}/a") == b"content"
 
 
+@pytest.mark.parametrize(
+    ("connection", "blob", "dfs"),
+    [
+        (
+            "AccountName=acme;AccountKey=a2V5;EndpointSuffix=core.windows.net",
+            ("https", ".blob.core.windows.net"),
+            ("https", ".dfs.core.windows.net"),
+        ),
+        (
+            "BlobEndpoint=https://acme.blob.example.com/;SharedAccessSignature=sv=1&sig=a%3D",
+            ("https", ".blob.example.com"),
+            ("https", ".dfs.example.com"),
+        ),
+        (
+            "AccountName=acme;AccountKey=a2V5;BlobEndpoint=http://127.0.0.1:10000/acme",
+            ("http", "127.0.0.1:10000"),
+            ("http", "127.0.0.1:10000"),
+        ),
+    ],
+)
+def test_connection_strings_of_azure(monkeypatch, connection, blob, dfs):
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", connection)
+    for root in ("abfs://c", "abfss://c@acme.dfs.core.windows.net"):
+        system, key = resolve(f"{root}/a b/c")
+        options = system.__reduce__()[1][0]
+        assert key == "c/a b/c" and options["account_name"] == "acme"
+        assert (options["blob_storage_scheme"], options["blob_storage_authority"]) == blob
+        assert (options["dfs_storage_scheme"], options["dfs_storage_authority"]) == dfs
+        assert options["account_key"] == "a2V5" or options["sas_token"] == "?sv=1&sig=a%3D"
+    system, key = resolve("abfs://c@another.dfs.core.windows.net/a")
+    assert (system.__reduce__()[1][0]["account_name"], key) == ("another", "c/a")
+
+
+def test_accounts_of_azure(monkeypatch):
+    monkeypatch.delenv("AZURE_STORAGE_CONNECTION_STRING", raising=False)
+    assert resolve("abfs://account.blob.core.windows.net/c/a")[1] == "c/a"
+    with pytest.raises(ValueError, match=r"'abfs://c' cannot be used: .*account name"):
+        resolve("abfs://c/a")
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", "AccountName=a;Key=secret")
+    with pytest.raises(ValueError, match=r"CONNECTION_STRING must have Acc.*;") as caught:
+        resolve("abfs://c/a")
+    assert "secret" not in str(caught.value)
+
+
+def test_an_emulator_of_googles_store(monkeypatch):
+    for host in ("http://localhost:9023", "localhost:9023/"):
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", host)
+        system, key = resolve("gs://bucket/a")
+        options = system.__reduce__()[1][0]
+        assert (options["endpoint_override"], options["scheme"]) == ("localhost:9023", "http")
+        assert options["anonymous"] and key == "bucket/a"
+    system, _ = resolve("gs://bucket/a?endpoint_override=other:1")
+    assert system.__reduce__()[1][0]["endpoint_override"] == "other:1"
+
+
 def test_unknown_options():
     with pytest.raises(ValueError, match="option 'endpoint' must be one of endpoint_override, "):
         resolve("s3://bucket/a?endpoint=localhost:1")
