@@ -96,6 +96,7 @@ def imports_of(module: Module, *, only_module_level: bool = False) -> tuple[tupl
     return tuple(sorted(imported))
 
 
+@functools.cache
 def parts() -> set[str]:
     return {module.part for module in library()} - {"__init__"}
 

@@ -98,12 +98,17 @@ def allowed_imports() -> dict[str, set[str]]:
     return allowed | {name: {*ground, *named} for name, named in table(STAGES).items()}
 
 
+def last_name(node: ast.AST) -> str:
+    """The "b" of "a.b" and of "b"; "" for an expression of another kind."""
+    return getattr(node, "attr", None) or getattr(node, "id", "")
+
+
 def parts_without_files(node: ast.AST) -> Iterable[ast.AST]:
     """Gives the parts of annotations, and of `mmap.mmap(-1, ...)`, which is memory of no file."""
     if isinstance(node, ast.AnnAssign):
         return ast.walk(node.annotation)
-    if isinstance(node, ast.Call) and ast.unparse(node).startswith("mmap.mmap(-1,"):
-        return [node.func]
+    if isinstance(node, ast.Call) and last_name(node.func) == "mmap":
+        return [node.func] if ast.unparse(node).startswith("mmap.mmap(-1,") else ()
     return ()
 
 
@@ -117,11 +122,11 @@ def file_accesses(tree: ast.Module) -> Iterator[tuple[int, str]]:
             if node.func.id == "open":
                 yield node.lineno, "open"
         elif isinstance(node, ast.Attribute):
-            names = ast.unparse(node.value).split(".")
-            known = FILE_FUNCTIONS.get(names[-1], "").split()
-            if names[-1] in FILE_MODULES or node.attr in known:
-                yield node.lineno, f"{names[-1]}.{node.attr}"
-            elif node.attr in PATH_METHODS.split() and names != ["storage"]:
+            owner = last_name(node.value)
+            known = FILE_FUNCTIONS.get(owner, "").split()
+            if owner in FILE_MODULES or node.attr in known:
+                yield node.lineno, f"{owner}.{node.attr}"
+            elif node.attr in PATH_METHODS.split() and ast.unparse(node.value) != "storage":
                 yield node.lineno, node.attr
 
 

@@ -5,13 +5,14 @@ bert_data/tokens/store_notes.py   COVERS = ("tokens/store_notes",) in tests/toke
 """
 
 import ast
-from collections.abc import Iterator
+import functools
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LIBRARY, TESTS = CHECKOUT / "bert_data", CHECKOUT / "tests"
 
 
+@functools.cache
 def modules() -> set[str]:
     """All modules but packages' own: "tokens/store"."""
     paths = (path.relative_to(LIBRARY) for path in LIBRARY.rglob("*.py"))
@@ -23,13 +24,17 @@ def has_own_file(module: str) -> bool:
     return (TESTS / folder / f"test_{name}.py").is_file()
 
 
-def covered() -> Iterator[tuple[str, str]]:
+@functools.cache
+def covered() -> list[tuple[str, str]]:
     """(test file, module that it says it covers)."""
+    found = []
     for path in sorted(TESTS.rglob("test_*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        text = path.read_text(encoding="utf-8")
+        for node in ast.parse(text).body if "COVERS" in text else ():
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COVERS":
                 name = path.relative_to(CHECKOUT).as_posix()
-                yield from ((name, module) for module in ast.literal_eval(node.value))
+                found += [(name, module) for module in ast.literal_eval(node.value)]
+    return found
 
 
 def test_every_module_has_its_tests() -> None:

@@ -1,5 +1,6 @@
 """The definition of instances, over corpora of ids: what the kernels are compared with."""
 
+import functools
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -31,6 +32,11 @@ class Drawn(str):
     """A word of the vocabulary: one of these at a predicted position is a random word."""
 
 
+@functools.lru_cache(4)
+def drawn_from(vocabulary: Vocabulary) -> list[Drawn]:
+    return [Drawn(token) for token in vocabulary.ids]
+
+
 def instances_of(
     documents: Sequence[Document],
     vocabulary: Vocabulary,
@@ -50,7 +56,7 @@ def instances_of(
         config.short_seq_prob,
         config.masked_lm_prob,
         config.max_predictions_per_seq,
-        [Drawn(token) for token in ids],
+        drawn_from(vocabulary),
         random.Random(config.random_seed),
         do_whole_word_mask=config.do_whole_word_mask,
         next_sentence=config.next_sentence,

@@ -68,7 +68,7 @@ def test_what_does_not_pass(object_store, actions, kind, sentence):
 @pytest.mark.parametrize("kind", ["500", "503", "reset", "cut", "slow"])
 def test_what_passes_is_tried_again(object_store, actions, kind):
     for action, key in (actions[0], actions[-1]):
-        object_store.fail(kind, times=2)
+        object_store.fail(kind)
         action(object_store.uri(key))
     assert storage.read_bytes(object_store.uri("in/a")) == b"content"
     assert object_store.contents("out/") == {"b": b"more"}
