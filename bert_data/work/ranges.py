@@ -212,7 +212,9 @@ def _bounds(file: RecordFile, layout: Layout, keys: Range) -> tuple[int, int]:
             ends.append(0 if key is not None else file.num_records)
             continue
         sample = bisect.bisect_left(file.samples, key)  # the record lies between two samples
-        end = file.place(sample) if sample < len(file.samples) else file.num_records
+        end, last = file.num_records, (1 << 64) - 1
+        if sample < len(file.samples):
+            end, last = file.place(sample), file.samples[sample]
         run = FilePart(file.path, layout.num_words, file.place(sample - 1), end)
-        ends.append(run.cut((key,)))
+        ends.append(run.cut((key,), firsts=(file.samples[sample - 1], last)))
     return ends[0], ends[1]

@@ -184,21 +184,36 @@ class FilePart:
         """Return the first words of some records."""
         return [_key(self._read(place, 1)[0], num_keys) for place in places]
 
-    def cut(self, key: tuple[int, ...], *, after: bool = False) -> int:
-        """Return the place of the first record whose first words are at least `key`, or above."""
+    def cut(
+        self, key: tuple[int, ...], *, after: bool = False, firsts: tuple[int, int] | None = None
+    ) -> int:
+        """Return the place of the first record whose first words are at least `key`, or above.
+
+        Args:
+          key: of one word or more.
+          after: whether records with the same words come before that place, too.
+          firsts: the first words, about, of the first and the last record; between them, the place
+            is guessed as if keys were spread evenly, as hashes and numbers are.
+        """
         search = bisect.bisect_right if after else bisect.bisect_left
         block_bytes = _REMOTE_BLOCK_BYTES if is_remote(self.path) else _BLOCK_BYTES
         max_records = max(block_bytes // (self.num_words * _WORD_BYTES), 1)
         begin, end = self.begin, self.end
-        while end - begin > max_records:
-            middle = (begin + end) // 2
-            (middle_key,) = self.keys([middle], len(key))
-            if middle_key > key or (middle_key == key and not after):
-                end = middle
+        while begin < end:
+            start = (begin + end - max_records) // 2
+            if firsts is not None and firsts[0] < firsts[1]:
+                share = (key[0] - firsts[0]) / (firsts[1] - firsts[0])
+                start, firsts = begin + int(share * (end - begin)) - max_records // 2, None
+            start = max(min(start, end - max_records), begin)
+            block = self._read(start, min(max_records, end - start))
+            place = search(block, key, key=lambda record: _key(record, len(key)))
+            if 0 < place < len(block) or (start, start + len(block)) == (begin, end):
+                return start + place
+            if place:
+                begin = start + len(block)
             else:
-                begin = middle + 1
-        block = self._read(begin, end - begin)
-        return begin + search(block, key, key=lambda record: _key(record, len(key)))
+                end = start
+        return begin
 
     def read_into(self, words: Words) -> None:
         """Fill records with the next ones, and move past them."""
