@@ -176,7 +176,7 @@ def check_set(config: CheckConfig) -> Report:
         rule = rule_of(shards[number], settings[number], special, vocabulary)
         return survey_shard(shards[number], number, rule, seen)
 
-    corpus = _Corpus() if config.text_file is None else _look_at_corpus(config, shards)
+    same_document, words = _look_at_corpus(config, shards)
     with open_threads(count_workers(config.num_workers)) as executor:
         surveys = list(executor.ordered_map(survey, range(len(shards))))
     set_ = Surveyed(
@@ -185,8 +185,8 @@ def check_set(config: CheckConfig) -> Report:
         surveys=surveys,
         repeats=seen.count(max(each.num_passes for each in settings), 1),
         knows_unknown=vocabulary is not None,
-        same_document=corpus.same_document,
-        unknown_words=corpus.unknown_words,
+        same_document=same_document,
+        unknown_words=words,
     )
     damages = [beside, *(survey.damage for survey in surveys)]
     findings = [*_damage(damages), *check_listing(shards, settings), *_faults(set_)]
@@ -240,16 +240,13 @@ def _check_others(
     )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Corpus:
-    """What the corpus shows; see `Surveyed`."""
-
-    same_document: Figure | None = None
-    unknown_words: Sequence[str] = ()
-
-
-def _look_at_corpus(config: CheckConfig, shards: Sequence[Shard]) -> _Corpus:
-    assert config.text_file is not None and config.vocab_file is not None
+def _look_at_corpus(
+    config: CheckConfig, shards: Sequence[Shard]
+) -> tuple[Figure | None, Sequence[str]]:
+    """Return what the corpus shows: `same_document` and `unknown_words` of `Surveyed`."""
+    if config.text_file is None:
+        return None, ()
+    assert config.vocab_file is not None
     flags = next((shard.manifest.flags for shard in shards if shard.manifest is not None), {})
     text = _text_config(flags)
     files = find_corpus(config.text_file, text)
@@ -259,9 +256,8 @@ def _look_at_corpus(config: CheckConfig, shards: Sequence[Shard]) -> _Corpus:
     tokenizer = read_tokenizer(config.vocab_file, do_lower_case=lower)
     words = [] if files.stores else unknown_words(files.paths, text, tokenizer)
     if shards[0].next_sentence != NSP:
-        return _Corpus(unknown_words=words)
-    same_document = count_same_document(shards, files, text, tokenizer)
-    return _Corpus(same_document=same_document, unknown_words=words)
+        return None, words
+    return count_same_document(shards, files, text, tokenizer), words
 
 
 def _text_config(flags: Mapping[str, Any]) -> TextConfig:
@@ -346,8 +342,7 @@ def _faults(set_: Surveyed) -> Iterator[Finding]:
 def _contradictions(set_: Surveyed) -> Iterator[Finding]:
     """Compare what manifests count with the records, if all of theirs were read undamaged."""
     listed = set_.from_manifests("instances", "num_instances")
-    manifests = {id(s.manifest): s.manifest for s in set_.shards if s.manifest is not None}
-    num_files = sum(len(manifest.files) for manifest in manifests.values())
+    num_files = sum(len(manifest.files) for manifest in set_.manifests if manifest is not None)
     if num_files != len(set_.shards) or any(each.damage.num_places for each in set_.surveys):
         return
     if listed is not None and listed != set_.counts["records"]:

@@ -141,3 +141,8 @@ def plain(text: Text) -> str:
 def visible(text: str) -> str:
     """Replace line ends and characters that control a terminal or hide text by their escapes."""
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Return the first name and how many others there are: "a.txt and 2 more"."""
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"

@@ -13,7 +13,7 @@ import numpy as np
 
 from bert_data.inspection.choosing import plural
 from bert_data.inspection.comparing import Comparison
-from bert_data.inspection.content import Output, Span, Table
+from bert_data.inspection.content import Output, Span, Table, first_of
 from bert_data.inspection.distributions import NAMES, share, show_distributions
 from bert_data.inspection.showing import show_lines
 from bert_data.inspection.sources.items import Item, Source, View, difference
@@ -34,10 +34,8 @@ def show_comparison(
     """Show all that differs, and what does not."""
     unit = sources[0].description.unit
     for name, source in zip(NAMES, sources, strict=True):
-        others = f" and {len(source.names) - 1:,} more" if len(source.names) > 1 else ""
-        output.paragraph(
-            Span(name, "strong"), f"  {source.description.kind} of {source.names[0]}{others}"
-        )
+        described = f"  {source.description.kind} of {first_of(source.names)}"
+        output.paragraph(Span(name, "strong"), described)
     _show_verdict(output, comparison, unit)
     _show_vocabulary(output, comparison)
     _show_settings(output, sources, comparison)

@@ -1,6 +1,6 @@
 """Figures: shares that are counted, with a confidence interval and what is expected of them.
 
-    Figure("[MASK]", 15583, 19492, "80.0%")  ->  79.9%, 79.4% to 80.5%
+    Figure("[MASK]", 15583, 19492, "80.0%", is_sample=True)  ->  79.9%, 79.4% to 80.5%
 
 The interval is Wilson's (1927, J. Am. Stat. Assoc. 22), which holds for shares near 0 and 1, too.
 """
@@ -32,7 +32,7 @@ class Figure:
     part: int
     whole: int
     expected: str = ""
-    is_sample: bool = True
+    is_sample: bool = False
 
     @property
     def share(self) -> float | None:

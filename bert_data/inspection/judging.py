@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from bert_data.datasets.manifest import Manifest
 from bert_data.inspection.figures import CERTAIN, Figure, percent, wilson
 from bert_data.inspection.findings import DOUBTFUL, HARMFUL, Finding
 from bert_data.inspection.measuring import COUNTS, FAULTS
@@ -88,11 +89,15 @@ class Surveyed:
             at_limit += 0 if limit is None else int(survey.num_of_length[most >= limit].sum())
         return Limits(num_unlimited, at_limit)
 
+    @property
+    def manifests(self) -> Sequence[Manifest | None]:
+        """The manifest of every shard, each once; None if a shard has none."""
+        return list({id(shard.manifest): shard.manifest for shard in self.shards}.values())
+
     def from_manifests(self, group: str, name: str) -> int | None:
         """Return a count of all manifests together; None if one is missing, or does not have it."""
-        manifests = {id(shard.manifest): shard.manifest for shard in self.shards}
         total = 0
-        for manifest in manifests.values():
+        for manifest in self.manifests:
             count = manifest.counts.get(group, {}).get(name) if manifest is not None else None
             if not isinstance(count, int):
                 return None
@@ -120,7 +125,6 @@ def figures_of(set_: Surveyed) -> list[Figure]:
         sum(survey.num_faulty for survey in set_.surveys),
         set_.counts["records"],
         "0.0%",
-        is_sample=False,
     )
     return [faulty, *_masking_figures(set_), *_sentence_figures(set_), *_other_figures(set_)]
 
@@ -130,30 +134,19 @@ def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
     predictions, records = counts["predictions"], counts["records"]
     expected = percent(counts["expected_predictions"] / max(1, counts["tokens"]))
     knows = any(each.max_predictions_per_seq is not None for each in set_.settings)
-    yield Figure(
-        "tokens to predict",
-        predictions,
-        counts["tokens"],
-        expected if knows else "",
-        is_sample=False,
-    )
+    yield Figure("tokens to predict", predictions, counts["tokens"], expected if knows else "")
     for key, name, _, share in _SHOWN_AS:
-        yield Figure(name, counts[key], predictions, percent(share))
+        yield Figure(name, counts[key], predictions, percent(share), is_sample=True)
     if knows:
         yield Figure(
             "records at max_predictions_per_seq",
             counts["at_limit"],
             records,
             percent(set_.limits.num_at_limit / max(1, records)),
-            is_sample=False,
         )
     if counts["predicted_words"] and any(each.whole_words for each in set_.settings):
         yield Figure(
-            "words predicted in part",
-            counts["partial_words"],
-            counts["predicted_words"],
-            "0.0%",
-            is_sample=False,
+            "words predicted in part", counts["partial_words"], counts["predicted_words"], "0.0%"
         )
 
 
@@ -168,7 +161,8 @@ def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
     expected = "50% or more"
     if counted[0] is not None and counted[2] == records:
         expected = percent((counted[0] + (counted[1] or 0)) / max(1, records))
-    yield Figure(_meaning_of_1(set_), set_.counts["random_next"], records, expected)
+    random = set_.counts["random_next"]
+    yield Figure(_meaning_of_1(set_), random, records, expected, is_sample=True)
     if set_.same_document is not None:
         yield set_.same_document
 
@@ -188,14 +182,12 @@ def _other_figures(set_: Surveyed) -> Iterator[Figure]:
         repeats.num_copies,
         repeats.num_compared,
         f"below {percent(_MOST_COPIES)}",
-        is_sample=False,
     )
     yield Figure(
         "records of a text beyond dupe_factor",
         repeats.num_beyond,
         repeats.num_compared,
         f"below {percent(_MOST_BEYOND)}",
-        is_sample=False,
     )
 
 
@@ -209,7 +201,7 @@ def _unknown(set_: Surveyed) -> Figure | None:
             return None
         part, whole = counted
     expected = f"below {percent(MOST_UNKNOWN)}"
-    return Figure("[UNK]", part, whole, expected, is_sample=False)
+    return Figure("[UNK]", part, whole, expected)
 
 
 def findings_of(set_: Surveyed) -> Iterator[Finding]:

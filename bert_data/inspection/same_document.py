@@ -77,6 +77,7 @@ def count_same_document(
         int(np.count_nonzero(located[:, 0] == located[:, 1])),
         len(located),
         "0.0%",
+        is_sample=True,
     )
 
 

@@ -18,6 +18,7 @@ from bert_data.datasets.manifest import (
 from bert_data.formats.index import index_path
 from bert_data.formats.registry import find_format
 from bert_data.formats.summed_file import ManifestFile
+from bert_data.inspection.content import first_of
 from bert_data.inspection.findings import DAMAGED, DOUBTFUL, Finding
 from bert_data.inspection.rules import Settings
 from bert_data.reader.files.shards import Shard, absent_by_name
@@ -51,7 +52,7 @@ def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iter
         ),
     ):
         if lacking:
-            yield Finding(name, DOUBTFUL, sentence % _first_of(lacking))
+            yield Finding(name, DOUBTFUL, sentence % first_of(lacking))
 
 
 def check_listed(shards: Sequence[Shard], files: Mapping[str, ManifestFile]) -> Iterator[Finding]:
@@ -64,7 +65,7 @@ def check_listed(shards: Sequence[Shard], files: Mapping[str, ManifestFile]) -> 
             sentence = f"{path} is not there; the manifest lists it with {records}"
             yield Finding("missing", DAMAGED, sentence)
     if unread:
-        sentence = f"only a part of the set is read; the manifest lists {_first_of(unread)}, too"
+        sentence = f"only a part of the set is read; the manifest lists {first_of(unread)}, too"
         yield Finding("unread", DOUBTFUL, sentence)
 
 
@@ -124,7 +125,3 @@ def _without_index(shards: Sequence[Shard]) -> list[str]:
         and not storage.is_remote(shard.path)
         and not storage.exists(index_path(shard.path))
     ]
-
-
-def _first_of(paths: Sequence[str]) -> str:
-    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1:,} more"

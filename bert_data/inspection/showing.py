@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bert_data.inspection.choosing import Chosen
-from bert_data.inspection.content import Output, Span
+from bert_data.inspection.content import Output, Span, first_of
 from bert_data.inspection.sources.instances import KIND as INSTANCES
 from bert_data.inspection.sources.items import Line, Source, View
 from bert_data.inspection.sources.ledgers import KIND as LEDGERS
@@ -63,9 +63,7 @@ def check_vocabulary(source: Source, words: Words, *, flag: str = "vocab_file") 
 def describe(output: Output, source: Source, words: Words) -> None:
     """Show what is known of a source, and how to read what follows."""
     description = source.description
-    names = source.names
-    others = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
-    output.paragraph(Span(description.kind, "strong"), f" of {names[0]}{others}")
+    output.paragraph(Span(description.kind, "strong"), f" of {first_of(source.names)}")
     settings = [
         f"{name} {description.settings[name]}"
         for name in _OF_SETTINGS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_data.inspection.content import Plot, Span, Table, plain, spans_of, visible
+from bert_data.inspection.content import Plot, Span, Table, first_of, plain, spans_of, visible
 
 
 def test_control_characters_are_shown_as_escapes() -> None:
@@ -38,3 +38,8 @@ def test_a_row_has_a_cell_for_each_column() -> None:
 def test_a_plot_is_checked(values: tuple[float, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Plot(title="t", x_label="x", y_label="y", x=("1", "2"), series={"a": values})
+
+
+def test_many_names_are_the_first_one_and_a_count() -> None:
+    assert first_of(["a.txt"]) == "a.txt"
+    assert first_of(["a.txt"] * 1001) == "a.txt and 1,000 more"

@@ -31,7 +31,7 @@ def test_an_interval_holds_the_share(part: int, rest: int, deviations: float) ->
 
 
 def test_a_figure_as_json() -> None:
-    figure = Figure(name="[UNK]", part=1, whole=4, expected="below 5.0%", is_sample=False)
+    figure = Figure(name="[UNK]", part=1, whole=4, expected="below 5.0%")
     assert figure.as_json() == {
         "name": "[UNK]", "part": 1, "whole": 4, "share": 0.25, "low": 0.25, "high": 0.25,
         "expected": "below 5.0%",
