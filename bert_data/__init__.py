@@ -9,9 +9,10 @@ all else may change. They are loaded when they are first used, so `import bert_d
 TensorFlow and numba wait for a stage that needs them.
 """
 
-import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bert_data.lazy_names import import_on_use
 
 if sys.platform == "win32":
     raise ImportError("bert_data needs Linux or macOS; on Windows, run it in WSL2 or in Docker")
@@ -38,35 +39,22 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = {
-    "BertConfig": "training.config",
-    "CorruptDataError": "errors",
-    "Curated": "api.curating",
-    "Document": "curation.document",
-    "DocumentStep": "curation.step",
-    "KeptDocument": "api.curating",
-    "Measured": "curation.verdict",
-    "Records": "api.text",
-    "RejectedDocument": "api.curating",
-    "Stores": "api.text",
-    "Trained": "api.models",
-    "TrainedClassifier": "curation.classifying.held_out",
-    "Verdict": "curation.verdict",
-    "Vocabulary": "api.text",
-    "build_samples": "api.reading",
-    "create_records": "api.text",
-    "curate": "api.curating",
-    "export_hf": "api.models",
-    "export_hub": "api.models",
-    "iterate_arrays": "api.reading",
-    "measure": "curation.verdict",
-    "read_batches": "api.reading",
-    "tokenize": "api.text",
-    "train": "api.models",
-    "train_classifier": "api.classifying",
-    "train_vocab": "api.text",
-}
-"""The module of each name."""
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "api.classifying": "train_classifier",
+        "api.curating": "Curated KeptDocument RejectedDocument curate",
+        "api.models": "Trained export_hf export_hub train",
+        "api.reading": "build_samples iterate_arrays read_batches",
+        "api.text": "Records Stores Vocabulary create_records tokenize train_vocab",
+        "curation.classifying.held_out": "TrainedClassifier",
+        "curation.document": "Document",
+        "curation.step": "DocumentStep",
+        "curation.verdict": "Measured Verdict measure",
+        "errors": "CorruptDataError",
+        "training.config": "BertConfig",
+    },
+)
 
 __all__ = [
     "BertConfig",
@@ -96,15 +84,6 @@ __all__ = [
     "train_classifier",
     "train_vocab",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is first used."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
 
 
 def __dir__() -> list[str]:

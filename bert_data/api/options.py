@@ -29,7 +29,6 @@ class Options:
 
         Args:
           function: its name, for errors.
-          options: of a call.
           configs: whose fields are options.
           others: names of more options.
 

@@ -94,10 +94,6 @@ class IndexCache:
     def load_or_make(self, names: Sequence[str], make: Callable[[], Arrays]) -> Arrays:
         """Return the arrays, read-only: memory-mapped, after they are made if they are not on disk.
 
-        Args:
-          names: of the arrays.
-          make: makes them.
-
         Raises:
           CorruptDataError: the files are not as they were written.
           OSError: they cannot be read or written.
@@ -163,10 +159,7 @@ class IndexCache:
 def _describe(file: MappedFile) -> dict[str, Any]:
     """Return the size of a file and the CRC-32 of its blocks, 8 digits each, end to end."""
     starts = range(0, file.data.size, _BLOCK_BYTES)
-    return {
-        "num_bytes": file.data.size,
-        "crc32": "".join(_crc32(file, start) for start in starts),
-    }
+    return {"num_bytes": file.data.size, "crc32": "".join(_crc32(file, start) for start in starts)}
 
 
 def _crc32(file: MappedFile, start: int) -> str:

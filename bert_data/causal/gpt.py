@@ -100,7 +100,6 @@ class GptDataset:
 
         Args:
           documents: an open store, or the prefix of one.
-          config: of the samples.
           split: one of `SPLITS`.
           num_samples: number of samples, >= 1; None: those of one epoch. There may be more.
 

@@ -121,10 +121,7 @@ def build_sample_index(
             )
             advance(rows.shape[0])
     if plan.is_last_partial:
-        index[-1] = (
-            document_index.size - 1,
-            int(lengths[document_index[-1]]) - plan.extra_tokens,
-        )
+        index[-1] = (document_index.size - 1, int(lengths[document_index[-1]]) - plan.extra_tokens)
     return index
 
 

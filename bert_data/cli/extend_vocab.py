@@ -60,22 +60,19 @@ def main(_: Sequence[str]) -> None:
     from bert_data.text.formats import input_files
     from bert_data.text.spans import as_spans
     from bert_data.tokens.new_tokens import choose_new_tokens, count_split_words, read_new_tokens
-    from bert_data.tokens.tokenizer import FastTokenizer
-    from bert_data.tokens.tokenizer_file import load_tokenizer
+    from bert_data.tokens.tokenizer_file import load_wordpiece
     from bert_data.tokens.word_counts import read_lines
 
     if not (FLAGS.input_file or FLAGS.new_tokens_file):
         raise ValueError("set --input_file, --new_tokens_file or both: they name the new tokens")
     config = from_flags(hub.ExtensionConfig)
     storage.refuse_existing([], overwrite=config.overwrite, folders=[config.output_dir])
-    tokenizer = load_tokenizer(
-        FLAGS.vocab_file, FLAGS.tokenizer_file, do_lower_case=FLAGS.do_lower_case
+    tokenizer = load_wordpiece(
+        FLAGS.vocab_file,
+        FLAGS.tokenizer_file,
+        do_lower_case=FLAGS.do_lower_case,
+        reason="; only these vocabularies are extended",
     )
-    if not isinstance(tokenizer, FastTokenizer):
-        raise ValueError(
-            f"{FLAGS.tokenizer_file} is not WordPiece with BERT's rules; only these vocabularies"
-            " are extended"
-        )
     words = None
     if FLAGS.new_tokens_file:
         new_tokens = read_new_tokens(FLAGS.new_tokens_file, tokenizer)

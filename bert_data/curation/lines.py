@@ -77,7 +77,6 @@ def line_marks(words: Words, bullets: str) -> LineMarks:
     """Count bullets and ellipses.
 
     Args:
-      words: of the text.
       bullets: the characters that are bullets.
     """
     return LineMarks(*_count_marks(words.characters, _code_points(bullets)))
@@ -87,7 +86,6 @@ def line_ends(words: Words, terminals: NDArray[np.uint32], max_short: int) -> Li
     r"""Count lines that end like a sentence, and short ones; "\r\n" ends a line, too.
 
     Args:
-      words: of the text.
       terminals: uint32 [marks], code points of sentence-ending marks, increasing.
       max_short: length of the longest short line, in characters.
     """

@@ -99,9 +99,6 @@ class Step(abc.ABC):
     def check_data_sets(self, names: Sequence[str]) -> None:
         """Refuse parameters that name unknown data sets, before anything is read.
 
-        Args:
-          names: of the pipeline's data sets.
-
         Raises:
           ValueError: with the parameter, the name and the known names.
         """

@@ -38,7 +38,6 @@ def cut_words(words: Words, runs: Iterable[Sequence[int]]) -> str:
     they are equal); the text is stripped at both ends.
 
     Args:
-      words: of the text.
       runs: the first word of each run, and the one after its last; increasing and not adjacent.
     """
     text = words.text

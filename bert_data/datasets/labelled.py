@@ -39,7 +39,7 @@ from bert_data.text.labelled import (
 )
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
 from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.tokenizer_file import load_tokenizer
+from bert_data.tokens.tokenizer_file import load_wordpiece
 from bert_data.work import Executor, count_workers, open_threads
 
 _CHUNK_CHARACTERS, _CHUNK_TEXTS = 1 << 20, 1 << 12
@@ -119,7 +119,12 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
                 f"{path} is not a regular file and can be read only once; name the classes, or say"
                 " that labels are integers"
             )
-    tokenizer = _load_tokenizer(config)
+    tokenizer = load_wordpiece(
+        config.vocab_file,
+        config.tokenizer_file,
+        do_lower_case=config.do_lower_case,
+        reason=", which are needed to distinguish words and their pieces",
+    )
     with open_record_set(
         config.output_file,
         inputs=[*inputs, *filter(None, (config.vocab_file, config.tokenizer_file))],
@@ -149,18 +154,6 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
         manifest = _manifest(config, tokenizer, numbers, counts, files, spool.max_tokens())
         record_set.commit(manifest)
     return LabelledDataset(inputs=inputs, paths=record_set.paths, manifest=manifest)
-
-
-def _load_tokenizer(config: LabelledDatasetConfig) -> FastTokenizer:
-    tokenizer = load_tokenizer(
-        config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
-    )
-    if not isinstance(tokenizer, FastTokenizer):
-        raise ValueError(
-            f"{config.tokenizer_file} is not WordPiece with BERT's rules, which are needed to"
-            " distinguish words and their pieces"
-        )
-    return tokenizer
 
 
 def _rows(

@@ -17,9 +17,8 @@
 Names that need TensorFlow import it when they are first used.
 """
 
-import importlib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bert_data.hub.config import ExportConfig
 from bert_data.hub.exporting import ExportReport, export
@@ -29,6 +28,7 @@ from bert_data.hub.hugging_face import (
     HuggingFaceExportReport,
     export_hugging_face,
 )
+from bert_data.lazy_names import import_on_use
 
 # Keras reads this when it is first imported; a user's own setting may name another backend.
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from bert_data.hub.packing import SpecialIds, pack, width_of_longest
     from bert_data.hub.preprocessing import Preprocessing
 
-_OF_TENSORFLOW = {
-    "EncoderLayer": "keras_layers",
-    "Preprocessing": "preprocessing",
-    "PreprocessingLayer": "keras_layers",
-    "SpecialIds": "packing",
-    "pack": "packing",
-    "width_of_longest": "packing",
-}
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "keras_layers": "EncoderLayer PreprocessingLayer",
+        "packing": "SpecialIds pack width_of_longest",
+        "preprocessing": "Preprocessing",
+    },
+)
 
 __all__ = [
     "EncoderLayer",
@@ -64,11 +64,3 @@ __all__ = [
     "pack",
     "width_of_longest",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name that needs TensorFlow."""
-    if name not in _OF_TENSORFLOW:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    importlib.import_module("bert_data.training")  # checks Keras's backend
-    return getattr(importlib.import_module(f"{__name__}.{_OF_TENSORFLOW[name]}"), name)

@@ -23,7 +23,7 @@ from bert_data.training import BertConfig
 from bert_data.training.attention import attention_adder
 from bert_data.training.encoder import Encoder
 from bert_data.training.heads import MaskedLM
-from bert_data.training.init_checkpoint import Weights, check_shapes
+from bert_data.training.init_checkpoint import Weights, assign_weights
 from bert_data.training.layers import Group, WeightSeeds
 
 Tensors = dict[str, tf.Tensor]
@@ -52,7 +52,6 @@ class EncoderObject(tf.train.Checkpoint):
 
         Args:
           run: function of inputs and `training`.
-          names: of the inputs.
           weights: that it uses.
         """
         super().__init__()
@@ -81,7 +80,6 @@ def load_encoder(checkpoint: Weights, config: BertConfig) -> EncoderObject:
 
     Args:
       checkpoint: has the encoder's variables under their released names.
-      config: of its model.
 
     Returns:
       The encoder, with the attribute `mlm` if the checkpoint has the masked-LM head.
@@ -100,9 +98,7 @@ def load_encoder(checkpoint: Weights, config: BertConfig) -> EncoderObject:
         group = Group("cls", {"predictions": head})
         group.build(config.hidden_size)
         head_weights = _named(group)
-    check_shapes(checkpoint, {**weights, **head_weights})
-    for name, variable in {**weights, **head_weights}.items():
-        variable.assign(checkpoint.read(name))
+    assign_weights(checkpoint, {**weights, **head_weights})
     run = _encoding(encoder, config)
     exported = EncoderObject(run, INPUTS, weights)
     if head is not None:

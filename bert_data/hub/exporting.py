@@ -14,8 +14,7 @@ import os
 from bert_data.hub.config import DEFAULT_SEQ_LENGTH, ExportConfig
 from bert_data.storage import OutputSet, folder_size
 from bert_data.tokens.casing import validate_case_matches_checkpoint
-from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.tokenizer_file import load_tokenizer
+from bert_data.tokens.tokenizer_file import load_wordpiece
 
 PREPROCESS = "preprocess"
 ENCODER = "encoder"
@@ -70,7 +69,14 @@ def export(config: ExportConfig) -> ExportReport:
         reads=config.inputs,
         overwrite=config.overwrite,
     ) as outputs:
-        text = _tokenizer(config) if config.has_text else None
+        text = None
+        if config.has_text:
+            text = load_wordpiece(
+                config.vocab_file,
+                config.tokenizer_file,
+                do_lower_case=config.do_lower_case,
+                reason=", the only ones that preprocessing has",
+            )
         do_lower_case = text.do_lower_case if text else config.do_lower_case
         validate_case_matches_checkpoint(do_lower_case, config.init_checkpoint)
         from bert_data.hub import saving  # imports TensorFlow, which takes seconds
@@ -99,16 +105,3 @@ def export(config: ExportConfig) -> ExportReport:
         checkpoint=checkpoint.prefix if checkpoint else "",
         has_mlm=hasattr(encoder, "mlm"),
     )
-
-
-def _tokenizer(config: ExportConfig) -> FastTokenizer:
-    """Load the tokenizer that the graph must equal."""
-    tokenizer = load_tokenizer(
-        config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
-    )
-    if not isinstance(tokenizer, FastTokenizer):
-        raise ValueError(
-            f"{config.tokenizer_file} is not WordPiece with BERT's rules, the only ones that"
-            " preprocessing has"
-        )
-    return tokenizer

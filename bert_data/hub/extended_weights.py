@@ -15,7 +15,7 @@ from bert_data.reader.files.checks import MAX_PADDING
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.training import BertConfig, pretraining_model
 from bert_data.training.checkpoints import Checkpoint, save_checkpoint
-from bert_data.training.init_checkpoint import Weights, check_shapes, open_weights
+from bert_data.training.init_checkpoint import Weights, assign_weights, open_weights
 from bert_data.training.model import named_weights
 from bert_data.training.output_folder import write_config
 
@@ -62,7 +62,6 @@ def extend_weights(
       bert_config_file: the model's sizes; None: the file beside the weights.
       folder: to write to.
       old: the vocabulary of the model as it is.
-      new_size: of the extended vocabulary.
       pieces: for the id of each new token, the ids that it had been split into.
       texts: token ids without new tokens, to compare the models with.
 
@@ -135,9 +134,7 @@ def _outputs(
         for name, variable in named_weights(model).items()
         if name.startswith(_ENCODER) or name in checkpoint  # a missing head has the same in both
     }
-    check_shapes(checkpoint, weights)
-    for name, variable in weights.items():
-        variable.assign(checkpoint.read(name))
+    assign_weights(checkpoint, weights)
     predictions = model.heads.parts["predictions"]
     table = model.encoder.embeddings.word_embeddings.value
     outputs: list[np.ndarray] = []

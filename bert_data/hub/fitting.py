@@ -22,7 +22,6 @@ def fitting_config(
     Args:
       bert_config_file: the model's sizes, a file or a published name; None: the file beside the
         weights.
-      checkpoint: the weights.
       vocabulary: of the model's text; None: it is not compared.
 
     Raises:

@@ -24,7 +24,7 @@ from bert_data.tokens.hugging_face import (
     tokenizer_json,
 )
 from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.tokenizer_file import load_tokenizer
+from bert_data.tokens.tokenizer_file import load_wordpiece
 from bert_data.tokens.vocabulary import PADDING
 
 if TYPE_CHECKING:
@@ -145,14 +145,12 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
 
 
 def _load_tokenizer(config: HuggingFaceExportConfig) -> FastTokenizer:
-    tokenizer = load_tokenizer(
-        config.vocab_file, config.tokenizer_file, do_lower_case=config.do_lower_case
+    tokenizer = load_wordpiece(
+        config.vocab_file,
+        config.tokenizer_file,
+        do_lower_case=config.do_lower_case,
+        reason="; only models with these are exported",
     )
-    if not isinstance(tokenizer, FastTokenizer):
-        raise ValueError(
-            f"{config.tokenizer_file} is not WordPiece with BERT's rules; only models with these"
-            " are exported"
-        )
     missing = [token for token in ROLES.values() if token not in tokenizer.vocabulary.ids]
     if missing:
         raise ValueError(
@@ -176,9 +174,7 @@ def _texts(tokenizer: FastTokenizer, model: "BertConfig", architecture: str) -> 
 
     vocabulary = tokenizer.vocabulary
     values = write_hugging_face(
-        dataclasses.asdict(model),
-        architecture=architecture,
-        pad_token_id=vocabulary.ids[PADDING],
+        dataclasses.asdict(model), architecture=architecture, pad_token_id=vocabulary.ids[PADDING]
     )
     tokenizer_values = tokenizer_config(
         do_lower_case=tokenizer.do_lower_case, model_max_length=model.max_position_embeddings

@@ -45,7 +45,6 @@ class PreprocessingLayer(keras.layers.Layer):
           max_seq_length: width of the widest row, >= 3.
           width: "longest", as wide as the longest row of the batch, or "max", always
             `max_seq_length` (for XLA and TPUs).
-          **kwargs: of the base class.
 
         Raises:
           ValueError: `width` is another word.
@@ -81,7 +80,6 @@ class EncoderLayer(keras.layers.Layer):
         Args:
           folder: the one named "encoder".
           trainable: whether the weights train with the model.
-          **kwargs: of the base class.
         """
         super().__init__(autocast=False, **kwargs)
         self.folder = folder

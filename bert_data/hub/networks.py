@@ -83,8 +83,6 @@ def network_of_encoder(
     """Return the network of an encoder.
 
     Args:
-      path: of its file.
-      config: of its sizes.
       encoder: with its weights.
       logits: a classifier's layer above the pooled output, if there is one.
       has_pooler: whether the encoder's pooler has weights, too.
@@ -113,7 +111,6 @@ def network_of_function(
     """Return the network of a function of named tensors.
 
     Args:
-      path: of its file.
       specs: of its arguments, by name: one of strings, or rows of ids, their mask and segments by
         the names of this package, of TF Hub or of Hugging Face.
       call: returns a tensor, a sequence or a mapping of tensors.

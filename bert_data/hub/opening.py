@@ -29,7 +29,7 @@ from bert_data.storage import JsonObject, exists, is_folder, is_remote, open_inp
 from bert_data.training.classifier import TextClassifier
 from bert_data.training.encoder import Encoder
 from bert_data.training.hugging_face import HuggingFaceFolder
-from bert_data.training.init_checkpoint import check_shapes, open_weights
+from bert_data.training.init_checkpoint import assign_weights, open_weights
 from bert_data.training.keras_model import KerasModel
 from bert_data.training.output_folder import folder_config
 
@@ -160,9 +160,7 @@ def _open_weights(path: str) -> Network:
     has_pooler = all(name in weights for name in variables if name.startswith(_POOLER))
     if not has_pooler:
         variables = {n: v for n, v in variables.items() if not n.startswith(_POOLER)}
-    check_shapes(weights, variables)
-    for name, variable in variables.items():
-        variable.assign(weights.read(name))
+    assign_weights(weights, variables)
     is_hugging_face = isinstance(weights, HuggingFaceFolder)
     logits = None
     names = _CLASSIFIER if is_hugging_face else _GOOGLES_CLASSIFIER

@@ -37,7 +37,6 @@ class Preprocessing(tf.Module):
         """Make the tables and trace the functions.
 
         Args:
-          vocabulary: the pieces.
           do_lower_case: lower-case the text and drop the accents.
           tokenizer: "exact" or "fast", see `tokenizing`.
           default_seq_length: default width of the rows, >= 3.

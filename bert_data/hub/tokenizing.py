@@ -43,7 +43,6 @@ class GraphTokenizer(tf.Module):
         """Make the tables.
 
         Args:
-          vocabulary: the pieces.
           do_lower_case: lower-case the text and drop the accents.
           tokenizer: "exact" or "fast", see the module.
           max_word_letters: longer words are unknown.

@@ -124,11 +124,7 @@ class WordSplitter(tf.Module):
             return letters, origins, tf.cast(tf.gather(ends, splits), tf.int64)
 
         return _Letters(
-            *tf.cond(
-                tf.reduce_all(counts == 1),
-                lambda: (entries, everything, splits),
-                some_change,
-            )
+            *tf.cond(tf.reduce_all(counts == 1), lambda: (entries, everything, splits), some_change)
         )
 
     def _with_ordered_marks(self, entries: tf.Tensor, letters: _Letters) -> _Letters:

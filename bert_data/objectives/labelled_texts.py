@@ -13,13 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.schema.columns import Column, ColumnBatch
-from bert_data.schema.fields import (
-    LABEL,
-    TEXTS,
-    labelled_records,
-    num_tokens_name,
-    tokens_name,
-)
+from bert_data.schema.fields import LABEL, TEXTS, labelled_records, num_tokens_name, tokens_name
 from bert_data.schema.ragged_arrays import splits_name, values_name
 from bert_data.text.documents import Text
 from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences

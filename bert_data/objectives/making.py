@@ -213,10 +213,7 @@ def make_instances(
 
     Args:
       store: at sentence level, with at least one document.
-      vocabulary: of the store's ids.
-      config: of the instances.
       spool: file that rows are appended to.
-      max_store_bytes: of the store in memory at a time.
 
     Raises:
       ValueError: max_seq_length and the vocabulary together do not fit a row.

@@ -19,12 +19,7 @@ from bert_data.objectives.mersenne import RandomStream, draw_below, draw_of_thre
 from bert_data.objectives.next_sentence import CODE_NONE
 from bert_data.objectives.pairing import IN_ORDER, choose_pair
 from bert_data.objectives.rows import put_header, put_predictions
-from bert_data.objectives.sentences import (
-    SegmentRule,
-    Sentences,
-    draw_target,
-    sentences_fitting,
-)
+from bert_data.objectives.sentences import SegmentRule, Sentences, draw_target, sentences_fitting
 from bert_data.objectives.shuffling import next_shuffled, shuffle_down
 
 DOCUMENT, SENTENCE, FRONT, TARGET = range(4)  # of a cursor

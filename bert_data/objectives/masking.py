@@ -72,7 +72,6 @@ def masking_rule(
     """Return the reference's rule.
 
     Args:
-      vocabulary: of the tokens.
       max_seq_length: most tokens of an instance, special ones included.
       max_predictions_per_seq: most predictions of an instance.
       masked_lm_prob: share of all tokens to predict, rounded half to even, and at least one token.

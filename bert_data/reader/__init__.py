@@ -13,9 +13,9 @@ samples.py     GPT samples; labelled/: labelled texts
 Names that need TensorFlow import it when they are first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bert_data.lazy_names import import_on_use
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.description import (
     describe_order,
@@ -36,18 +36,15 @@ if TYPE_CHECKING:
     from bert_data.reader.labelled.segments import pack_segments
     from bert_data.reader.tensors import block_diagonal_mask, iterate_batches, read_batches
 
-_OF_TENSORFLOW = {
-    "LabelledReaderConfig": "labelled.batches",
-    "LabelledSource": "labelled.batches",
-    "RaggedSpec": "labelled.ragged",
-    "block_diagonal_mask": "tensors",
-    "iterate_batches": "tensors",
-    "pack_segments": "labelled.segments",
-    "parse_ragged": "labelled.ragged",
-    "ragged_tensor_features": "labelled.ragged",
-    "read_batches": "tensors",
-    "read_labelled_batches": "labelled.batches",
-}
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "labelled.batches": "LabelledReaderConfig LabelledSource read_labelled_batches",
+        "labelled.ragged": "RaggedSpec parse_ragged ragged_tensor_features",
+        "labelled.segments": "pack_segments",
+        "tensors": "block_diagonal_mask iterate_batches read_batches",
+    },
+)
 
 __all__ = [
     "LabelledReaderConfig",
@@ -69,10 +66,3 @@ __all__ = [
     "read_labelled_batches",
     "vocab_size_of_manifests",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name that needs TensorFlow."""
-    if name not in _OF_TENSORFLOW:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_OF_TENSORFLOW[name]}"), name)

@@ -52,7 +52,6 @@ def open_bytes(
     """Open a file for reading, decompressed.
 
     Args:
-      path: of the file.
       start: where to begin in the file as it is stored; in a `.zst`, `.bz2` or `.xz` file of
         several streams, the start of one. Not for `.gz`.
       end: where to end, exclusive; the end of a stream. None: with the file.

@@ -139,7 +139,6 @@ def find_format(paths: Sequence[str], config: TextConfig | None = None) -> TextF
     """Find the format of files.
 
     Args:
-      paths: of the files.
       config: how they are read. If it does not name the format, the endings do; files with any
         other ending are lines.
 

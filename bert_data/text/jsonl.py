@@ -35,9 +35,7 @@ def read_jsonl(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBl
     """
     file, row = -1, 0
     blocks = read_line_blocks(
-        spans,
-        max_line_bytes=config.max_row_bytes,
-        drop_longer=config.max_row_bytes is not None,
+        spans, max_line_bytes=config.max_row_bytes, drop_longer=config.max_row_bytes is not None
     )
     for block in blocks:
         if block.file != file:

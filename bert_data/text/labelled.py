@@ -110,7 +110,6 @@ def read_labelled_texts(
     """Yield the rows of a file; empty lines are skipped.
 
     Args:
-      path: of the file.
       config: where texts and labels are.
       advance: called with the number of further bytes of the (possibly compressed) file.
 

@@ -65,7 +65,6 @@ def read_line_blocks(
     A line longer than a block makes its block longer. An empty file has no block.
 
     Args:
-      files: to read.
       block_bytes: about the size of a block.
       max_line_bytes: of a line; a line within one block may exceed it. None: `MAX_LINE_BYTES`.
       drop_longer: whether to skip longer lines instead of raising an error.

@@ -47,7 +47,6 @@ def odd_text(
     """Yield a sentence about each kind of oddity in files of any format.
 
     Args:
-      paths: of the files.
       config: how they are read.
       are_sentences: whether each line of a file of lines is taken for a sentence.
     """
@@ -63,7 +62,6 @@ def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
     """Yield a sentence about each kind of oddity in files of lines.
 
     Args:
-      paths: of the files.
       are_sentences: whether each line is taken for a sentence.
     """
     json_path = ""

@@ -40,7 +40,6 @@ def read_rows_as_lines(
 
     Args:
       read_rows: of a format, `read_jsonl` or `read_parquet`.
-      spans: to read.
       config: how.
 
     Raises:

@@ -48,7 +48,6 @@ def read_texts(
     """Decode the lines of blocks.
 
     Args:
-      blocks: of the spans.
       spans: what is read; for messages.
       config: how to decode bytes that are not UTF-8.
       keeps_indents: whether lines keep the white space that they begin with.

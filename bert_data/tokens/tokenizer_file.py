@@ -86,6 +86,20 @@ def load_tokenizer(
     return _load_with_library(tokenizer_file, content, backend, special_tokens)
 
 
+def load_wordpiece(
+    vocab_file: str | None, tokenizer_file: str | None, *, do_lower_case: bool, reason: str
+) -> FastTokenizer:
+    """Load a tokenizer of WordPiece with BERT's rules; see `load_tokenizer`.
+
+    Raises:
+      ValueError: a tokenizer_file is of another kind; the error ends with the `reason` against it.
+    """
+    tokenizer = load_tokenizer(vocab_file, tokenizer_file, do_lower_case=do_lower_case)
+    if not isinstance(tokenizer, FastTokenizer):
+        raise ValueError(f"{tokenizer_file} is not WordPiece with BERT's rules{reason}")
+    return tokenizer
+
+
 def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     """Return the vocabulary of a tokenizer, for making instances.
 

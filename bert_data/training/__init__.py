@@ -10,17 +10,13 @@ Start with `pretraining_model` for Keras's own loop, with `train` for this proje
 Names that need TensorFlow import it when they are first used.
 """
 
-import importlib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bert_data.lazy_names import import_on_use
 from bert_data.training.config import BertConfig
 from bert_data.training.saved_classes import register_saved_classes
-from bert_data.training.training_config import (
-    DistributionConfig,
-    OptimizerConfig,
-    TrainingConfig,
-)
+from bert_data.training.training_config import DistributionConfig, OptimizerConfig, TrainingConfig
 
 if TYPE_CHECKING:
     from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint, latest_checkpoint
@@ -40,30 +36,23 @@ if TYPE_CHECKING:
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 register_saved_classes()
 
-_OF_TENSORFLOW = {
-    "AdamWeightDecay": "optimizer",
-    "Checkpoint": "checkpoints",
-    "HeldOutData": "run_output",
-    "Lamb": "lamb",
-    "PretrainingModel": "model",
-    "TextClassifier": "classifier",
-    "WarmupLinearDecay": "optimizer",
-    "best_guesses": "predict",
-    "evaluate": "evaluation",
-    "is_chief": "distribution",
-    "last_whole_checkpoint": "checkpoints",
-    "latest_checkpoint": "checkpoints",
-    "load_encoder": "classifier",
-    "load_pretrained": "predict",
-    "make_strategy": "distribution",
-    "num_hosts": "distribution",
-    "open_weights": "init_checkpoint",
-    "pretraining_model": "model",
-    "text_classifier": "classifier",
-    "train": "loop",
-    "write_checkpoint": "google_checkpoint",
-    "write_results": "evaluation",
-}
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "checkpoints": "Checkpoint last_whole_checkpoint latest_checkpoint",
+        "classifier": "TextClassifier load_encoder text_classifier",
+        "distribution": "is_chief make_strategy num_hosts",
+        "evaluation": "evaluate write_results",
+        "google_checkpoint": "write_checkpoint",
+        "init_checkpoint": "open_weights",
+        "lamb": "Lamb",
+        "loop": "train",
+        "model": "PretrainingModel pretraining_model",
+        "optimizer": "AdamWeightDecay WarmupLinearDecay",
+        "predict": "best_guesses load_pretrained",
+        "run_output": "HeldOutData",
+    },
+)
 
 __all__ = [
     "AdamWeightDecay",
@@ -93,10 +82,3 @@ __all__ = [
     "write_checkpoint",
     "write_results",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name that needs TensorFlow."""
-    if name not in _OF_TENSORFLOW:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_OF_TENSORFLOW[name]}"), name)

@@ -47,8 +47,6 @@ class BestCheckpoint:
         """Find the best checkpoint so far.
 
         Args:
-          folder: of the run.
-          bert_config: the model.
           metric: name of the metric that decides; the lowest loss or the highest accuracy is best.
           data: what the evaluations read. A checkpoint that was evaluated on other data is replaced
             by the first one.

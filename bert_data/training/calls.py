@@ -31,7 +31,6 @@ def run_steps(
     """Run the remaining steps, or stop when `stop` is asked for.
 
     Args:
-      config: of the training.
       strategy: devices.
       state: updated from step to step.
       iterator: of the batches, each replica's part.
@@ -46,11 +45,7 @@ def run_steps(
       CorruptDataError: a record is damaged.
     """
     run = training_steps(
-        strategy,
-        state.model,
-        state.optimizer,
-        stop_flag=stop.flag,
-        jit_compile=config.jit_compile,
+        strategy, state.model, state.optimizer, stop_flag=stop.flag, jit_compile=config.jit_compile
     )
     periods = [config.log_every_steps, config.save_checkpoints_steps]
     if config.eval_every_steps:
@@ -94,10 +89,7 @@ def _call(
             "the data ended before num_train_steps; training needs an endless stream of batches"
         ) from None
     except tf.errors.OpError as error:
-        explained = explain(error)
-        if explained is error:
-            raise
-        raise explained from None
+        raise explain(error) from None
 
 
 def _refuse_nan(rows: np.ndarray, step: int) -> None:

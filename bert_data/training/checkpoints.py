@@ -129,7 +129,6 @@ def last_whole_checkpoint(folder: str, *, use_older: bool = False) -> str | None
     """Return the prefix of the last checkpoint of a folder after reading all of it.
 
     Args:
-      folder: of a run.
       use_older: whether an older checkpoint may take the place of a damaged one.
 
     Returns:

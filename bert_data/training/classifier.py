@@ -20,7 +20,7 @@ from absl import logging
 from bert_data.schema import fields
 from bert_data.training.config import BertConfig
 from bert_data.training.encoder import Encoder
-from bert_data.training.init_checkpoint import check_shapes, open_weights
+from bert_data.training.init_checkpoint import assign_weights, open_weights
 from bert_data.training.keras_model import PACKAGE, KerasModel
 from bert_data.training.layers import Dense, WeightSeeds, dropout
 from bert_data.training.model import Features
@@ -148,7 +148,5 @@ def load_encoder(model: TextClassifier, path: str) -> None:
     """
     checkpoint = open_weights(path)
     weights = model.released_weights()
-    check_shapes(checkpoint, weights)
-    for name, variable in weights.items():
-        variable.assign(checkpoint.read(name))
+    assign_weights(checkpoint, weights)
     logging.info("%d variables initialized from %s", len(weights), checkpoint.prefix)

@@ -39,15 +39,7 @@ PUBLISHED_VOCAB_SIZE = 30522
 _HEAD_SIZE, _INTERMEDIATE_FACTOR = 64, 4
 _GOOGLES_SEGMENTS = 16
 
-ACTIVATIONS = (
-    "gelu",
-    "gelu_erf",
-    "gelu_new",
-    "gelu_tanh",
-    "linear",
-    "relu",
-    "tanh",
-)
+ACTIVATIONS = ("gelu", "gelu_erf", "gelu_new", "gelu_tanh", "linear", "relu", "tanh")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -40,10 +40,7 @@ class Evaluator:
             for batch in batches:
                 rows.append(self._sums_of(batch).numpy())
         except tf.errors.OpError as error:
-            explained = explain(error)
-            if explained is error:
-                raise
-            raise explained from None
+            raise explain(error) from None
         if not rows:
             raise ValueError("there is not one batch of data to evaluate on")
         return metrics(np.array(rows, np.float64), self._task)

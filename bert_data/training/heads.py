@@ -13,14 +13,7 @@ import tensorflow as tf
 
 from bert_data.training.activations import activation
 from bert_data.training.config import BertConfig
-from bert_data.training.layers import (
-    Dense,
-    Group,
-    Layer,
-    LayerNorm,
-    WeightSeeds,
-    gather_positions,
-)
+from bert_data.training.layers import Dense, Group, Layer, LayerNorm, WeightSeeds, gather_positions
 
 
 class MaskedLM(Layer):

@@ -59,10 +59,20 @@ def load_weights(model: PretrainingModel, path: str, *, fresh_heads: bool = Fals
                 "%s has no %s: they keep their initial weights",
                 *(checkpoint.prefix, ", ".join(missing)),
             )
+    assign_weights(checkpoint, weights)
+    logging.info("%d variables initialized from %s", len(weights), checkpoint.prefix)
+
+
+def assign_weights(checkpoint: Weights, weights: dict[str, keras.Variable]) -> None:
+    """Assign all variables, or none.
+
+    Raises:
+      ValueError: see `check_shapes`.
+      CorruptDataError: the checkpoint is damaged.
+    """
     check_shapes(checkpoint, weights)
     for name, variable in weights.items():
         variable.assign(checkpoint.read(name))
-    logging.info("%d variables initialized from %s", len(weights), checkpoint.prefix)
 
 
 def check_shapes(checkpoint: Weights, weights: dict[str, keras.Variable]) -> None:

@@ -13,11 +13,7 @@ from absl import logging
 
 from bert_data.training.batches import MakeBatches, distribute_batches
 from bert_data.training.calls import run_steps
-from bert_data.training.checkpoints import (
-    Checkpoint,
-    last_whole_checkpoint,
-    latest_checkpoint,
-)
+from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint, latest_checkpoint
 from bert_data.training.config import BertConfig
 from bert_data.training.distribution import (
     agree_on,
@@ -29,11 +25,7 @@ from bert_data.training.init_checkpoint import load_weights
 from bert_data.training.lamb import Lamb
 from bert_data.training.model import PretrainingModel, pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
-from bert_data.training.output_folder import (
-    check_same_model,
-    claim_output_folder,
-    write_config,
-)
+from bert_data.training.output_folder import check_same_model, claim_output_folder, write_config
 from bert_data.training.report import TrainingReport, log_report
 from bert_data.training.run_output import HeldOutData, RunOutput
 from bert_data.training.state import TrainingState

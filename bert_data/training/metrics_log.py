@@ -12,14 +12,7 @@ import os
 
 from absl import logging
 
-from bert_data.storage import (
-    StagedFolder,
-    exists,
-    naming,
-    open_scratch,
-    read_bytes,
-    write_bytes,
-)
+from bert_data.storage import StagedFolder, exists, naming, open_scratch, read_bytes, write_bytes
 
 NAME = "metrics.jsonl"
 
@@ -31,7 +24,6 @@ class MetricsLog:
         """Go back to a step: lines of later ones, and what a killed run left of one, are removed.
 
         Args:
-          folder: of a run.
           step: that the run continues from.
 
         Raises:

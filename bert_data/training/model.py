@@ -118,8 +118,7 @@ class PretrainingModel(KerasModel):
         # Keras puts the name of the output before it where there are several.
         name = "accuracy" if len(self.tasks) > 1 else f"{MASKED_LM}_accuracy"
         kwargs.setdefault(
-            "weighted_metrics",
-            {task: [WeightedAccuracy(name=name)] for task in self.tasks},
+            "weighted_metrics", {task: [WeightedAccuracy(name=name)] for task in self.tasks}
         )
         super().compile(optimizer, **kwargs)
 

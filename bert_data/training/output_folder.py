@@ -38,8 +38,6 @@ def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) 
     What a killed run has left half-written is removed. A remote folder (gs://...) has no lock.
 
     Args:
-      folder: of the run.
-      config: of its model.
       write: false in workers that only check whether the folder is another model's.
 
     Raises:
@@ -98,7 +96,6 @@ def check_same_model(path: str, config: BertConfig, advice: str) -> None:
 
     Args:
       path: the folder of the checkpoints, or the prefix of one.
-      config: of the model.
       advice: for the error.
 
     Raises:

@@ -38,7 +38,6 @@ def training_order(
     """Return the fields of a `ReaderConfig` that say in which order and form training reads.
 
     Args:
-      patterns: of the shards.
       batching: as of `ReaderConfig`, or "auto": what suits files and device.
       width: as of `ReaderConfig`; None: what suits the device.
       is_static: whether a step is compiled for each shape of batch.

@@ -52,7 +52,6 @@ class RunOutput:
 
         Args:
           config: of the training; the folder is its.
-          bert_config: the model.
           state: updated from step to step.
           held_out: to evaluate on every `eval_every_steps`.
 

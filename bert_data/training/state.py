@@ -26,7 +26,7 @@ from absl import logging
 
 from bert_data.storage import parse_json
 from bert_data.training.checkpoints import Checkpoint
-from bert_data.training.init_checkpoint import check_shapes
+from bert_data.training.init_checkpoint import assign_weights, check_shapes
 from bert_data.training.lamb import NUM_UPDATES
 from bert_data.training.model import PretrainingModel, named_weights
 from bert_data.training.optimizer import LOSS_SCALE, NUM_GOOD_STEPS, AdamWeightDecay
@@ -118,9 +118,7 @@ class TrainingState:
                     " continue_with=weights or init_checkpoint take the weights alone"
                 )
         variables = {n: v for n, v in {**weights, **slots}.items() if n not in missing}
-        check_shapes(checkpoint, variables)
-        for name, variable in variables.items():
-            variable.assign(checkpoint.read(name))
+        assign_weights(checkpoint, variables)
         if NUM_UPDATES in slots and NUM_UPDATES in missing:
             slots[NUM_UPDATES].assign(int(checkpoint.read(_STEP)))
         return checkpoint

@@ -33,7 +33,6 @@ def training_steps(
 
     Args:
       strategy: devices; model and optimizer were made in its scope.
-      model: to train.
       optimizer: built on the model's variables; if it accumulates gradients, a step takes several
         batches, which have `LOSS_DIVISORS`.
       stop_flag: float32 scalar of this host, not 0 to stop after a step.

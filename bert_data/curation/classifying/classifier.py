@@ -162,7 +162,6 @@ def _score(
     Args:
       text: see `list_rows`.
       model: its arrays, and the path to the label (`_path_to`).
-      label: its number.
       scratch: rows and hashes, see `list_rows`; overwritten.
       sums: [dim], zeros.
       products: [labels]; overwritten.
@@ -209,7 +208,6 @@ def _score_all(
       texts: one after the other.
       bounds: [texts + 1], where each begins, and the end of the last one.
       model: see `_score`, as what follows.
-      label: its number.
       scratch: scratch, sums and products, large enough for each text; overwritten.
       out: [texts].
     """

@@ -44,8 +44,6 @@ class Descent:
           num_labels: two or more.
           dim: numbers of a vector.
           loss: `SOFTMAX` or `ONE_VS_ALL`.
-          seed: of the vectors.
-          executor: of threads.
         """
         self.vectors = np.zeros((num_rows, dim), np.float32)
         self.outputs = np.zeros((num_labels, dim), np.float32)

@@ -221,10 +221,7 @@ def is_like_label(text: NDArray[np.uint8], start: Scalar, end: Scalar) -> bool:
 
 @inner
 def list_rows(
-    text: NDArray[np.uint8],
-    model: Arrays,
-    hashes: NDArray[np.int32],
-    listed: NDArray[np.int32],
+    text: NDArray[np.uint8], model: Arrays, hashes: NDArray[np.int32], listed: NDArray[np.int32]
 ) -> Scalar:
     """List the rows whose vectors make up a text; return how many there are.
 
@@ -274,9 +271,7 @@ def max_rows(settings: Settings, num_bytes: int, num_words: int) -> int:
     """Return how many rows a text may have, and one more, which `list_rows` may write.
 
     Args:
-      settings: of the model.
       num_bytes: of the text, with "<", ">" and spaces.
-      num_words: of the text.
     """
     lengths = max(0, settings.max_characters - max(1, settings.min_characters) + 1)
     in_words = max(1, settings.word_ngrams)

@@ -21,9 +21,6 @@ from bert_data.curation.classifying.fasttext_kernels import END_BYTES, Arrays, S
 def read_arrays(path: str) -> Arrays:
     """Read a supervised model.
 
-    Args:
-      path: local, or a URI.
-
     Raises:
       OSError: its file cannot be read.
       CorruptDataError: it is damaged, or not a supervised model of fastText.

@@ -156,9 +156,7 @@ def train_texts(
     Args:
       first: number of the first text.
       last: end of the texts.
-      texts: any number.
       model: changes.
-      rates: of the training.
       state: [2], tokens that the learning rate has taken note of, and those since; changes.
     """
     losses = 0.0
@@ -189,7 +187,6 @@ def judge_texts(
     Args:
       scored: that label.
       loss: see `Rates`.
-      texts: any number.
       model: trained.
       best: [texts], receives the labels; -1: nothing is known of a text.
       scores: [texts], receives the shares.

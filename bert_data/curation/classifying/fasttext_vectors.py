@@ -48,8 +48,6 @@ def mean_vector(
     """Compute the mean of the vectors rows[:num_rows], of at least one.
 
     Args:
-      vectors: of a model.
-      rows: of a text.
       num_rows: how many of them.
       sums: [dim or more], zeros; receives the mean.
     """

@@ -58,10 +58,7 @@ def write_bin(file: IO[bytes], header: Header, arguments: Arguments, model: Trai
     """Write a model.
 
     Args:
-      file: receives it.
       header: the arguments that matter for prediction.
-      arguments: others.
-      model: the rest.
 
     Raises:
       OSError: it cannot be written.

@@ -120,7 +120,6 @@ def judge_labels(
     """Compare labels with judgements.
 
     Args:
-      labels: names.
       targets: [texts], numbers of their labels.
       judged: [texts], numbers of the labels that the model gives; -1: none.
     """

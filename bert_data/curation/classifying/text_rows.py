@@ -73,12 +73,10 @@ def write_rows(
     """Write the rows of texts to a file, and map it.
 
     Args:
-      texts: any number.
       order: int64 [some], numbers of the texts.
       num_tokens: int64 [some], of each of them.
       model: the dictionary.
       path: of the file, in the run's work folder.
-      executor: of threads.
 
     Raises:
       OSError: it cannot be written.

@@ -85,7 +85,6 @@ def _train(
     """Train on texts.
 
     Args:
-      config: of the training.
       texts: to train on and to hold out.
       folder: for what is written before the model.
     """

@@ -16,11 +16,7 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.curation.classifying.config import (
-    ClassFiles,
-    ClassifierConfig,
-    is_label,
-)
+from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig, is_label
 from bert_data.curation.classifying.fasttext_model import wrap_words
 from bert_data.progress import progress
 from bert_data.storage import file_size, load_values, open_scratch

@@ -160,7 +160,6 @@ def _count_text(
       text: see `list_rows`.
       names: with room for all words of the text, and "</s>"; so have ends and counts.
       ends: see `Arrays`.
-      counts: of the names.
       slots: at most half full, also with all words of the text.
       state: the number of names, which changes; receives the number of words.
     """

@@ -67,8 +67,6 @@ class KMeans:
         """Return the centroids, of layout `centroids_of`.
 
         Args:
-          rounds: to run.
-          dimension: of the embeddings.
           num_vectors: number of different embeddings, at least `num_clusters`.
           twins: documents whose embedding another one has, too.
         """

@@ -45,7 +45,6 @@ def find_components(rounds: Rounds, edges: Records) -> Records:
     """Return the root of each node, and remove the edges.
 
     Args:
-      rounds: to run.
       edges: as `add_edges` writes them; they may repeat.
     """
     roots: list[Records] = []
@@ -101,11 +100,7 @@ def _leaf_bits(records: np.ndarray) -> Numbers:
 def _columns(batch: Batch) -> tuple[Numbers, Numbers, Numbers]:
     """Return the node, the neighbour, and the smallest of the node and all its neighbours."""
     node = batch.records["node"]
-    return (
-        node,
-        batch.records["other"] >> _ONE,
-        np.minimum(node, batch.firsts("other") >> _ONE),
-    )
+    return (node, batch.records["other"] >> _ONE, np.minimum(node, batch.firsts("other") >> _ONE))
 
 
 def join_in_memory(reader: RangeReader, writers: Writers) -> None:

@@ -62,7 +62,6 @@ def judge_duplicates(
 
     Args:
       decided: about the shard.
-      documents: of the shard.
       rule: the rule that rejects them.
       threshold: of the rule; it has already been applied.
       default: the value of documents without a record.

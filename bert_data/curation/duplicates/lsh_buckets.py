@@ -264,7 +264,6 @@ def compare_documents(
     Args:
       rounds: to run; they count `compared` and `crowded`.
       equal: digests of the shingles of documents with shingles.
-      levels: of the data sets.
       threshold: documents with a greater similarity are joined.
 
     Returns:

@@ -111,11 +111,7 @@ class Compared(NamedTuple):
 
 @kernel
 def compare_buckets(
-    documents: Documents,
-    threshold: float,
-    num_carried: int,
-    bucket: Bucket,
-    out: Compared,
+    documents: Documents, threshold: float, num_carried: int, bucket: Bucket, out: Compared
 ) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     """Compare the documents of buckets, and join those above a threshold of similarity.
 
@@ -144,8 +140,7 @@ def compare_buckets(
                 continue
             other = bucket.members[k]
             similarity = jaccard(
-                shingles,
-                documents.shingles[documents.bounds[other] : documents.bounds[other + 1]],
+                shingles, documents.shingles[documents.bounds[other] : documents.bounds[other + 1]]
             )
             num_compared += 1
             out.similarities[place, 0] = max(out.similarities[place, 0], similarity)

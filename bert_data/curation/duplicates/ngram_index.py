@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.duplicates.minhash import make_shingles
-from bert_data.curation.duplicates.sorted_runs import runs_of_equals
 from bert_data.curation.words import Words
 from bert_data.kernels import kernel
 from bert_data.storage import load_values, open_scratch, read_json, remove, write_bytes
@@ -84,7 +83,9 @@ def write_index(folder: Path, files: Iterable[tuple[str, Iterable[NDArray[np.uin
         for pairs in _whole_ngrams(RangeReader(records, Range(), _PORTION_BYTES)):
             is_first = np.diff(pairs["ngram"], prepend=~pairs["ngram"][:1]) != 0
             group = pairs["file"].astype(np.int32)
-            for begin, end in runs_of_equals(pairs["ngram"]).tolist():
+            bounds = np.append(np.flatnonzero(is_first), len(pairs))
+            is_shared = np.diff(bounds) > 1
+            for begin, end in zip(bounds[:-1][is_shared], bounds[1:][is_shared], strict=True):
                 members = tuple(pairs["file"][begin:end].tolist())
                 group[begin] = groups.setdefault(members, len(groups))
             keys_file.write(pairs["ngram"][is_first].tobytes())

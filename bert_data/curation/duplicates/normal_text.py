@@ -35,7 +35,6 @@ def normalize(
     """Return the normal form of a text.
 
     Args:
-      text: any.
       unicode_form: Unicode normalization form (UAX #15): "NFC" unifies what looks the same, "NFKC"
         also what differs only in width or font; "none".
       ignore_case: apply Unicode's full case folding.

@@ -83,7 +83,6 @@ class Nearest:
         """Compare all rows with vectors.
 
         Args:
-          others: the vectors.
           numbers: of the vectors, uint64 [others].
           only_before: the others are the rows themselves; each is compared with those before it.
           without: numbers that each row is not compared with, uint64 [rows] each.

@@ -86,8 +86,6 @@ def _find_least(
     """Compute `Winnowed`.
 
     Args:
-      words: of all documents.
-      bounds: of the documents.
       size: of an n-gram, in words.
       num_ngrams: in a run.
       hashes: [words].

@@ -106,7 +106,6 @@ class RowMaker:
         """Prepare the tokenizer.
 
         Args:
-          tokenizer: of the texts.
           max_seq_length: tokens of the longest row, special ones included, > 2.
           max_windows: rows of a text, >= 1; what follows them is not read.
 

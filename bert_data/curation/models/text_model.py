@@ -132,7 +132,6 @@ class TextModel:
         """Run the model over texts, one or more.
 
         Args:
-          texts: of any length.
           take: what is kept of the outputs.
         """
         if self._maker is None:

@@ -160,7 +160,6 @@ def language_of(field: Any, default: str, words: Words) -> str:
     Args:
       field: the document's own field; anything but a non-empty string is ignored.
       default: for documents without the field; if empty, their letters decide.
-      words: of the text.
     """
     if isinstance(field, str) and field:
         return language_code(field)

@@ -133,7 +133,6 @@ def train_model(
     Args:
       folder: exists.
       read: returns the words of all texts; called twice.
-      config: of the model.
 
     Returns:
       The size of the vocabulary, and the number of n-grams of all orders.

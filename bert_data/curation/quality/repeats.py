@@ -32,7 +32,6 @@ def repeated_lines(words: Words, *, count_blank: bool) -> Repeats:
     r"""Measure repeated lines, the parts between runs of "\n".
 
     Args:
-      words: of the text.
       count_blank: whether parts that consist of spaces count.
     """
     return _repeats(words, 0, len(words.codes), 1, count_blank)

@@ -44,12 +44,7 @@ def _slope(left: float, width: float, following: float, room: float, top: float)
     """Connect a bar with the next one."""
     next_left = _LABEL_WIDTH + (room - following) / 2
     y, below = top + _ROW_HEIGHT - 3, top + _ROW_HEIGHT + 3
-    corners = [
-        (left, y),
-        (left + width, y),
-        (next_left + following, below),
-        (next_left, below),
-    ]
+    corners = [(left, y), (left + width, y), (next_left + following, below), (next_left, below)]
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
     return f'<polygon class="slope" points="{points}"/>'
 

@@ -137,9 +137,7 @@ def read_shard(
       OSError: a file cannot be read.
     """
     config = dataclasses.replace(
-        data_set.text,
-        keep_fields=True,
-        max_row_bytes=_ROW_BYTES_A_TEXT_BYTE * max_document_bytes,
+        data_set.text, keep_fields=True, max_row_bytes=_ROW_BYTES_A_TEXT_BYTE * max_document_bytes
     )
     for block in _read_blocks(shard.spans, config, log):
         path = absolute_path(block.path)[len(shard.folder) + 1 :]

@@ -109,7 +109,6 @@ def plan_files(spools: Sequence[tuple[str, str, int]], paths: Sequence[str]) -> 
 
     Args:
       spools: (path, source, documents) of each shard.
-      paths: of the files.
 
     Raises:
       ValueError: there are fewer documents than files.
@@ -141,9 +140,6 @@ def write_file(output_format: str, kinds: Kinds, plan: FilePlan, folder: str) ->
 
     Args:
       output_format: `lines`, `jsonl` or `parquet`.
-      kinds: of all fields.
-      plan: of the file.
-      folder: of the task.
 
     Returns:
       The fields of `WrittenFile`.

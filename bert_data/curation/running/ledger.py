@@ -60,7 +60,6 @@ class LedgerWriter(ArrowWriter):
         """Create the file.
 
         Args:
-          path: of the part.
           source: name of the data set.
           rejected: for the rejected documents in JSON Lines, or None.
         """

@@ -27,10 +27,6 @@ _SAMPLE = 32  # documents of a data set's first shard
 def put_extract_first(pipeline: Pipeline, shards: Sequence[TextShard]) -> Pipeline:
     """Return the pipeline with a step `extract` for the data sets of pages with tags.
 
-    Args:
-      pipeline: of the run.
-      shards: of its data sets.
-
     Raises:
       ValueError: the pipeline has the step, but after one that would read the tags as text.
     """

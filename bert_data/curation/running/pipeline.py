@@ -47,7 +47,7 @@ _ENDINGS = {".jsonl": JSONL, ".ndjson": JSONL, ".parquet": PARQUET}
 COMPRESSIONS = (".gz", ".zst")
 
 _PROGRAM = (
-    *("curation/*.py", "curation/*/*.py", "text/*.py", "text/*/*.py", "work/*.py"),
+    *("curation/*.py", "curation/*/*.py", "text/*.py", "text/*/*.py", "text/*/*.txt", "work/*.py"),
     *("tokens/*.py", "reader/planning/*.py", "training/*.py", "hub/*.py"),
 )
 """Files of the code that decides what a run writes."""

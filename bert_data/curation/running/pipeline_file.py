@@ -69,7 +69,6 @@ def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None)
     """Read a YAML file.
 
     Args:
-      path: of the file.
       text: how to read data sets whose entries do not say otherwise.
       id_field: likewise.
 

@@ -174,7 +174,6 @@ def preset_steps(
     """Return the steps of a preset.
 
     Args:
-      name: of the preset.
       data_sets: names of the pipeline's data sets.
       sources: which source of the preset a data set is of, by its name, None for one that the
         preset leaves alone; others are of the source of their own name.

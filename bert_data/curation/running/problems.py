@@ -14,7 +14,6 @@ def describe_problems(pipeline: Pipeline, counts: Sequence[StepCounts]) -> Itera
     """Yield what a user should know, in one sentence each.
 
     Args:
-      pipeline: of the run.
       counts: of reading and of all steps.
     """
     yield from _describe_reading(counts[0])

@@ -53,13 +53,7 @@ from bert_data.storage import (
     remove_abandoned,
     write_bytes,
 )
-from bert_data.work import (
-    THIS_MACHINE,
-    Engine,
-    fingerprint,
-    open_executor,
-    open_work_folder,
-)
+from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_executor, open_work_folder
 
 _COMMITTED = ("committed", "summary.json")
 """In the work folder: the summary of the outputs that the run is about to give their names."""

@@ -16,12 +16,7 @@ from absl import logging
 
 from bert_data.curation.running.counts import StepCounts, add_counts, counts_from_json
 from bert_data.curation.running.data_sets import TextShard
-from bert_data.curation.running.document_files import (
-    DOCUMENTS,
-    WrittenFile,
-    plan_files,
-    write_file,
-)
+from bert_data.curation.running.document_files import DOCUMENTS, WrittenFile, plan_files, write_file
 from bert_data.curation.running.field_values import Kinds, join_kinds
 from bert_data.curation.running.passes import (
     LEDGER,
@@ -81,10 +76,7 @@ def _run_step(task: _StepTask, folder: str) -> dict[str, Any]:
     decisions = _decide(task.labelled, rounds)
     tables = {name: relative(each, folder) for name, each in decisions.tables.items()}
     decisions = dataclasses.replace(decisions, tables=tables)
-    return {
-        "seconds": clock() - start,
-        "decisions": dataclasses.asdict(decisions),
-    }
+    return {"seconds": clock() - start, "decisions": dataclasses.asdict(decisions)}
 
 
 def _decide(labelled: LabelledStep, rounds: Rounds) -> Decisions:
@@ -123,10 +115,7 @@ class Stages:
         """Describe a run.
 
         Args:
-          pipeline: of the run.
-          shards: of its data sets.
           folder: for the tasks' folders; those that exist are finished.
-          executor: runs the tasks.
         """
         self._pipeline, self._folder = pipeline, folder
         self._shards: Sequence[TextShard | SpooledShard] = shards  # what the next pass reads
@@ -283,7 +272,6 @@ class Stages:
 
         Args:
           output_format: `lines`, `jsonl` or `parquet`.
-          paths: of the files.
 
         Returns:
           The files, and where they are in the work folder.

@@ -46,13 +46,7 @@ class StepLog:
     """Notes the verdicts of a step."""
 
     def __init__(self, label: str, ledger: LedgerWriter, config: LogConfig | None = None) -> None:
-        """Begin with zero counts.
-
-        Args:
-          label: of the step.
-          ledger: of the shard.
-          config: of the run's logs.
-        """
+        """Begin with zero counts."""
         self.counts = StepCounts(label=label)
         self._ledger = ledger
         self._config = config or LogConfig()

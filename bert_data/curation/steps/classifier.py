@@ -1,22 +1,21 @@
 """Score documents with a classifier of fastText's kind, and keep them by their score."""
 
 import dataclasses
-import functools
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from bert_data.curation.classifying.classifier import Classifier, open_classifier, write_model
+from bert_data.curation.classifying.classifier import Classifier
+from bert_data.curation.classifying.classifier_step import ClassifierStep
 from bert_data.curation.document import Document
-from bert_data.curation.parameters import Name, NewField, Share
+from bert_data.curation.parameters import NewField, Share
 from bert_data.curation.quality.percentiles import HEAD, MIDDLE, TAIL
-from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
+from bert_data.curation.step import PROSE_EXAMPLE, register
 from bert_data.curation.verdict import Verdict
 
 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Classify(DocumentStep):
+class Classify(ClassifierStep):
     """Scores documents with a supervised model of fastText, and keeps them by their score.
 
     The score is the probability of a label, as fastText itself returns it. DCLM keeps documents
@@ -40,8 +39,6 @@ class Classify(DocumentStep):
     """
 
     name = "classifier"
-    model_file: Name
-    label: Name
     min_score: Share = 0.0
     max_score: Share = 1.0
     head_score: Share | None = None
@@ -72,14 +69,6 @@ class Classify(DocumentStep):
     def written_fields(self) -> Sequence[str]:
         """Return the field of the score, and that of the bucket if there are buckets."""
         return [self.score_field, *([self.bucket_field] if self.head_score is not None else [])]
-
-    def prepare(self, folder: Path) -> None:
-        """Read the model, and leave its arrays."""
-        write_model(folder, self.model_file, self.label)
-
-    def open(self, folder: str) -> Callable[[Document], Verdict]:
-        """Map the model."""
-        return functools.partial(self.judge_by, open_classifier(folder, self.label))
 
     def judge_by(self, classifier: Classifier, document: Document) -> Verdict:
         """Score a document, and measure both rules."""

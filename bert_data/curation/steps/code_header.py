@@ -2,8 +2,6 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping
-from typing import Any, ClassVar
 
 from bert_data.curation.document import Document
 from bert_data.curation.step import DocumentStep, register
@@ -45,7 +43,6 @@ class CodeHeader(DocumentStep):
         ("/* Copyright (c) 2020\n * A. B. */\nint a;\n", "int a;\n"),
         ("// Adds one.\nint a;\n", "// Adds one.\nint a;\n"),
     )
-    example_parameters: ClassVar[Mapping[str, Any]] = {}
 
     def judge(self, document: Document) -> Verdict:
         """Remove the header."""

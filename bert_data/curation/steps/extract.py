@@ -67,7 +67,6 @@ def measure_tags(page: str, *, few_attributes: int = 0) -> TagMeasures:
     """Measure the tags of a page, in time linear in its length.
 
     Args:
-      page: HTML.
       few_attributes: the attributes of tags too short for more than this number are not counted.
     """
     measures = _measure(page, _TAGS, few_attributes)

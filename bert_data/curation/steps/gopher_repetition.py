@@ -76,10 +76,7 @@ class GopherRepetition(DocumentStep):
         lines, paragraphs = repeated_lines(words, count_blank=True), repeated_paragraphs(words)
         letters = letters_per_word(words)
         top, repeated = ngram_characters(
-            words.hashes,
-            words.lengths,
-            *_scaled_orders(letters),
-            spaces=int(letters == 1),
+            words.hashes, words.lengths, *_scaled_orders(letters), spaces=int(letters == 1)
         )
         values = {
             "max_duplicate_line_fraction": lines.num_repeated / lines.num_parts,

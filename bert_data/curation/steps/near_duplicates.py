@@ -31,12 +31,7 @@ from bert_data.curation.duplicates.rosters import (
     read_ranks,
     write_digests,
 )
-from bert_data.curation.duplicates.unit_rosters import (
-    REJECTED,
-    UnitWriter,
-    find_cuts,
-    number_units,
-)
+from bert_data.curation.duplicates.unit_rosters import REJECTED, UnitWriter, find_cuts, number_units
 from bert_data.curation.duplicates.word_cuts import judge_cuts
 from bert_data.curation.parameters import Share, Within
 from bert_data.curation.quality.languages import language_of

@@ -9,29 +9,13 @@ from typing import Literal
 from bert_data.curation.document import Document
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict
-from bert_data.curation.web.personal_data import KINDS, find_personal_data
+from bert_data.curation.web.personal_data import KINDS, PLACEHOLDERS, find_personal_data
 from bert_data.curation.web.phones import regions_of
 from bert_data.curation.web.pseudonyms import Pseudonyms, fingerprint_of, read_key
 from bert_data.packages import load_package
 
 Treatment = Literal["replace", "mask", "pseudonym", "remove", "reject", "keep"]
 
-PLACEHOLDERS = {
-    "secret": "<SECRET>",
-    "url_password": "<PASSWORD>",
-    "email": "<EMAIL>",
-    "written_email": "<EMAIL>",
-    "ip_address": "<IP>",
-    "chinese_id": "<ID>",
-    "iban": "<IBAN>",
-    "credit_card": "<CARD>",
-    "us_ssn": "<SSN>",
-    "passport": "<PASSPORT>",
-    "postal_address": "<ADDRESS>",
-    "chinese_mobile": "<PHONE>",
-    "phone": "<PHONE>",
-    "person_name": "<NAME>",
-}
 _HIDDEN = re.compile(r"[^\W_]")
 
 

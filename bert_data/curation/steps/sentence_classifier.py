@@ -1,18 +1,17 @@
 """Score each sentence or line of a document with a model of fastText; remove the bad ones."""
 
 import dataclasses
-import functools
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bert_data.curation.classifying.classifier import Classifier, open_classifier, write_model
+from bert_data.curation.classifying.classifier import Classifier
+from bert_data.curation.classifying.classifier_step import ClassifierStep
 from bert_data.curation.document import Document
-from bert_data.curation.parameters import Name, Share
+from bert_data.curation.parameters import Share
 from bert_data.curation.quality.languages import language_of
-from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
+from bert_data.curation.step import PROSE_EXAMPLE, register
 from bert_data.curation.units import unit_bounds, with_whole_sentences
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.word_runs import cut_words, runs_of_marked
@@ -20,7 +19,7 @@ from bert_data.curation.word_runs import cut_words, runs_of_marked
 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ClassifySentences(DocumentStep):
+class ClassifySentences(ClassifierStep):
     """Scores the sentences of documents with a supervised model of fastText, and removes bad ones.
 
     So Dolma finds toxic and adult sentences, with two models that were trained on comments of
@@ -41,8 +40,6 @@ class ClassifySentences(DocumentStep):
     """
 
     name = "sentence_classifier"
-    model_file: Name
-    label: Name
     unit: Literal["sentence", "line", "paragraph"] = "sentence"
     min_score: Share = 0.0
     max_score: Share = 1.0
@@ -64,14 +61,6 @@ class ClassifySentences(DocumentStep):
         super().__post_init__()
         if not self.removes and not self.min_kept:
             raise ValueError("removes is false and min_kept is 0; the step would do nothing")
-
-    def prepare(self, folder: Path) -> None:
-        """Read the model, and leave its arrays."""
-        write_model(folder, self.model_file, self.label)
-
-    def open(self, folder: str) -> Callable[[Document], Verdict]:
-        """Map the model."""
-        return functools.partial(self.judge_by, open_classifier(folder, self.label))
 
     def judge_by(self, classifier: Classifier, document: Document) -> Verdict:
         """Score the sentences of a document, and measure the share of those that may stay."""

@@ -170,7 +170,5 @@ def _write_cuts(length: int, part: Part, own: Own, writers: Writers) -> None:
     is_first[1:] = (documents[1:] != documents[:-1]) | (words[1:] > words[:-1] + np.uint64(length))
     is_last = np.append(is_first[1:], np.ones(min(1, len(places)), bool))
     writers["cuts"].add(
-        document=documents[is_first],
-        begin=words[is_first],
-        end=words[is_last] + np.uint64(length),
+        document=documents[is_first], begin=words[is_first], end=words[is_last] + np.uint64(length)
     )

@@ -23,12 +23,26 @@ from bert_data.curation.web.phones import find_chinese_mobiles, find_phones
 from bert_data.curation.web.postal_addresses import find_postal_addresses
 from bert_data.curation.web.written_emails import find_written_emails
 
-KINDS = (
-    *("secret", "url_password", "email", "written_email", "ip_address", "chinese_id", "iban"),
-    *("credit_card", "us_ssn", "passport", "postal_address", "chinese_mobile", "phone"),
-    "person_name",
-)
-"""In the order of the search: what one kind matches, no later kind can."""
+PLACEHOLDERS = {
+    "secret": "<SECRET>",
+    "url_password": "<PASSWORD>",
+    "email": "<EMAIL>",
+    "written_email": "<EMAIL>",
+    "ip_address": "<IP>",
+    "chinese_id": "<ID>",
+    "iban": "<IBAN>",
+    "credit_card": "<CARD>",
+    "us_ssn": "<SSN>",
+    "passport": "<PASSPORT>",
+    "postal_address": "<ADDRESS>",
+    "chinese_mobile": "<PHONE>",
+    "phone": "<PHONE>",
+    "person_name": "<NAME>",
+}
+"""What takes the place of each kind; in the order of the search: what one kind matches, no later
+kind can."""
+
+KINDS = tuple(PLACEHOLDERS)
 
 _FINDERS = {
     "chinese_id": find_chinese_ids,
@@ -62,15 +76,11 @@ PLAIN_FORMS = {
 
 
 def find_personal_data(
-    text: str,
-    kinds: Collection[str],
-    regions: tuple[str, ...],
-    more_regions: tuple[str, ...] = (),
+    text: str, kinds: Collection[str], regions: tuple[str, ...], more_regions: tuple[str, ...] = ()
 ) -> list[tuple[str, int, int]]:
     """Return (kind, start, end) in the order of the text, without overlaps.
 
     Args:
-      text: where to look.
       kinds: some of `KINDS`.
       regions, more_regions: see `find_phones`.
     """
@@ -85,10 +95,7 @@ def find_personal_data(
 
 
 def _find(
-    text: str,
-    kinds: Collection[str],
-    regions: tuple[str, ...],
-    more_regions: tuple[str, ...],
+    text: str, kinds: Collection[str], regions: tuple[str, ...], more_regions: tuple[str, ...]
 ) -> Iterator[tuple[str, Spans]]:
     if "secret" in kinds:
         yield "secret", find_secrets(text)

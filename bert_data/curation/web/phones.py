@@ -91,7 +91,6 @@ def find_phones(text: str, regions: tuple[str, ...], more_regions: tuple[str, ..
     """Return the positions of phone numbers: international ones, and national ones of some regions.
 
     Args:
-      text: where to look.
       regions: country codes (ISO 3166) whose national numbers are recognized.
       more_regions: others, whose numbers need a word such as "phone" before them, or just the
         groups of digits in which their country writes them.

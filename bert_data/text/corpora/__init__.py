@@ -4,7 +4,7 @@ mediawiki.py       dumps of Wikipedia and other wikis; wiki_markup.py, wiki_temp
 stack_exchange.py  dumps of Stack Exchange
 arxiv.py           papers of arXiv; latex_markup.py: their LaTeX
 gutenberg.py       books of Project Gutenberg; epub.py: books as EPUB; chapters.py: their chapters
-source_code.py     files of repositories; licence_texts.py, licence_prints.py: their licences
+source_code.py     files of repositories; licence_texts.py, licence_prints.txt: their licences
 archives.py        files in tar and zip archives
 xml_events.py      XML as it is read
 """

@@ -55,8 +55,6 @@ def make_block(
     """Return a book as a block of documents.
 
     Args:
-      path: of its file.
-      chapters: of the book.
       fields: what its publisher says of it.
       num_file_bytes: size of its file.
       config: how to read it; if headings end documents, each chapter is one.

@@ -12,10 +12,14 @@ others.
 import functools
 import hashlib
 import itertools
+import os
 import re
 from collections.abc import Callable
 
-from bert_data.text.corpora.licence_prints import PRINTS
+from bert_data.storage import read_bytes
+
+PRINTS = os.path.join(os.path.dirname(__file__), "licence_prints.txt")
+"""A line for each licence: its name, and the hashes of `fingerprint` in hexadecimal digits."""
 
 MAX_LICENCE_BYTES = 1 << 20
 
@@ -73,9 +77,5 @@ def _dice(one: frozenset[bytes], other: frozenset[bytes]) -> float:
 
 @functools.cache
 def _known() -> dict[str, frozenset[bytes]]:
-    prints_by_name = {}
-    for name, digits in PRINTS.items():
-        data = bytes.fromhex("".join(digits.split()))
-        starts = range(0, len(data), _HASH_BYTES)
-        prints_by_name[name] = frozenset(data[start : start + _HASH_BYTES] for start in starts)
-    return prints_by_name
+    lines = (line.split() for line in read_bytes(PRINTS).decode().splitlines())
+    return {name: frozenset(map(bytes.fromhex, digits)) for name, *digits in lines}

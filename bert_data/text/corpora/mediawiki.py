@@ -167,7 +167,6 @@ def _events(path: str, text: IO[bytes], head: bytes, tail: bytes | None) -> Iter
     """Yield the starts and ends of elements.
 
     Args:
-      path: of the file.
       text: its XML, or a part of it.
       head: what to parse before that.
       tail: what to parse after that; None: the XML must be complete.

@@ -23,7 +23,6 @@ def feed_member(path: str, name: str, feed: Callable[[bytes], None]) -> int:
     """Pass on a file of an archive.
 
     Args:
-      path: of the archive.
       name: of the file, in lower case and without its folder.
       feed: receives the bytes, up to 64 KB at a time; its errors are passed on.
 

@@ -157,8 +157,6 @@ def _skip_element(markup: str, match: re.Match[str], unclosed: set[str]) -> tupl
     """Return where an element ends, and what stays of it.
 
     Args:
-      markup: the page.
-      match: of its first tag.
       unclosed: names of elements that are not closed from here on; this adds to them, so that
         their ends are not looked for again.
     """

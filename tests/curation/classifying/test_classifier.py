@@ -15,6 +15,7 @@ from bert_data.errors import CorruptDataError
 from tests.curation.classifying.fasttext_models import LOSSES, Model
 
 COVERS = (
+    "curation/classifying/classifier_step",
     "curation/classifying/fasttext_file",
     "curation/classifying/fasttext_kernels",
     "curation/classifying/fasttext_model",
