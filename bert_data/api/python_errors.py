@@ -1,13 +1,17 @@
-"""Errors of the stages, whose sentences name flags, as programs have them: options.
+"""Errors and warnings of the stages, whose sentences name flags, as programs have them: options.
 
 "a.jsonl:3: no field 'text' (--text_field)"      ->  "a.jsonl:3: no field 'text' (text_field)"
 "needs an end (--noappend_eod)"                  ->  "needs an end (append_eod=False)"
 """
 
+import contextlib
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from logging import LogRecord
 from typing import Any, TypeVar
+
+from absl import logging
 
 from bert_data.errors import CorruptDataError
 
@@ -17,12 +21,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def with_python_errors(function: Function) -> Function:
-    """Let a function's errors name options in place of flags; kinds and traces stay the same."""
+    """Let a function's errors and log lines name options; kinds and traces stay the same."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         try:
-            return function(*arguments, **options)
+            with _options_in_log():
+                return function(*arguments, **options)
         except (ValueError, OSError, CorruptDataError) as error:
             error.args = tuple(_as_options(each) for each in error.args)
             if isinstance(error, OSError) and error.strerror is not None:
@@ -30,6 +35,23 @@ def with_python_errors(function: Function) -> Function:
             raise
 
     return call  # type: ignore[return-value]
+
+
+@contextlib.contextmanager
+def _options_in_log() -> Iterator[None]:
+    logger = logging.get_absl_logger()
+    logger.addFilter(_rename_flags)
+    try:
+        yield
+    finally:
+        logger.removeFilter(_rename_flags)
+
+
+def _rename_flags(record: LogRecord) -> bool:
+    record.msg = _as_options(record.msg)
+    if isinstance(record.args, tuple):
+        record.args = tuple(map(_as_options, record.args))
+    return True
 
 
 def _as_options(value: Any) -> Any:

@@ -8,7 +8,7 @@ Document(id="crawl/00017", source="crawl", text="One. Two.", fields={"url": "htt
 import dataclasses
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bert_data.curation.words import Words, split_words
@@ -23,7 +23,7 @@ RESERVED_FIELDS = ("id", "source", "text")
 """Fields of outputs that every document has; neither a row nor a step gives others these names."""
 
 SIZES = ("num_bytes", "num_words", "num_tokens")
-"""Sizes of a text that a document keeps in its `__dict__` once they are known."""
+"""Sizes of a text that a document keeps once they are known."""
 
 
 class FieldError(ValueError):
@@ -65,6 +65,20 @@ class Document:
         """Size of the text in UTF-8."""
         return len(self.text) if self.text.isascii() else len(self.text.encode())
 
+    def count_tokens(self, count: Callable[[str], int]) -> int:
+        """Return the number of tokens of the text, which is counted once."""
+        if "num_tokens" not in self.__dict__:
+            self.note_sizes({"num_tokens": count(self.text)})
+        return self.__dict__["num_tokens"]
+
+    def known_sizes(self) -> dict[str, int]:
+        """Return the sizes that are known, by their names in `SIZES`."""
+        return {name: self.__dict__[name] for name in SIZES if name in self.__dict__}
+
+    def note_sizes(self, sizes: Mapping[str, int]) -> None:
+        """Keep sizes that are known from elsewhere."""
+        self.__dict__.update(sizes)
+
     def with_text(self, text: str) -> "Document":
         """Return the document with another text (itself if the text is the same)."""
         return self if text == self.text else Document(self.id, self.source, text, self.fields)
@@ -79,9 +93,9 @@ class Document:
 
     def _with(self, fields: Mapping[str, Any]) -> "Document":
         other = Document(self.id, self.source, self.text, fields)
-        for name in ("words", *SIZES):
-            if name in self.__dict__:
-                other.__dict__[name] = self.__dict__[name]
+        other.note_sizes(self.known_sizes())
+        if "words" in self.__dict__:
+            other.__dict__["words"] = self.words
         return other
 
 

@@ -148,6 +148,9 @@ class OutputSet:
             identity(self.partial(path))  # a name that is too long raises before the work
         try:
             self._lock = RunLock(self._lock_path)
+        except BlockingIOError as error:
+            error.filename = self._paths[0]
+            raise
         except FileNotFoundError as error:  # a file system such as /proc makes no files
             if not self._is_remote and error.filename == self._lock_path:
                 error.filename = self._paths[-1]

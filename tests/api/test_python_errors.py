@@ -4,6 +4,7 @@ import errno
 import pickle
 
 import pytest
+from absl import logging
 
 import bert_data
 from bert_data.api.python_errors import with_python_errors
@@ -75,3 +76,15 @@ def test_functions_say_what_programs_can_do(tmp_path, monkeypatch, call, sentenc
         call()
     assert sentence in str(caught.value)
     assert "--" not in str(caught.value)
+
+
+def test_log_lines_of_a_call_name_options(caplog):
+    @with_python_errors
+    def warn() -> None:
+        logging.warning("%s look like JSON; %s", "3 lines", "--input_format=jsonl reads it")
+
+    with caplog.at_level("WARNING", logger="absl"):
+        warn()
+        logging.warning("--rows=lines")
+    said = ["3 lines look like JSON; input_format=jsonl reads it", "--rows=lines"]
+    assert [record.getMessage() for record in caplog.records] == said

@@ -172,8 +172,11 @@ class TestOutputSet:
     def test_a_second_run_is_refused_and_does_not_disturb_the_first(self, tmp_path):
         path = str(tmp_path / "a")
         with OutputSet(path, [path], reads=[], overwrite=False) as outputs:
-            with pytest.raises(BlockingIOError, match="another run is writing this output"):
+            with pytest.raises(
+                BlockingIOError, match="another run is writing this output"
+            ) as raised:
                 write_set(tmp_path, "second")
+            assert raised.value.filename == path
             with outputs.open(path) as file:
                 file.write(b"first")
             outputs.commit([path])

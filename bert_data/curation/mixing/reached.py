@@ -26,16 +26,16 @@ def size_of(document: Document, unit: str) -> int:
     if unit == DOCUMENTS:
         return 1
     if unit == TOKENS:
-        return int(document.__dict__["num_tokens"])  # a pipeline that counts them has counted
+        return document.known_sizes()["num_tokens"]  # a pipeline that counts them has counted
     return document.num_bytes if unit == BYTES else document.num_words
 
 
 def count_document(document: Document, cell: str, num_copies: int, unit: str) -> dict[str, int]:
     """Return what a document adds to the counts: all sizes that are known, and the unit."""
-    counted = {}
+    counted, known = {}, document.known_sizes()
     for each, (before, after) in _names_of(cell).items():
         name = _IN_DOCUMENT.get(each)
-        if name is None or each == unit or name in document.__dict__:
+        if name is None or each == unit or name in known:
             size = size_of(document, each)
             counted[before], counted[after] = size, num_copies * size
     return counted

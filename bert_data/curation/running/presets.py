@@ -177,15 +177,17 @@ def preset_steps(
       data_sets: names of the pipeline's data sets.
       sources: which source of the preset a data set is of, by its name, None for one that the
         preset leaves alone; others are of the source of their own name.
-      parameters: of steps, by their names, besides those of the preset or in their place.
+      parameters: of steps, by their names, besides those of the preset or in their place; of the
+        step for one source, where a preset has several of a name, by "source.step".
 
     Raises:
       ValueError: there is no such preset, source or step, or a data set is of no source.
     """
     if not isinstance(name, str) or name not in PRESETS:
         raise ValueError(f"there is no preset {name!r:.60}; there are {', '.join(PRESETS)}")
-    names = {step: None for step, _ in PRESETS[name]}
-    for step, values in (parameters or {}).items():
+    parameters = parameters or {}
+    names = {key: None for step, published in PRESETS[name] for key in _keys(step, published)}
+    for step, values in parameters.items():
         if step not in names:
             raise ValueError(
                 f"parameters are for {step!r}; the steps of preset {name} are {', '.join(names)}"
@@ -197,7 +199,9 @@ def preset_steps(
     of_source = _data_sets_by_source(name, data_sets, sources or {})
     steps = []
     for step, published in PRESETS[name]:
-        values = {**published, **(parameters or {}).get(step, {})}
+        values = dict(published)
+        for key in _keys(step, published):
+            values |= parameters.get(key, {})
         if name in SOURCES:
             values["data_sets"] = [each for s in published["data_sets"] for each in of_source[s]]
             if not values["data_sets"]:
@@ -212,6 +216,11 @@ def preset_steps(
             continue
         steps.append(make_step(step, values))
     return steps
+
+
+def _keys(step: str, published: Mapping[str, Any]) -> list[str]:
+    """Return the names by which parameters are given to a step: "c4", and "github.licence"."""
+    return [step, *(f"{source}.{step}" for source in published.get("data_sets", ()))]
 
 
 def _data_sets_by_source(

@@ -48,7 +48,7 @@ class SpoolWriter(ArrowWriter):
     def add(self, document: Document) -> None:
         """Add a document."""
         fields = dump_exactly(document.fields) if document.fields else None
-        sizes = map(document.__dict__.get, SIZES)
+        sizes = map(document.known_sizes().get, SIZES)
         num_characters = len(document.text) + len(fields or "")
         self.add_rows([(document.id, document.text, fields, *sizes)], num_characters)
 
@@ -68,7 +68,7 @@ def read_spool(
                 for name, text, fields, *sizes in zip(*columns, strict=True):
                     document = Document(name, source, text, json.loads(fields) if fields else {})
                     known = zip(SIZES, sizes, strict=True)
-                    document.__dict__.update({name: n for name, n in known if n is not None})
+                    document.note_sizes({name: n for name, n in known if n is not None})
                     yield document
             before += batch.num_rows
             if end is not None and before >= end:

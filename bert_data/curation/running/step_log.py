@@ -107,7 +107,7 @@ class StepLog:
         if self._config.count_words:
             counts.num_words += num_copies * document.num_words
         if self._config.count_tokens is not None:
-            counts.num_tokens += num_copies * _num_tokens(document, self._config.count_tokens)
+            counts.num_tokens += num_copies * document.count_tokens(self._config.count_tokens)
 
     def fail(self, document: Document, error: Exception) -> None:
         """Reject a document that the step could not judge."""
@@ -135,14 +135,6 @@ class StepLog:
                 bins.update(bin_values(values))
                 values.clear()
         self._num_values = 0
-
-
-def _num_tokens(document: Document, count_tokens: CountTokens) -> int:
-    """Count the tokens of a text, once as long as the document is the same."""
-    known = document.__dict__.get("num_tokens")
-    if known is None:
-        known = document.__dict__["num_tokens"] = count_tokens(document.text)
-    return known
 
 
 class ReadLog(StepLog):

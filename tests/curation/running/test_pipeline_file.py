@@ -228,6 +228,10 @@ def test_steps_without_their_files_are_named(tmp_path, caplog):
         ("inputs: [a]\npreset: c4\nsources: [c4]", "sources has ['c4']; it must be a mapping"),
         ("inputs: [a]\nparameters: {c4: {}}", "parameters is for a preset, and there is none"),
         ("preset: c4\nparameters: {c5: {}}", "are for 'c5'; the steps of preset c4 are c4, line_d"),
+        (
+            "inputs: [{name: c4, files: a}]\npreset: llama\nparameters: {books.language: {}}",
+            "are for 'books.language'; the steps of preset llama are line_duplicates, commoncrawl",
+        ),
         ("preset: c4\nparameters: {c4: 3}", "parameters has 3; it must be a mapping"),
         ("preset: c4\nparameters: {c4: {min: 3}}", "step c4 has no parameter 'min'"),
         (
@@ -241,3 +245,14 @@ def test_wrong_words_about_presets(tmp_path, content, sentence):
     with pytest.raises(ValueError, match=r"p\.yaml: ") as caught:
         read(tmp_path, content)
     assert sentence in str(caught.value)
+
+
+def test_parameters_are_for_all_steps_of_a_name_or_for_that_of_a_source():
+    parameters = {"language": {"num_characters": 500}, "c4.language": {"min_score": 0.9}}
+    steps = preset_steps("llama", ["commoncrawl", "c4"], parameters=parameters)
+    found = [
+        (step.data_sets, step.num_characters, step.min_score)
+        for step in steps
+        if step.name == "language"
+    ]
+    assert found == [(("commoncrawl",), 500, 0.5), (("c4",), 500, 0.9)]
