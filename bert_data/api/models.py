@@ -90,7 +90,7 @@ def train(
     seed, steps = arguments.take("random_seed", 12345), plain(num_train_steps)
     width = arguments.look("width", None)
     data = _training_data(arguments, names, config, seed)
-    settings = arguments.config(
+    settings = arguments.last_config(
         training.TrainingConfig,
         output_dir=os.fspath(output_dir),
         num_train_steps=steps,
@@ -101,7 +101,6 @@ def train(
         next_sentence=next_sentence_of(data),
         optimizer=arguments.config(OptimizerConfig),
     )
-    arguments.end()
     held_out = None
     if eval_files is not None:
         size = data.batch_size or _EVAL_BATCH_SIZE  # where tokens bound a batch, it has none
@@ -177,16 +176,9 @@ def export_hub(
       options: do_lower_case, seq_length, tokenizer and others, as the flags of
         `bert-data export-hub`.
     """
+    named = _export_options(checkpoint, output_dir, vocab_file, overwrite)
     arguments = Options("export_hub", options, hub.ExportConfig)
-    config = arguments.config(
-        hub.ExportConfig,
-        init_checkpoint=_prefix(checkpoint),
-        output_dir=os.fspath(output_dir),
-        vocab_file=plain(vocab_file),
-        overwrite=bool(overwrite),
-    )
-    arguments.end()
-    return hub.export(config)
+    return hub.export(arguments.last_config(hub.ExportConfig, **named))
 
 
 @with_python_errors
@@ -208,18 +200,19 @@ def export_hf(
       options: do_lower_case, tokenizer_file, bert_config_file, as the flags of
         `bert-data export-hf`.
     """
+    named = _export_options(checkpoint, output_dir, vocab_file, overwrite)
     arguments = Options("export_hf", options, hub.HuggingFaceExportConfig)
-    config = arguments.config(
-        hub.HuggingFaceExportConfig,
-        init_checkpoint=_prefix(checkpoint),
-        output_dir=os.fspath(output_dir),
-        vocab_file=plain(vocab_file),
-        overwrite=bool(overwrite),
-    )
-    arguments.end()
-    return hub.export_hugging_face(config)
+    return hub.export_hugging_face(arguments.last_config(hub.HuggingFaceExportConfig, **named))
 
 
-def _prefix(checkpoint: Path | Trained | None) -> Any:
-    """Return the prefix of a checkpoint, or None."""
-    return checkpoint.checkpoint if isinstance(checkpoint, Trained) else plain(checkpoint)
+def _export_options(
+    checkpoint: Path | Trained | None, output_dir: Path, vocab_file: Path | None, overwrite: bool
+) -> dict[str, Any]:
+    """Return the fields that configurations of exports share."""
+    prefix = checkpoint.checkpoint if isinstance(checkpoint, Trained) else plain(checkpoint)
+    return {
+        "init_checkpoint": prefix,
+        "output_dir": os.fspath(output_dir),
+        "vocab_file": plain(vocab_file),
+        "overwrite": bool(overwrite),
+    }

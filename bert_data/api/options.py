@@ -59,6 +59,12 @@ class Options:
         engine, address = self.take("engine", THIS_MACHINE), self.take("ray_address", None)
         return engine if isinstance(engine, Engine) else Engine(name=engine, ray_address=address)
 
+    def last_config(self, make: type[Config], **fixed: Any) -> Config:
+        """Make the last configuration, and `end`."""
+        config = self.config(make, **fixed)
+        self.end()
+        return config
+
     def end(self) -> None:
         """Refuse options that nothing has taken: the function's signature has them in another way.
 

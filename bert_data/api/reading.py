@@ -67,8 +67,7 @@ def iterate_arrays(
 
 def _config(function: str, files: Files, options: dict[str, object]) -> ReaderConfig:
     arguments = Options(function, options, ReaderConfig)
-    config = arguments.config(ReaderConfig, input_patterns=names_of(files))
-    arguments.end()
+    config = arguments.last_config(ReaderConfig, input_patterns=names_of(files))
     return config
 
 
@@ -111,8 +110,7 @@ def build_samples(
         stores = stores.prefixes
     names = [stores] if isinstance(stores, str | os.PathLike) else list(stores)
     arguments = Options("build_samples", {**options, "seq_length": seq_length}, GptConfig)
-    config = arguments.config(GptConfig)
-    arguments.end()
+    config = arguments.last_config(GptConfig)
     sizes = plain(num_samples)
     return build_datasets(
         [os.fspath(name) for name in names],

@@ -124,7 +124,7 @@ def train_vocab(
     engine = arguments.engine()
     text = arguments.config(TextConfig)
     with as_files(documents, path) as files:
-        config = arguments.config(
+        config = arguments.last_config(
             VocabularyTrainingConfig,
             input_files=tuple(input_files(files.names, text)),
             do_lower_case=model == WORDPIECE if do_lower_case is None else bool(do_lower_case),
@@ -132,7 +132,6 @@ def train_vocab(
             engine=engine,
             work_dir=own_work_folder(path, "words", is_shared=engine.is_cluster),
         )
-        arguments.end()
         trained = write_vocabulary(config, path, json_path=json_path, overwrite=overwrite)
     return Vocabulary(
         vocab_file=path if config.model == WORDPIECE else None,
@@ -170,7 +169,7 @@ def create_records(
         "create_records", options, DatasetConfig, TextConfig, InstanceConfig, others=["ray_address"]
     )
     with as_files(documents, os.fspath(output_file)) as files:
-        config = arguments.config(
+        config = arguments.last_config(
             DatasetConfig,
             input_file=files.names,
             output_file=os.fspath(output_file),
@@ -182,7 +181,6 @@ def create_records(
             engine=arguments.engine(),
             overwrite=bool(overwrite),
         )
-        arguments.end()
         dataset = create_dataset(config)
     return Records(
         files=tuple(dataset.paths),
@@ -229,7 +227,7 @@ def tokenize(
     else:
         num_workers = share_memory(max_memory_mb, count_workers(num_workers)).num_workers
     with as_files(documents, prefix) as files:
-        config = arguments.config(
+        config = arguments.last_config(
             StoreConfig,
             input_file=files.names,
             output_prefix=prefix,
@@ -244,7 +242,6 @@ def tokenize(
             engine=engine,
             overwrite=bool(overwrite),
         )
-        arguments.end()
         stores = make_stores(config)
 
     def total(name: str) -> int:

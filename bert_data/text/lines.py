@@ -112,6 +112,12 @@ def read_line_blocks(
                 )
 
 
+def read_numbered_lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file without their ends, and their numbers from 1."""
+    lines = (line for block in read_line_blocks([path]) for line in block.data.splitlines())
+    return enumerate(lines, 1)
+
+
 def read_bounded_lines(
     spans: Sequence[Span], max_line_bytes: int | None = None
 ) -> Iterator[LineBlock]:

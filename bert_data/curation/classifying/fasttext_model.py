@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.classifying.fasttext_file import ModelFile
+from bert_data.curation.classifying.fasttext_file import Header, ModelFile
 from bert_data.curation.classifying.fasttext_kernels import END_BYTES, Arrays, Settings, fill_slots
 
 
@@ -35,27 +35,34 @@ def read_arrays(path: str) -> Arrays:
     vectors, is_quantized = file.read_matrix(header.dim, num_words + num_ngrams)
     outputs, _ = file.read_matrix(header.dim, num_labels, is_quantized)
     file.check_end()
-    ends = dictionary.ends
+    arrays = dictionary_arrays(header, num_words, dictionary.names, dictionary.ends)
+    return arrays._replace(counts=dictionary.counts, rows=rows, vectors=vectors, outputs=outputs)
+
+
+def dictionary_arrays(
+    header: Header, num_words: int, names: NDArray[np.uint8], ends: NDArray[np.int32]
+) -> Arrays:
+    """Return what `list_rows` needs of a model, without its vectors.
+
+    Args:
+      header: of the model.
+      num_words: how many of the names are words.
+      names: bytes of words and labels.
+      ends: int32 [names + 1], 0 and the end of each.
+    """
     slots = np.zeros(1 << (2 * len(ends)).bit_length(), np.int32)
-    end = int(fill_slots(dictionary.names, ends, slots, END_BYTES))
-    settings = Settings(
-        end=end if end < num_words else -1,
-        num_words=num_words,
-        min_characters=header.min_characters,
-        max_characters=header.max_characters,
-        word_ngrams=header.word_ngrams,
-        num_buckets=header.num_buckets,
-        loss=header.loss,
-    )
+    end = int(fill_slots(names, ends, slots, END_BYTES))
+    arguments = {name: value for name, value in header._asdict().items() if name != "dim"}
+    nothing = np.zeros((0, 0), np.float32)
     return Arrays(
-        settings=settings,
-        names=dictionary.names,
+        settings=Settings(end=end if end < num_words else -1, num_words=num_words, **arguments),
+        names=names,
         ends=ends,
-        counts=dictionary.counts,
+        counts=np.zeros(0, np.int64),
         slots=slots,
-        rows=rows,
-        vectors=vectors,
-        outputs=outputs,
+        rows=np.zeros(0, np.uint16),
+        vectors=nothing,
+        outputs=nothing,
     )
 
 

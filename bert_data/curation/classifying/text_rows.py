@@ -11,14 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.classifying.fasttext_kernels import (
-    END_BYTES,
-    Arrays,
-    Settings,
-    fill_slots,
-    list_rows,
-    max_rows,
-)
+from bert_data.curation.classifying.fasttext_kernels import Arrays, list_rows, max_rows
 from bert_data.curation.classifying.fasttext_training import Texts
 from bert_data.curation.classifying.training_texts import SpooledTexts
 from bert_data.curation.classifying.word_counting import LEAST_WRAPPED
@@ -28,31 +21,6 @@ from bert_data.storage import load_values, open_scratch
 from bert_data.work import Executor
 
 _RUN_BYTES = 1 << 20
-
-
-def dictionary_arrays(
-    names: NDArray[np.uint8], ends: NDArray[np.int32], settings: Settings
-) -> Arrays:
-    """Return what `list_rows` needs of a model, whose vectors are still to be trained.
-
-    Args:
-      names: bytes of words and labels.
-      ends: int32 [names + 1], 0 and the end of each.
-      settings: of the model; the number of "</s>" is found here.
-    """
-    slots = np.zeros(1 << (2 * len(ends)).bit_length(), np.int32)
-    end = int(fill_slots(names, ends, slots, END_BYTES))
-    nothing = np.zeros((0, 0), np.float32)
-    return Arrays(
-        settings=settings._replace(end=end if end < settings.num_words else -1),
-        names=names,
-        ends=ends,
-        counts=np.zeros(0, np.int64),
-        slots=slots,
-        rows=np.zeros(0, np.uint16),
-        vectors=nothing,
-        outputs=nothing,
-    )
 
 
 class _Run(NamedTuple):

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from bert_data.curation.classifying.config import LOSSES, ClassifierConfig
 from bert_data.curation.classifying.descent import Descent
 from bert_data.curation.classifying.fasttext_file import Header
-from bert_data.curation.classifying.fasttext_kernels import LABEL, Settings
+from bert_data.curation.classifying.fasttext_kernels import LABEL
+from bert_data.curation.classifying.fasttext_model import dictionary_arrays
 from bert_data.curation.classifying.fasttext_training import Texts
 from bert_data.curation.classifying.fasttext_writing import Arguments, TrainedModel, write_bin
 from bert_data.curation.classifying.held_out import (
@@ -28,7 +29,7 @@ from bert_data.curation.classifying.held_out import (
     find_cuts,
     judge_labels,
 )
-from bert_data.curation.classifying.text_rows import dictionary_arrays, write_rows
+from bert_data.curation.classifying.text_rows import write_rows
 from bert_data.curation.classifying.training_texts import SpooledTexts, spool_texts
 from bert_data.curation.classifying.word_counting import Words, WordTable
 from bert_data.progress import progress, size
@@ -92,7 +93,7 @@ def _train(
     words, num_tokens = _count_words(config, texts, order)
     num_words, num_labels = len(words.counts), len(texts.labels)
     names = _with_labels(words, texts.labels, np.bincount(texts.targets[order]))
-    arrays = dictionary_arrays(names.names, names.ends, _settings(config, num_words))
+    arrays = dictionary_arrays(_header(config), num_words, names.names, names.ends)
     none = np.zeros(len(held_out), np.int64)
     with open_threads(count_workers(config.num_workers)) as executor:
         rows = write_rows(texts, order, num_tokens, arrays, f"{folder}/rows", executor)
@@ -187,18 +188,6 @@ def _header(config: ClassifierConfig) -> Header:
         num_buckets=config.num_buckets,
         min_characters=config.min_characters,
         max_characters=config.max_characters,
-    )
-
-
-def _settings(config: ClassifierConfig, num_words: int) -> Settings:
-    return Settings(
-        end=-1,
-        num_words=num_words,
-        min_characters=config.min_characters,
-        max_characters=config.max_characters,
-        word_ngrams=config.word_ngrams,
-        num_buckets=config.num_buckets,
-        loss=LOSSES[config.loss],
     )
 
 

@@ -3,21 +3,24 @@
     perplexities  20 35 35 90         a lower one is better
     percentiles    0 25 25 75         head below 30, middle below 60, then tail
 
-A `CorpusStep` calls `save_values` in `observe`, `rank` in `decide` and `ranked` in `judge_shard`.
+A `PercentileStep` calls `save_values` in `observe`.
 """
 
+import abc
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from absl import logging
 from numpy.typing import ArrayLike
 
+from bert_data.curation.document import Document
 from bert_data.curation.parameters import Within
-from bert_data.curation.step import Decisions, ShardDecisions
+from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions
+from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.storage import load_array, make_folder, save_array
 from bert_data.work.float_keys import from_keys, to_keys
 from bert_data.work.ranges import RangeReader
@@ -37,53 +40,63 @@ _BETTER = Layout(("document", "number"), num_keys=1)
 _FILE = "values.npy"
 
 
-def check_percentiles(head_percentile: float, middle_percentile: float) -> None:
-    """Raise ValueError if the head does not end before the middle."""
-    if head_percentile > middle_percentile:
-        raise ValueError(
-            f"head_percentile is {head_percentile}; it must be at most middle_percentile,"
-            f" {middle_percentile}"
-        )
-
-
-def bucket_of(percentile: float, head_percentile: float, middle_percentile: float) -> str:
-    """Return the bucket of a percentile: each ends below its own."""
-    if percentile < head_percentile:
-        return HEAD
-    return MIDDLE if percentile < middle_percentile else TAIL
-
-
 def save_values(path: Path, values: ArrayLike) -> None:
     """Write the values of a shard's documents, [documents], of which none is NaN."""
     make_folder(path)
     save_array(path / _FILE, np.asarray(values, np.float64))
 
 
-def rank(
-    rounds: Rounds, step: str, percentiles: Sequence[float], *, higher_is_better: bool
-) -> Decisions:
-    """Count, for each document, the documents that are better.
+class PercentileStep(CorpusStep):
+    """A step that keeps documents by the percentiles of their values.
 
-    Args:
-      rounds: over what `save_values` wrote.
-      step: name for the log.
-      percentiles: whose values are logged.
+    Attributes:
       higher_is_better: which value is better.
+      max_percentile, head_percentile, middle_percentile: parameters of the step.
     """
-    write = functools.partial(_write_values, higher_is_better)
-    values = rounds.over_parts("values", write, {"values": _VALUES})["values"]
-    total = len(values)
-    count = functools.partial(_count_better, step, tuple(percentiles), higher_is_better, total)
-    better = rounds.over_ranges("order", count, values, {"better": _BETTER})["better"]
-    rounds.remove(values)
-    return Decisions(tables={"better": better}, notes={"total": total})
 
+    weighs_verdicts = False
+    higher_is_better: ClassVar[bool]
+    max_percentile: float
+    head_percentile: float
+    middle_percentile: float
 
-def ranked(decided: ShardDecisions) -> Iterator[tuple[float, float]]:
-    """Yield the value of each document of a shard, and its percentile, 0 to 100."""
-    values = load_array(os.path.join(decided.observed, _FILE))
-    percentiles = 100 * decided.tables["better"]["number"] / max(decided.notes["total"], 1)
-    return zip(values.tolist(), percentiles.tolist(), strict=True)
+    def __post_init__(self) -> None:
+        """Check that the head ends before the middle."""
+        super().__post_init__()
+        if self.head_percentile > self.middle_percentile:
+            raise ValueError(
+                f"head_percentile is {self.head_percentile}; it must be at most middle_percentile,"
+                f" {self.middle_percentile}"
+            )
+
+    @abc.abstractmethod
+    def judge_value(
+        self, document: Document, value: float, bucket: str, in_percentiles: Measured
+    ) -> Verdict:
+        """Judge a document by its value, and mark it with its bucket."""
+
+    def decide(self, rounds: Rounds) -> Decisions:
+        """Count, for each document, the documents that are better."""
+        write = functools.partial(_write_values, self.higher_is_better)
+        values = rounds.over_parts("values", write, {"values": _VALUES})["values"]
+        total, logged = len(values), (self.head_percentile, self.middle_percentile)
+        count = functools.partial(_count_better, self.name, logged, self.higher_is_better, total)
+        better = rounds.over_ranges("order", count, values, {"better": _BETTER})["better"]
+        rounds.remove(values)
+        return Decisions(tables={"better": better}, notes={"total": total})
+
+    def judge_shard(
+        self, decided: ShardDecisions, documents: Iterable[Document]
+    ) -> Iterator[Verdict]:
+        """Reject documents above the greatest percentile, and mark all."""
+        values = load_array(os.path.join(decided.observed, _FILE))
+        percentiles = 100 * decided.tables["better"]["number"] / max(decided.notes["total"], 1)
+        pairs = zip(values.tolist(), percentiles.tolist(), strict=True)
+        for document, (value, percentile) in zip(documents, pairs, strict=True):
+            is_middle = percentile < self.middle_percentile
+            bucket = HEAD if percentile < self.head_percentile else MIDDLE if is_middle else TAIL
+            measured = measure("max_percentile", percentile, self.max_percentile)
+            yield self.judge_value(document, value, bucket, measured)
 
 
 def _write_values(higher_is_better: bool, part: Part, own: Own, writers: Writers) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from bert_data.curation.quality.phrases import MAX_CHARACTERS, Phrase, normal_form
 from bert_data.errors import named_in_errors
-from bert_data.text.lines import read_line_blocks
+from bert_data.text.lines import read_numbered_lines
 
 
 def read_phrases(files: Sequence[str]) -> Iterator[Phrase]:
@@ -21,14 +21,12 @@ def read_phrases(files: Sequence[str]) -> Iterator[Phrase]:
       OSError, CorruptDataError: a file cannot be read.
     """
     for path in files:
-        number, is_empty = 0, True
-        for block in read_line_blocks([path]):
-            for data in block.data.splitlines():
-                number += 1
-                line = _decode(f"{path}:{number}", data)
-                if line.strip():
-                    is_empty = False
-                    yield _phrase(f"{path}:{number}", line)
+        is_empty = True
+        for number, data in read_numbered_lines(path):
+            line = _decode(f"{path}:{number}", data)
+            if line.strip():
+                is_empty = False
+                yield _phrase(f"{path}:{number}", line)
         if is_empty:
             raise ValueError(f"{path}: the list has no entry")
 

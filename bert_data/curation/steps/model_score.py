@@ -1,7 +1,7 @@
 """Score documents with a trained model, and keep them by their score."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,17 +12,9 @@ from bert_data.curation.document import Document
 from bert_data.curation.models.model_step import ModelStep
 from bert_data.curation.models.scoring import ScoringConfig, open_scorer
 from bert_data.curation.parameters import NewField, Within
-from bert_data.curation.quality.percentiles import (
-    Percentile,
-    bucket_of,
-    check_percentiles,
-    rank,
-    ranked,
-    save_values,
-)
-from bert_data.curation.step import Decisions, ShardDecisions, register
-from bert_data.curation.verdict import Verdict, measure
-from bert_data.work.rounds import Rounds
+from bert_data.curation.quality.percentiles import Percentile, PercentileStep, save_values
+from bert_data.curation.step import register
+from bert_data.curation.verdict import Measured, Verdict, measure
 
 Score = Annotated[float, Within(-1_000_000)]
 
@@ -31,7 +23,7 @@ _DIGITS = 4
 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ModelScore(ModelStep):
+class ModelScore(PercentileStep, ModelStep):
     """Scores documents with a trained model, and keeps them by score or percentile.
 
     FineWeb-Edu keeps pages that a BERT with a regression scores as 3 or more of 5 for educational
@@ -71,7 +63,7 @@ class ModelScore(ModelStep):
     """
 
     name = "model_score"
-    weighs_verdicts = False
+    higher_is_better = True
     windows: Literal["mean", "max"] = "mean"
     output: str = ""
     label: str = ""
@@ -88,7 +80,6 @@ class ModelScore(ModelStep):
         super().__post_init__()
         if self.score_field == self.bucket_field:
             raise ValueError(f"score_field and bucket_field are both {self.score_field!r}")
-        check_percentiles(self.head_percentile, self.middle_percentile)
 
     def _config(self) -> ScoringConfig:
         return ScoringConfig(
@@ -110,21 +101,14 @@ class ModelScore(ModelStep):
         scores = [*scorer.score_many(document.text for document in documents)]
         save_values(path, np.round(np.concatenate([np.empty(0), *scores]), _DIGITS))
 
-    def decide(self, rounds: Rounds) -> Decisions:
-        """Count the documents with a higher score than each one has."""
-        percentiles = (self.head_percentile, self.middle_percentile)
-        return rank(rounds, self.name, percentiles, higher_is_better=True)
-
-    def judge_shard(
-        self, decided: ShardDecisions, documents: Iterable[Document]
-    ) -> Iterator[Verdict]:
-        """Measure scores and percentiles, and mark all documents."""
-        for document, (score, percentile) in zip(documents, ranked(decided), strict=True):
-            measured = [measure("max_percentile", percentile, self.max_percentile)]
-            for rule in ("min_score", "max_score"):
-                threshold = getattr(self, rule)
-                if threshold is not None:
-                    measured.append(measure(rule, score, threshold))
-            bucket = bucket_of(percentile, self.head_percentile, self.middle_percentile)
-            fields = {self.score_field: score, self.bucket_field: bucket}
-            yield Verdict(document.with_fields(**fields), tuple(measured), counted={bucket: 1})
+    def judge_value(
+        self, document: Document, value: float, bucket: str, in_percentiles: Measured
+    ) -> Verdict:
+        """Measure the score, too, and mark the document with it."""
+        measured = [in_percentiles]
+        for rule in ("min_score", "max_score"):
+            threshold = getattr(self, rule)
+            if threshold is not None:
+                measured.append(measure(rule, value, threshold))
+        fields = {self.score_field: value, self.bucket_field: bucket}
+        return Verdict(document.with_fields(**fields), tuple(measured), counted={bucket: 1})

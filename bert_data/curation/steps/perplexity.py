@@ -12,29 +12,21 @@ from absl import logging
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Within
 from bert_data.curation.quality.ngram_model import ModelConfig, open_model, train_model
-from bert_data.curation.quality.percentiles import (
-    Percentile,
-    bucket_of,
-    check_percentiles,
-    rank,
-    ranked,
-    save_values,
-)
-from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
-from bert_data.curation.verdict import Verdict, measure
+from bert_data.curation.quality.percentiles import Percentile, PercentileStep, save_values
+from bert_data.curation.step import register
+from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.curation.words import Words, split_words
 from bert_data.errors import named_in_errors
 from bert_data.storage import expand_inputs
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
-from bert_data.work.rounds import Rounds
 
 _VALUE, _BUCKET = "perplexity", "perplexity_bucket"
 
 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Perplexity(CorpusStep):
+class Perplexity(PercentileStep):
     """Keeps the documents most like a reference text, according to a language model trained on it.
 
     CCNet does this with Wikipedia for each language (Wenzek et al. 2020, arXiv:1911.00359):
@@ -63,7 +55,7 @@ class Perplexity(CorpusStep):
 
     name = "perplexity"
     own_fields = (_VALUE, _BUCKET)
-    weighs_verdicts = False
+    higher_is_better = False
     reference: tuple[str, ...]
     text_field: str = "text"
     max_percentile: Percentile = 60.0
@@ -78,7 +70,6 @@ class Perplexity(CorpusStep):
         super().__post_init__()
         if not self.reference:
             raise ValueError("reference is empty; name files of good text")
-        check_percentiles(self.head_percentile, self.middle_percentile)
         self._model_config()
 
     def _model_config(self) -> ModelConfig:
@@ -99,22 +90,15 @@ class Perplexity(CorpusStep):
         values = array("d", (model.perplexity(document.words) for document in documents))
         save_values(path, np.array(values))
 
-    def decide(self, rounds: Rounds) -> Decisions:
-        """Count the documents with a lower perplexity than each one has."""
-        percentiles = (self.head_percentile, self.middle_percentile)
-        return rank(rounds, self.name, percentiles, higher_is_better=False)
-
-    def judge_shard(
-        self, decided: ShardDecisions, documents: Iterable[Document]
-    ) -> Iterator[Verdict]:
-        """Reject documents above the greatest percentile, and mark all."""
-        for document, (value, percentile) in zip(documents, ranked(decided), strict=True):
-            measured = [measure("max_percentile", percentile, self.max_percentile)]
-            if self.max_perplexity is not None:
-                measured.append(measure("max_perplexity", value, self.max_perplexity))
-            bucket = bucket_of(percentile, self.head_percentile, self.middle_percentile)
-            labelled = document.with_fields(**{_VALUE: value, _BUCKET: bucket})
-            yield Verdict(labelled, tuple(measured))
+    def judge_value(
+        self, document: Document, value: float, bucket: str, in_percentiles: Measured
+    ) -> Verdict:
+        """Measure the perplexity, too, and mark the document with it."""
+        measured = [in_percentiles]
+        if self.max_perplexity is not None:
+            measured.append(measure("max_perplexity", value, self.max_perplexity))
+        labelled = document.with_fields(**{_VALUE: value, _BUCKET: bucket})
+        return Verdict(labelled, tuple(measured))
 
 
 def read_words(paths: Sequence[str], text_field: str) -> Iterator[Words]:

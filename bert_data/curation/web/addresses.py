@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bert_data.packages import load_package
 from bert_data.storage import save_array
-from bert_data.text.lines import read_line_blocks
+from bert_data.text.lines import read_numbered_lines
 
 MAX_URL_CHARACTERS = 2_048
 _MAX_PATH_PARTS = 32
@@ -166,16 +166,14 @@ def read_addresses(files: Sequence[str]) -> Iterator[str]:
 def _read_entries(files: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield (file:line, text) of each line that is neither blank nor a comment."""
     for path in files:
-        number, is_empty = 0, True
-        for block in read_line_blocks([path]):
-            for data in block.data.splitlines():
-                number += 1
-                line = data.decode(errors="replace").removeprefix("\ufeff")
-                # A "#" within a URL begins its fragment.
-                line = "" if line.startswith("#") else line.partition(" #")[0].strip()
-                if line:
-                    is_empty = False
-                    yield f"{path}:{number}", line
+        is_empty = True
+        for number, data in read_numbered_lines(path):
+            line = data.decode(errors="replace").removeprefix("\ufeff")
+            # A "#" within a URL begins its fragment.
+            line = "" if line.startswith("#") else line.partition(" #")[0].strip()
+            if line:
+                is_empty = False
+                yield f"{path}:{number}", line
         if is_empty:
             raise ValueError(f"{path}: the list has no entry")
 

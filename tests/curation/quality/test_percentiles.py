@@ -1,18 +1,16 @@
 """Percentiles are the shares of documents that are better, whatever the shards and their order."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.quality.percentiles import (
-    bucket_of,
-    check_percentiles,
-    rank,
-    ranked,
-    save_values,
-)
+from bert_data.curation.document import Document
+from bert_data.curation.quality.percentiles import PercentileStep, save_values
 from bert_data.curation.step import read_decisions
+from bert_data.curation.verdict import Verdict
 from bert_data.work.rounds import Part, Rounds
 
 COVERS = ("work/float_keys",)
@@ -21,6 +19,31 @@ VALUES = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, -1.0, 1e-300, -1e-300, np.inf, -np.inf]),
     st.floats(allow_nan=False),
 )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ranking(PercentileStep):
+    """Notes values, and the buckets and percentiles that follow from them."""
+
+    name = "mine"
+    higher_is_better: bool = False
+    max_percentile: float = 60.0
+    head_percentile: float = 30.0
+    middle_percentile: float = 60.0
+
+    def observe(self, folder, documents, path):
+        raise NotImplementedError
+
+    def judge_value(self, document, value, bucket, in_percentiles):
+        marked = document.with_fields(value=value, bucket=bucket)
+        return Verdict(marked, (in_percentiles,))
+
+    def judge_all(self, parts, folder):
+        """Return the verdicts on the documents of each part."""
+        decisions = self.decide(Rounds(str(folder), parts, 10**6))
+        for part in parts:
+            documents = [Document(str(n), "a", "") for n in range(part.first, part.end)]
+            yield list(self.judge_shard(read_decisions(decisions, part), documents))
 
 
 @given(
@@ -35,38 +58,38 @@ def test_percentiles(tmp_path_factory, shards, higher_is_better):
         save_values(path, values)
         parts.append(Part(str(path), "a", first, first + len(values), 100))
         first += len(values)
-    rounds = Rounds(str(folder / "round"), parts, 10**6)
-    decisions = rank(rounds, "step", (30, 60), higher_is_better=higher_is_better)
+    step = Ranking(higher_is_better=higher_is_better)
     everything = [value for values in shards for value in values]
-    for part, values in zip(parts, shards, strict=True):
-        found = list(ranked(read_decisions(decisions, part)))
+    for values, verdicts in zip(shards, step.judge_all(parts, folder / "round"), strict=True):
         expected = [
             100 * sum(o > v if higher_is_better else o < v for o in everything) / len(everything)
             for v in values
         ]
-        assert [value for value, _ in found] == values
-        assert [percentile for _, percentile in found] == pytest.approx(expected)
+        assert [each.document.fields["value"] for each in verdicts] == values
+        assert [each.measured[0].value for each in verdicts] == pytest.approx(expected)
+        assert [each.kept for each in verdicts] == [p <= 60 for p in expected]
 
 
 @pytest.mark.parametrize("higher_is_better", [True, False])
 def test_values_at_the_percentiles_are_told(tmp_path, higher_is_better, caplog):
     save_values(tmp_path / "0", [-5.5, 3.0, 0.0, 8.0])
     parts = [Part(str(tmp_path / "0"), "a", 0, 4, 100)]
+    step = Ranking(higher_is_better=higher_is_better, head_percentile=50.0, middle_percentile=100.0)
     with caplog.at_level("INFO", logger="absl"):
-        rank(
-            Rounds(str(tmp_path / "round"), parts, 10**6),
-            "mine",
-            (0, 50, 100),
-            higher_is_better=higher_is_better,
-        )
-    values = ["8", "0", "-5.5"] if higher_is_better else ["-5.5", "3", "8"]
-    told = [f"mine: percentile {p} is {v}" for p, v in zip((0, 50, 100), values, strict=True)]
+        step.decide(Rounds(str(tmp_path / "round"), parts, 10**6))
+    values = ["0", "-5.5"] if higher_is_better else ["3", "8"]
+    told = [f"mine: percentile {p} is {v}" for p, v in zip((50, 100), values, strict=True)]
     messages = [record.getMessage() for record in caplog.records]
     assert [message for message in messages if message.startswith("mine")] == told
 
 
-def test_buckets_end_below_their_percentile():
-    buckets = [bucket_of(percentile, 30, 60) for percentile in (0, 29.9, 30, 59.9, 60, 100)]
-    assert buckets == ["head", "head", "middle", "middle", "tail", "tail"]
-    with pytest.raises(ValueError, match="head_percentile is 61; it must be at most middle_perc"):
-        check_percentiles(61, 60)
+def test_buckets_end_below_their_percentile(tmp_path):
+    save_values(tmp_path / "0", range(10))
+    parts = [Part(str(tmp_path / "0"), "a", 0, 10, 100)]
+    (verdicts,) = Ranking().judge_all(parts, tmp_path / "round")
+    buckets = [each.document.fields["bucket"] for each in verdicts]
+    assert buckets == ["head"] * 3 + ["middle"] * 3 + ["tail"] * 4
+    with pytest.raises(
+        ValueError, match=r"head_percentile is 61.0; it must be at most middle_perc"
+    ):
+        Ranking(head_percentile=61.0)
