@@ -100,11 +100,11 @@ class BlendedDataset:
         return {"dataset_id": int(self.dataset_index[number]), **sample}
 
     def batch(self, numbers: Numbers) -> SampleBatch:
-        """Samples side by side, see `GptDataset.texts`."""
+        """Return samples side by side, see `GptDataset.texts`."""
         return batch_of(self, numbers)
 
     def texts(self, numbers: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The tokens of samples, see `GptDataset.texts`."""
+        """Return the tokens of samples, see `GptDataset.texts`."""
         places = checked_numbers(numbers, len(self))
         for each in self.blend.maps:
             each.check_size()

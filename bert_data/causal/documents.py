@@ -77,7 +77,7 @@ class Documents:
         return self.store.lengths.size
 
     def count_tokens(self, documents: Range) -> int:
-        """Tokens in a range of documents."""
+        """Return the number of tokens in a range of documents."""
         return int(self.store.lengths[slice(*documents)].sum(dtype="int64"))
 
     def of_split(self, split: str, name: str) -> Range:
@@ -109,7 +109,7 @@ class Documents:
 
 
 def _open_again(prefix: str, identity: list[Any]) -> Documents:
-    """Opens in one process what another one has open."""
+    """Open in one process what another one has open."""
     documents = Documents(prefix)
     if documents.identity != identity:
         raise ValueError(f"{prefix}: the token store was replaced while samples were made from it")

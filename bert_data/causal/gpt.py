@@ -68,7 +68,7 @@ class SampleSet(Protocol):
         """One sample."""
 
     def texts(self, numbers: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Tokens of several samples."""
+        """Return the tokens of several samples."""
 
     def batch(self, numbers: Numbers) -> SampleBatch:
         """Several samples."""
@@ -166,7 +166,7 @@ class GptDataset:
         }
 
     def _check(self) -> None:
-        """Checks types and shapes; what is in them is checked when it is used."""
+        """Check types and shapes; what is in them is checked when it is used."""
         first, stop = self.document_range
         num_positions = self.plan.num_epochs * (stop - first)
         longest = int(self.documents.store.lengths.max())
@@ -201,13 +201,13 @@ class GptDataset:
         return single_sample(self, number)
 
     def texts(self, numbers: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The tokens of samples.
+        """Return the tokens of samples.
 
         Args:
           numbers: of the samples, each in [0, len(self)).
 
         Returns:
-          int32[samples, config.sample_tokens], 0 behind what is there; int32[samples], how many
+          int32[samples, config.sample_tokens], 0 after their end; int32[samples], how many
           are there.
 
         Raises:
@@ -220,7 +220,7 @@ class GptDataset:
         return texts, num_tokens
 
     def batch(self, numbers: Numbers) -> SampleBatch:
-        """Samples side by side; see `texts`."""
+        """Return samples side by side; see `texts`."""
         return batch_of(self, numbers)
 
     def gather(
@@ -230,7 +230,7 @@ class GptDataset:
         texts: NDArray[np.int32],
         num_tokens: NDArray[np.int32],
     ) -> None:
-        """Gathers tokens of samples into rows, see `gather_texts`.
+        """Gather tokens of samples into rows, see `gather_texts`.
 
         Raises:
           CorruptDataError: an index or the store is damaged.

@@ -31,7 +31,7 @@ class Snapshot:
     arrays: Sequence[memoryview]
 
     def arrays_sha256(self) -> str:
-        """Digest of the indices: with stores and configuration, samples depend on nothing else."""
+        """Return a digest of the indices; all else is that of stores and configuration."""
         digest = hashlib.sha256()
         for array in self.arrays:
             digest.update(f"{array.nbytes} ".encode())
@@ -39,7 +39,7 @@ class Snapshot:
         return digest.hexdigest()
 
     def save(self, folder: str) -> None:
-        """Writes the files for `open_snapshot` into a folder.
+        """Write the files for `open_snapshot` into a folder.
 
         Raises:
           OSError: they cannot be written.
@@ -55,14 +55,14 @@ class Snapshot:
 
 
 def take_snapshot(dataset: SampleSet) -> Snapshot:
-    """The data set as bytes that share the memory of its indices."""
+    """Return the data set as bytes that share the memory of its indices."""
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(dataset, protocol=5, buffer_callback=buffers.append)
     return Snapshot(head=head, arrays=[buffer.raw() for buffer in buffers])
 
 
 def open_snapshot(folder: str) -> SampleSet:
-    """The data set of a snapshot; its indices are read-only.
+    """Return the data set of a snapshot; its indices are read-only.
 
     Raises:
       ValueError: a token store is another one now.

@@ -6,14 +6,13 @@ r"""Measures of the lines of a text, taken by kernels over its code points.
 All of them take time linear in the text and create no Python object per line.
 """
 
-import functools
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.characters import SPACE
-from bert_data.curation.words import Words
+from bert_data.curation.words import Words, code_points
 from bert_data.kernels import Scalar, inner, kernel
 
 NEWLINE = 10
@@ -79,7 +78,7 @@ def line_marks(words: Words, bullets: str) -> LineMarks:
     Args:
       bullets: the characters that are bullets.
     """
-    return LineMarks(*_count_marks(words.characters, _code_points(bullets)))
+    return LineMarks(*_count_marks(words.characters, code_points(bullets)))
 
 
 def line_ends(words: Words, terminals: NDArray[np.uint32], max_short: int) -> LineEnds:
@@ -90,11 +89,6 @@ def line_ends(words: Words, terminals: NDArray[np.uint32], max_short: int) -> Li
       max_short: length of the longest short line, in characters.
     """
     return LineEnds(*_count_ends(words.characters, terminals, max_short))
-
-
-@functools.cache
-def _code_points(text: str) -> NDArray[np.uint32]:
-    return np.array([ord(char) for char in text], np.uint32)
 
 
 @inner

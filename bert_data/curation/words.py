@@ -143,15 +143,18 @@ def split_words(text: str) -> Words:
 
 def encode_characters(text: str) -> Constants:
     """Return a text's code points, uint32 [characters], and the classes of all characters."""
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    return Constants((codes, character_classes()))
+    return Constants((code_points(text), character_classes()))
+
+
+def code_points(text: str) -> NDArray[np.uint32]:
+    """Return a text's code points, uint32 [characters]."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 def hash_word(word: str) -> int:
     """Return the hash that `Words.hashes` has for a word."""
-    codes = np.frombuffer(word.encode("utf-32-le", "surrogatepass"), np.uint32)
     hashes = np.empty(1, np.uint64)
-    _hash_whole(codes, hashes)
+    _hash_whole(code_points(word), hashes)
     return int(hashes[0])
 
 

@@ -65,7 +65,7 @@ class PreprocessingLayer(keras.layers.Layer):
         return self._loaded.pack_to_longest(segments, max_seq_length=self.max_seq_length)
 
     def get_config(self) -> dict[str, Any]:
-        """Arguments that make the layer again."""
+        """Return the arguments that make the layer again."""
         own = {"folder": self.folder, "max_seq_length": self.max_seq_length, "width": self.width}
         return {**super().get_config(), **own}
 
@@ -113,5 +113,5 @@ class EncoderLayer(keras.layers.Layer):
         return self._loaded(features, training=bool(training and self.trainable))
 
     def get_config(self) -> dict[str, Any]:
-        """Arguments that make the layer again."""
+        """Return the arguments that make the layer again."""
         return {**super().get_config(), "folder": self.folder}

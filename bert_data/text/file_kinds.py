@@ -42,7 +42,7 @@ class _Kind:
 _ZIP, _ZIP_BYTES = b"PK\x03\x04", 200
 _KINDS_OF_ZIP = (("a NumPy archive (.npz)", b".npy"), ("a PyTorch file", b"/data.pkl"))
 # The first one that fits counts. Magic of letters, which a text in Latin-1 could begin with, needs
-# control bytes behind it.
+# control bytes after it.
 _KINDS = (
     _Kind("a Parquet file", b"PAR1", "--input_format=parquet reads it"),
     _Kind("an encrypted Parquet file", b"PARE", "decrypt it first"),

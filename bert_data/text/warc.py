@@ -56,13 +56,8 @@ def read_warc(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
         with open_bytes(span.path) as (stream, file):
             records = read_records(span.path, stream)
             add = functools.partial(add_record, config)
-            position = file.tell if file.seekable() else _unknown_position
+            position = file.tell if file.seekable() else lambda: 0  # a pipe has none
             yield from fill_blocks(span.path, records, add, position=position)
-
-
-def _unknown_position() -> int:
-    """Return 0: a pipe has no position."""
-    return 0
 
 
 class _Counted:

@@ -14,8 +14,8 @@ wrap if the line and the first word of the next one together exceed 85% of the w
 paragraph are joined if four fifths of their ends are wraps, the width is 20 to 200 characters,
 and a third of the lines after the first begin with a small letter; in scripts without capitals, if
 half of the lines end within a sentence. Not if three quarters of the lines end with a comma, a full
-stop or the like, as those of poems do. Nothing but the paragraph decides, so the result stays as
-it is when it is joined again.
+stop or the like, as those of poems do. Nothing but the paragraph decides, so joining
+the result again changes nothing.
 """
 
 import functools

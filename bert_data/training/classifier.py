@@ -108,7 +108,7 @@ class TextClassifier(KerasModel):
         }
 
     def arguments(self) -> dict[str, Any]:
-        """The constructor's arguments besides those of all models."""
+        """Return the constructor's arguments besides those of all models."""
         return {"num_labels": self.num_labels, "labels": list(self.labels)}
 
 

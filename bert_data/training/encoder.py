@@ -186,7 +186,7 @@ class Encoder(Layer):
         position_ids: tf.Tensor | None = None,
         first_positions: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns hidden states and pooled first positions; see the class."""
+        """Return hidden states and pooled first positions; see the class."""
         adder = attention_adder(input_mask, instance_ids)  # shared by all layers: it can be large
         x = self.embeddings(input_ids, segment_ids, position_ids, seed=seed)
         for block in self.encoder.parts.values():

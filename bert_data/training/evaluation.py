@@ -47,7 +47,7 @@ class Evaluator:
 
 
 def evaluate(model: PretrainingModel, batches: Iterable[Features]) -> dict[str, float]:
-    """Means over all predictions and examples, without dropout.
+    """Return means over all predictions and examples, without dropout.
 
     Args:
       model: on one device or several; the evaluation runs on one.
@@ -65,7 +65,7 @@ def evaluate(model: PretrainingModel, batches: Iterable[Features]) -> dict[str, 
 
 
 def batch_sums(model: PretrainingModel, batch: Features) -> tf.Tensor:
-    """float32[6]: predictions, their losses, their hits; pairs, their losses, their hits.
+    """Return float32[6]: predictions, their losses and hits; pairs, their losses and hits.
 
     What has weight 0, as the empty places of rows, is not counted.
     """
@@ -89,7 +89,7 @@ def _answer_sums(scores: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> li
 
 
 def metrics(rows: np.ndarray, sentence_task: str | None) -> dict[str, float]:
-    """The metrics from float64[batches, 6] as `batch_sums` gives them."""
+    """Return the metrics from float64[batches, 6] as `batch_sums` gives them."""
     by_batch = rows[:, 1] / (rows[:, 0] + 1e-5) + rows[:, 4] / np.maximum(rows[:, 3], 1.0)
     results = {"loss": float(by_batch.mean())}
     for task, sums in zip((MASKED_LM, sentence_task), np.split(rows.sum(0), 2), strict=True):
@@ -101,7 +101,7 @@ def metrics(rows: np.ndarray, sentence_task: str | None) -> dict[str, float]:
 
 
 def write_results_file(folder: str, step: int, results: dict[str, float]) -> None:
-    """Writes the results as sorted lines "key = value" of eval_results.txt, which is replaced."""
+    """Write the results as sorted lines "key = value" of eval_results.txt, which is replaced."""
     make_folder(folder)
     lines = "".join(f"{line}\n" for line in _result_lines(step, results))
     write_bytes(os.path.join(folder, _RESULTS), lines.encode())
@@ -112,7 +112,7 @@ def _result_lines(step: int, results: dict[str, float]) -> list[str]:
 
 
 def write_results(folder: str, step: int, results: dict[str, float]) -> None:
-    """Logs and writes the results, and adds them to TensorBoard's curves in eval/.
+    """Log and write the results, and add them to TensorBoard's curves in eval/.
 
     Args:
       folder: of the training run.

@@ -34,14 +34,14 @@ class MaskedLM(Layer):
         self.transform = Group("transform", parts)
 
     def build(self, _: object = None) -> None:
-        """Makes the weights."""
+        """Create the weights."""
         self.transform.build(self._width)
         self.output_bias = self.add_weight(
             name="output_bias", shape=(self._vocab_size,), initializer="zeros"
         )
 
     def call(self, hidden: tf.Tensor, positions: tf.Tensor, table: tf.Tensor) -> tf.Tensor:
-        """Returns float32[batch, predictions, vocab_size].
+        """Return float32[batch, predictions, vocab_size].
 
         Args:
           hidden: [batch, width, hidden_size].
@@ -64,7 +64,7 @@ class NextSentence(Layer):
         self._width, self._initializer = config.hidden_size, seeds.initializer()
 
     def build(self, _: object = None) -> None:
-        """Makes the weights."""
+        """Create the weights."""
         self.output_weights = self.add_weight(
             name="output_weights", shape=(2, self._width), initializer=self._initializer
         )

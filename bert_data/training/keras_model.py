@@ -20,7 +20,7 @@ PACKAGE = "bert_data"
 
 
 def step_seed(random_seed: int, step: tf.Tensor) -> tf.Tensor:
-    """int32[2], the seed of a training step's dropout; each replica has its own."""
+    """Return int32[2], the seed of a training step's dropout; each replica has its own."""
     seed = tf.stack([tf.constant(random_seed % 2**31, tf.int32), tf.cast(step, tf.int32)])
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:
@@ -46,7 +46,7 @@ class KerasModel(keras.Model):
         self.config, self.random_seed = config, random_seed
 
     def arguments(self) -> dict[str, Any]:
-        """The constructor's arguments besides those of this class; JSON."""
+        """Return the constructor's arguments besides those of this class; JSON."""
         raise NotImplementedError
 
     def check_batches(self, spec: Any) -> None:
@@ -62,7 +62,7 @@ class KerasModel(keras.Model):
         return {name: weight.numpy() for name, weight in self.released_weights().items()}
 
     def batch_seed(self) -> tf.Tensor:
-        """int32[2], the seed of dropout of a batch in Keras's own loop.
+        """Return int32[2], the seed of dropout of a batch in Keras's own loop.
 
         It follows from the number of batches that the compiled optimizer has seen, so that each has
         its own where several make one update.

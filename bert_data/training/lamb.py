@@ -41,7 +41,7 @@ class Lamb(AdamWeightDecay):
         )
 
     def named_slots(self, weights: dict[str, keras.Variable]) -> dict[str, keras.Variable]:
-        """The optimizer's variables by their names in checkpoints."""
+        """Return the optimizer's variables by their names in checkpoints."""
         return {**super().named_slots(weights), NUM_UPDATES: self.num_updates}
 
     def _update(

@@ -20,7 +20,7 @@ class WeightSeeds:
         self._stddev, self._next = stddev, random_seed * 1000
 
     def initializer(self) -> keras.initializers.Initializer:
-        """A normal distribution cut off at two standard deviations."""
+        """Return a normal distribution cut off at two standard deviations."""
         self._next += 1
         return keras.initializers.TruncatedNormal(stddev=self._stddev, seed=self._next % 2**31)
 
@@ -54,7 +54,7 @@ class Layer(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
 
     def add_weight(self, name: str, shape: tuple[int, ...], initializer: Any) -> keras.Variable:
-        """Makes a trainable variable, float32 in each of the precisions."""
+        """Create a trainable variable, float32 in each of the precisions."""
         return super().add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 
 

@@ -33,14 +33,14 @@ class LossShares(NamedTuple):
 
 
 def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """-log softmax(logits)[label], float32 of the labels' shape."""
+    """Return -log softmax(logits)[label], float32 of the labels' shape."""
     return tf.nn.sparse_softmax_cross_entropy_with_logits(
         tf.cast(labels, tf.int32), tf.cast(logits, tf.float32)
     )
 
 
 def sum_over_replicas(value: tf.Tensor) -> tf.Tensor:
-    """Adds up a value of all replicas; outside of replicas, or with one, the value itself."""
+    """Return the sum over all replicas; outside of replicas, or with one, the value itself."""
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:
         return value
@@ -57,7 +57,7 @@ def pretraining_losses(
     *,
     divisors: tf.Tensor | None = None,
 ) -> LossShares:
-    """The losses, weighted as Google's program weighs them.
+    """Return the losses, weighted as Google's program weighs them.
 
     Args:
       masked_lm_logits: float[batch, predictions, vocab_size].
@@ -89,7 +89,7 @@ def loss_divisors(
     segment_labels: tf.Tensor | None,
     segment_weights: tf.Tensor | None = None,
 ) -> tf.Tensor:
-    """float32[2], the sums of a batch's weights that divide its two losses."""
+    """Return float32[2], the sums of a batch's weights that divide its two losses."""
     labels = tf.zeros([0]) if segment_labels is None else tf.reshape(segment_labels, [-1])
     examples = example_weights(labels, segment_weights)
     masked = tf.cast(masked_lm_weights, tf.float32)
@@ -97,7 +97,7 @@ def loss_divisors(
 
 
 def example_weights(labels: tf.Tensor, weights: tf.Tensor | None) -> tf.Tensor:
-    """float32[any], what each of the labels counts: `weights` in one row, or ones."""
+    """Return float32[any], what each of the labels counts: `weights` in one row, or ones."""
     if weights is None:
         return tf.ones([tf.size(labels)], tf.float32)
     return tf.reshape(tf.cast(weights, tf.float32), [-1])

@@ -73,7 +73,7 @@ class PretrainingModel(KerasModel):
         self.heads = Group("cls", heads)
 
     def build(self, _: object = None) -> None:
-        """Makes the weights."""
+        """Create the weights."""
         self.encoder.build()
         self.heads.build(self.config.hidden_size)
         if self.sentence_task is None:
@@ -83,7 +83,7 @@ class PretrainingModel(KerasModel):
     def call(
         self, features: Features, training: bool = False, seed: tf.Tensor | None = None
     ) -> Features:
-        """Scores the words at the masked positions and the two answers about the segments.
+        """Score the words at the masked positions and the two answers about the segments.
 
         Args:
           features: integers input_ids, input_mask, segment_ids [batch, width] and
@@ -110,7 +110,7 @@ class PretrainingModel(KerasModel):
         return scores
 
     def compile(self, optimizer: keras.optimizers.Optimizer, **kwargs: Any) -> None:
-        """Prepares `fit` and `evaluate`; the losses are the model's own.
+        """Prepare `fit` and `evaluate`; the losses are the model's own.
 
         By default the tasks' accuracies are shown, and XLA, which would compile each width of batch
         anew, is off.
@@ -130,7 +130,7 @@ class PretrainingModel(KerasModel):
         sample_weight: Features | None = None,
         training: bool = True,
     ) -> tf.Tensor:
-        """This replica's share of the loss, for Keras' loop; arguments as the reader gives them."""
+        """Return this replica's share of the loss, for Keras's loop, of what the reader gives."""
         del x, training
         self.check_batches((None, y, sample_weight))
         assert y is not None and y_pred is not None and sample_weight is not None
@@ -157,7 +157,7 @@ class PretrainingModel(KerasModel):
             )
 
     def arguments(self) -> dict[str, Any]:
-        """The constructor's argument besides those of all models."""
+        """Return the constructor's argument besides those of all models."""
         return {"next_sentence": self.next_sentence}
 
     @property
@@ -166,7 +166,7 @@ class PretrainingModel(KerasModel):
         return (MASKED_LM,) if self.sentence_task is None else (MASKED_LM, self.sentence_task)
 
     def _instances_of_rows(self, features: Features) -> dict[str, tf.Tensor]:
-        """The encoder's arguments about rows of several instances; none where a row is one."""
+        """Return the encoder's arguments about instances; none where a row is one."""
         arguments = {
             "instance_ids": fields.INSTANCE_IDS.name,
             "position_ids": fields.POSITION_IDS.name,
@@ -193,7 +193,7 @@ def pretraining_model(
     mixed_precision: str = "none",
     next_sentence: str = NSP,
 ) -> PretrainingModel:
-    """Makes the model with fresh weights, which depend on nothing but the configuration and seed.
+    """Make the model with new weights, which depend on nothing but the configuration and seed.
 
     Args:
       config: sizes and settings.
@@ -213,5 +213,5 @@ def pretraining_model(
 
 
 def named_weights(model: PretrainingModel) -> dict[str, keras.Variable]:
-    """The model's variables by their names in the released checkpoints."""
+    """Return the model's variables by their names in the released checkpoints."""
     return model.released_weights()

@@ -50,7 +50,7 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
         return tf.where(now < float(self.num_warmup_steps), warm, rate)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Return the arguments that make an equal one."""
         return {
             "learning_rate": self.learning_rate,
             "num_train_steps": self.num_train_steps,
@@ -145,7 +145,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             )
 
     def named_slots(self, weights: dict[str, keras.Variable]) -> dict[str, keras.Variable]:
-        """The optimizer's variables, named after those of `weights`, as in Google's checkpoints."""
+        """Return its variables by the names of `weights`, as they are in Google's checkpoints."""
         slots = {}
         for name, variable in weights.items():
             index = self._get_variable_index(variable)
@@ -157,13 +157,13 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         return slots
 
     def scale_loss(self, loss: tf.Tensor) -> tf.Tensor:
-        """Multiplies a loss before its gradients are taken, where float16 needs that."""
+        """Multiply a loss before its gradients are taken, where float16 needs that."""
         if not self._loss_scaling:
             return loss
         return loss * (self.loss_scale.value if self.built else _FIRST_SCALE)
 
     def _backend_apply_gradients(self, grads: list[Any], trainable_variables: list[Any]) -> None:
-        """Updates this replica's copy of each variable; called by `apply`, in each replica.
+        """Update this replica's copy of each variable; called by `apply`, in each replica.
 
         All replicas hold the same sum of gradients, so their copies stay equal.
         """
@@ -274,7 +274,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         self.num_good_steps.assign(tf.where(is_update, count, self.num_good_steps.value))
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Return the arguments that make an equal one."""
         base = super().get_config()
         return {
             "learning_rate": base["learning_rate"],

@@ -1,4 +1,4 @@
-"""A trained model, and what it thinks stands behind a mask.
+"""Load a trained model, and ask it which words masks hide.
 
 model = load_pretrained("output_dir")
 best_guesses(model, [[2, 7592, 103, 3]], mask_id=103, k=5)
@@ -23,7 +23,7 @@ from bert_data.training.output_folder import folder_config
 def load_pretrained(
     path: str, config: BertConfig | None = None, *, next_sentence: str = NSP
 ) -> PretrainingModel:
-    """Makes the model of a checkpoint.
+    """Make the model of a checkpoint.
 
     Args:
       path: the folder of a training run, for its last checkpoint, the prefix of a checkpoint, or a
@@ -52,7 +52,7 @@ def best_guesses(
     k: int = 5,
     segment_ids: Sequence[Sequence[int]] | None = None,
 ) -> list[list[list[tuple[int, float]]]]:
-    """The likeliest words for each mask.
+    """Return the likeliest words for each mask.
 
     Args:
       model: a trained one.
@@ -91,7 +91,7 @@ def _padded(
     segment_ids: Sequence[Sequence[int]] | None,
     mask_id: int,
 ) -> tuple[dict[str, np.ndarray], list[int]]:
-    """The features of the texts, and the number of masks of each."""
+    """Return the features of the texts, and the number of masks of each."""
     width = max((len(text) for text in texts), default=0)
     if width > config.max_position_embeddings:
         raise ValueError(

@@ -125,7 +125,7 @@ def segment_answers(
 
 
 def num_examples(batch: Features) -> tf.Tensor:
-    """float32 scalar, instances of a batch: [CLS] of rows that hold one, or the rows' numbers."""
+    """Return the instances of a batch, float32: [CLS] of rows of one, or the rows' numbers."""
     if fields.INSTANCE_IDS.name in batch:
         counts = tf.reduce_max(batch[fields.INSTANCE_IDS.name], axis=1)
     else:

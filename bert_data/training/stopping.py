@@ -47,7 +47,7 @@ class StopRequest:
             logging.info("another host was asked to stop: stopping after this step")
 
     def raise_if_asked(self) -> None:
-        """Raises KeyboardInterrupt(signal number) if training is to stop."""
+        """Raise KeyboardInterrupt(signal number) if training is to stop."""
         if self.signal_number is not None:
             raise KeyboardInterrupt(self.signal_number)
 

@@ -112,7 +112,7 @@ def write_model(folder: Path, model_file: str, label: str) -> None:
     """Read the file of a model, and write it to a folder, for `open_classifier`.
 
     Raises:
-      ValueError: the model does not have the label, or is none of fastText's.
+      ValueError: the model does not have the label, or is not one of fastText's.
       OSError, CorruptDataError: the file cannot be read.
     """
     arrays = read_arrays(model_file)

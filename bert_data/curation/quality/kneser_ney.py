@@ -6,8 +6,8 @@
 
 Kneser and Ney (1995), interpolated as in Chen and Goodman (1999), section 2.8, with one discount
 per order, n1 / (n1 + 2 n2), as Ney, Essen and Kneser (1994) estimate it. Orders below the highest
-count in how many different contexts an n-gram stands. The words interpolate with all alike, so that
-no word has probability 0, and the probabilities of all words after any context sum to one.
+count the different contexts of an n-gram. The words interpolate with all alike, so that no word has
+probability 0, and the probabilities of all words after any context sum to one.
 """
 
 import dataclasses

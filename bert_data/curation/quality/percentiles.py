@@ -41,7 +41,7 @@ _FILE = "values.npy"
 
 
 def save_values(path: Path, values: ArrayLike) -> None:
-    """Write the values of a shard's documents, [documents], of which none is NaN."""
+    """Write the values of a shard's documents, [documents], without NaN."""
     make_folder(path)
     save_array(path / _FILE, np.asarray(values, np.float64))
 

@@ -1,4 +1,4 @@
-r"""Read lists of words and phrases: one entry a line, with a weight behind a tab or without.
+r"""Read lists of words and phrases: one entry per line, with or without a weight after a tab.
 
 gronk                          Phrase("gronk", 1.0)
 flim flam\t2.5         ->      Phrase("flim flam", 2.5)

@@ -9,8 +9,8 @@ letters in circles or in mathematical type), the number and kind of spaces betwe
 characters that are not visible (Unicode's Default_Ignorable_Code_Point: zero-width spaces and
 joiners, soft hyphens, variation selectors). Accents do. A phrase stands alone: no letter, digit,
 underscore or combining mark touches it; but letters of scripts without spaces (Chinese, Japanese,
-Thai, ...) may touch anything. What is found does not overlap: the search goes on behind the longest
-phrase that begins at a place.
+Thai, ...) may touch anything. What is found does not overlap: the search continues after the
+longest phrase that begins at a place.
 
 The phrases are a tree of characters, whose edges are in a hash table. Where a phrase may begin, the
 search follows the edges as far as they go: its time does not grow with the number of phrases.
@@ -36,7 +36,7 @@ from bert_data.curation.characters import (
     character_classes,
 )
 from bert_data.curation.hash_tables import fill_slots, find_slot, make_slots
-from bert_data.curation.words import Words, split_words
+from bert_data.curation.words import Words, code_points, split_words
 from bert_data.kernels import Constants, Scalar, inner, kernel
 from bert_data.storage import load_array, save_array
 
@@ -105,7 +105,7 @@ class Phrases:
 
     Attributes:
       weights: float64 [phrases].
-      num_words: int32 [phrases], words of each, >= 1; symbols are none.
+      num_words: int32 [phrases], words of each but symbols, >= 1.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Phrases:
 
 def normal_form(text: str) -> tuple[int, ...]:
     """Return the code points by which a phrase is compared; none if nothing of it is visible."""
-    codes = _encode(unicodedata.normalize("NFC", text))
+    codes = code_points(unicodedata.normalize("NFC", text))
     folded = [code for code in _folds()[codes].tolist() if code != _INVISIBLE]
     runs = [
         (_SPACE,) if is_space else tuple(run)
@@ -183,10 +183,6 @@ def _plant(forms: list[tuple[int, ...]]) -> _Tree:
     marks += _ANYWHERE * (kinds == UNSPACED)
     marks[_folds() == _INVISIBLE] = _UNSEEN
     return _Tree(marks.astype(np.uint8), slots, children, entries)
-
-
-def _encode(text: str) -> NDArray[np.uint32]:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 @functools.cache

@@ -3,7 +3,7 @@ r"""Values in YAML, of a pipeline's file or of the flag --steps, as their author
 "min_words: 30"          ->  {"min_words": 30}
 --steps="repair length:min_words=30"  ->  [{"repair": {}}, {"length": {"min_words": 30}}]
 "n: 010", "n: 1:30"      ->  texts, which no number accepts; YAML 1.1 reads 8 and 90
-"a: 1\na: 2"             ->  refused: the key stands twice
+"a: 1\na: 2"             ->  refused: the key occurs twice
 "b: &b [*a, *a]" and so on, 40 times doubled  ->  refused before it fills the memory
 """
 
@@ -21,7 +21,7 @@ _WHOLE = r"(?:0|[1-9][0-9_]*)"
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads numbers in decimals or with 0x, and refuses keys that stand twice, and alias bombs."""
+    """Reads numbers in decimals or with 0x, and refuses repeated keys and alias bombs."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 (a table of the class, as in PyYAML)
         first: [(tag, pattern) for tag, pattern in entries if tag not in (_INT, _FLOAT)]
@@ -40,7 +40,7 @@ class _Loader(yaml.SafeLoader):
         for key, count in Counter(keys).items():
             if count > 1:
                 raise ValueError(
-                    f"line {node.start_mark.line + 1}: the key {key[:60]!r} is there twice"
+                    f"line {node.start_mark.line + 1}: the key {key[:60]!r} occurs twice"
                 )
         return super().construct_mapping(node, deep)
 

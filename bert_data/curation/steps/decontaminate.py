@@ -95,7 +95,8 @@ class Decontaminate(DocumentStep):
 
     def prepare(self, folder: Path) -> None:
         """Write the index of the evaluation sets' n-grams."""
-        write_index(folder, self._ngrams_of_sets())
+        sets = self._sets().items()
+        write_index(folder, ((path, self._ngrams_of(path, texts)) for path, texts in sets))
 
     def _sets(self) -> dict[str, Iterable[str]]:
         """Return the texts of each evaluation set, by its name."""
@@ -103,11 +104,7 @@ class Decontaminate(DocumentStep):
         sets: dict[str, Iterable[str]] = {p: read_texts(p, self.text_fields) for p in paths}
         return sets | ({_OWN_TEXTS: self.evaluation_texts} if self.evaluation_texts else {})
 
-    def _ngrams_of_sets(self) -> Iterator[tuple[str, Iterator[NDArray[np.uint64]]]]:
-        for path, texts in self._sets().items():
-            yield path, self._ngrams_of_texts(path, texts)
-
-    def _ngrams_of_texts(self, path: str, texts: Iterable[str]) -> Iterator[NDArray[np.uint64]]:
+    def _ngrams_of(self, path: str, texts: Iterable[str]) -> Iterator[NDArray[np.uint64]]:
         num_texts, num_short = 0, 0
         for text in texts:
             hashes = ngrams_of(folded_words(split_words(text)), self.ngram_size)

@@ -105,7 +105,7 @@ def _mend_encoding(text: str, edits: dict[str, int], *, with_controls: bool) -> 
         before = text
         if (with_controls or num_lines) and not text.isascii():
             text = _replace(_HIGH_CONTROLS, _as_windows_1252, text, "c1_controls", edits)
-        if text == before:  # what stands for controls may be the half of another sequence
+        if text == before:  # what replaced controls may be half of another sequence
             return text
 
 

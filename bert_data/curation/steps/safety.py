@@ -35,7 +35,7 @@ class Safety(DocumentStep):
 
     Each language has its lists, as a word may be harmless in another one; C4 and ROOTS use those of
     LDNOOBW. None comes with this step. A list has an entry per line (UTF-8; plain, .gz or .zst),
-    and may give it a weight behind a tab, 1 by default. A document is judged by the lists of its
+    and may give it a weight after a tab, 1 by default. A document is judged by the lists of its
     language, which its field `language` names (the step `language` sets it) or else its letters
     suggest, and by those of "every" language. If there are none, it stays.
 
@@ -55,7 +55,7 @@ class Safety(DocumentStep):
       word_files: lists by language code, or "every": {"en": ["en.txt"], "zh": ["zh.txt"]}.
       words: further entries, for every language.
       max_flagged_words: greatest share of the document's words that entries cover, each times its
-        weight; a Chinese or Japanese character is a word, symbols are none.
+        weight; a Chinese or Japanese character is a word, a symbol is not.
       max_flagged_per_line: most entries per line that is not blank, each times its weight; no
         limit by default.
       max_flagged_lines: greatest share of lines with an entry, of those that are not blank.

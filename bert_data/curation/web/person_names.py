@@ -4,11 +4,11 @@
     find_person_names("联系人：王建国，电话")                     ->  [(4, 7)]
 
 An English name begins with a common given name, or follows a title or words such as "my name is"; a
-Chinese one has a common surname, and stands after a word such as 姓名 or 他叫 and ends there, or
-stands before one such as 先生 and begins after a sign, 和 or a word such as 今天. Other Chinese
-names are not told from words. A surname alone, with or without a title, is not a name here, nor are
-capitals (JOHN SMITH) and surnames that come first (Smith, John). All functions take time linear in
-the length of the text.
+Chinese one has a common surname, and follows a word such as 姓名 or 他叫 and ends there, or
+precedes one such as 先生 and begins after a sign, 和 or a word such as 今天. Other Chinese
+names cannot be distinguished from words. A surname alone, with or without a title, is not a name
+here, nor are capitals (JOHN SMITH) and surnames that come first (Smith, John). All functions take
+time linear in the length of the text.
 """
 
 import re

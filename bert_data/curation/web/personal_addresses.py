@@ -94,7 +94,7 @@ def _email_around(text: str, place: int) -> tuple[int, int] | None:
 
 
 def _local_before(text: str, place: int) -> str:
-    """Return what stands before an @ and can be the name of a mailbox, or ""."""
+    """Return what precedes an @ and can be the name of a mailbox, or ""."""
     backwards = text[max(0, place - _MAX_LOCAL) : place][::-1]
     local = _LOCAL_BACKWARDS.match(backwards)
     if local is not None:

@@ -162,7 +162,7 @@ def _is_written_as_in(number: str, groups: list[int], region: str) -> bool:
 
 
 def parse_phone(number: str, region: str | None) -> Any:
-    """Return phonenumbers' form of a number, or None if it is none."""
+    """Return phonenumbers' form of a number, or None if it is not one."""
     phonenumbers = load_package("phonenumbers", "the step privacy")
     try:
         return phonenumbers.parse(number, region)

@@ -49,8 +49,9 @@ _NUMBER = r"[甲乙]?[0-9０-９]{1,5}(?:[-－之][0-9０-９]{1,4})?"
 _STOREYS = r"(?:号楼|楼|栋|幢|座|单元|室|层|户|房)"
 _DOOR = "(?:[0-9０-９A-Za-z]{1,4}|[一二三四五六七八九十]{1,3})"
 _WITHIN = rf"(?:[ ，]?[{HAN}]{{0,8}}?{_DOOR}{_STOREYS}){{0,4}}"
+_STREET_SIGNS = "路街道巷弄同段"
 _CHINESE = re.compile(
-    rf"[路街道巷弄同段](?:{_NUMBER})号(?!令|文|线|台风|公路|出口|选手|球|作品|桥|坑|矿){_WITHIN}"
+    rf"[{_STREET_SIGNS}](?:{_NUMBER})号(?!令|文|线|台风|公路|出口|选手|球|作品|桥|坑|矿){_WITHIN}"
     rf"|[区园寓苑村](?:[0-9０-９A-Za-z]{{1,4}})(?:栋|幢|号楼)(?:[0-9０-９A-Za-z]{{1,4}}{_STOREYS}){{1,3}}"
 )
 _RUN_BEFORE = re.compile(rf"[{HAN}0-9０-９]{{1,40}}\Z")
@@ -99,15 +100,11 @@ def _find_chinese(text: str) -> Spans:
             continue
         name = run[0]
         start = _start_of_chinese(name)
-        is_road = _ROAD_OF.search(name) is not None or not _is_street_number(match[0])
+        is_road = _ROAD_OF.search(name) is not None or match[0][0] not in _STREET_SIGNS
         if start is None or not is_road or _NO_ROADS.search(name):
             continue
         spans.append((match.start() + 1 - len(name) + start, match.end()))
     return spans
-
-
-def _is_street_number(written: str) -> bool:
-    return written[0] in "路街道巷弄同段"
 
 
 def _start_of_chinese(name: str) -> int | None:

@@ -146,7 +146,7 @@ def drop_comments(text: str) -> str:
 
 
 def _around_comment(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return where the text before a comment ends, and where it goes on."""
+    """Return where the text before a comment ends, and where it continues."""
     line = text.rfind("\n", 0, start) + 1
     if not text[line:start].strip():
         return line, end + 1
@@ -158,7 +158,7 @@ def _around_comment(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _drop_conditions(text: str) -> str:
-    r"""Return LaTeX without what stands between \iffalse and \fi; other conditions stay."""
+    r"""Return LaTeX without what is between \iffalse and \fi; other conditions stay."""
     kept: list[str] = []
     # For each open condition "other", or whether the present branch of \iftrue or \iffalse stays.
     branches: list[str] = []

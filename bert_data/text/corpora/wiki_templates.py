@@ -51,7 +51,7 @@ def render_template(content: str) -> str | None:
     """Return the text of a template.
 
     Args:
-      content: what stands between its braces; links and templates within it are already text.
+      content: what is between its braces; links and templates within it are already text.
 
     Returns:
       Its text; None if it has none.

@@ -101,7 +101,7 @@ def test_short_forms(tmp_path):
             "soft_words is [1]; it must be a list of",
         ),
         ("steps: [url_filter: {url_field: 3}]", "url_field is 3; it must be a string"),
-        ("preset: c4\npreset: gopher", "line 1: the key 'preset' is there twice"),
+        ("preset: c4\npreset: gopher", "line 1: the key 'preset' occurs twice"),
         ("steps:\n- length:\n    min_words: 3\n    min_words: 4", "line 3: the key 'min_words'"),
         ("steps: [length: 5]", "its parameters are 5"),
         ("steps: [length: {min_words: 5, max_words: 4}]", "step length: min_words is 5"),
