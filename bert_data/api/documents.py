@@ -45,7 +45,6 @@ def as_files(documents: Documents, output: str | None) -> Iterator[TextFiles]:
 
     Raises:
       ValueError: there is none, or one is no text.
-      OSError: the file cannot be written.
     """
     if isinstance(documents, str | os.PathLike):
         yield TextFiles(documents if isinstance(documents, str) else file_name(documents))

@@ -58,7 +58,6 @@ def build_datasets(
 
     Raises:
       ValueError: settings contradict each other, or a store does not fit them.
-      OSError: a file cannot be read or written.
       CorruptDataError: a store or the cache is damaged.
     """
     parts = [store_prefixes(name) for name in names]

@@ -96,7 +96,6 @@ class IndexCache:
 
         Raises:
           CorruptDataError: the files are not as they were written.
-          OSError: they cannot be read or written.
         """
         if self.folder is None:
             return _read_only(make())

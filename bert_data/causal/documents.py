@@ -36,7 +36,6 @@ class Documents:
 
         Raises:
           FileNotFoundError: there is none.
-          CorruptDataError: it is damaged.
           ValueError: it holds sentences, no documents, or too many; or a file's name is given.
         """
         if prefix.endswith((".bin", ".idx")) and not exists(f"{prefix}.idx"):

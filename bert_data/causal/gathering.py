@@ -140,7 +140,6 @@ def derive_batch(
       num_tokens: int32[rows], tokens without padding.
       eod_id: the end-of-document token; -1: there is none.
       reset_position_ids, reset_attention_mask, eod_mask_loss: see `GptConfig`.
-      batch: filled.
     """
     seq_length = batch.tokens.shape[1]
     for row in range(texts.shape[0]):

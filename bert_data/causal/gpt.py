@@ -105,7 +105,6 @@ class GptDataset:
 
         Raises:
           ValueError: the split has no tokens or too few for a sample, or the store holds sentences.
-          OSError: a file cannot be read or written.
           CorruptDataError: the store or the cache is damaged.
         """
         if num_samples is not None:

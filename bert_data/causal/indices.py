@@ -32,8 +32,6 @@ def build_document_index(
 
     Args:
       documents: first one and the one after the last.
-      plan: the epochs.
-      random: source of random numbers.
 
     Returns:
       int32[epochs * documents], in the range of `documents`.
@@ -101,7 +99,6 @@ def build_sample_index(
     Args:
       lengths: int32[documents], tokens in each document of the store, >= 0.
       document_index: int32[positions], see `build_document_index`.
-      plan: the epochs.
 
     Returns:
       int32 or int64[samples + 1, 2], see `sample_index_dtype`: positions in the document index, and
@@ -132,10 +129,6 @@ def shuffle_index_dtype(num_samples: int) -> np.dtype:
 
 def build_shuffle_index(plan: EpochCounts, random: np.random.RandomState) -> NDArray[np.integer]:
     """Return the order of the samples; those of a separate last epoch are shuffled separately.
-
-    Args:
-      plan: the epochs.
-      random: source of random numbers.
 
     Returns:
       uint32 or int64[samples], see `shuffle_index_dtype`.

@@ -39,11 +39,7 @@ class Snapshot:
         return digest.hexdigest()
 
     def save(self, folder: str) -> None:
-        """Write the files for `open_snapshot` into a folder.
-
-        Raises:
-          OSError: they cannot be written.
-        """
+        """Write the files for `open_snapshot` into a folder."""
         places = []
         with open_scratch(os.path.join(folder, "arrays")) as file:
             for array in self.arrays:
@@ -66,7 +62,6 @@ def open_snapshot(folder: str) -> SampleSet:
 
     Raises:
       ValueError: a token store is another one now.
-      OSError, CorruptDataError: a file cannot be read.
     """
     head, places = pickle.loads(read_bytes(os.path.join(folder, "dataset")))
     arrays = map_file(os.path.join(folder, "arrays")).data

@@ -73,11 +73,7 @@ def spaced_lines(words: Words) -> SpacedLines:
 
 
 def line_marks(words: Words, bullets: str) -> LineMarks:
-    """Count bullets and ellipses.
-
-    Args:
-      bullets: the characters that are bullets.
-    """
+    """Count bullets and ellipses."""
     return LineMarks(*_count_marks(words.characters, code_points(bullets)))
 
 

@@ -81,7 +81,6 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
     """Return a value in the form of its field.
 
     Args:
-      name: of the parameter.
       kind: the annotation of the field; an unknown one accepts any value.
       value: as a user or a program wrote it.
 

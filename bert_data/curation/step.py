@@ -289,7 +289,6 @@ def make_step(name: str, parameters: dict[str, Any]) -> Step:
     """Make a step.
 
     Args:
-      name: of the step.
       parameters: fields that do not take their defaults; lists may stand for tuples, and a string
         for a tuple of one.
 

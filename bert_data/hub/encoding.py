@@ -52,7 +52,6 @@ class EncoderObject(tf.train.Checkpoint):
 
         Args:
           run: function of inputs and `training`.
-          weights: that it uses.
         """
         super().__init__()
         variables = [weight.value for weight in weights.values()]
@@ -86,7 +85,6 @@ def load_encoder(checkpoint: Weights, config: BertConfig) -> EncoderObject:
 
     Raises:
       ValueError: the checkpoint lacks a variable, or has it in another shape.
-      CorruptDataError: the checkpoint is damaged.
     """
     encoder = Encoder(config, _RANDOM_SEED)
     encoder.build()

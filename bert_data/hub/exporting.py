@@ -58,7 +58,6 @@ def export(config: ExportConfig) -> ExportReport:
     Raises:
       ValueError: a required file is not named, or two files do not fit each other.
       OSError: a file cannot be read, or a folder exists or cannot be written.
-      CorruptDataError: the checkpoint is damaged.
     """
     names = [PREPROCESS] * config.has_text + [ENCODER] * bool(config.init_checkpoint)
     paths = [os.path.join(config.output_dir, name) for name in names]

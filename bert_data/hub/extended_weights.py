@@ -60,7 +60,6 @@ def extend_weights(
     Args:
       init_checkpoint: path of the weights, see `open_weights`.
       bert_config_file: the model's sizes; None: the file beside the weights.
-      folder: to write to.
       old: the vocabulary of the model as it is.
       pieces: for the id of each new token, the ids that it had been split into.
       texts: token ids without new tokens, to compare the models with.
@@ -70,8 +69,6 @@ def extend_weights(
 
     Raises:
       ValueError: the vocabulary does not fit the model, or the outputs differ.
-      OSError: a file cannot be read or written.
-      CorruptDataError: the checkpoint is damaged.
     """
     checkpoint = open_weights(init_checkpoint)
     config = fitting_config(bert_config_file, checkpoint, old)

@@ -107,7 +107,6 @@ def extend_vocabulary(
 
     Args:
       config: where the weights come from and where the folder goes.
-      tokenizer: of the model.
       new_tokens: words as `choose_new_tokens` or `read_new_tokens` returns them.
       words: of a text; the report says how they are split then.
 
@@ -115,7 +114,6 @@ def extend_vocabulary(
       ValueError: the vocabulary does not fit the model, a token cannot be added, or the new model's
         outputs differ from the old one's.
       OSError: a file cannot be read, or the folder exists or cannot be written.
-      CorruptDataError: the checkpoint is damaged.
     """
     paths = (config.init_checkpoint, tokenizer.vocabulary.path, config.bert_config_file)
     validate_case_matches_checkpoint(tokenizer.do_lower_case, config.init_checkpoint)

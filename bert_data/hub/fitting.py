@@ -26,7 +26,6 @@ def fitting_config(
 
     Raises:
       ValueError: the configuration is not known, or the vocabulary has more tokens than the model.
-      OSError: a file cannot be read.
     """
     if bert_config_file:
         table = "bert/embeddings/word_embeddings"

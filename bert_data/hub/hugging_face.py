@@ -114,7 +114,6 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
     Raises:
       ValueError: a required file is not named, or two files do not fit each other.
       OSError: a file cannot be read, exists already or cannot be written.
-      CorruptDataError: the checkpoint is damaged.
     """
     paths = {name: os.path.join(config.output_dir, name) for name in FILES}
     with OutputSet(

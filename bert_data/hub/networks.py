@@ -83,7 +83,6 @@ def network_of_encoder(
     """Return the network of an encoder.
 
     Args:
-      encoder: with its weights.
       logits: a classifier's layer above the pooled output, if there is one.
       has_pooler: whether the encoder's pooler has weights, too.
     """

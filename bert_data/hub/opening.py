@@ -54,8 +54,6 @@ def open_network(path: str) -> Network:
 
     Raises:
       ValueError: it is none of these, or takes other inputs.
-      OSError: a file cannot be read.
-      CorruptDataError: a file is damaged.
     """
     if is_folder(folder := os.path.join(path, ENCODER)):
         path = folder

@@ -35,8 +35,6 @@ def read_weights(
 
     Raises:
       ValueError: the checkpoint does not fit the vocabulary or the configuration.
-      OSError: a file cannot be read.
-      CorruptDataError: the checkpoint is damaged.
     """
     checkpoint = open_weights(config.init_checkpoint)
     model = fitting_config(config.bert_config_file, checkpoint, vocabulary)

@@ -117,8 +117,6 @@ def load_fitting_encoder(
 
     Raises:
       ValueError: they do not, or the sizes are not known.
-      OSError: a file cannot be read.
-      CorruptDataError: the checkpoint is damaged.
     """
     model = fitting_config(config.bert_config_file, checkpoint, vocabulary)
     most = model.max_position_embeddings

@@ -123,7 +123,6 @@ def _fill_columns(
       rows: uint32[any, words], see `bert_data.objectives.rows`.
       order: uint32[instances], the rows to read.
       ids: uint16 or int32[tokens] of the token store.
-      cls_id, sep_id, code_bits: of the vocabulary.
       word_bits: uint16[vocabulary size], see `tokens.word_bits`; empty: words are not needed.
       token_splits, prediction_splits: int32[instances + 1], row splits of tokens and predictions.
       tokens, segments: [tokens], filled.
@@ -158,8 +157,6 @@ def read_columns(
       rows: uint32[any, words], see `bert_data.objectives.rows`.
       order: uint32[instances], the rows to read.
       ids: uint16 or int32[tokens] of the token store that the rows point into.
-      vocabulary: of the tokens.
-      kind: of the records: masked language modelling.
     """
     lengths, flags = rows[order, 4], rows[order, 5]
     has_b = lengths >> 16 > 0

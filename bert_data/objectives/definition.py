@@ -98,7 +98,6 @@ def create_training_instances(
       do_whole_word_mask: mask all pieces of a word together.
 
     Raises:
-      OSError: a file cannot be read.
       ValueError: a file is not UTF-8, or max_seq_length is too small.
     """
     documents: list[list[list[str]]] = [[]]

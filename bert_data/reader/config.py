@@ -208,7 +208,6 @@ def for_replica(config: Config, context: "tf.distribute.InputContext") -> Config
 
     Args:
       config: whose batch_size and start_batch are those of all replicas.
-      context: replaces its hosts.
     """
     replicas = context.num_replicas_in_sync // context.num_input_pipelines
     return dataclasses.replace(

@@ -129,7 +129,6 @@ def make_table(
 
     Args:
       shapes: int[batches, 1 + sections], rows of each batch and columns of each section.
-      layout: of the batches.
 
     Returns:
       int32[batches, 5 * sections], of each batch and section the place of its first feature in the

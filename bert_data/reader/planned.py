@@ -51,8 +51,6 @@ def plan_config(config: ReaderConfig, num_parts: int, max_seq_length: int | None
     """Return the planner's configuration for a reader's configuration.
 
     Args:
-      config: with planned batches.
-      num_parts: into which each batch is divided.
       max_seq_length: the longest record allowed; None for any.
     """
     widths: int | tuple[int, ...] | None = None
@@ -111,7 +109,6 @@ class PlannedSource:
         """Read the indexes and plan.
 
         Args:
-          config: with planned batches.
           shards: addressable ones.
           parts: of each batch, that are read here.
 

@@ -60,10 +60,7 @@ def masks_key(seed: int, epoch: int) -> np.uint64:
 
 @inner
 def _undo_masks(
-    block: RecordBlock,
-    record: Scalar,
-    room: _Room,
-    ids: NDArray[np.int32],
+    block: RecordBlock, record: Scalar, room: _Room, ids: NDArray[np.int32]
 ) -> tuple[Scalar, bool]:
     """Put a record's labels back at their positions.
 
@@ -112,18 +109,11 @@ def _next_candidate(
 
 
 @inner
-def _draw_masks(
-    key: np.uint64,
-    ids: NDArray[np.int32],
-    rule: MaskingRule,
-    room: _Room,
-) -> Scalar:
+def _draw_masks(key: np.uint64, ids: NDArray[np.int32], rule: MaskingRule, room: _Room) -> Scalar:
     """Draw the masks of a record; return how many tokens are to be predicted.
 
     Args:
-      key: of the record.
       ids: int32[tokens], unmasked.
-      rule: MaskingRule.
       room: `places` and `masking.shown` are filled: the positions of ordinary tokens, and what is
         shown there.
     """
@@ -208,9 +198,7 @@ def mask_anew(
     Args:
       block: the records of all rows, in their order, with their stored lengths.
       records: int[records], their numbers in the set.
-      rows: which records make up which rows.
       key: see `masks_key`.
-      rule: how to mask.
       table: int32[batches, 15], see `layout.make_table`. Rows hold the tokens of their records, and
         at least the sum of `rule.most_predictions` of predictions.
       words: int32[any], the batches: input_ids as stored, masked on return; the three features of

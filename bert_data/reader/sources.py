@@ -50,7 +50,6 @@ def make_source(
     """Make the source of a configuration's batches.
 
     Args:
-      config: which batches.
       context: replaces the configuration's hosts, see `read_batches`.
 
     Raises:
@@ -142,10 +141,7 @@ def _for_host(config: ReaderConfig) -> ReaderConfig:
     return dataclasses.replace(config, batch_size=rows)
 
 
-_TFHUB_NAMES = {
-    fields.INPUT_IDS.name: "input_word_ids",
-    fields.SEGMENT_IDS.name: "input_type_ids",
-}
+_TFHUB_NAMES = {fields.INPUT_IDS.name: "input_word_ids", fields.SEGMENT_IDS.name: "input_type_ids"}
 _LABELS = tuple(
     field.name
     for field in (
@@ -158,17 +154,12 @@ _LABELS = tuple(
 
 
 def form_batch(
-    batch: dict[str, Any],
-    config: ReaderConfig,
-    next_sentence: str,
-    ones_like: Callable[[Any], Any],
+    batch: dict[str, Any], config: ReaderConfig, next_sentence: str, ones_like: Callable[[Any], Any]
 ) -> Any:
     """Put a batch into the configured structure.
 
     Args:
       batch: by the names of the features; or several of one shape, stacked.
-      config: gives the form and the names.
-      next_sentence: the records' objective for two segments.
       ones_like: makes float32 ones of the shape of an array.
     """
     names = _TFHUB_NAMES if config.feature_names == "tfhub" else {}

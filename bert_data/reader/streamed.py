@@ -64,7 +64,6 @@ def host_blocks(
     only its own.
 
     Args:
-      open_shard: opens a whole shard.
       num_records: of each shard; 1 if unknown, at the cost of evenness only.
       num_hosts, host: the number of hosts, and the number of this one.
     """

@@ -52,7 +52,6 @@ def read_batches(
 
     Raises:
       ValueError: the configuration contradicts the shards, or there is nothing to read.
-      OSError: a file cannot be read.
       CorruptDataError: a shard's size contradicts its manifest or index, or its first record is
         damaged.
     """

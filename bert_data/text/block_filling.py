@@ -27,12 +27,10 @@ def fill_blocks(
     """Yield the documents of a file in blocks; the last one may have none.
 
     Args:
-      path: of the file.
       items: what it holds: records, pages, members of an archive.
       add: adds the document of an item, if it has one, to a block, given the item's number from 1,
         and returns its characters.
       position: how far the file has been read. None: nobody knows before its end.
-      start: where reading began.
 
     Raises:
       CorruptDataError, DAMAGE: as `items` do; after a block with what precedes the damage.

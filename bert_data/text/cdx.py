@@ -58,8 +58,6 @@ def read_cdx(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBloc
     Raises:
       ValueError: fastwarc is not installed; or a line is no entry, or its page cannot be read, and
         `on_error` is "strict"; with file and line.
-      OSError: a file cannot be read.
-      CorruptDataError: an index is damaged.
     """
     file, row = -1, 0
     for lines in read_bounded_lines(spans, config.max_row_bytes):

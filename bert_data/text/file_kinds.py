@@ -155,7 +155,6 @@ def refuse_binary(path: str, head: bytes, *, is_decompressed: bool = False) -> N
     """Refuse a file that is not text in UTF-8.
 
     Args:
-      path: of the file.
       head: see `binary_kind`.
       is_decompressed: whether they are what a compressed file holds.
 

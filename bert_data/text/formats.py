@@ -235,7 +235,6 @@ def read_documents(
 
     Raises:
       ValueError: the format is unknown, or a row has no text (with file and line).
-      OSError, CorruptDataError: a file cannot be read.
     """
     config = config or TextConfig()
     spans = as_spans(files)

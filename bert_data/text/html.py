@@ -40,7 +40,6 @@ def read_html(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
     Raises:
       ValueError: a file is no page, a page cannot be decoded or has more than `MAX_PAGE_BYTES`, and
         `on_error` is "strict"; with the file. Or the package that detects encodings is missing.
-      OSError, CorruptDataError: a file cannot be read.
     """
     most = max_page_bytes(config)
     for span in spans:

@@ -31,7 +31,6 @@ def read_jsonl(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBl
     Raises:
       ValueError: a row has no text and `on_error` is "strict", or a line is longer than
         `MAX_LINE_BYTES`; with file and line.
-      OSError, CorruptDataError: a file cannot be read.
     """
     file, row = -1, 0
     blocks = read_line_blocks(
@@ -99,8 +98,6 @@ def load_row(line: str, names: Iterable[str], *, names_flags: bool = False) -> d
     """Return the object in a line of JSON.
 
     Args:
-      line: the line.
-      names: of fields that it must have.
       names_flags: whether errors name the flags that help.
 
     Raises:

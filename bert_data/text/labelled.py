@@ -110,13 +110,11 @@ def read_labelled_texts(
     """Yield the rows of a file; empty lines are skipped.
 
     Args:
-      config: where texts and labels are.
       advance: called with the number of further bytes of the (possibly compressed) file.
 
     Raises:
       ValueError: a row is malformed or has no label, a column is missing, or bytes are not UTF-8;
         with file and line.
-      OSError, CorruptDataError: the file cannot be read.
     """
     lines = _decoded_lines(path, advance)
     kind = file_format(path, config)

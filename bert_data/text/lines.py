@@ -65,13 +65,11 @@ def read_line_blocks(
     A line longer than a block makes its block longer. An empty file has no block.
 
     Args:
-      block_bytes: about the size of a block.
       max_line_bytes: of a line; a line within one block may exceed it. None: `MAX_LINE_BYTES`.
       drop_longer: whether to skip longer lines instead of raising an error.
 
     Raises:
       ValueError: a line is longer than `max_line_bytes`.
-      OSError: a file cannot be read.
       CorruptDataError: a file is not text, or a compressed file is damaged.
     """
     block_bytes = block_bytes or DEFAULT_BLOCK_BYTES

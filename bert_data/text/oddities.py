@@ -47,7 +47,6 @@ def odd_text(
     """Yield a sentence about each kind of oddity in files of any format.
 
     Args:
-      config: how they are read.
       are_sentences: whether each line of a file of lines is taken for a sentence.
     """
     text_format = find_format(paths, config)
@@ -103,7 +102,6 @@ def odd_rows(paths: Sequence[str], config: TextConfig) -> Iterator[str]:
 
     Args:
       paths: of files of JSON Lines or Parquet.
-      config: how they are read.
     """
     texts: list[str] = []
     for path in sample_files(paths):

@@ -40,7 +40,6 @@ def read_parquet(spans: Sequence[Span], config: TextConfig) -> Iterator[Document
     Raises:
       ValueError: there is no such column, it does not hold texts, or a row has none and `on_error`
         is "strict"; with file and row.
-      OSError, CorruptDataError: a file cannot be read.
     """
     for span in spans:
         with open_parquet(span.path) as file:
@@ -55,7 +54,6 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
     """Open a file for reading.
 
     Raises:
-      OSError: it cannot be read.
       CorruptDataError: it is not a Parquet file, or damaged.
     """
     import pyarrow

@@ -33,7 +33,6 @@ def plan_partitions(
 
     Raises:
       ValueError: the files have fewer documents, or places to cut.
-      OSError, CorruptDataError: a file cannot be read.
     """
     if num_partitions == 1:
         return [[Span(path) for path in paths]]
@@ -53,9 +52,6 @@ def plan_shards(
     """Divide files into parts of a given size on disk, or larger ones where they cannot be cut.
 
     The spans hold the number of lines before them, so that their readers need not count.
-
-    Raises:
-      OSError, CorruptDataError: a file cannot be read.
     """
     num_shards = max(1, sum(map(file_size, paths)) // target_bytes)
     shards = [part for part in _cut(paths, text_format, num_shards) if part]

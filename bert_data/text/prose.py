@@ -38,7 +38,6 @@ def read_prose(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBl
     Raises:
       ValueError: a line is not UTF-8 and `encoding_errors` is "strict", with file and line; or a
         document is larger than `MAX_DOCUMENT_BYTES`, and there is no other bound.
-      OSError, CorruptDataError: a file cannot be read.
     """
     reader: _ProseReader | None = None
     file = -1

@@ -49,7 +49,6 @@ def read_warc(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
     Raises:
       ValueError: fastwarc is not installed; or a page cannot be decoded, or has more than
         `MAX_PAGE_BYTES`, and `on_error` is "strict"; with file and record.
-      OSError: a file cannot be read.
       CorruptDataError: a file is damaged or ends too early; everything before the damage was read.
     """
     for span in spans:
@@ -93,7 +92,6 @@ def read_records(path: str, stream: IO[bytes]) -> Iterator[Record]:
 
     Raises:
       ValueError: fastwarc is not installed.
-      CorruptDataError: it is damaged or ends too early.
     """
     warc = load_package("fastwarc.warc", f"{path}: WARC")
     offset = 0

@@ -50,9 +50,6 @@ class BestCheckpoint:
           metric: name of the metric that decides; the lowest loss or the highest accuracy is best.
           data: what the evaluations read. A checkpoint that was evaluated on other data is replaced
             by the first one.
-
-        Raises:
-          OSError: the folder cannot be made or read.
         """
         self.folder = os.path.join(folder, FOLDER)
         self._config, self._metric, self._data = bert_config, metric, data
@@ -65,9 +62,6 @@ class BestCheckpoint:
 
         Returns:
           Whether they are.
-
-        Raises:
-          OSError: the checkpoint cannot be written.
         """
         value = results[self._metric]
         if math.isnan(value) or not self._is_better(value):

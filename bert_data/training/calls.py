@@ -31,9 +31,6 @@ def run_steps(
     """Run the remaining steps, or stop when `stop` is asked for.
 
     Args:
-      strategy: devices.
-      state: updated from step to step.
-      iterator: of the batches, each replica's part.
       stop: of this host; updated if another host is asked to stop.
 
     Yields:
@@ -42,7 +39,6 @@ def run_steps(
 
     Raises:
       ValueError: the data ended, or the loss is not a number.
-      CorruptDataError: a record is damaged.
     """
     run = training_steps(
         strategy, state.model, state.optimizer, stop_flag=stop.flag, jit_compile=config.jit_compile

@@ -56,7 +56,6 @@ class Checkpoint:
 
         Raises:
           ValueError: there is no checkpoint of this name.
-          OSError: it is remote and cannot be read.
           CorruptDataError: there is one, and it is damaged.
         """
         self.prefix = latest_checkpoint(prefix) or prefix
@@ -92,7 +91,6 @@ class Checkpoint:
 
         Raises:
           ValueError: the checkpoint has no such tensor.
-          CorruptDataError: its bytes are damaged.
         """
         if name not in self:
             raise ValueError(f"checkpoint {self.prefix} has no variable {name!r}")
@@ -171,8 +169,6 @@ def save_checkpoint(
 
     Args:
       folder: to write to; a local one exists.
-      step: number of the checkpoint.
-      values: tensors by name.
       num_kept: how many to keep, >= 1.
 
     Returns:
@@ -205,11 +201,7 @@ def save_checkpoint(
 
 
 def remove_other_checkpoints(prefix: str) -> None:
-    """Remove all checkpoints of a folder but one.
-
-    Raises:
-      OSError: one cannot be removed.
-    """
+    """Remove all checkpoints of a folder but one."""
     for other in _list_checkpoints(os.path.dirname(prefix)):
         if other != prefix:
             _remove_bundle(other)

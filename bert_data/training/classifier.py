@@ -139,12 +139,10 @@ def load_encoder(model: TextClassifier, path: str) -> None:
     """Assign all weights of the encoder, or none; the layer of logits is left as it is.
 
     Args:
-      model: receives the weights.
       path: of the weights, as for `init_checkpoint.open_weights`.
 
     Raises:
       ValueError: there is no checkpoint, or it lacks a variable or has it in another shape.
-      CorruptDataError: the checkpoint is damaged.
     """
     checkpoint = open_weights(path)
     weights = model.released_weights()

@@ -138,7 +138,6 @@ class BertConfig:
         """Read a bert_config.json.
 
         Raises:
-          OSError: the file cannot be read.
           CorruptDataError: it does not hold a JSON object.
           ValueError: one of its values is not allowed.
         """

@@ -59,7 +59,6 @@ def evaluate(model: PretrainingModel, batches: Iterable[Features]) -> dict[str, 
 
     Raises:
       ValueError: there is no batch, or the reader refuses one.
-      CorruptDataError: a record is damaged.
     """
     return Evaluator(model).evaluate(batches)
 
@@ -115,8 +114,6 @@ def write_results(folder: str, step: int, results: dict[str, float]) -> None:
     """Log and write the results, and add them to TensorBoard's curves in eval/.
 
     Args:
-      folder: of the training run.
-      step: of the model.
       results: from `evaluate`.
     """
     logging.info("***** Eval results *****")

@@ -63,8 +63,6 @@ class HuggingFaceFolder:
         """Open the folder.
 
         Raises:
-          OSError: a file cannot be read.
-          CorruptDataError: a file is damaged.
           ValueError: the folder has no weights in the format of safetensors.
         """
         if exists(path := os.path.join(folder, WEIGHTS)):
@@ -94,7 +92,6 @@ class HuggingFaceFolder:
 
         Raises:
           ValueError: the folder has no such tensor.
-          CorruptDataError: its bytes are damaged.
         """
         if name not in self:
             raise ValueError(f"{self.prefix} has no tensor {self._key(name)!r}")

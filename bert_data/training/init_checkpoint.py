@@ -28,8 +28,6 @@ def open_weights(path: str) -> Weights:
 
     Raises:
       ValueError: there are no weights.
-      OSError: a file cannot be read.
-      CorruptDataError: a file is damaged.
     """
     folder = find_hugging_face_folder(path)
     return Checkpoint(path) if folder is None else HuggingFaceFolder(folder)
@@ -39,15 +37,12 @@ def load_weights(model: PretrainingModel, path: str, *, fresh_heads: bool = Fals
     """Assign all weights of the model, or none.
 
     Args:
-      model: receives the weights.
       path: of the weights, see `open_weights`.
       fresh_heads: whether the pooler and the pretraining heads keep their initial weights where a
         folder of Hugging Face has none, as that of a model without them.
 
     Raises:
       ValueError: there are no weights, or one is missing or has another shape.
-      OSError: a file cannot be read.
-      CorruptDataError: a file is damaged.
     """
     checkpoint = open_weights(path)
     weights = named_weights(model)
@@ -68,7 +63,6 @@ def assign_weights(checkpoint: Weights, weights: dict[str, keras.Variable]) -> N
 
     Raises:
       ValueError: see `check_shapes`.
-      CorruptDataError: the checkpoint is damaged.
     """
     check_shapes(checkpoint, weights)
     for name, variable in weights.items():

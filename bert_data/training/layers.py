@@ -29,7 +29,6 @@ def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, place: int) -> tf
     """Set a share of `x` to zero and scale the rest by 1 / (1 - rate).
 
     Args:
-      x: of any shape.
       rate: in [0, 1).
       seed: int32[2], or None for no dropout.
       place: number of the dropout within the model, so that no two drop the same positions.

@@ -21,14 +21,7 @@ class MetricsLog:
     """The log in a folder; in a remote one it appears when it is published."""
 
     def __init__(self, folder: str, step: int) -> None:
-        """Go back to a step: lines of later ones, and what a killed run left of one, are removed.
-
-        Args:
-          step: that the run continues from.
-
-        Raises:
-          OSError: the log cannot be read or written.
-        """
+        """Go back to a step: remove lines of later ones, and what a killed run left of one."""
         self._staged, self._final = StagedFolder(folder), os.path.join(folder, NAME)
         self._path = os.path.join(self._staged.path, NAME)
         before = read_bytes(self._final) if exists(self._final) else b""
@@ -42,21 +35,13 @@ class MetricsLog:
         write_bytes(self._path, b"".join(kept))
 
     def write(self, step: int, values: dict[str, float]) -> None:
-        """Append a line.
-
-        Raises:
-          OSError: it cannot be written.
-        """
+        """Append a line."""
         line = json.dumps({"step": step, **{n: _plain(v) for n, v in values.items()}}) + "\n"
         with naming(self._final), open_scratch(self._path, "ab") as file:
             file.write(line.encode())
 
     def publish(self) -> None:
-        """Upload the log to a remote folder; in a local one it is there already.
-
-        Raises:
-          OSError: it cannot be uploaded.
-        """
+        """Upload the log to a remote folder; in a local one it is there already."""
         self._staged.upload()
 
 

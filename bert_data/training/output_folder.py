@@ -61,11 +61,7 @@ def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) 
 
 
 def write_config(folder: str, config: BertConfig) -> None:
-    """Write the configuration of a run's model, which its checkpoints must fit.
-
-    Raises:
-      OSError: it cannot be written.
-    """
+    """Write the configuration of a run's model, which its checkpoints must fit."""
     write_bytes(os.path.join(folder, _CONFIG), config.to_json().encode())
 
 
@@ -96,7 +92,6 @@ def check_same_model(path: str, config: BertConfig, advice: str) -> None:
 
     Args:
       path: the folder of the checkpoints, or the prefix of one.
-      advice: for the error.
 
     Raises:
       ValueError: a size differs from that in the folder's configuration, if it has one.

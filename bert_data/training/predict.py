@@ -33,7 +33,6 @@ def load_pretrained(
 
     Raises:
       ValueError: there is no checkpoint or no configuration, or one does not fit the other.
-      CorruptDataError: the checkpoint is damaged.
     """
     folder = path if is_folder(path) else os.path.dirname(path)
     config = config or folder_config(folder)

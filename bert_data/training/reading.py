@@ -74,8 +74,6 @@ def evaluation_reader(
     """Return what evaluation reads: once, in order, and dynamic masks as of the first epoch.
 
     Args:
-      training: what training reads.
-      patterns, batch_size: of evaluation.
       width, is_static: see `training_order`.
     """
     return dataclasses.replace(

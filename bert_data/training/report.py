@@ -111,21 +111,13 @@ class TensorBoard:
     """Curves in a folder, such as those of `TrainingReport.metrics`."""
 
     def __init__(self, folder: str) -> None:
-        """Open a new file of curves.
-
-        Raises:
-          OSError: it cannot be written.
-        """
+        """Open a new file of curves."""
         self._folder, self._staged = folder, StagedFolder(folder)
         with naming_write(folder):
             self._writer = tf.summary.create_file_writer(self._staged.path)
 
     def write(self, step: int, values: dict[str, float]) -> None:
-        """Add one point to each of the named curves.
-
-        Raises:
-          OSError: they cannot be written.
-        """
+        """Add one point to each of the named curves."""
         with naming_write(self._folder):
             with self._writer.as_default(step):
                 for name, value in values.items():
@@ -133,9 +125,5 @@ class TensorBoard:
             self._writer.flush()
 
     def publish(self) -> None:
-        """Upload the curves to a remote folder; in a local one they are there already.
-
-        Raises:
-          OSError: they cannot be uploaded.
-        """
+        """Upload the curves to a remote folder; in a local one they are there already."""
         self._staged.upload()

@@ -52,11 +52,7 @@ class RunOutput:
 
         Args:
           config: of the training; the folder is its.
-          state: updated from step to step.
           held_out: to evaluate on every `eval_every_steps`.
-
-        Raises:
-          OSError: a file cannot be written.
         """
         self._config, self._state = config, state
         self._curves = TensorBoard(config.output_dir)
@@ -75,7 +71,6 @@ class RunOutput:
 
         Raises:
           ValueError, CorruptDataError: the data of an evaluation cannot be read.
-          OSError: a file cannot be written.
         """
         values = report.metrics
         self._curves.write(report.step, values)

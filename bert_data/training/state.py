@@ -87,7 +87,6 @@ class TrainingState:
 
         Raises:
           ValueError: the checkpoint does not fit the model.
-          CorruptDataError: it is damaged.
         """
         checkpoint = self.take_moments(path)
         step = int(checkpoint.read(_STEP))
@@ -103,7 +102,6 @@ class TrainingState:
 
         Raises:
           ValueError: the checkpoint does not fit the model, or has no moments.
-          CorruptDataError: it is damaged.
         """
         checkpoint = Checkpoint(path)
         slots = self._slots()

@@ -113,7 +113,6 @@ def write_model(folder: Path, model_file: str, label: str) -> None:
 
     Raises:
       ValueError: the model does not have the label, or is not one of fastText's.
-      OSError, CorruptDataError: the file cannot be read.
     """
     arrays = read_arrays(model_file)
     labels = arrays.labels()
@@ -205,7 +204,6 @@ def _score_all(
     """Write the probability of a label for each text.
 
     Args:
-      texts: one after the other.
       bounds: [texts + 1], where each begins, and the end of the last one.
       model: see `_score`, as what follows.
       scratch: scratch, sums and products, large enough for each text; overwritten.

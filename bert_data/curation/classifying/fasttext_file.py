@@ -61,11 +61,7 @@ class ModelFile:
     """
 
     def __init__(self, path: str) -> None:
-        """Open a file.
-
-        Raises:
-          OSError: it cannot be read.
-        """
+        """Open a file."""
         self._path = path
         self._data: Any = map_file(path).data
         self._place = 0

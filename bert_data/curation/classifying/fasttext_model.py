@@ -22,7 +22,6 @@ def read_arrays(path: str) -> Arrays:
     """Read a supervised model.
 
     Raises:
-      OSError: its file cannot be read.
       CorruptDataError: it is damaged, or not a supervised model of fastText.
     """
     file = ModelFile(path)
@@ -45,9 +44,7 @@ def dictionary_arrays(
     """Return what `list_rows` needs of a model, without its vectors.
 
     Args:
-      header: of the model.
       num_words: how many of the names are words.
-      names: bytes of words and labels.
       ends: int32 [names + 1], 0 and the end of each.
     """
     slots = np.zeros(1 << (2 * len(ends)).bit_length(), np.int32)

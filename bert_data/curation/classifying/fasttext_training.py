@@ -154,9 +154,6 @@ def train_texts(
     """Train on texts[first:last]; return the sum of their losses.
 
     Args:
-      first: number of the first text.
-      last: end of the texts.
-      model: changes.
       state: [2], tokens that the learning rate has taken note of, and those since; changes.
     """
     losses = 0.0
@@ -185,9 +182,7 @@ def judge_texts(
     """Find the likeliest label of texts, and their shares of one label.
 
     Args:
-      scored: that label.
       loss: see `Rates`.
-      model: trained.
       best: [texts], receives the labels; -1: nothing is known of a text.
       scores: [texts], receives the shares.
     """

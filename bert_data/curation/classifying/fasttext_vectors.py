@@ -48,7 +48,6 @@ def mean_vector(
     """Compute the mean of the vectors rows[:num_rows], of at least one.
 
     Args:
-      num_rows: how many of them.
       sums: [dim or more], zeros; receives the mean.
     """
     if vectors.shape[1] == _SMALL_DIM:  # a constant takes half the time

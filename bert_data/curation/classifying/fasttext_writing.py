@@ -55,14 +55,7 @@ _WINDOW, _NEGATIVES, _RATE_TOKENS, _SAMPLING = 5, 5, 100, 1e-4
 
 
 def write_bin(file: IO[bytes], header: Header, arguments: Arguments, model: TrainedModel) -> None:
-    """Write a model.
-
-    Args:
-      header: the arguments that matter for prediction.
-
-    Raises:
-      OSError: it cannot be written.
-    """
+    """Write a model."""
     file.write(struct.pack("<2i", MAGIC, _VERSION))
     file.write(struct.pack("<4i", header.dim, _WINDOW, arguments.epochs, arguments.min_count))
     file.write(struct.pack("<4i", _NEGATIVES, header.word_ngrams, header.loss, SUPERVISED))

@@ -43,11 +43,7 @@ def write_rows(
     Args:
       order: int64 [some], numbers of the texts.
       num_tokens: int64 [some], of each of them.
-      model: the dictionary.
       path: of the file, in the run's work folder.
-
-    Raises:
-      OSError: it cannot be written.
     """
     constants = Constants((model,))
 
@@ -108,11 +104,8 @@ def _list_texts(
     """List the rows of texts, one after the other.
 
     Args:
-      data: wrapped words.
       ends: [texts], the end of each.
-      model: its arrays.
       hashes: see `list_rows`.
-      listed: receives the rows.
       listed_ends: [texts], receives the end of each text's rows.
     """
     start, num_listed = 0, 0

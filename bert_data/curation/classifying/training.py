@@ -47,14 +47,11 @@ def train_classifier(config: ClassifierConfig, path: str, *, overwrite: bool) ->
     model, as words and as the numbers of their n-grams.
 
     Args:
-      config: of the training.
-      path: of the .bin file.
       overwrite: whether to replace it.
 
     Raises:
       ValueError: a text cannot be used, a label has none, no word is frequent enough, or the
         training diverged.
-      OSError, CorruptDataError: a file cannot be read or written.
     """
     reads = [name for each in config.classes for name in each.files]
     with OutputSet(path, [path], reads=reads, overwrite=overwrite) as outputs:

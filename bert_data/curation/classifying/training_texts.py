@@ -48,12 +48,10 @@ def spool_texts(config: ClassifierConfig, path: str) -> SpooledTexts:
     """Write the texts of all files to one.
 
     Args:
-      config: names the files.
       path: of the file to write, in the run's work folder.
 
     Raises:
       ValueError: a file has a wrong format, a row has no text or no label, or a class no text.
-      OSError, CorruptDataError: a file cannot be read, or the other one not written.
     """
     classes, label_field = config.classes, config.label_field
     text = dataclasses.replace(config.text, keep_fields=label_field is not None)

@@ -53,7 +53,6 @@ class WordTable:
 
         Args:
           max_words: words that may be known at a time.
-          max_bytes: bytes that their names may have.
         """
         self.num_tokens = 0
         self._max_words, self._max_bytes, self._least = max_words, max_bytes, 1

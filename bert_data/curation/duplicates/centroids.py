@@ -164,7 +164,6 @@ class Centroids:
         """Find the centroid that is most similar to each vector: cluster and cosine.
 
         Args:
-          vectors: to find it for.
           without: clusters that are not asked for, uint64 [vectors] each; others are left.
         """
         nearest = Nearest(vectors)

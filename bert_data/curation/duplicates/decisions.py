@@ -61,8 +61,6 @@ def judge_duplicates(
     """Reject the documents of a shard for which another one is kept.
 
     Args:
-      decided: about the shard.
-      rule: the rule that rejects them.
       threshold: of the rule; it has already been applied.
       default: the value of documents without a record.
     """

@@ -150,9 +150,6 @@ def _look_up(
 
     Args:
       ngrams: [any].
-      keys: of the index.
-      groups: of the index.
-      starts: of the index.
       shift: by which an n-gram is moved right, so that its first bits are the number of its start.
       out: [n-grams].
     """

@@ -30,7 +30,6 @@ def judge_cuts(
       cuts: records of `CUTS`; documents of the shard count from 0. Runs may be next to each other,
         but do not overlap.
       min_kept: least share of a document's words that must be left.
-      name: of the runs, among the edits.
       unit: the runs are units of `with_whole_sentences`.
     """
     runs: dict[int, list[tuple[int, int]]] = {}

@@ -40,7 +40,6 @@ def find_bounds(
     Percentile p of n scores is the one with n * p / 100 (rounded down) others before it.
 
     Args:
-      rounds: over the shards.
       sources: names of the data sets; the others have no scores.
       percentiles: above 0, below 100.
     """

@@ -84,7 +84,6 @@ def make_table(reached: Reached, unit: str, plan: Plan) -> Table:
     """Return a row for each cell, and one for all.
 
     Args:
-      unit: in which epochs are counted.
       plan: what was meant, for the sizes that there were; its cells are the rows.
     """
     cells = list(plan.epochs)

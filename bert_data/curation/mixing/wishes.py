@@ -74,10 +74,6 @@ class Wishes:
     def plan(self, sources: Sequence[str], sizes: Mapping[str, int]) -> Plan:
         """Plan a mixture.
 
-        Args:
-          sources: names of the data sets.
-          sizes: of the cells, in the unit.
-
         Raises:
           ValueError: nothing is left of what has a weight, a weight is missing, or the budget
             cannot be reached.

@@ -113,8 +113,6 @@ class TextModel:
         Raises:
           ValueError: it is no model, needs a vocabulary or does not fit the given one, or reads
             only shorter rows.
-          OSError: a file cannot be read.
-          CorruptDataError: a file is damaged.
         """
         self.network = _open_network(config.model)
         self._maker: RowMaker | None = None
@@ -129,11 +127,7 @@ class TextModel:
         self.shapes = {name: tuple(output.shape) for name, output in outputs.items()}
 
     def read(self, texts: Sequence[str], take: Take) -> Values:
-        """Run the model over texts, one or more.
-
-        Args:
-          take: what is kept of the outputs.
-        """
+        """Run the model over texts, one or more."""
         if self._maker is None:
             return self._read_whole(texts, take)
         rows = self._maker.make(texts)

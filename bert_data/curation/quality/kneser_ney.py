@@ -77,7 +77,6 @@ def pack_ngrams(ids: NDArray[np.int32], order: int) -> NDArray[np.uint64]:
 
     Args:
       ids: int32 [words], >= 1.
-      order: words per n-gram.
     """
     padded = np.concatenate([np.full(order - 1, BEGIN), ids, [END]]).astype(np.uint64)
     keys = np.zeros(len(ids) + 1, np.uint64)

@@ -50,7 +50,6 @@ def read_model(path: str) -> LanguageModel:
     """Read the model.
 
     Raises:
-      OSError: its file cannot be read.
       CorruptDataError: it is damaged, or another file.
     """
     data = read_bytes(path)

@@ -213,9 +213,7 @@ def predict(
 
     Args:
       ids: int32[any], those of the table.
-      order: words of the longest n-grams.
       bits: of an id in a packed n-gram.
-      table: of the model.
       out: float64[ids - order + 1].
     """
     for i in range(len(out)):

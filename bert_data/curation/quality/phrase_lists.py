@@ -18,7 +18,6 @@ def read_phrases(files: Sequence[str]) -> Iterator[Phrase]:
 
     Raises:
       ValueError: a line is not a phrase, or a file has none; with file and line.
-      OSError, CorruptDataError: a file cannot be read.
     """
     for path in files:
         is_empty = True

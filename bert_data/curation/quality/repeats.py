@@ -75,9 +75,6 @@ def _count_repeats(
 
     Args:
       characters: code points, and the classes of all characters.
-      start: of the parts.
-      end: of the parts, exclusive.
-      min_newlines: between two parts.
       count_blank: whether a part of nothing but spaces counts.
       slots: of an empty hash table for all parts.
     """

@@ -92,7 +92,6 @@ def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepCha
     Raises:
       ValueError: the ledger has no such step or rule, or the rule is neither a least nor a greatest
         value.
-      OSError, CorruptDataError: the ledger cannot be read.
     """
     rules = _rules_of_steps(ledger)
     by_step: dict[str, dict[str, Question]] = {}

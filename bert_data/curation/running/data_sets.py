@@ -95,7 +95,6 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
 
     Raises:
       ValueError: a pattern matches nothing, or a format is unknown; with the data set's name.
-      OSError, CorruptDataError: a file cannot be read.
     """
     shards: list[TextShard] = []
     formats: dict[str, list[str]] = {}  # by the field of the text, which flags give to all
@@ -134,7 +133,6 @@ def read_shard(
     Raises:
       ValueError: a row is no document, and `on_error` is "strict"; with file and row.
       CorruptDataError: a file is damaged, and `on_error` is "strict".
-      OSError: a file cannot be read.
     """
     config = dataclasses.replace(
         data_set.text, keep_fields=True, max_row_bytes=_ROW_BYTES_A_TEXT_BYTE * max_document_bytes

@@ -105,10 +105,7 @@ def output_paths(specification: str) -> tuple[str, list[str]]:
 
 
 def plan_files(spools: Sequence[tuple[str, str, int]], paths: Sequence[str]) -> list[FilePlan]:
-    """Distribute documents over files.
-
-    Args:
-      spools: (path, source, documents) of each shard.
+    """Distribute the documents of shards, each (path, source, documents), over files.
 
     Raises:
       ValueError: there are fewer documents than files.

@@ -60,7 +60,6 @@ class LedgerWriter(ArrowWriter):
         """Create the file.
 
         Args:
-          source: name of the data set.
           rejected: for the rejected documents in JSON Lines, or None.
         """
         super().__init__(path, SCHEMA, max_rows=_ROWS_AT_A_TIME)

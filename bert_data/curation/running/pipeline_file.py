@@ -70,11 +70,9 @@ def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None)
 
     Args:
       text: how to read data sets whose entries do not say otherwise.
-      id_field: likewise.
 
     Raises:
       ValueError: it is not YAML, or has an unknown key, step or value; with the file's name.
-      OSError: it cannot be read.
     """
     content = read_bytes(path)
     with named_in_errors(path):

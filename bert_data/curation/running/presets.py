@@ -174,7 +174,6 @@ def preset_steps(
     """Return the steps of a preset.
 
     Args:
-      data_sets: names of the pipeline's data sets.
       sources: which source of the preset a data set is of, by its name, None for one that the
         preset leaves alone; others are of the source of their own name.
       parameters: of steps, by their names, besides those of the preset or in their place; of the

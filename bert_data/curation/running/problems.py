@@ -11,11 +11,7 @@ from bert_data.curation.running.step_log import DAMAGED, ERROR, UNREADABLE
 
 
 def describe_problems(pipeline: Pipeline, counts: Sequence[StepCounts]) -> Iterator[str]:
-    """Yield what a user should know, in one sentence each.
-
-    Args:
-      counts: of reading and of all steps.
-    """
+    """Yield what a user should know, in one sentence each."""
     yield from _describe_reading(counts[0])
     if not pipeline.steps:
         yield "the pipeline has no steps: all documents are copied"

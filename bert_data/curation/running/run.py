@@ -129,9 +129,7 @@ def curate(
     """Run a pipeline.
 
     Args:
-      pipeline: to run.
       num_workers: tasks at a time, see `open_executor`; the output does not depend on it.
-      engine: what runs them.
       overwrite: whether to replace existing files.
       work_dir: folder for unfinished work, local or remote; None: a hidden one beside the output
         or, without a cluster, among the temporary files for a remote output.

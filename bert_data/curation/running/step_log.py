@@ -56,10 +56,6 @@ class StepLog:
     def note(self, document: Document, verdict: Verdict) -> Document | None:
         """Note a verdict.
 
-        Args:
-          document: as it reached the step.
-          verdict: on it.
-
         Returns:
           The document that passes, or None.
         """

@@ -140,7 +140,6 @@ def count_stop_words(words: Words, stops: tuple[str, ...], *, spaced: bool) -> i
     """Count the stop words that occur in a text, each once.
 
     Args:
-      stops: different words.
       spaced: whether only whole words count; otherwise they are looked for anywhere.
     """
     if not spaced:

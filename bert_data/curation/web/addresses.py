@@ -135,7 +135,6 @@ def read_domains(files: Sequence[str]) -> Iterator[str]:
     Raises:
       ValueError: a line is not a domain, or is one below which anyone can register a name, or a
         file has no entry; with file and line.
-      OSError, CorruptDataError: a file cannot be read.
     """
     for place, line in _read_entries(files):
         host = normal_host(line.removeprefix("*."))
@@ -154,7 +153,6 @@ def read_addresses(files: Sequence[str]) -> Iterator[str]:
 
     Raises:
       ValueError: a line is not a URL, or a file has no entry; with file and line.
-      OSError, CorruptDataError: a file cannot be read.
     """
     for place, line in _read_entries(files):
         address = parse_url(line)

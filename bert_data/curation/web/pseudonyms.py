@@ -52,11 +52,9 @@ def read_key(key_file: str, key_variable: str) -> bytes:
 
     Args:
       key_file: a path or URI; "": the variable has the key.
-      key_variable: name of the variable.
 
     Raises:
       ValueError: there is none, or it is shorter than 16 bytes; the message never has the key.
-      OSError: the file cannot be read.
     """
     if key_file:
         key, place = read_bytes(key_file).strip(), f"key_file {key_file!r}"

@@ -244,7 +244,6 @@ def decode_records(
     Args:
       block: the records of all rows, in order.
       rows: which records make up which rows. One each, unless `is_packed(layout)`.
-      layout: of the batches.
       table: int32[batches, 15], see `make_table`. A row of one record is cut off or padded with 0;
         rows of several records must fit.
       words: int32[any], filled as the table says.

@@ -251,7 +251,6 @@ def read_example(
 
     Args:
       data: uint8[bytes].
-      start, end: range of the Example.
       needs_label: whether a record without next_sentence_labels is damaged.
       spans: int32[7, 2], filled, see `RecordBlock`; or int32[8, 2], with the row splits.
       counts: int64[8], filled: numbers of each feature, padding included; negative if it is absent

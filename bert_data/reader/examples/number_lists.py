@@ -142,9 +142,7 @@ def put_gathered(
         loaded = _load_bytes(context, builder, kinds[0], arguments[:2])
         order = _load_bytes(context, builder, kinds[2], arguments[2:4])
         shuffle = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(_BYTES, [_BYTES, _BYTES]),
-            "llvm.x86.ssse3.pshuf.b.128",
+            builder.module, ir.FunctionType(_BYTES, [_BYTES, _BYTES]), "llvm.x86.ssse3.pshuf.b.128"
         )
         lanes_type = ir.VectorType(_INT32, GATHERED_NUMBERS)
         lanes = builder.bitcast(builder.call(shuffle, [loaded, order]), lanes_type)
@@ -268,7 +266,6 @@ def put_numbers(
     """Decode the numbers of one feature of records.
 
     Args:
-      data, starts: of the records.
       spans: int32[records, 2], of the feature.
       places, stops: int64[records], ascending: where in `out` the numbers of each record begin, and
         the limit of where they end.

@@ -122,7 +122,6 @@ def scan_records(
 
     Args:
       data: uint8[bytes] of a TFRecord file.
-      start: where in it a frame begins.
       needs_label: whether a record without next_sentence_labels is damaged.
       with_splits: whether spans have an eighth row, of the row splits, (0, 0) without any.
     """
@@ -193,10 +192,6 @@ def look_at_first(shard: Shard, *, skip_corrupt: bool) -> FirstRecord | None:
 def read_blocks(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
     """Read the records of a shard, in order.
 
-    Args:
-      shard: to read.
-      damage: raises or counts the damage.
-
     Raises:
       ValueError: the columns of a Parquet file are not those of instances.
       CorruptDataError: damage, unless it is counted.
@@ -219,7 +214,6 @@ def walk_frames(shard: Shard, damage: Damage, *, with_splits: bool = False) -> G
 
     Args:
       shard: a TFRecord file, compressed or not.
-      damage: raises or counts the damage.
       with_splits: whether the row splits are located, too, see `scan_records`.
 
     Raises:
@@ -230,10 +224,7 @@ def walk_frames(shard: Shard, damage: Damage, *, with_splits: bool = False) -> G
         while stream.fill():
             while True:
                 scan = scan_records(
-                    stream.data,
-                    stream.at,
-                    needs_label=shard.needs_label,
-                    with_splits=with_splits,
+                    stream.data, stream.at, needs_label=shard.needs_label, with_splits=with_splits
                 )
                 if scan.block.num_records:
                     offsets = scan.block.starts + (stream.offset - stream.at - HEADER_BYTES)

@@ -115,7 +115,6 @@ def check_lengths(lengths: tuple[int, int], what: str, limits: Limits | ReaderCo
     """Compare numbers of tokens and predictions with the limits.
 
     Args:
-      lengths: tokens and predictions.
       what: what has these lengths, for the error.
       limits: the most that is allowed, or None.
 

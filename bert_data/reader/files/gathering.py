@@ -96,7 +96,6 @@ def _read(
     A record is checked as soon as it is read, while it is in the caches.
 
     Args:
-      function: PREAD.
       files: int64[shards], descriptors; -1 for a file that is not open, whose records are left out.
       ranges, records, num_tokens: of all requested records; tokens of every record.
       looks: whether to look at the Examples; needs_label: see `read_example`.
@@ -190,10 +189,8 @@ class TFRecords(RecordSource):
 
         Args:
           records: int[any], numbers of records, or -1.
-          damage: raises or counts the damage.
 
         Raises:
-          OSError: a file cannot be read.
           CorruptDataError: damage, unless it is counted.
         """
         spans, lengths = room_for(records.size)
@@ -217,7 +214,6 @@ class TFRecords(RecordSource):
           numbers: integers [any], in [0, num_tokens.size).
 
         Raises:
-          OSError: a file cannot be read.
           CorruptDataError: a record's frame or checksum is damaged.
         """
         records = np.asarray(numbers, np.int64)

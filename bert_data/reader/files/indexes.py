@@ -57,7 +57,6 @@ def read_index(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
     """Return the index of an addressable shard: its own, or one made by a scan.
 
     Args:
-      shard: to read.
       skip_corrupt: whether to scan a shard that its index contradicts, or that is damaged.
 
     Returns:

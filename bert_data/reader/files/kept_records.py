@@ -79,8 +79,6 @@ class KeptRecords:
         """Plan how to fetch them; nothing is fetched yet.
 
         Args:
-          files: the shards.
-          places: of all records.
           numbers: int64[any], of the records, ascending; None: all records, at the places that they
             have when the shards are joined.
         """

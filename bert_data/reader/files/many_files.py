@@ -21,8 +21,6 @@ def map_files(
     """Yield what a function returns for each item, in order; threads wait for remote files.
 
     Args:
-      function: of an item.
-      items: any.
       paths: of the files that the function reads.
     """
     if not any(map(is_remote, paths)):

@@ -293,7 +293,6 @@ def look_inside(path: str) -> Inside | None:
     """Return what a file says about itself, or None if it is damaged.
 
     Raises:
-      OSError: it cannot be read.
       CorruptDataError: its manifest is of another version, or damaged.
     """
     try:

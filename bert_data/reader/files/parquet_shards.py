@@ -89,14 +89,10 @@ def read_row_blocks(
     """Yield the records of a file, in order.
 
     Args:
-      path: of the file.
       num_records: that it must hold; None for any number.
-      damage: raises or counts the damage.
-      next_sentence: the records' objective for two segments.
 
     Raises:
       ValueError: its columns are not those of instances.
-      OSError: it cannot be read.
       CorruptDataError: damage, unless it is counted.
     """
     record = 0
@@ -206,11 +202,7 @@ class _Kept:
 
 
 def _read_group(group: _RowGroup) -> GroupRows:
-    """Return the rows of a row group; all are lost if the file has changed.
-
-    Raises:
-      OSError: it cannot be read.
-    """
+    """Return the rows of a row group; all are lost if the file has changed."""
     reason, status = "has changed since it was opened", storage.read_status(group.path)
     try:
         if status is None or status.modified_ns == group.changed:  # opening a missing file raises
@@ -252,8 +244,6 @@ class ParquetRecords(RecordSource):
 
         Raises:
           ValueError: a shard does not have the columns of instances.
-          OSError: it cannot be read.
-          CorruptDataError: it is damaged.
         """
         damage = Damage(skip=skip_corrupt)
         self._groups: list[_RowGroup] = []

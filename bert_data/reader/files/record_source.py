@@ -38,10 +38,8 @@ class RecordSource(abc.ABC):
 
         Args:
           records: int[any], numbers of records, or -1.
-          damage: raises or counts the damage.
 
         Raises:
-          OSError: a file cannot be read.
           CorruptDataError: damage, unless it is counted.
         """
 

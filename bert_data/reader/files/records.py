@@ -106,7 +106,6 @@ def records_of_shards(
     """Return the records of addressable shards, numbered in the order of the shards.
 
     Args:
-      shards: any.
       in_order: whether records will mostly be read in order.
       skip_corrupt: whether to leave damage out.
       remote_cache_bytes: of a local file for records of remote TFRecord shards.

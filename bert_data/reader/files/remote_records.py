@@ -65,9 +65,6 @@ class _Ahead:
         """Begin with the first step; nothing is fetched yet.
 
         Args:
-          steps: the records of each.
-          make_stages: divides the steps.
-          executor: of the threads.
           prepares_next_stage: whether to fetch a stage while the one before is read, as steps need
             units from all over it.
         """

@@ -105,11 +105,7 @@ def find_shards(config: ReaderConfig, damage: Damage | None = None) -> tuple[Sha
 
 
 def _look_for_others(
-    paths: Collection[str],
-    manifests: Collection[str],
-    config: ReaderConfig,
-    *,
-    must_be_whole: bool,
+    paths: Collection[str], manifests: Collection[str], config: ReaderConfig, *, must_be_whole: bool
 ) -> None:
     """Look for the other shards of the sets: those that manifests list, or names promise."""
 

@@ -98,8 +98,6 @@ class LabelledSource:
 
         Raises:
           ValueError: the shards do not hold labelled texts, or the configuration contradicts them.
-          OSError: a file cannot be read.
-          CorruptDataError: a file is damaged.
         """
         self.config = config
         shards = find_shards(ReaderConfig(input_patterns=config.input_patterns, batch_size=1))

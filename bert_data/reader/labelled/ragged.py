@@ -95,7 +95,6 @@ def parse_ragged(records: tf.Tensor, specs: Mapping[str, RaggedSpec]) -> dict[st
 
     Args:
       records: string[batch], serialized tf.train.Examples.
-      specs: of the tensors, by name.
 
     Returns:
       By name, the tensors of all records with one more, outermost dimension [batch]: the ragged

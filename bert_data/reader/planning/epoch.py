@@ -226,8 +226,6 @@ def most_of_rows(
     """Return the most that rows of batches `start` to `end` hold, on any host.
 
     Args:
-      epoch: the plan.
-      start, end: of the batches.
       num_tokens: int[records of the set], tokens of each.
       most_of_length: int[longest record + 1], most predictions of a record of each length.
 

@@ -121,7 +121,6 @@ def group_records(lengths: Lengths, group_of_length: NDArray[np.int32]) -> Group
     """Group records by length.
 
     Args:
-      lengths: of the records.
       group_of_length: int32[max_seq_length + 1], of each length, >= 0; [0] and [1] are the same.
     """
     counts = np.bincount(group_of_length, weights=lengths.histogram).astype(np.int64)

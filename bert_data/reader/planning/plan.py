@@ -25,7 +25,6 @@ def make_plan(lengths: ArrayLike, config: PlanConfig) -> Plan:
     Args:
       lengths: integers [records], tokens of each record, in [0, max_seq_length]. Unsigned arrays
         are kept without a copy.
-      config: how records become batches.
 
     Raises:
       ValueError: there are no records, one is too long, or they do not make a batch.

@@ -34,9 +34,7 @@ def _sort_pools(
     """Sort each pool of whole batches by length, keeping the order of ties, and mix its batches.
 
     Args:
-      key: drawn from.
       order: int32[whole batches * batch_rows].
-      lengths: of each record, below counts.size.
       is_shuffled: whether batches are mixed.
       counts: int64[longest + 1], zeros before and after.
       pool, batches: scratch space for a pool's records and batches.

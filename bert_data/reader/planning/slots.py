@@ -161,7 +161,6 @@ def _cut(
 
     Args:
       order: int32[records].
-      lengths: of each record.
       rows_of_length: int64[max_seq_length + 1], rows of a batch whose longest record has each.
       splits: int32[records + 1], filled with the first record of each batch, and the end.
       longest: int32[records], filled with the longest record of each batch, at least 1.
@@ -198,7 +197,6 @@ def _sort_pools_longest_first(
 
     Args:
       order: int32[records], sorted in place.
-      lengths: of each record.
       rows_of_length: int64[max_seq_length + 1], see `_cut`.
       pool_tokens: the least tokens of a pool, except the last one.
       counts: int64[max_seq_length + 1], zeros before and after.

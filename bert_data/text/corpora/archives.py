@@ -42,7 +42,6 @@ def read_members(path: str) -> Iterator[Member]:
     """Yield the files of an archive, in its order; links and folders are left out.
 
     Raises:
-      OSError: it cannot be read.
       CorruptDataError: it is damaged, ends too early, or is no archive.
     """
     return _read_zip(path) if path.lower().endswith(".zip") else _read_tar(path)

@@ -58,8 +58,6 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     Raises:
       ValueError: a paper cannot be read, and `on_error` is "strict"; with the archive and the
         paper's number.
-      OSError: a file cannot be read.
-      CorruptDataError: an archive is damaged.
     """
     for span in spans:
         add = functools.partial(_add_paper, span.path, config)

@@ -23,11 +23,7 @@ class Chapter:
 
 
 def split_chapters(text: str) -> list[Chapter]:
-    """Split a book at its headings; parts without text, such as lines of contents, are left out.
-
-    Args:
-      text: paragraphs, with blank lines between them.
-    """
+    """Split a book at its headings; parts without text, such as lines of contents, are left out."""
     chapters: list[Chapter] = []
     heading, paragraphs = "", list[str]()
     for paragraph in [*text.split("\n\n"), None]:
@@ -55,8 +51,6 @@ def make_block(
     """Return a book as a block of documents.
 
     Args:
-      fields: what its publisher says of it.
-      num_file_bytes: size of its file.
       config: how to read it; if headings end documents, each chapter is one.
     """
     block = DocumentBlock(path=path, num_rows=1, num_file_bytes=num_file_bytes)

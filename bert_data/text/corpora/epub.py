@@ -44,7 +44,6 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     Raises:
       ValueError: a book is encrypted, or has no pages, and `on_error` is "strict"; with the file.
         Or resiliparse is not installed.
-      OSError: a file cannot be read.
       CorruptDataError: a file is damaged, or is no EPUB.
     """
     for span in spans:

@@ -68,7 +68,6 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     Raises:
       ValueError: a file is no book of Project Gutenberg, or has more than `MAX_BOOK_BYTES`, and
         `on_error` is "strict"; with the file.
-      OSError, CorruptDataError: a file cannot be read.
     """
     for span in spans:
         with open_bytes(span.path) as (stream, file):

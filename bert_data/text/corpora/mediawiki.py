@@ -65,7 +65,6 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield the articles of dumps.
 
     Raises:
-      OSError: a file cannot be read.
       CorruptDataError: a file is damaged, ends too early or is no such dump; everything before the
         damage was read.
     """
@@ -78,11 +77,7 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
 
 
 def find_page(path: str, position: int) -> int | None:
-    """Return where the first page, or stream of pages, at or after a place in a file begins.
-
-    Raises:
-      OSError: the file cannot be read.
-    """
+    """Return where the first page, or stream of pages, at or after a place in a file begins."""
     if position == 0:
         return 0
     if path.endswith(".bz2"):

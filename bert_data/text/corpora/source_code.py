@@ -84,7 +84,6 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield source files.
 
     Raises:
-      OSError: a file cannot be read.
       CorruptDataError: an archive is damaged; everything before the damage was read.
     """
     for span in spans:
@@ -103,7 +102,6 @@ def files_in(folder: str) -> list[str]:
 
     Raises:
       ValueError: there are none, or more than `MAX_FILES`.
-      OSError: a folder cannot be listed.
     """
     sources = (path for path in walk_files(folder) if code_language(path) or is_archive(path))
     paths = list(itertools.islice(sources, MAX_FILES + 1))

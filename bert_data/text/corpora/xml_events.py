@@ -24,8 +24,6 @@ class XmlEvents:
         """Make a parser.
 
         Args:
-          path: of the file, for errors.
-          root: name of its first element.
           kind: what a file with that element is: "a dump of MediaWiki".
         """
         self._path = path
