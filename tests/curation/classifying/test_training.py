@@ -12,8 +12,12 @@ from bert_data.curation.classifying.classifier import open_classifier, write_arr
 from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
 from bert_data.curation.classifying.descent import TENTHS, Descent
 from bert_data.curation.classifying.fasttext_file import ModelFile
-from bert_data.curation.classifying.fasttext_model import read_arrays, wrap_words
-from bert_data.curation.classifying.text_rows import dictionary_arrays, write_rows
+from bert_data.curation.classifying.fasttext_model import (
+    dictionary_arrays,
+    read_arrays,
+    wrap_words,
+)
+from bert_data.curation.classifying.text_rows import write_rows
 from bert_data.curation.classifying.training import train_classifier
 from bert_data.curation.classifying.training_texts import SpooledTexts
 from bert_data.curation.classifying.word_counting import WordTable
@@ -55,7 +59,8 @@ def test_models_are_those_of_fasttext(checkout, tmp_path, monkeypatch, loss):
         targets=np.array([label == "__label__cc" for label in labels], np.int32),
         num_skipped=0,
     )
-    arrays = dictionary_arrays(np.frombuffer(names, np.uint8), ends, golden.settings)
+    header, num_words = ModelFile(str(path)).read_header(), golden.settings.num_words
+    arrays = dictionary_arrays(header, num_words, np.frombuffer(names, np.uint8), ends)
     assert arrays.settings == golden.settings
     with open_threads(2) as executor:
         rows = write_rows(
