@@ -33,6 +33,10 @@ class FieldError(ValueError):
     """
 
 
+class StepFieldError(ValueError):
+    """A `FieldError` with the name of the step, in which the same run would end again."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Document:
     """A text and its metadata.

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.curation.running.pipeline import Output
+from bert_data.curation.steps.score_sampling import ScoreSampling
 from bert_data.storage import OutputSet
 from bert_data.work import folder_tasks
 from tests.curation.fake_steps import Copies, Fails, Few, Unique, Without
@@ -269,3 +270,10 @@ def test_fewer_files_can_be_asked_for_without_doing_it_all_again(tmp_path):
         run(tmp_path, [Few()])
     done = run(tmp_path, [Few()], output=Output(files=str(tmp_path / "out/o.jsonl")))
     assert done.num_resumed == 1
+
+
+def test_a_missing_field_leaves_nothing_as_the_same_run_would_end_there_again(tmp_path):
+    write_rows(tmp_path / "web.jsonl", [{"text": "one"}, {"text": "two"}])
+    with pytest.raises(ValueError, match=r"^step score_sampling: document .* has no field 's'"):
+        run(tmp_path, [Unique(), ScoreSampling(score_field="s")])
+    assert hidden(tmp_path / "out") == []

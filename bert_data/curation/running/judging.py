@@ -6,7 +6,7 @@ documents ─judge_shard─▶ documents ─judge_documents─▶ documents
 import collections
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from bert_data.curation.document import Document, FieldError
+from bert_data.curation.document import Document, FieldError, StepFieldError
 from bert_data.curation.running.step_log import StepLog
 from bert_data.curation.verdict import Verdict
 from bert_data.kernels import clock
@@ -69,8 +69,8 @@ def judge_documents(
     """Yield what steps pass that judge each document by itself, one step after the other.
 
     Raises:
-      ValueError: a step cannot judge a document, and `on_error` is "strict"; or the document has
-        not the field that the step needs.
+      ValueError: a step cannot judge a document, and `on_error` is "strict".
+      StepFieldError: the document has not the field that a step needs.
     """
     for document in documents:
         yield from _through(document, judges, on_error)
@@ -86,7 +86,7 @@ def _through(
         except (MemoryError, OSError):
             raise
         except FieldError as error:
-            raise ValueError(f"step {log.counts.label}: {error}") from error
+            raise StepFieldError(f"step {log.counts.label}: {error}") from error
         except Exception as error:
             if on_error == STRICT:
                 raise ValueError(

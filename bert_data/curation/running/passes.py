@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from bert_data.curation.document import Document, FieldError
+from bert_data.curation.document import Document, FieldError, StepFieldError
 from bert_data.curation.running.data_sets import TextShard, read_shard
 from bert_data.curation.running.field_values import Kinds, note_kinds
 from bert_data.curation.running.judging import Judge, Timed, judge_documents, judge_shard
@@ -199,7 +199,7 @@ class _Run:
                 try:
                     step.observe(self._config.prepared[number], documents, path)
                 except FieldError as error:
-                    raise ValueError(f"step {labelled.label}: {error}") from error
+                    raise StepFieldError(f"step {labelled.label}: {error}") from error
         for _ in documents:
             pass
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import bert_data
+from bert_data.curation.document import StepFieldError
 from bert_data.curation.running.counts import StepCounts
 from bert_data.curation.running.data_sets import (
     TextShard,
@@ -57,6 +58,8 @@ from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_executor, ope
 
 _COMMITTED = ("committed", "summary.json")
 """In the work folder: the summary of the outputs that the run is about to give their names."""
+_RAISED_AGAIN = (NothingLeftError, StepFieldError)
+"""Errors in which the same run would end again."""
 _OF_DATA_SETS = ("label", "num_documents", "num_bytes", "num_words", "num_tokens", "num_rejected")
 _BLOCK_BYTES = 1 << 20
 _PROCESS_BYTES, _BYTES_OF_BYTE = 200_000_000, 30  # of a process, and for each byte of a document
@@ -163,7 +166,7 @@ def curate(
             obsolete=lambda: [p for p in earlier_files(paths.summary) if p not in paths.files],
         ) as outputs,
         open_work_folder(
-            parent, run_name, is_own=not work_dir, useless_after=(NothingLeftError,)
+            parent, run_name, is_own=not work_dir, useless_after=_RAISED_AGAIN
         ) as folder,
         open_executor(
             num_workers, engine=engine, folder=folder, task_bytes=_task_bytes(pipeline)
