@@ -19,6 +19,7 @@ from bert_data.storage import OutputSet
 from bert_data.work import folder_tasks
 from tests.curation.fake_steps import Copies, Fails, Few, Unique, Without
 from tests.curation.running.test_run import contents, run, texts, web, write_rows  # noqa: F401
+from tests.forking import Programs
 
 PROGRAM = """
 from bert_data.cli import curate, entry
@@ -33,7 +34,8 @@ STEPS = ["--steps=length:min_words=3 exact_duplicates repair"]
 class Program:
     """The command in a folder, well or killed."""
 
-    def __init__(self, checkout: Path, folder: Path) -> None:
+    def __init__(self, checkout: Path, folder: Path, programs: Programs) -> None:
+        self._programs = programs
         script = folder / "program.py"
         script.write_text(PROGRAM)
         self._script = str(script)
@@ -49,6 +51,7 @@ class Program:
         command = [self._script, "--input_file=web.jsonl", "--shard_mb=0.001", *steps, *flags]
         if die_at is not None:
             command = [self._dying, "SIGKILL", str(die_at), str(self.folder), *command]
+            return self._programs.run(command, cwd=self.folder)
         return subprocess.run(
             [sys.executable, *command],
             cwd=self.folder,
@@ -60,8 +63,8 @@ class Program:
 
 
 @pytest.fixture
-def program(checkout, tmp_path) -> Program:
-    return Program(checkout, tmp_path)
+def program(checkout, tmp_path, programs) -> Program:
+    return Program(checkout, tmp_path, programs)
 
 
 def hidden(folder: Path) -> list[str]:
