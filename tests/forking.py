@@ -4,8 +4,9 @@
 
 A program gets a process of its own, as if Python had started it: arguments, folder, environment,
 signals, and the end as of any other. Only what it imports of `MODULES` is there already, and that
-is most of what a short program takes. All have one hash seed: a run that others' bytes are compared
-with is started by `subprocess`, and so is one whose imports are what a test is about.
+is most of what a short program takes. All have one hash seed; that bytes do not depend on it is
+held by tests/test_golden_outputs.py, whose programs are started by `subprocess`, as is any whose
+imports are what a test is about.
 """
 
 import gc

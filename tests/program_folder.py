@@ -43,15 +43,9 @@ class Folder:
             *(f"--{name}={value}" for name, value in settings.items()),
         ]
 
-    def run(self, **flags: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(**flags), cwd=self.path, capture_output=True, text=True, check=False
-        )
-
-    def end(
+    def run(
         self, *, max_file_bytes: int | None = None, **flags: object
     ) -> subprocess.CompletedProcess[str]:
-        """Runs it where it soon ends, so that most of its time would go to its imports."""
         return self._programs.run(
             self.command(**flags)[1:], cwd=self.path, max_file_bytes=max_file_bytes
         )
@@ -66,7 +60,7 @@ class Folder:
     def fail(self, **flags: object) -> str:
         """Runs it badly; nothing is left behind; returns the sentence."""
         before = contents(self.path)
-        done = self.end(**flags)
+        done = self.run(**flags)
         assert done.returncode != 0
         assert contents(self.path) == before
         return only_error(done.stderr)

@@ -162,7 +162,7 @@ def test_a_full_disk(folder, flags):
     failed = 0
     for max_bytes in (0, 100, 300, 1000, 3000, 7000, 15_000, whole - 1):
         before = contents(folder.path)
-        done = folder.end(max_file_bytes=max_bytes, **flags)
+        done = folder.run(max_file_bytes=max_bytes, **flags)
         if done.returncode == 0:  # gzip's largest file is a smaller one
             break
         failed += 1
