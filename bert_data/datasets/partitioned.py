@@ -46,20 +46,7 @@ from bert_data.objectives.making import InstanceCounts
 from bert_data.objectives.next_sentence import TASKS
 from bert_data.objectives.rows import Instance
 from bert_data.progress import progress
-from bert_data.storage import (
-    JsonObject,
-    expand_outputs,
-    is_file,
-    is_folder,
-    list_folder,
-    make_folder,
-    own_work_folder,
-    read_bytes,
-    read_status,
-    remove,
-    remove_abandoned,
-    write_bytes,
-)
+from bert_data.storage import JsonObject, expand_outputs, own_work_folder, read_status
 from bert_data.tokens.filling import TokenCounts
 from bert_data.work import (
     Executor,
@@ -70,10 +57,10 @@ from bert_data.work import (
     read_report,
     run_tasks,
 )
+from bert_data.work.commits import finish_removal, has_committed, note_commit
 
 Counts = TypeVar("Counts", TokenCounts, InstanceCounts)
 
-_COMMITTED = ("committed", "manifest.json")
 _WORK_VERSION = 1  # of what the tasks write
 _WITHOUT_EFFECT = (
     "input_file", "output_file", "vocab_file", "tokenizer_file", "tokenizer_backend", "num_workers",
@@ -107,8 +94,7 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
     ):
         dataset = run.make(record_set, folder, executor)
         *_, (_, text) = record_set.manifest_texts(dataset.manifest)
-        make_folder(os.path.join(folder, _COMMITTED[0]))
-        write_bytes(os.path.join(folder, *_COMMITTED), text)
+        note_commit(folder, text)
         record_set.commit(dataset.manifest)
     return dataset
 
@@ -161,14 +147,10 @@ class _Run:
 
     def has_committed(self) -> bool:
         """Whether the set is there, made by this run, which was killed before its end."""
-        remove_abandoned(self.parent)
-        if not self.config.work_dir and is_folder(self.parent) and not list_folder(self.parent):
-            remove(self.parent)  # which a run was killed in removing
-        committed = os.path.join(self.parent, self.fingerprint, *_COMMITTED)
+        finish_removal(self.parent, is_own=not self.config.work_dir)
         folder = os.path.dirname(self._names.paths[0])
         manifest = manifest_path(os.path.join(folder, os.path.basename(self._names.name)))
-        are_files = is_file(committed) and is_file(manifest)
-        return are_files and read_bytes(committed) == read_bytes(manifest)
+        return has_committed(self.parent, self.fingerprint, manifest)
 
     def make(self, record_set: RecordSet, folder: str, executor: Executor) -> Dataset:
         """Run the tasks that are missing; the shards then have hidden names."""

@@ -36,8 +36,6 @@ from bert_data.storage import (
     open_folder,
     own_work_folder,
     read_bytes,
-    remove,
-    remove_abandoned,
     remove_left_overs,
 )
 from bert_data.work import (
@@ -51,6 +49,7 @@ from bert_data.work import (
     read_report,
     run_tasks,
 )
+from bert_data.work.commits import finish_removal
 
 _PROCESS_BYTES = 256 << 20  # of samples: fewer are written before a process has started
 _TASK_BYTES = 500_000_000  # of memory, besides the pages of stores and indices that it maps
@@ -193,10 +192,7 @@ def _find_finished(
 
     Such a run leaves its work folder, which is removed.
     """
-    if is_folder(parent):
-        remove_abandoned(parent)
-        if is_own and not list_folder(parent):
-            remove(parent)
+    finish_removal(parent, is_own=is_own)
     if not is_folder(os.path.join(parent, work)):
         return None
     files = []

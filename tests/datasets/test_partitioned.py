@@ -14,8 +14,9 @@ from pyarrow import parquet as pq
 
 from bert_data.datasets import lanes, partition_tasks, partitioned
 from bert_data.datasets.budget import MemoryBudget
-from bert_data.datasets.manifest import read_manifest
+from bert_data.datasets.manifest import Manifest, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+from bert_data.datasets.record_set import RecordSet
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_format
@@ -317,6 +318,20 @@ class TestStores:
         Path(f"{stores}-00001-of-00003.bin").unlink()
         with pytest.raises(FileNotFoundError, match=r"a token store is a \.bin and an"):
             create("a", input_file=f"{stores}@3")
+
+
+def test_a_run_that_ended_after_its_commit_knows_its_set(create, monkeypatch):
+    def commit_and_end(record_set: RecordSet, manifest: Manifest) -> None:
+        commit(record_set, manifest)
+        raise KeyboardInterrupt
+
+    commit, expected = RecordSet.commit, contents(create("plain", "t@2"))
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(RecordSet, "commit", commit_and_end)
+        create("ended", "t@2")
+    with pytest.raises(FileExistsError):
+        create("ended", "t@2", num_partitions=2)
+    assert contents(create("ended", "t@2")) == expected
 
 
 def test_a_remote_set_goes_on_with_what_is_missing(create, monkeypatch, tmp_path):
