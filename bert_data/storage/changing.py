@@ -17,6 +17,7 @@ from bert_data.storage.failures import naming, naming_folder
 from bert_data.storage.file_systems import resolve
 from bert_data.storage.hidden import is_of_this_host, new_token, token_of, writing_path
 from bert_data.storage.paths import Path, is_remote, open_named
+from bert_data.storage.statuses import exists
 from bert_data.storage.uploading import (
     files_by_depth,
     is_in_object_store,
@@ -233,7 +234,8 @@ def remove(path: Path) -> None:
     if is_remote(path):
         with contextlib.suppress(FileNotFoundError), naming(path):
             system, key = resolve(path)
-            system.delete_file(key)
+            if system.type_name != "abfs" or exists(path):  # Azurite breaks off if there is none
+                system.delete_file(key)
     elif os.path.isdir(path) and not os.path.islink(path):
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -48,7 +48,10 @@ def test_names(other_store):
     assert storage.is_folder(uri("in")) and storage.is_file(uri("inn"))
     assert storage.read_bytes(uri("in/x/b%20.txt")) == b"in/x/b%20.txt"
     storage.remove(uri("inn"))
+    other_store.clear()
     storage.remove(uri("none"))
+    # Azurite breaks off connections after it has refused a lease.
+    assert not any("lease" in request.query for request in other_store.requests)
     storage.remove_folder(uri("in"))
     storage.remove_folder(uri("none"))
     assert other_store.keys() == []
@@ -182,7 +185,7 @@ def test_refused_credentials(other_store, tmp_path, kind):
     (tmp_path / "b").write_bytes(b"more")
     other_store.put("in/a", b"content")
     other_store.fail(kind, times=100)
-    for action, key in (  # Azurite and Google's servers word an expired token as they like
+    for action, key in (
         (storage.read_bytes, "in/a"),
         (storage.file_size, "in/a"),
         (storage.list_folder, "in"),
