@@ -78,16 +78,16 @@ flags.DEFINE_integer(
 flags.DEFINE_integer(
     "max_words",
     5_000_000,
-    "wordpiece: number of different words that pieces are made of, the most frequent ones; each"
-    " takes some 1.2 kB of memory. Words with rare spellings, of which large texts have most,"
-    " hardly change the pieces.",
+    "Number of different words that pieces are made of, the most frequent ones; each takes some"
+    " 1.2 kB of memory. Words with rare spellings, of which large texts have most, hardly change"
+    " the pieces.",
 )
 TEXT = text_flags.define_text_flags()
 flags.DEFINE_integer(
     "num_workers",
     0,
-    "wordpiece: processes that count words, each in up to 1 GB of memory; 0 is all cores. The files"
-    " do not depend on it.",
+    "Processes that count words, each in up to 1 GB of memory; 0 is all cores. The files do not"
+    " depend on it.",
 )
 ENGINE = engine_flags.define_engine_flags()
 flags.DEFINE_bool("overwrite", False, "Replace existing output files.")

@@ -2,7 +2,7 @@
 
     {"low": 5, "lot": 2}, [l, o, w, t, ##o, ##w, ##t]  -->  ... lo (7 times) low (5 times) ...
 
-It does what the trainer of the `tokenizers` library does, which only reads text: a pair's count is
+It does what the trainers of the `tokenizers` library do, which only read text: a pair's count is
 the sum over the words that hold it, of pairs of equal count that of smaller ids is joined first,
 and a pair whose piece exists already is joined without a new piece.
 """
@@ -23,16 +23,19 @@ def merge_pieces(
     *,
     fixed: Sequence[str],
     characters: Sequence[str],
+    continuation: str = CONTINUATION,
     vocab_size: int,
     min_frequency: int,
     advance: Callable[[int], None] = lambda _: None,
-) -> list[str]:
-    """Return a vocabulary.
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return a vocabulary, and the pairs of pieces in the order in which they were joined.
 
     Args:
       words: how often each occurs.
-      fixed: the first pieces, by id: all characters, with and without "##", are among them.
+      fixed: the first pieces, by id: all characters, with and without `continuation`, are among
+        them.
       characters: those that are kept; words lose others.
+      continuation: with which pieces begin that do not begin a word; "" for BPE.
       vocab_size: pieces in all, unless there are no more pairs.
       min_frequency: a pair that occurs less often is not joined.
       advance: called with the number of new pieces.
@@ -40,10 +43,11 @@ def merge_pieces(
     pieces, ids = list(fixed), {piece: number for number, piece in enumerate(fixed)}
     kept = set(characters)
     spelled = [
-        array("i", (ids[c if i == 0 else CONTINUATION + c] for i, c in enumerate(w) if c in kept))
+        array("i", (ids[c if i == 0 else continuation + c] for i, c in enumerate(w) if c in kept))
         for w in words
     ]
     counts = array("q", words.values())
+    joined_pairs: list[tuple[str, str]] = []
     pairs = _Pairs()
     for number, word in enumerate(spelled):
         for pair in itertools.pairwise(word):
@@ -54,7 +58,8 @@ def merge_pieces(
         if top is None or top.count < min_frequency:
             break
         first, second = top.pair
-        piece = pieces[first] + pieces[second].removeprefix(CONTINUATION)
+        piece = pieces[first] + pieces[second].removeprefix(continuation)
+        joined_pairs.append((pieces[first], pieces[second]))
         joined = ids.setdefault(piece, len(pieces))
         if joined == len(pieces):
             pieces.append(piece)
@@ -63,7 +68,7 @@ def merge_pieces(
             for pair, change in _join(spelled[number], top.pair, joined):
                 pairs.add(pair, change * counts[number], number)
         pairs.push()
-    return pieces
+    return pieces, joined_pairs
 
 
 class _Top:

@@ -3,22 +3,28 @@ r"""Trains tokenizers of byte-level BPE or Unigram on text, as tokenizer.json.
     "low lower lowest ..."  --bpe-->      l ow Ġlow er est ...      every byte has a token
                             --unigram-->  ▁low er est ...           SentencePiece's rules
 
-The trainers are those of the `tokenizers` library. Special tokens have the names and ids of BERT's,
-then comes <|endoftext|>. BPE of the same text is the same in every run; Unigram's scores are sums
-in no fixed order, so they differ in their last digits.
+Words are counted by tasks; the trainers are those of the `tokenizers` library. Special tokens have
+the names and ids of BERT's, then comes <|endoftext|>. BPE of the same text is the same in every
+run; Unigram's scores are sums in no fixed order, so they differ in their last digits.
 """
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from absl import logging
 
 from bert_data.progress import draws_bars, tell_time
-from bert_data.text.spans import as_spans
 from bert_data.tokens.document_marks import USUAL_ENDS
 from bert_data.tokens.vocabulary import PADDING, SPECIAL
-from bert_data.tokens.vocabulary_training import BPE, TrainedVocabulary, VocabularyTrainingConfig
-from bert_data.tokens.word_counts import read_lines
+from bert_data.tokens.vocabulary_training import (
+    TrainedVocabulary,
+    VocabularyTrainingConfig,
+    count_words,
+    join_pieces,
+    joins_pieces,
+    train_on_words,
+)
+from bert_data.tokens.word_rules import BPE, open_rules
 
 if TYPE_CHECKING:
     import tokenizers
@@ -38,30 +44,21 @@ def train_tokenizer(config: VocabularyTrainingConfig) -> tuple[TrainedVocabulary
         or a vocab_size that has no room for the bytes (BPE) or characters.
     """
     _check_room_for_bytes(config)
-    tokenizer = _untrained(config)
-    lines = _Lines(config)
+    text = count_words(config)
     logging.info("training %s until there are %s tokens", config.model, f"{config.vocab_size:,}")
-    with tell_time("train"):
-        try:
-            tokenizer.train_from_iterator(iter(lines), _trainer(config))
-        except (ValueError, OSError):
-            raise
-        except Exception as error:  # the library raises nothing more specific
-            raise ValueError(
-                f"vocab_size is {config.vocab_size}, which the library cannot train: {error}"
-            ) from None
-    if not lines.characters:
-        raise ValueError(
-            f"no words in {', '.join(config.input_files[:3])}: there is nothing to train on"
-        )
+    if config.model == BPE and joins_pieces(config, text.words):
+        model = _join_bytes(config, text.words)
+    else:
+        model = _train(config, text.words)
+    tokenizer = _as_tokenizer(config, model)
     _add_roles(tokenizer)
     ids = tokenizer.get_vocab()
     trained = TrainedVocabulary(
         tokens=tuple(sorted(ids, key=lambda token: ids[token])),
-        num_lines=lines.num_lines,
-        num_skipped=len(lines.skipped),
-        num_characters=len(lines.characters),
-        num_characters_kept=len(lines.characters),
+        num_lines=text.num_lines,
+        num_skipped=text.num_skipped,
+        num_characters=len(text.characters),
+        num_characters_kept=len(text.characters),
     )
     return trained, tokenizer.to_str(pretty=True) + "\n"
 
@@ -89,50 +86,66 @@ def _add_roles(tokenizer: "tokenizers.Tokenizer") -> None:
     tokenizer.enable_padding(pad_id=ids[PADDING], pad_token=PADDING)
 
 
-class _Lines:
-    """The lines of a text, and what they hold, once they have been read."""
+def _join_bytes(
+    config: VocabularyTrainingConfig, words: Mapping[str, int]
+) -> "tokenizers.models.Model":
+    """Return a model of BPE whose pieces this process has joined."""
+    from tokenizers import models
 
-    def __init__(self, config: VocabularyTrainingConfig) -> None:
-        self._config = config
-        self.skipped: list[str] = []
-        self.num_lines = 0
-        self.characters: set[str] = set()
-
-    def __iter__(self) -> Iterator[str]:
-        config = self._config
-        for line in read_lines(as_spans(config.input_files), config.text, self.skipped):
-            self.num_lines += 1
-            self.characters.update(line)
-            yield line
-        self.characters = {each for each in self.characters if not each.isspace()}
+    alphabet = _alphabet()
+    fixed = [*_SPECIAL, *alphabet]
+    tokens, pairs = join_pieces(config, words, fixed=fixed, characters=alphabet)
+    return models.BPE({token: number for number, token in enumerate(tokens)}, pairs)
 
 
-def _untrained(config: VocabularyTrainingConfig) -> "tokenizers.Tokenizer":
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+def _train(config: VocabularyTrainingConfig, words: Mapping[str, int]) -> "tokenizers.models.Model":
+    """Return a model that the library has trained."""
+    from tokenizers import Tokenizer, models
 
-    lower = [normalizers.Lowercase()] if config.do_lower_case else []
-    if config.model == BPE:
-        tokenizer = Tokenizer(models.BPE())
-        tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), *lower])
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        tokenizer.decoder = decoders.ByteLevel()
-        return tokenizer
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), *lower])
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    tokenizer.decoder = decoders.Metaspace()
+    tokenizer = Tokenizer(models.BPE() if config.model == BPE else models.Unigram())
+    with tell_time("train"):
+        try:
+            train_on_words(tokenizer, words, _trainer(config))
+        except (ValueError, OSError):
+            raise
+        except Exception as error:  # the library raises nothing more specific
+            raise ValueError(
+                f"vocab_size is {config.vocab_size}, which the library cannot train: {error}"
+            ) from None
+    return tokenizer.model
+
+
+def _as_tokenizer(
+    config: VocabularyTrainingConfig, model: "tokenizers.models.Model"
+) -> "tokenizers.Tokenizer":
+    """Return a tokenizer that normalizes and splits text as the model's words were."""
+    from tokenizers import Tokenizer, decoders
+
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer, tokenizer.pre_tokenizer = open_rules(
+        config.model, do_lower_case=config.do_lower_case
+    )
+    tokenizer.decoder = decoders.ByteLevel() if config.model == BPE else decoders.Metaspace()
+    tokenizer.add_special_tokens([*_SPECIAL])
     return tokenizer
 
 
+def _alphabet() -> list[str]:
+    """Return the characters that stand for bytes."""
+    from tokenizers import pre_tokenizers
+
+    return sorted(pre_tokenizers.ByteLevel.alphabet())
+
+
 def _trainer(config: VocabularyTrainingConfig) -> "tokenizers.trainers.Trainer":
-    from tokenizers import pre_tokenizers, trainers
+    from tokenizers import trainers
 
     if config.model == BPE:
         return trainers.BpeTrainer(
             vocab_size=config.vocab_size,
             min_frequency=config.min_frequency,
             special_tokens=[*_SPECIAL],
-            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+            initial_alphabet=_alphabet(),
             show_progress=draws_bars(),
         )
     return trainers.UnigramTrainer(

@@ -16,11 +16,11 @@ from bert_data.tokens.hugging_face import (
 )
 from bert_data.tokens.tokenizer_training import train_tokenizer
 from bert_data.tokens.vocabulary_training import (
-    WORDPIECE,
     TrainedVocabulary,
     VocabularyTrainingConfig,
     train_vocabulary,
 )
+from bert_data.tokens.word_rules import WORDPIECE
 
 
 def write_vocabulary(

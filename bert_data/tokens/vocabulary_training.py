@@ -13,7 +13,8 @@ the characters are found first and numbered in order, so that the same text give
 
 import dataclasses
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from absl import logging
 
@@ -24,12 +25,16 @@ from bert_data.text.documents import TextConfig
 from bert_data.tokens.piece_merging import merge_pieces
 from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_file import CONTINUATION, MAX_VOCAB_SIZE
-from bert_data.tokens.word_counts import count_text
+from bert_data.tokens.word_counts import TextCounts, count_text
+from bert_data.tokens.word_rules import MODELS, UNIGRAM, WORDPIECE
 from bert_data.work import THIS_MACHINE, Engine
 
-WORDPIECE, BPE, UNIGRAM = MODELS = ("wordpiece", "bpe", "unigram")
+if TYPE_CHECKING:
+    import tokenizers
+
 _USUAL_FREQUENCY, _MAX_FREQUENCY, _MAX_WORDS = 2, 2**63 - 1, 1_000_000_000
 _TEXT_CHARACTERS = 100_000  # that the library gets at a time
+_MOST_CHARACTERS = 4_000_000_000  # that it gets in all; it counts words by 32 bits
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,12 +52,12 @@ class VocabularyTrainingConfig:
         bound.
       max_characters: how many different characters WordPiece keeps, the most frequent ones; >= 1. A
         word with any other character will be [UNK].
-      max_words: different words that pieces of WordPiece are made of, the most frequent ones; of
-        words that occur equally often, the choice depends on them alone. This process holds them,
-        with some 1.2 kB of memory each, or 0.6 kB if the engine is a cluster; >= 1.
-      engine: what counts the words of WordPiece, in tasks of up to 1 GB of memory.
+      max_words: different words that pieces are made of, the most frequent ones; of words that
+        occur equally often, the choice depends on them alone. This process holds them, with some
+        1.2 kB of memory each, or 0.6 kB if it joins pieces itself (see `joins_pieces`); >= 1.
+      engine: what counts the words, in tasks of up to 1 GB of memory.
       num_workers: tasks at a time, >= 1; 0, on a cluster: all its cores.
-      work_dir: folder of unfinished work, which all nodes of a cluster see; only for WordPiece.
+      work_dir: folder of unfinished work, which all nodes of a cluster see.
     """
 
     input_files: tuple[str, ...]
@@ -73,9 +78,7 @@ class VocabularyTrainingConfig:
             raise ValueError("input_files is empty; name at least one file")
         if self.model not in MODELS:
             raise ValueError(f"model is {self.model!r}; it must be one of {', '.join(MODELS)}")
-        if self.model != WORDPIECE and self.engine.is_cluster:
-            raise ValueError(f"engine is a cluster, which trains only wordpiece, not {self.model}")
-        if self.model == WORDPIECE and not self.work_dir:
+        if not self.work_dir:
             raise ValueError("work_dir is empty; name a folder for the counts of words")
         for field, low, high in (
             ("vocab_size", len(SPECIAL) + 1, MAX_VOCAB_SIZE),
@@ -119,20 +122,8 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
       ValueError: bytes that are not UTF-8 (with `encoding_errors="strict"`), a text without words,
         or a vocab_size that has no room for the characters.
     """
-    text = count_text(
-        config.input_files,
-        config.text,
-        do_lower_case=config.do_lower_case,
-        max_words=config.max_words,
-        engine=config.engine,
-        num_workers=config.num_workers,
-        work_dir=config.work_dir,
-    )
+    text = count_words(config)
     counts = text.characters
-    if not counts:
-        raise ValueError(
-            f"no words in {', '.join(config.input_files[:3])}: there is nothing to train on"
-        )
     kept = sorted(counts, key=lambda character: (-counts[character], character))
     kept = kept[: config.max_characters]
 
@@ -145,17 +136,8 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
             f" characters (with and without ##) take {len(fixed)}; use a larger vocab_size or a"
             " smaller max_characters"
         )
-    if config.engine.is_cluster:
-        size = config.vocab_size
-        with progress("merge pieces", total=size - len(fixed), unit="piece") as advance:
-            tokens = merge_pieces(
-                text.words,
-                fixed=fixed,
-                characters=kept,
-                vocab_size=size,
-                min_frequency=config.min_frequency,
-                advance=advance,
-            )
+    if joins_pieces(config, text.words):
+        tokens, _ = join_pieces(config, text.words, fixed=fixed, characters=kept)
     else:
         tokens = [*_train(config, text.words, fixed=fixed, characters=kept)]
     return TrainedVocabulary(
@@ -167,6 +149,59 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
     )
 
 
+def count_words(config: VocabularyTrainingConfig) -> TextCounts:
+    """Count the words of the text, by tasks; for errors see `train_vocabulary`."""
+    text = count_text(
+        config.input_files,
+        config.text,
+        model=config.model,
+        do_lower_case=config.do_lower_case,
+        max_words=config.max_words,
+        engine=config.engine,
+        num_workers=config.num_workers,
+        work_dir=config.work_dir,
+    )
+    if not text.characters:
+        raise ValueError(
+            f"no words in {', '.join(config.input_files[:3])}: there is nothing to train on"
+        )
+    return text
+
+
+def joins_pieces(config: VocabularyTrainingConfig, words: Mapping[str, int]) -> bool:
+    """Return whether this process joins pieces itself, which takes it longer than the library.
+
+    The result is the same. On a cluster, and of long texts, the library would have to read all
+    words as often as they occur.
+    """
+    return config.engine.is_cluster or _count_characters(words) > _MOST_CHARACTERS
+
+
+def _count_characters(words: Mapping[str, int]) -> int:
+    return sum((len(word) + 1) * count for word, count in words.items())
+
+
+def join_pieces(
+    config: VocabularyTrainingConfig,
+    words: Mapping[str, int],
+    *,
+    fixed: Sequence[str],
+    characters: Sequence[str],
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return what `merge_pieces` does, and show how far it is."""
+    size = config.vocab_size
+    with progress("merge pieces", total=size - len(fixed), unit="piece") as advance:
+        return merge_pieces(
+            words,
+            fixed=fixed,
+            characters=characters,
+            continuation=CONTINUATION if config.model == WORDPIECE else "",
+            vocab_size=size,
+            min_frequency=config.min_frequency,
+            advance=advance,
+        )
+
+
 def _train(
     config: VocabularyTrainingConfig,
     words: Mapping[str, int],
@@ -176,19 +211,15 @@ def _train(
 ) -> dict[str, int]:
     """Return the tokens with their ids, in the order of the ids: `fixed` first.
 
-    The library counts words only in text, and splits at spaces ten times faster than by BERT's
-    rules, so it gets each word as often as it occurs.
-
     Args:
       words: how often each occurs.
       fixed: tokens with the first ids. As the library breaks ties by id, the result is the same in
         every run if all characters, with and without ##, are here.
       characters: the characters to keep.
     """
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from tokenizers import Tokenizer, models, trainers
 
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     trainer = trainers.WordPieceTrainer(
         vocab_size=config.vocab_size,
         min_frequency=config.min_frequency,
@@ -200,9 +231,30 @@ def _train(
     )
     logging.info("merging pieces until there are %s", f"{config.vocab_size:,}")
     with tell_time("merge pieces"):
-        tokenizer.train_from_iterator(_repeated(words), trainer)
+        train_on_words(tokenizer, words, trainer)
     ids = tokenizer.get_vocab()
     return dict(sorted(ids.items(), key=lambda item: item[1]))
+
+
+def train_on_words(
+    tokenizer: "tokenizers.Tokenizer",
+    words: Mapping[str, int],
+    trainer: "tokenizers.trainers.Trainer",
+) -> None:
+    """Train a tokenizer of the library on words that occur so often.
+
+    The library counts words only in text, and splits at spaces ten times faster than by a model's
+    rules, so it gets each word as often as it occurs; of a text that would be too long, all of them
+    equally less often.
+    """
+    from tokenizers import pre_tokenizers
+
+    num_characters = _count_characters(words)
+    if num_characters > _MOST_CHARACTERS:
+        share = _MOST_CHARACTERS / num_characters
+        words = {word: max(round(count * share), 1) for word, count in words.items()}
+    tokenizer.pre_tokenizer = pre_tokenizers.CharDelimiterSplit(" ")
+    tokenizer.train_from_iterator(_repeated(words), trainer)
 
 
 def _repeated(words: Mapping[str, int]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Counts the words and characters of a text, as BERT's basic tokenizer splits it, by tasks.
+"""Counts the words and characters of a text, as a model's rules split it, by tasks.
 
 a.txt  --plan_shards-->  parts  --count, each a task-->  words as records sorted by their digests
 records  --add up, each range of digests a task-->  words with their counts, most frequent first
@@ -23,6 +23,7 @@ from bert_data.text.partitions import plan_shards
 from bert_data.text.runs_of_lines import read_texts
 from bert_data.text.spans import Span
 from bert_data.tokens.word_records import ADDED, COUNTED, add_up, read_most_frequent, write_words
+from bert_data.tokens.word_rules import WORDPIECE, chunks_of, open_rules
 from bert_data.work import Engine, fingerprint, open_executor, open_work_folder
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 
@@ -39,8 +40,9 @@ class TextCounts:
     Attributes:
       words: how often each word occurs, normalized; the most frequent ones, if there are too many.
       num_words: different words in the text.
-      characters: how often each character occurs in all words, without spaces.
-      continuing: the characters that occur after the first one of a word.
+      characters: how often each character occurs in all words, without spaces; for models other
+        than WORDPIECE at least so often, in the text as it is.
+      continuing: the characters that occur after the first one of a word; only for WORDPIECE.
       num_lines: of text, or texts of formats that have rows.
       num_skipped: rows without a text that were left out.
     """
@@ -90,6 +92,7 @@ def count_text(
     paths: Sequence[str],
     text: TextConfig,
     *,
+    model: str = WORDPIECE,
     do_lower_case: bool,
     max_words: int,
     engine: Engine,
@@ -99,7 +102,8 @@ def count_text(
     """Count a text by tasks.
 
     Args:
-      do_lower_case: whether it is lower-cased and loses its accents.
+      model: one of `MODELS`, whose words are counted.
+      do_lower_case: whether it is lower-cased and, for WORDPIECE, loses its accents.
       max_words: that are returned, with some 0.2 kB of memory each.
       engine: what runs the tasks.
       num_workers: tasks at a time, >= 1; 0, on a cluster: all its cores.
@@ -115,7 +119,7 @@ def count_text(
         for number, spans in enumerate(plan_shards(paths, find_plain_format(paths, text), size))
     ]
     inputs = [[os.path.abspath(path), repr(read_status(path))] for path in paths]
-    settings = [bert_data.__version__, text.settings(), do_lower_case]
+    settings = [bert_data.__version__, text.settings(), model, do_lower_case]
     with (
         open_work_folder(work_dir, fingerprint([settings, inputs]), is_own=True) as folder,
         open_executor(
@@ -123,7 +127,7 @@ def count_text(
         ) as executor,
     ):
         rounds = Rounds(os.path.join(folder, "words"), parts, _TASK_BYTES, executor)
-        count = functools.partial(_count_part, text, do_lower_case)
+        count = functools.partial(_count_part, text, model, do_lower_case)
         counted = rounds.over_parts("count", count, {"words": COUNTED})["words"]
         added = rounds.over_ranges("add-up", add_up, counted, {"added": ADDED})["added"]
         words = read_most_frequent(added, max_words, rounds.portion_bytes)
@@ -147,44 +151,41 @@ def count_text(
 
 
 def _count_part(
-    text: TextConfig, do_lower_case: bool, part: Part, own: Own, writers: Writers
+    text: TextConfig, model: str, do_lower_case: bool, part: Part, own: Own, writers: Writers
 ) -> dict[str, int]:
-    """Write the words of a part of a text; return what else is in it.
-
-    Lines are cut at spaces, which no word crosses, and each different chunk is normalized once.
-    """
+    """Write the words of a part of a text; return what else is in it."""
     assert isinstance(part, _TextPart)
     figures = collections.Counter[str]()
     chunks = collections.Counter[str]()
     skipped: list[str] = []
     num_characters = 0
     for line in read_lines(part.spans, text, skipped):
-        chunks.update(line.split(" "))
+        chunks.update(chunks_of(line, model))
         figures["lines"] += 1
         num_characters += len(line)
         if len(chunks) > _MAX_CHUNKS or num_characters > _MAX_CHARACTERS:
-            figures.update(_write_chunks(chunks, do_lower_case, writers))
+            figures.update(_write_chunks(chunks, model, do_lower_case, writers))
             chunks.clear()
             num_characters = 0
-    figures.update(_write_chunks(chunks, do_lower_case, writers))
+    figures.update(_write_chunks(chunks, model, do_lower_case, writers))
     figures["skipped"] = len(skipped)
     return figures
 
 
 def _write_chunks(
-    chunks: Mapping[str, int], do_lower_case: bool, writers: Writers
+    chunks: Mapping[str, int], model: str, do_lower_case: bool, writers: Writers
 ) -> collections.Counter[str]:
     """Write the words of chunks; return the counts of their characters."""
-    from tokenizers import normalizers, pre_tokenizers
-
-    normalizer = normalizers.BertNormalizer(lowercase=do_lower_case)
-    splitter = pre_tokenizers.BertPreTokenizer()
+    normalizer, splitter = open_rules(model, do_lower_case=do_lower_case)
     words = collections.Counter[str]()
     for chunk, count in chunks.items():
         for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(chunk)):
             words[word] += count
     write_words(words, writers["words"])
     figures = collections.Counter[str]()
+    if model != WORDPIECE:
+        characters = set[str]().union(*chunks)
+        return collections.Counter(_EACH + each for each in characters if not each.isspace())
     for word, count in words.items():
         for character in word:
             figures[_EACH + character] += count

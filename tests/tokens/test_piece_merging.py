@@ -19,13 +19,14 @@ def merged(text: TextCounts, config: VocabularyTrainingConfig) -> list[str]:
     ranked = sorted(text.characters, key=lambda c: (-text.characters[c], c))
     kept = ranked[: config.max_characters]
     continuing = text.continuing & set(kept)
-    return merge_pieces(
+    pieces, _ = merge_pieces(
         text.words,
         fixed=[*SPECIAL, *sorted(kept), *(f"##{c}" for c in sorted(continuing))],
         characters=kept,
         vocab_size=config.vocab_size,
         min_frequency=config.min_frequency,
     )
+    return pieces
 
 
 @settings(max_examples=80)

@@ -2,28 +2,93 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
+from bert_data.tokens import vocabulary_training
 from bert_data.tokens.tokenizer_file import load_tokenizer, vocabulary_of
 from bert_data.tokens.tokenizer_training import train_tokenizer
 from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_output import json_path_beside, write_vocabulary
 from bert_data.tokens.vocabulary_training import (
-    BPE,
-    UNIGRAM,
     VocabularyTrainingConfig,
 )
-from bert_data.work import Engine
+from bert_data.tokens.word_rules import BPE, UNIGRAM, open_rules
 
 
 def config_of(path: Path, model: str, **settings: object) -> VocabularyTrainingConfig:
     size = 300 if model == BPE else 60
     return VocabularyTrainingConfig(
-        **{"input_files": (str(path),), "model": model, "vocab_size": size, "do_lower_case": False}
+        **{
+            "input_files": (str(path),),
+            "model": model,
+            "vocab_size": size,
+            "do_lower_case": False,
+            "work_dir": f"{path}.work",
+        }
         | settings  # type: ignore[arg-type]
     )
+
+
+def trained_on_lines(path: Path, model: str, vocab_size: int) -> dict[str, Any]:
+    """The model that the library trains when it reads the lines of a text."""
+    normalizer, splitter = open_rules(model, do_lower_case=False)
+    special = [*SPECIAL, "<|endoftext|>"]
+    library: trainers.Trainer
+    if model == BPE:
+        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+        library = trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            min_frequency=2,
+            special_tokens=special,
+            initial_alphabet=alphabet,
+        )
+    else:
+        library = trainers.UnigramTrainer(
+            vocab_size=vocab_size, special_tokens=special, unk_token="[UNK]"
+        )
+    tokenizer = Tokenizer(models.BPE() if model == BPE else models.Unigram())
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, splitter
+    tokenizer.train_from_iterator(path.read_text().splitlines(), library)
+    return dict(json.loads(tokenizer.to_str())["model"])
+
+
+@pytest.mark.parametrize("num_workers", [1, pytest.param(2, marks=pytest.mark.process)])
+@pytest.mark.parametrize("joins", [False, True])
+def test_bpe_is_what_the_library_makes_of_the_lines(
+    small_text: Path, monkeypatch: pytest.MonkeyPatch, joins: bool, num_workers: int
+) -> None:
+    if joins:  # as for texts that the library would have to read for long, and on a cluster
+        monkeypatch.setattr(vocabulary_training, "_MOST_CHARACTERS", 0)
+    config = config_of(small_text, BPE, vocab_size=420, num_workers=num_workers)
+    _, definition = train_tokenizer(config)
+    assert json.loads(definition)["model"] == trained_on_lines(small_text, BPE, 420)
+
+
+def scores(model: dict[str, Any]) -> dict[str, float]:
+    return dict(model["vocab"])
+
+
+def test_unigram_has_the_pieces_that_the_library_makes_of_the_lines(
+    small_text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = scores(trained_on_lines(small_text, UNIGRAM, 90))
+    definition = train_tokenizer(config_of(small_text, UNIGRAM, vocab_size=90))[1]
+    assert scores(json.loads(definition)["model"]) == pytest.approx(expected, rel=0.01)
+    num_characters = len(small_text.read_text())
+    monkeypatch.setattr(vocabulary_training, "_MOST_CHARACTERS", num_characters // 2)
+    definition = train_tokenizer(config_of(small_text, UNIGRAM, vocab_size=90))[1]
+    halved = scores(json.loads(definition)["model"])
+    assert len(expected.keys() & halved.keys()) > 0.9 * len(expected)
+
+
+def test_only_the_most_frequent_words_count(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("abab abab abab abab cdcd cdcd\n")
+    trained, _ = train_tokenizer(config_of(path, BPE, max_words=1))
+    assert "Ġabab" in trained.tokens and "cd" not in trained.tokens
 
 
 @pytest.mark.parametrize("model", [BPE, UNIGRAM])
@@ -63,8 +128,8 @@ def test_bpe_is_the_same_in_every_run_and_follows_the_case(small_text: Path) -> 
 def test_what_cannot_be_trained(small_text: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="model is 'bbpe'; it must be one of wordpiece, bpe, unig"):
         config_of(small_text, "bbpe")
-    with pytest.raises(ValueError, match="engine is a cluster, which trains only wordpiece, not"):
-        config_of(small_text, BPE, engine=Engine(name="ray"))
+    with pytest.raises(ValueError, match="work_dir is empty; name a folder for the counts of word"):
+        config_of(small_text, BPE, work_dir="")
     with pytest.raises(ValueError, match="vocab_size is 7, which the library cannot train: "):
         train_tokenizer(config_of(small_text, UNIGRAM, vocab_size=7))
     with pytest.raises(ValueError, match="vocab_size is 261, but the 6 special tokens and 256 byt"):

@@ -13,7 +13,8 @@ from bert_data.objectives.making import InstanceConfig
 from bert_data.reader import ReaderConfig, read_batches
 from bert_data.tokens.tokenizer_file import read_vocabulary
 from bert_data.tokens.vocabulary_output import write_vocabulary
-from bert_data.tokens.vocabulary_training import BPE, VocabularyTrainingConfig
+from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
+from bert_data.tokens.word_rules import BPE
 from bert_data.training import TrainingConfig, train
 from bert_data.training.report import TrainingReport
 from tests.training.tiny import tiny_config
@@ -24,7 +25,9 @@ SIZE = 330
 @pytest.mark.slow
 def test_records_with_whole_words_train_a_model(small_text: Path, tmp_path: Path) -> None:
     path = str(tmp_path / "tokenizer.json")
-    config = VocabularyTrainingConfig(input_files=(str(small_text),), vocab_size=SIZE, model=BPE)
+    config = VocabularyTrainingConfig(
+        input_files=(str(small_text),), vocab_size=SIZE, model=BPE, work_dir=f"{path}.work"
+    )
     write_vocabulary(config, path, overwrite=False)
     records = str(tmp_path / "r.tfrecord")
     create_dataset(
