@@ -33,6 +33,7 @@ from bert_data.curation.document import Document  # noqa: E402
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations  # noqa: E402
 from bert_data.curation.duplicates.ragged_files import RaggedWriter  # noqa: E402
 from bert_data.curation.duplicates.rosters import RosterWriter  # noqa: E402
+from bert_data.curation.quality.percentiles import save_values  # noqa: E402
 from bert_data.curation.step import make_step  # noqa: E402
 from bert_data.storage import folder_size, save_array  # noqa: E402
 from bert_data.work import open_executor  # noqa: E402
@@ -100,7 +101,7 @@ def make_shard(path, first, end):
             sets.append(shingles[row])
             line_rows.append(lines[row])
     save_array(path / "keys.npy", np.ascontiguousarray(keys.T))
-    save_array(path / "perplexities.npy", 1 + (mixed(numbers, 8) >> np.uint64(40)) / 1e4)
+    save_values(path, 1 + (mixed(numbers, 8) >> np.uint64(40)) / 1e4)
 
 
 def make_words(numbers):
