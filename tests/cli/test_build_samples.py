@@ -1,5 +1,6 @@
 """The command from its flags to its files, its mistakes in one sentence, and its death."""
 
+import itertools
 import signal
 import subprocess
 import sys
@@ -179,10 +180,7 @@ def test_a_damaged_store_is_told_if_all_of_it_is_verified(folder, checkout):
     assert "b.bin: byte offset 0: its CRC-32 is not the one in its notes" in error
 
 
-@pytest.mark.parametrize(("signal_name", "number"), [("SIGKILL", 1), ("SIGTERM", 6)])
-def test_killed_at_any_change_nothing_half_is_left(
-    folder, checkout, tmp_path_factory, signal_name, number
-):
+def test_killed_at_any_change_nothing_half_is_left(folder, checkout, tmp_path_factory):
     """Every sixteenth change to the file system; what is there then serves the next run."""
     flags = {
         "output_file": "out/{split}@2", "weights": "1,2", "num_samples": "30,9", "split": "2,1",
@@ -194,8 +192,8 @@ def test_killed_at_any_change_nothing_half_is_left(
     program.write_text(
         "import runpy; runpy.run_module('bert_data.cli.build_samples', run_name='__main__')"
     )
-    step = 16
-    while True:
+    step, number = 16, 1
+    for signal_name in itertools.cycle(("SIGKILL", "SIGTERM")):
         for name in expected:
             (folder / name).unlink()
         dying = [

@@ -19,6 +19,7 @@ def run(checkout: Path, *flags: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_exports_and_says_what(checkout: Path, tmp_path: Path) -> None:
+    """It replaces nothing unasked."""
     model = write_model(tmp_path)
     folder = tmp_path / "new" / "hub"
     flags = [
@@ -26,22 +27,20 @@ def test_exports_and_says_what(checkout: Path, tmp_path: Path) -> None:
         f"--init_checkpoint={tmp_path}",
         f"--output_dir={folder}",
     ]
-    result = run(checkout, *flags)
-    assert result.returncode == 0, result.stderr
-    assert "  vocabulary     11 tokens\n" in result.stderr
-    assert f"  checkpoint     {model.checkpoint}, with the masked-LM head\n" in result.stderr
-    assert f"  wrote          {folder}/encoder  " in result.stderr
-    assert sorted(os.listdir(folder)) == ["encoder", "preprocess"]
-
+    (folder / "encoder").mkdir(parents=True)
     (folder / "encoder" / "saved_model.pb").write_bytes(b"precious")
     refused = run(checkout, *flags)
     assert refused.returncode == 1
     exists = "exists already (--overwrite replaces it)"
-    assert refused.stderr.endswith(f"export_hub: error: {folder}/preprocess: {exists}\n")
+    assert refused.stderr.endswith(f"export_hub: error: {folder}/encoder: {exists}\n")
     assert (folder / "encoder" / "saved_model.pb").read_bytes() == b"precious"
+    assert os.listdir(folder) == ["encoder"]
 
-    replaced = run(checkout, *flags[1:], "--overwrite")
-    assert replaced.returncode == 0, replaced.stderr
+    result = run(checkout, *flags, "--overwrite")
+    assert result.returncode == 0, result.stderr
+    assert "  vocabulary     11 tokens\n" in result.stderr
+    assert f"  checkpoint     {model.checkpoint}, with the masked-LM head\n" in result.stderr
+    assert f"  wrote          {folder}/encoder  " in result.stderr
     assert (folder / "encoder" / "saved_model.pb").stat().st_size > 1000
     assert sorted(os.listdir(folder)) == ["encoder", "preprocess"]
 

@@ -168,16 +168,14 @@ def test_rows_are_as_wide_as_the_model_reads_by_default(
     assert saving.load_fitting_encoder(config, weights, vocabulary) == (None, width)
 
 
-def test_objects_are_what_files_are(tmp_path: Path, object_store: Any) -> None:
-    vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n"
-    (tmp_path / "vocab.txt").write_text(vocabulary)
+def test_objects_are_what_files_are(exported: Path, object_store: Any) -> None:
+    vocabulary = "".join(f"{token}\n" for token in TOKENS)
     object_store.put("vocab.txt", vocabulary.encode())
-    export(ExportConfig(vocab_file=str(tmp_path / "vocab.txt"), output_dir=str(tmp_path / "hub")))
     uri = object_store.uri("hub")
     config = ExportConfig(vocab_file=object_store.uri("vocab.txt"), output_dir=uri)
     report = export(config)
-    files = [path for path in (tmp_path / "hub").rglob("*") if path.is_file()]
-    names = sorted(str(path.relative_to(tmp_path)) for path in files)
+    files = [path for path in (exported / "preprocess").rglob("*") if path.is_file()]
+    names = sorted(str(path.relative_to(exported.parent)) for path in files)
     assert object_store.keys("hub/") == names
     assert object_store.get("hub/preprocess/assets/vocab.txt") == vocabulary.encode()
     assert list(report.folder_bytes) == [f"{uri}/preprocess"] and report.folder_bytes[
@@ -276,11 +274,14 @@ def test_a_full_disk_is_named_and_leaves_the_old_folders(tmp_path: Path, monkeyp
     ):
         export(config)
     assert sorted(tmp_path.rglob("*")) == before
-    export(config)
-    assert sorted(os.listdir(tmp_path / "hub" / "encoder")) == [
-        "assets",
-        "fingerprint.pb",
-        "saved_model.pb",
-        "variables",
-    ]
+    export(dataclasses.replace(config, init_checkpoint=None))
+    names = ["assets", "fingerprint.pb", "saved_model.pb", "variables"]
+    assert sorted(os.listdir(tmp_path / "hub" / "preprocess")) == names
     assert not list(scratch.iterdir())  # what TensorFlow generates would outlive a killed run
+
+
+@pytest.mark.slow
+def test_an_export_of_both_leaves_nothing_else(exported: Path) -> None:
+    assert sorted(os.listdir(exported)) == ["encoder", "preprocess"]
+    names = ["assets", "fingerprint.pb", "saved_model.pb", "variables"]
+    assert sorted(os.listdir(exported / "encoder")) == names
