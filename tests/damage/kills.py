@@ -26,6 +26,7 @@ from typing import Any
 
 from absl import flags, logging
 
+import bert_data
 from tests.damage.commands import COMMANDS, Command, prepare, prepare_model
 
 _CHANGES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.truncate")
@@ -85,7 +86,7 @@ def _run(
     last: int | None,
     more: str,
 ) -> str:
-    """In a forked process: runs a command; returns how many changes it made."""
+    """In a forked process: runs a command; returns how many changes it made, and its modules."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)
@@ -97,7 +98,8 @@ def _run(
     argv = f"{command.flags} {workers} {more}".replace("{room}", str(room)).split()
     flags.FLAGS([command.module, *argv])
     module.main([command.module])
-    return str(changes.count)
+    modules = [name for name in sys.modules if name.startswith(f"{bert_data.__name__}.")]
+    return json.dumps([changes.count, modules])
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -138,7 +140,10 @@ class Killer:
         """What an undisturbed run leaves, and how many changes it makes."""
         status, text = self._start(None, *more)
         assert status == 0, f"{self._command.name}: {text}"
-        return self._contents(), int(text)
+        num_changes, modules = json.loads(text)
+        for name in modules:  # what every run would import again
+            importlib.import_module(name)
+        return self._contents(), num_changes
 
     def _contents(self) -> dict[str, bytes]:
         """All files but those that differ from run to run."""
