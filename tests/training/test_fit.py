@@ -9,12 +9,17 @@ import pytest
 
 from bert_data.reader import ReaderConfig, read_batches
 from bert_data.training import AdamWeightDecay, WarmupLinearDecay, pretraining_model
+from bert_data.training.config import BertConfig
 from bert_data.training.loop import train
 from bert_data.training.model import named_weights
 from bert_data.training.training_config import TrainingConfig
 from tests.training.tiny import random_batch, tiny_config, write_records
 
 NUM_STEPS = 6
+
+
+def one_layer(**changes: object) -> BertConfig:
+    return tiny_config(num_hidden_layers=1, **changes)
 
 
 def reader(folder: Path, **changes: object) -> ReaderConfig:
@@ -27,7 +32,7 @@ def reader(folder: Path, **changes: object) -> ReaderConfig:
 
 @pytest.mark.slow
 def test_fit_equals_the_loop(tmp_path: Path) -> None:
-    bert = tiny_config(hidden_dropout_prob=0.2)
+    bert = one_layer(hidden_dropout_prob=0.2)
     data = reader(tmp_path)
     looped = train(
         TrainingConfig(output_dir=str(tmp_path / "out"), num_train_steps=NUM_STEPS, batch_size=8,
@@ -52,7 +57,7 @@ def test_fit_in_float16_scales_the_loss_once(tmp_path: Path) -> None:
     data = read_batches(reader(tmp_path, form="fit"))
     losses = []
     for loss_scaling in (True, False):  # by this optimizer, by Keras' around it
-        model = pretraining_model(tiny_config(), mixed_precision="float16")
+        model = pretraining_model(one_layer(), mixed_precision="float16")
         model.compile(AdamWeightDecay(1e-2, loss_scaling=loss_scaling))
         history = model.fit(data, steps_per_epoch=1, epochs=4, verbose=0).history
         losses.append(history["loss"])
@@ -62,7 +67,7 @@ def test_fit_in_float16_scales_the_loss_once(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [AdamWeightDecay, keras.optimizers.AdamW])
 def test_fit_accumulates_gradients(tmp_path: Path, make: type[keras.optimizers.Optimizer]) -> None:
-    model = pretraining_model(tiny_config(hidden_dropout_prob=0.5))
+    model = pretraining_model(one_layer(hidden_dropout_prob=0.5))
     model.compile(make(1e-2, gradient_accumulation_steps=3))
     data = read_batches(reader(tmp_path, form="fit", shuffle=False, num_epochs=1)).take(1).repeat()
     weights, losses = [model.get_weights()], []
@@ -78,7 +83,7 @@ def test_fit_accumulates_gradients(tmp_path: Path, make: type[keras.optimizers.O
 
 
 def test_evaluate_of_keras_gives_loss_and_accuracies(tmp_path: Path) -> None:
-    model = pretraining_model(tiny_config())
+    model = pretraining_model(one_layer())
     model.compile(AdamWeightDecay(1e-2))
     data = read_batches(reader(tmp_path, form="fit", num_epochs=1, shuffle=False, batch_size=20))
     results = model.evaluate(data, steps=1, return_dict=True, verbose=0)

@@ -4,6 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bert_data.reader import ReaderConfig, describe_order
@@ -14,6 +15,7 @@ from bert_data.training.reading import (
     training_order,
 )
 from tests.reader.making import make_instances, write_shard
+from tests.training.tiny import random_batch, write_both
 
 
 @pytest.fixture
@@ -83,3 +85,20 @@ def test_batches_begin_anywhere_and_end_where_they_shall(shard):
     whole = held_out_data(data)
     assert len([*whole.make_batches()]) == 3
     assert json.loads(whole.description) == describe_order(data)
+
+
+@pytest.mark.parametrize("batching", ["auto", "stream"])
+def test_parquet_files_train_and_evaluate_as_tfrecord_files_do(tmp_path, batching):
+    write_both(tmp_path, random_batch(num_examples=40))
+    batches = []
+    for name in ("r.tfrecord", "r.parquet"):
+        order = training_order(f"{tmp_path}/{name}", batching=batching)
+        data = ReaderConfig(**order, batch_size=8, seed=1)
+        held_out = held_out_data(evaluation_reader(data, data.input_patterns, batch_size=8))
+        ways = (batches_from(data)(0, None).take(12), held_out.make_batches())
+        batches.append([batch for way in ways for batch in way.as_numpy_iterator()])
+    assert len(batches[0]) == 12 + 5
+    for first, second in zip(*batches, strict=True):
+        assert first.keys() == second.keys()
+        for name, values in first.items():
+            np.testing.assert_array_equal(values, second[name], name)

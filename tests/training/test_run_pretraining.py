@@ -13,8 +13,13 @@ import pytest
 from bert_data.datasets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.kernels.crc32c import crc32c
 from tests.object_store import ObjectStore
-from tests.reader.parquet_making import write_rows
-from tests.training.tiny import VOCAB_SIZE, random_batch, tiny_config, write_records
+from tests.training.tiny import (
+    VOCAB_SIZE,
+    random_batch,
+    tiny_config,
+    write_both,
+    write_records,
+)
 
 pytestmark = pytest.mark.process
 
@@ -22,8 +27,10 @@ pytestmark = pytest.mark.process
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
-    write_records(str(folder / "r.tfrecord"), random_batch(num_examples=40))
-    config = tiny_config(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1)
+    write_both(folder, random_batch(num_examples=40))
+    config = tiny_config(
+        num_hidden_layers=1, hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1
+    )
     (folder / "bert.json").write_text(config.to_json())
     (folder / "small.json").write_text(tiny_config(vocab_size=7).to_json())
     return folder
@@ -52,14 +59,14 @@ def losses_by_step(log: str) -> dict[int, str]:
     "flags",
     [
         ("--batching=stream",),
-        ("--pool_batches=2",),  # pools is the default
-        ("--batching=packed", "--batch_width=20"),
+        ("--batching=packed", "--batch_width=20", "--input_file={data}/r.parquet"),
     ],
-    ids=["stream", "pools", "packed"],
+    ids=["stream", "packed, Parquet"],  # pools, the default, are killed in a bucket below
 )
 def test_killed_and_started_again_it_sees_what_it_would_have_seen(
     checkout: Path, data: Path, tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
+    flags = tuple(flag.format(data=data) for flag in flags)
     undisturbed = start(checkout, data, tmp_path / "a", "--do_train", "--do_eval", *flags)
     log = undisturbed.communicate(timeout=250)[1]
     assert undisturbed.returncode == 0, log
@@ -97,50 +104,15 @@ def test_killed_and_started_again_it_sees_what_it_would_have_seen(
     assert results[0].startswith("global_step = 30\n")
 
 
-def test_parquet_files_train_as_tfrecord_files_do(
-    checkout: Path, data: Path, tmp_path: Path
-) -> None:
-    """Either way their batches are planned, from the same lengths."""
-    examples = random_batch(num_examples=40)
-    rows = []
-    for row in range(40):
-        tokens = int(examples["input_mask"][row].sum())
-        predictions = int(examples["masked_lm_weights"][row].sum())
-        examples["masked_lm_positions"][row, :predictions] = range(predictions)
-        rows.append(
-            {
-                "tokens": examples["input_ids"][row, :tokens].tolist(),
-                "segment_ids": examples["segment_ids"][row, :tokens].tolist(),
-                "is_random_next": bool(examples["next_sentence_labels"][row, 0]),
-                "masked_positions": examples["masked_lm_positions"][row, :predictions].tolist(),
-                "masked_labels": examples["masked_lm_ids"][row, :predictions].tolist(),
-            }
-        )
-    path = write_rows(tmp_path / "r.parquet", rows, group_rows=40)
-    write_records(str(tmp_path / "r.tfrecord"), examples)
-    logs = []
-    for name, file in (("a", f"{tmp_path}/r.tfrecord"), ("b", path)):
-        process = start(
-            checkout, data, tmp_path / name, "--do_train", "--do_eval", "--num_train_steps=12",
-            f"--input_file={file}",
-        )  # fmt: skip
-        logs.append(process.communicate(timeout=250)[1])
-        assert process.returncode == 0, logs[-1]
-    assert losses_by_step(logs[0]) == losses_by_step(logs[1])
-    assert sorted(losses_by_step(logs[0])) == list(range(1, 13))
-    results = [(tmp_path / name / "eval_results.txt").read_text() for name in "ab"]
-    assert results[0] == results[1]
-
-
 def test_preempted_it_saves_at_once_and_says_so(checkout: Path, data: Path, tmp_path: Path) -> None:
     """In the middle of a call of the graph, and without the evaluation that would follow."""
-    steps = ("--num_train_steps=200000", "--log_every_steps=3000", "--save_checkpoints_steps=99999")
+    steps = ("--num_train_steps=200000", "--log_every_steps=1000", "--save_checkpoints_steps=99999")
     process = start(
         checkout, data, tmp_path, "--do_train", "--do_eval", "--iterations_per_loop=99999", *steps
     )
     assert process.stderr is not None
     for line in process.stderr:
-        if "] step 3000/" in line:
+        if "] step 1000/" in line:
             process.send_signal(signal.SIGTERM)
             break
     log = process.communicate(timeout=250)[1]
@@ -148,7 +120,7 @@ def test_preempted_it_saves_at_once_and_says_so(checkout: Path, data: Path, tmp_
     assert log.splitlines()[-1] == "run_pretraining: error: stopped by SIGTERM"
     (index,) = tmp_path.glob("model.ckpt-*.index")
     step = int(index.stem.removeprefix("model.ckpt-"))
-    assert step > 3000 and step % 3000
+    assert step > 1000 and step % 1000
     assert f"] step {step}/200000  loss" in log
     assert f"saved {tmp_path}/model.ckpt-{step}" in log
     assert not (tmp_path / "eval_results.txt").exists()
@@ -203,17 +175,16 @@ def test_other_records_of_the_same_name_are_read_from_their_beginning(
         return log
 
     write_data(tmp_path, seed=1)
-    assert "manifest says" not in train(4)
     (tmp_path / "vocab.txt").write_bytes(b"a vocabulary")
     log = train(
-        6, f"--input_file={os.path.relpath(tmp_path, checkout)}/r.tf*", "--batch_width=max",
+        4, f"--input_file={os.path.relpath(tmp_path, checkout)}/r.tf*", "--batch_width=max",
         f"--vocab_file={tmp_path}/vocab.txt", "--skip_corrupt", "--max_seq_length=10",
     )  # fmt: skip
-    assert "continuing from" in log and "reading starts at the beginning" not in log
     (told,) = [line for line in log.splitlines() if "manifest says" in line]
     assert told.endswith("r.tf*: max_seq_length is 10, though their manifest says 9")
     write_data(tmp_path, seed=2)
-    log = train(8)
+    log = train(6)
+    assert "continuing from" in log and "manifest says" not in log
     assert "reading starts at the beginning (shard 0 was r.tfrecord: 40 records, crc32c 0x" in log
 
 
@@ -264,7 +235,8 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
     """Shards, configuration, checkpoints, curves and results by URI; it continues from there."""
     for name in ("r.tfrecord", "bert.json"):
         object_store.put(f"in/{name}", (data / name).read_bytes())
-    local = start(checkout, data, tmp_path / "out", "--do_train", "--do_eval")
+    settings = ("--do_train", "--do_eval", "--pool_batches=2")
+    local = start(checkout, data, tmp_path / "out", *settings)
     log = local.communicate(timeout=250)[1]
     assert local.returncode == 0, log
     expected = losses_by_step(log)
@@ -272,7 +244,7 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
     uri, remote = object_store.uri("in"), object_store.uri("out")
     flags = (
         f"--input_file={uri}/r.tf*", f"--bert_config_file={uri}/bert.json",
-        f"--output_dir={remote}", "--do_train", "--do_eval",
+        f"--output_dir={remote}", *settings,
     )  # fmt: skip
     first = start(checkout, data, tmp_path / "unused", *flags)
     assert first.stderr is not None

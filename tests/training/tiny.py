@@ -1,5 +1,6 @@
 """A tiny BERT and random batches for it."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import tensorflow as tf
 
 from bert_data.training.batches import MakeBatches
 from bert_data.training.config import BertConfig
+from tests.reader.parquet_making import write_rows
 
 VOCAB_SIZE = 11
 
@@ -115,3 +117,26 @@ def write_records(path: str, examples: dict[str, np.ndarray]) -> None:
                     feature[name] = tf.train.Feature(int64_list=ints)
             example = tf.train.Example(features=tf.train.Features(feature=feature))
             writer.write(example.SerializeToString(deterministic=True))
+
+
+def write_both(folder: Path, examples: dict[str, np.ndarray]) -> None:
+    """Writes the examples to r.tfrecord and r.parquet, whose masked positions are sorted.
+
+    Those of `examples` are changed, so that both files hold the same.
+    """
+    rows = []
+    for row in range(len(examples["input_ids"])):
+        num_tokens = int(examples["input_mask"][row].sum())
+        num_masked = int(examples["masked_lm_weights"][row].sum())
+        examples["masked_lm_positions"][row, :num_masked] = range(num_masked)
+        rows.append(
+            {
+                "tokens": examples["input_ids"][row, :num_tokens].tolist(),
+                "segment_ids": examples["segment_ids"][row, :num_tokens].tolist(),
+                "is_random_next": bool(examples["next_sentence_labels"][row, 0]),
+                "masked_positions": examples["masked_lm_positions"][row, :num_masked].tolist(),
+                "masked_labels": examples["masked_lm_ids"][row, :num_masked].tolist(),
+            }
+        )
+    write_rows(folder / "r.parquet", rows, group_rows=len(rows))
+    write_records(str(folder / "r.tfrecord"), examples)
