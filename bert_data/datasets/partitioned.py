@@ -156,7 +156,12 @@ class _Run:
         """Run the tasks that are missing; the shards then have hidden names."""
         config, start = self.config, clock()
         folders = self._run_tasks(
-            "partition", deal_partition, self._partitions, os.path.join(folder, "deal"), executor
+            "partition",
+            deal_partition,
+            self._partitions,
+            os.path.join(folder, "deal"),
+            executor,
+            is_synced=config.engine.is_cluster,  # else this run alone reads them
         )
         reports = [read_report(each) for each in folders]
         tokens = _sum_up(TokenCounts, [each["tokens"] for each in reports])
@@ -192,13 +197,17 @@ class _Run:
         items: Sequence[Any],
         parent: str,
         executor: Executor,
+        *,
+        is_synced: bool = True,
     ) -> list[str]:
         """Run tasks of one kind; return their folders."""
         num_threads = 1
         if not self.config.engine.is_cluster:
             num_threads = self._num_workers // min(self._num_workers, len(items))
         work = dataclasses.replace(self._work, num_threads=num_threads)
-        task = FolderTask(parent=parent, function=functools.partial(function, work))
+        task = FolderTask(
+            parent=parent, function=functools.partial(function, work), is_synced=is_synced
+        )
         folders = []
         with progress(f"{unit}s", total=len(items), unit=unit) as advance:
             for folder, _ in run_tasks(f"{unit}s", task, items, executor):

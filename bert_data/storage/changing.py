@@ -70,7 +70,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def open_folder(path: Path, *, last: str = "") -> Iterator[str]:
+def open_folder(path: Path, *, last: str = "", is_synced: bool = True) -> Iterator[str]:
     """Make a new folder to write into; it gets its name when the block ends without an error.
 
     If another process has created a folder of that name meanwhile, that one stays: folders of tasks
@@ -79,6 +79,8 @@ def open_folder(path: Path, *, last: str = "") -> Iterator[str]:
 
     Args:
       last: name of the file in it that is uploaded last: a remote folder is whole once it has it.
+      is_synced: whether it gets its name only when it is on the disk. Otherwise its files may be
+        damaged if the machine loses power.
 
     Yields:
       The path of the folder until then, always a local one.
@@ -98,7 +100,8 @@ def open_folder(path: Path, *, last: str = "") -> Iterator[str]:
     descriptor = _make_locked(partial)
     try:
         yield partial
-        sync(partial)
+        if is_synced:
+            sync(partial)
         try:
             os.rename(partial, path)
         except OSError:

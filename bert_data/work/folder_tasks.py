@@ -73,10 +73,14 @@ class FolderTask:
         depend on besides their own names.
       function: fills the folder of an item; its result, which may be in a `Filled`, is kept in the
         folder, see `read_report`.
+      is_synced: whether folders must be on the disk before they appear. Without it a machine that
+        loses power may damage them, which a run that resumes notices; but tasks of other machines
+        would not.
     """
 
     parent: str
     function: Callable[[Any, str], Any]
+    is_synced: bool = True
 
     def path(self, item: Named) -> str:
         """Return the path of an item's folder."""
@@ -85,7 +89,8 @@ class FolderTask:
     def __call__(self, item: Named, /) -> str:
         """Make the folder of an item; if another process has made it meanwhile, that one stays."""
         # Errors of a full disk that name no file get the folder's name.
-        with naming(self.path(item)), open_folder(self.path(item), last=_SUMS) as partial:
+        folder = open_folder(self.path(item), last=_SUMS, is_synced=self.is_synced)
+        with naming(self.path(item)), folder as partial:
             result = self.function(item, partial)
             report, known = result if isinstance(result, Filled) else Filled(result, {})
             assert not {_REPORT, _SUMS} & set(list_folder(partial))

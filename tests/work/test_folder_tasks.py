@@ -54,6 +54,14 @@ def test_a_folder_appears_with_its_report_when_it_is_whole(tmp_path, num_workers
     assert sorted(os.listdir(reports[1][0])) == ["letters", "report.json", "sums.json"]
 
 
+@pytest.mark.parametrize("is_synced", [True, False])
+def test_a_folder_is_on_the_disk_if_it_must_outlast_the_machine(tmp_path, monkeypatch, is_synced):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
+    FolderTask(parent=str(tmp_path), function=write_letters, is_synced=is_synced)(Letters("a"))
+    assert (os.stat(tmp_path / "a/letters").st_ino in synced) == is_synced
+
+
 def test_a_folder_that_another_process_has_made_meanwhile_stays(tmp_path):
     def write_twice(item: Letters, folder: str) -> int:
         if depth.pop():
