@@ -55,8 +55,14 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
       OSError: a file of a store is missing.
     """
     names = input_file.split(",")
-    is_store = text.input_format == AUTO and all(map(is_store_name, names))
-    if is_store or text.input_format == STORE:
+    of_stores = [name for name in names if text.input_format == AUTO and is_store_name(name)]
+    if 0 < len(of_stores) < len(names):
+        other = next(name for name in names if name not in of_stores)
+        raise ValueError(
+            f"{of_stores[0]!r} stands for token stores, but {other!r} for text or nothing; read"
+            " either stores or text"
+        )
+    if of_stores or text.input_format == STORE:
         stores = list(dict.fromkeys(expand_stores(names)))  # both files of one may be named
         paths = [path for prefix in stores for path in store_paths(prefix)[:2]]
         for path in paths:

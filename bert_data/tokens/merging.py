@@ -44,6 +44,9 @@ def merge_stores(
       ValueError: there are fewer than two stores, one of them twice, or they are of different
         kinds.
     """
+    stores = [
+        open_store(prefix) for prefix in prefixes
+    ]  # the first error is of one that is missing
     if len(prefixes) < 2:
         raise ValueError(f"{len(prefixes)} token store cannot be merged; name two or more")
     places = [real_path(prefix) for prefix in prefixes]
@@ -52,7 +55,6 @@ def merge_stores(
             raise ValueError(f"{prefixes[number]} appears twice among the stores to merge")
     if real_path(output_prefix) in places:
         raise ValueError(f"output_prefix {output_prefix!r} is one of the stores to merge")
-    stores = [open_store(prefix) for prefix in prefixes]
     notes = [read_notes(prefix) for prefix in prefixes]
     _check_kinds(prefixes, stores, notes)
     notes_file = notes_path(output_prefix)

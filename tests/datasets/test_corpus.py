@@ -1,6 +1,7 @@
 """Records of a token store are those of its text; what does not go together is refused."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,11 @@ def test_what_does_not_go_together(folder, tmp_path):
     make_store(folder, "text.txt", prepend_bos=True, bos_token="ba")
     with pytest.raises(ValueError, match=r"has a start-of-document token .*--noprepend_bos"):
         records(folder, "s")
+    for other in ("text.txt", "none*"):
+        with pytest.raises(
+            ValueError, match=rf"s' stands for token stores, but .*{re.escape(other)}' for text"
+        ):
+            records(folder, f"s,{folder}/{other}")
     with pytest.raises(FileNotFoundError):
         records(folder, "none", text=TextConfig(input_format="store"))
     assert not list((folder / "out").glob("*")) if (folder / "out").exists() else True

@@ -71,8 +71,9 @@ def test_what_cannot_be_merged(tmp_path, small_text, small_vocabulary):
             merge_stores(prefixes, str(tmp_path / "m"))
     with pytest.raises(ValueError, match="is one of the stores to merge"):
         merge_stores([a, c], a, overwrite=True)
-    with pytest.raises(FileNotFoundError):
-        merge_stores([a, str(tmp_path / "none")], str(tmp_path / "m"))
+    for prefixes in ([a, str(tmp_path / "none")], [str(tmp_path / "none-*")]):
+        with pytest.raises(FileNotFoundError, match="none"):
+            merge_stores(prefixes, str(tmp_path / "m"))
     with pytest.raises(FileExistsError):
         merge_stores([a, str(golden / "doc50_uint16")], c)
     assert not list(tmp_path.glob("m*"))
