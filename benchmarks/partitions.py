@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("--vocab", default=str(_SHARED / "vocab" / "bert-base-uncased.txt"))
     parser.add_argument("--mb", type=int, default=100)
     parser.add_argument("--partitions", type=int, default=8)
+    parser.add_argument("--record_layout", default="ragged", choices=("ragged", "reference"))
     parser.add_argument("--runs", type=int, default=3)
     arguments = parser.parse_args()
     print(describe_machine())
@@ -44,17 +45,23 @@ def main() -> None:
         for number in range(arguments.runs + 1):  # the first round compiles
             for name, more in flags.items():
                 remove_records(folder)
-                output = f"--output_file={folder}/ours@{_NUM_SHARDS}"
-                command = ours(text, arguments.vocab, folder, output, "--num_examples=0", *more)
+                more = [
+                    *more,
+                    f"--output_file={folder}/ours@{_NUM_SHARDS}",
+                    f"--record_layout={arguments.record_layout}",
+                    "--num_examples=0",
+                ]
+                command = ours(text, arguments.vocab, folder, *more)
                 result = run(command)
                 if number:
                     rows[name].append((result.user, result.cpu, result.wall))
+        print(f"\n{arguments.record_layout} records in {_NUM_SHARDS} shards", end="")
         show(rows, os.path.getsize(text))
 
 
 def show(rows: dict[str, list[tuple[float, float, float]]], num_bytes: int) -> None:
     """Prints medians and their ratios."""
-    print(f"\nthe text repeated to {num_bytes:,} bytes, {_NUM_SHARDS} shards\n")
+    print(f" of the text repeated to {num_bytes:,} bytes\n")
     print("| program | user s | CPU s | wall s |\n|---|---|---|---|")
     medians = []
     for name, figures in rows.items():
@@ -66,7 +73,7 @@ def show(rows: dict[str, list[tuple[float, float, float]]], num_bytes: int) -> N
         f"\npartitions take {one[1] / stream[1]:.2f} times the CPU of one stream ("
         f"{one[0] / stream[0]:.2f} times without the system's share);"
         f" two workers are {one[2] / two[2]:.2f} times as fast as one (wall clock), and take"
-        f" {two[1] / one[1]:.2f} times its CPU"
+        f" {two[1] / one[1]:.2f} times its CPU, {two[1] / stream[1]:.2f} times that of one stream"
     )
 
 
