@@ -49,6 +49,7 @@ _GOOGLE = re.compile(r"google::cloud::Status\((?P<name>[A-Z_]+): Retry policy ex
 _AZURE = re.compile(r"Azure Error: \[(?P<name>\w*)\] (?P<reason>.*?)(?: Request ID:.*)?$")
 _MAX_CHARACTERS = 300  # of a reason: some libraries tell their whole history
 _AWS = re.compile(r"AWS Error (?P<name>\w+)(?: \((?P<status>HTTP status 5\d\d)\))?")
+_SIGNATURE = re.compile(r"(\bsig=)[^&\s']+")  # of a URL of Azure's, which whoever has it may use
 _NO_BODY = "HTTP status 400"  # the answer to a HEAD has a status, but not the reason
 
 
@@ -113,7 +114,7 @@ def _explain(error: OSError, path: str) -> OSError:
     if isinstance(error, FileNotFoundError) or _MISSING.match(str(error)):
         reason = _NO_BUCKET if is_bucket_missing(path) else "No such file or directory"
         return FileNotFoundError(errno.ENOENT, reason, path)
-    text = " ".join(str(error).split())
+    text = _SIGNATURE.sub(r"\1...", " ".join(str(error).split()))
     if _NO_BODY in text or LOST_REASON in text:
         text += _ask_again(path)
     for pattern, number, reason in _KINDS:

@@ -182,6 +182,12 @@ def test_a_server_that_is_not_there(monkeypatch):
             "the credentials have expired",
         ),
         (
+            "abfs://c/b",
+            OSError("http://h/a?sig=c2VjcmV0&sv=1' Azure Error: [BlobImmutable] 409 Conflict"),
+            OSError,
+            r"http://h/a\?sig=\.\.\.&sv=1' .* 409 Conflict",
+        ),
+        (
             "gs://b/a",
             OSError(
                 "google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of"
@@ -198,6 +204,7 @@ def test_errors_of_other_stores(uri, error, kind, sentence):
     with pytest.raises(kind, match=sentence) as caught, naming(uri):
         raise error
     assert caught.value.filename == uri and len(caught.value.strerror) <= 300
+    assert "c2VjcmV0" not in str(caught.value)
 
 
 def test_an_error_without_a_file_keeps_its_sentence(tmp_path):
