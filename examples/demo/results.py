@@ -1,10 +1,11 @@
 """The results of a training run: its curve, its loss compared with that of no context, its guesses.
 
-demo_output/model/{events*, model.ckpt-200, ...}, *.tfrecord, vocab.txt  ->  the screen
+demo_output/model/{metrics.jsonl, model.ckpt-2000}, *.tfrecord, vocab.txt  ->  the screen
 """
 
 import contextlib
 import dataclasses
+import json
 import math
 import os
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.schema import fields
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
 from examples.demo.curve import Points, plot
@@ -39,8 +41,8 @@ class Results:
       folder: of the demo.
       vocabulary: of the model.
       train_curve: (step, masked-LM loss of that step).
-      held_out_curve: (step, masked-LM loss on all held-out records), by checkpoint.
-      accuracy: share of the held-out masked tokens that the last checkpoint guesses correctly.
+      held_out_curve: (step, masked-LM loss on all held-out records), by evaluation.
+      accuracy: share of the held-out masked tokens that the trained model guesses correctly.
       unigrams: the best losses without context.
     """
 
@@ -58,25 +60,17 @@ class Results:
 
 
 def load_results(folder: Path) -> Results:
-    """Read the curves of the run in `folder`, and evaluate its checkpoints on held-out records."""
-    with _without_native_log():
-        import tensorflow as tf
-
-        tf.config.list_logical_devices()
-        from bert_data import training
+    """Read what training has written to `folder`, and what its masked tokens are."""
     vocabulary = load_vocabulary(folder / "vocab.txt")
-    curve, metrics = [], {}
-    print("\nevaluating each checkpoint on the held-out records ...", flush=True)
-    for step in _checkpoint_steps(folder):
-        model = training.load_pretrained(str(folder / "model" / f"model.ckpt-{step}"))
-        metrics = training.evaluate(model, _batches(folder / "held_out.tfrecord"))
-        curve.append((float(step), metrics["masked_lm_loss"]))
+    lines = (folder / "model" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    reports = [json.loads(line) for line in lines]
+    evaluations = [report for report in reports if "eval_masked_lm_loss" in report]
     return Results(
         folder=folder,
         vocabulary=vocabulary,
-        train_curve=_train_curve(folder),
-        held_out_curve=curve,
-        accuracy=metrics["masked_lm_accuracy"],
+        train_curve=[(report["step"], report["masked_lm_loss"]) for report in reports],
+        held_out_curve=[(each["step"], each["eval_masked_lm_loss"]) for each in evaluations],
+        accuracy=evaluations[-1]["eval_masked_lm_accuracy"],
         unigrams=unigram_loss(
             _masked_tokens(folder / "train.tfrecord"),
             _masked_tokens(folder / "held_out.tfrecord"),
@@ -117,7 +111,11 @@ def show_losses(results: Results) -> bool:
 
 def show_guesses(results: Results) -> None:
     """Print the model's five best guesses for the masks of some sentences."""
-    from bert_data import training
+    with _without_native_log():
+        import tensorflow as tf
+
+        tf.config.list_logical_devices()
+        from bert_data import training
 
     vocabulary = results.vocabulary
     tokenizer = FullTokenizer(str(results.folder / "vocab.txt"))
@@ -134,38 +132,13 @@ def show_guesses(results: Results) -> None:
         print(f"  {sentence}\n      {words}")
 
 
-def _checkpoint_steps(folder: Path) -> list[int]:
-    indices = (folder / "model").glob("model.ckpt-*.index")
-    return sorted(int(path.stem.rsplit("-", 1)[1]) for path in indices)
-
-
-def _batches(path: Path) -> Iterator[dict]:
-    from bert_data.reader import ReaderConfig, iterate_batches
-
-    return iterate_batches(ReaderConfig(input_patterns=str(path), batch_size=256))
-
-
 def _masked_tokens(path: Path) -> np.ndarray:
-    """Return Return int64[n], the tokens to predict in a file of records."""
+    """Return int64[n], the tokens to predict in a file of records."""
     tokens = []
-    for batch in _batches(path):
-        weights = batch[fields.MASKED_LM_WEIGHTS.name].numpy()
-        tokens.append(batch[fields.MASKED_LM_IDS.name].numpy()[weights > 0])
+    for batch in iterate_arrays(ReaderConfig(input_patterns=str(path), batch_size=256)):
+        weights = batch[fields.MASKED_LM_WEIGHTS.name]
+        tokens.append(batch[fields.MASKED_LM_IDS.name][weights > 0])
     return np.concatenate(tokens).astype(np.int64)
-
-
-def _train_curve(folder: Path) -> Points:
-    """Return the losses of the reported steps, from TensorBoard's file."""
-    import tensorflow as tf
-
-    points = []
-    for path in sorted((folder / "model").glob("events*")):
-        for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
-            event = tf.compat.v1.Event.FromString(record)
-            for value in event.summary.value:
-                if value.tag == "masked_lm_loss":
-                    points.append((float(event.step), float(tf.make_ndarray(value.tensor))))
-    return sorted(points)
 
 
 @contextlib.contextmanager
