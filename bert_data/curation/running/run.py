@@ -39,25 +39,10 @@ from bert_data.curation.running.problems import describe_problems
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.running.step_log import DAMAGED, UNREADABLE
 from bert_data.curation.table import Table
-from bert_data.storage import (
-    OutputSet,
-    exists,
-    is_file,
-    is_folder,
-    list_folder,
-    make_folder,
-    naming,
-    open_input,
-    own_work_folder,
-    read_bytes,
-    remove,
-    remove_abandoned,
-    write_bytes,
-)
+from bert_data.storage import OutputSet, exists, is_folder, naming, open_input, own_work_folder
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_executor, open_work_folder
+from bert_data.work.commits import finish_removal, has_committed, note_commit
 
-_COMMITTED = ("committed", "summary.json")
-"""In the work folder: the summary of the outputs that the run is about to give their names."""
 _RAISED_AGAIN = (NothingLeftError, StepFieldError)
 """Errors in which the same run would end again."""
 _OF_DATA_SETS = ("label", "num_documents", "num_bytes", "num_words", "num_tokens", "num_rejected")
@@ -153,16 +138,15 @@ def curate(
     work = describe_work(pipeline, shards, paths.name)
     run_name = fingerprint(work)
     parent = _work_parent(work_dir, paths.name, engine)
-    committed = os.path.join(parent, run_name, *_COMMITTED)
-    remove_abandoned(parent)
-    if not work_dir and is_folder(parent) and not list_folder(parent):
-        remove(parent)  # which a run was killed in removing
+    finish_removal(parent, is_own=not work_dir)
+    # Outputs that are there may be of this very run, which was killed after it had named them.
+    is_ours = has_committed(parent, run_name, paths.summary)
     with (
         OutputSet(
             paths.name,
             [*paths.all, paths.summary],
             reads=[path for path, *_ in (*work["files"], *work["lists"])] + list(reads),
-            overwrite=overwrite or _are_equal(committed, paths.summary),
+            overwrite=overwrite or is_ours,
             obsolete=lambda: [p for p in earlier_files(paths.summary) if p not in paths.files],
         ) as outputs,
         open_work_folder(
@@ -190,8 +174,7 @@ def curate(
         for path, describe in {**texts, paths.summary: lambda _: summary}.items():
             with outputs.open(path) as file:
                 file.write(describe(done).encode(errors="replace"))
-        make_folder(os.path.dirname(committed))
-        write_bytes(committed, summary.encode(errors="replace"))
+        note_commit(folder, summary.encode(errors="replace"))
         outputs.commit(paths.all, [paths.summary])
     return done
 
@@ -239,11 +222,6 @@ def _work_parent(work_dir: str | None, name: str, engine: Engine) -> str:
     if work_dir and exists(work_dir) and not is_folder(work_dir):
         raise ValueError(f"work_dir is {work_dir!r}, which is a file; it must be a folder")
     return work_dir or own_work_folder(name, "curation", is_shared=engine.is_cluster)
-
-
-def _are_equal(committed: str, summary: str) -> bool:
-    """Whether the outputs are of this very run, which was killed after it had renamed them."""
-    return is_file(committed) and is_file(summary) and read_bytes(committed) == read_bytes(summary)
 
 
 def describe_as_json(done: Curation) -> str:
