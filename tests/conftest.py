@@ -1,5 +1,6 @@
 """Fixtures that all tests share, and the settings that must be in place before TensorFlow loads."""
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -80,6 +81,11 @@ class ProcessGuard:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(ProcessGuard())
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the modules: most of TensorFlow's objects stay to the end."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
