@@ -168,6 +168,7 @@ def test_rows_are_as_wide_as_the_model_reads_by_default(
     assert saving.load_fitting_encoder(config, weights, vocabulary) == (None, width)
 
 
+@pytest.mark.slow
 def test_objects_are_what_files_are(exported: Path, object_store: Any) -> None:
     vocabulary = "".join(f"{token}\n" for token in TOKENS)
     object_store.put("vocab.txt", vocabulary.encode())
@@ -185,6 +186,7 @@ def test_objects_are_what_files_are(exported: Path, object_store: Any) -> None:
         export(config)
 
 
+@pytest.mark.slow
 def test_a_tokenizer_file_stands_for_vocabulary_and_case(tmp_path: Path) -> None:
     definition = tmp_path / "tokenizer.json"
     definition.write_text(tokenizer_json(TOKENS, do_lower_case=False), encoding="utf-8")
