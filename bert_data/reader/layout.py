@@ -7,8 +7,9 @@
 Several batches share an array, because handing over from Python to tf.data costs per call; a table
 says where each section of each batch begins. Consecutive batches of the same shape are a run, whose
 sections have one more axis, int32[3, batches, rows, width], so that TensorFlow slices a run instead
-of computing each batch's place. Sections of runs are aligned so that it takes over the memory
-instead of copying it. Floats are stored as their bits.
+of computing each batch's place. Where most runs would have one batch, each batch is alone, a run of
+its own, int32[3, rows, width]. Sections of runs are aligned so that TensorFlow takes the memory
+over instead of copying it. Floats are stored as their bits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ from bert_data.schema.fields import Axis, Field
 
 ENTRY_COLUMNS = 5
 BEGIN, STRIDE, NUM_FEATURES, ROWS, COLUMNS = range(ENTRY_COLUMNS)
-RUN_COLUMNS = 6
+RUN_COLUMNS, BATCH_COLUMNS = 6, 5
 
 Layout = tuple[tuple[Field, ...], ...]
 """The fields of each section."""
@@ -85,9 +86,12 @@ class GroupSource(Protocol):
 
     Attributes:
       layout: of all batches.
+      shapes_differ: whether those of consecutive batches mostly do; then all are `alone`, see
+        `make_table`.
     """
 
     layout: Layout
+    shapes_differ: bool
 
     @property
     def static_shape(self) -> StaticShape:
@@ -123,12 +127,13 @@ def is_float(field: Field) -> bool:
 
 
 def make_table(
-    shapes: Sequence[Sequence[int]] | NDArray[np.integer], layout: Layout
+    shapes: Sequence[Sequence[int]] | NDArray[np.integer], layout: Layout, *, alone: bool = False
 ) -> tuple[NDArray[np.int32], int]:
     """Lay batches out one after the other.
 
     Args:
       shapes: int[batches, 1 + sections], rows of each batch and columns of each section.
+      alone: whether each batch is a run of its own.
 
     Returns:
       int32[batches, 5 * sections], of each batch and section the place of its first feature in the
@@ -141,7 +146,7 @@ def make_table(
     table[:, :, NUM_FEATURES] = num_features
     table[:, :, ROWS] = numbers[:, :1]
     table[:, :, COLUMNS] = numbers[:, 1:]
-    starts, counts = _runs(numbers)
+    starts, counts = _runs(numbers, alone=alone)
     sizes = numbers[:, :1] * numbers[:, 1:]
     strides = sizes[starts] * counts[:, np.newaxis]
     ends = (-(-strides * num_features // _UNIT) * _UNIT).cumsum().reshape(strides.shape)
@@ -152,28 +157,35 @@ def make_table(
     return table.reshape(len(table), -1).astype(np.int32), int(ends[-1, -1])
 
 
-def _runs(shapes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _runs(
+    shapes: NDArray[np.integer], *, alone: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where runs of equal shapes (rows of an array) begin, and how long they are."""
+    if alone:
+        return np.arange(len(shapes)), np.ones(len(shapes), np.int64)
     changes = (shapes[1:] != shapes[:-1]).any(axis=1)
     starts = np.flatnonzero(np.concatenate(([True], changes)))
     return starts, np.diff(starts, append=len(shapes))
 
 
-def runs_of(table: NDArray[np.int32], layout: Layout) -> NDArray[np.int32]:
-    """Return the runs of a table of batches.
+def runs_of(table: NDArray[np.int32], layout: Layout, *, alone: bool = False) -> NDArray[np.int32]:
+    """Return the runs of a table of batches; `alone` as for `make_table`.
 
     Returns:
       int32[runs, 6 * sections], of each run and section the place in the words, the size in words,
-      and the shape: features, batches, rows, columns.
+      and the shape: features, batches, rows, columns. Batches that are alone have no axis, so that
+      these are int32[batches, 5 * sections].
     """
     entries = table.reshape(len(table), len(layout), ENTRY_COLUMNS)
-    starts, counts = _runs(entries[:, :, ROWS:].reshape(len(table), -1))
+    starts, counts = _runs(entries[:, :, ROWS:].reshape(len(table), -1), alone=alone)
     runs = np.empty((len(starts), len(layout), RUN_COLUMNS), np.int32)
     runs[:, :, 0] = entries[starts, :, BEGIN]
     runs[:, :, 1] = entries[starts, :, STRIDE] * entries[starts, :, NUM_FEATURES]
     runs[:, :, 2] = entries[starts, :, NUM_FEATURES]
     runs[:, :, 3] = counts[:, np.newaxis]
     runs[:, :, 4:] = entries[starts, :, ROWS:]
+    if alone:
+        runs = np.delete(runs, 3, axis=2)
     return runs.reshape(len(runs), -1)
 
 

@@ -37,7 +37,7 @@ from bert_data.reader.layout import (
     without_labels,
 )
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
-from bert_data.reader.planning.config import BUCKETS, check_start
+from bert_data.reader.planning.config import BUCKETS, PLAIN, check_start
 from bert_data.reader.planning.config import PACKED as PACKED_ROWS
 from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows
 from bert_data.reader.remasking import mask_anew, masks_key
@@ -102,6 +102,7 @@ class PlannedSource:
       limits: the most that a record may hold.
       plan: of all epochs.
       layout: of the batches.
+      shapes_differ: see `GroupSource`.
       next_sentence: the records' objective for two segments.
     """
 
@@ -134,6 +135,7 @@ class PlannedSource:
         self.next_sentence = shards[0].next_sentence
         self._special_tokens = shards[0].special_tokens
         self.layout: Layout = PACKED if config.batching == PACKED_ROWS else PLANNED
+        self.shapes_differ = config.batching != PLAIN
         if self.next_sentence == NONE:
             self.layout = without_labels(self.layout)
         self._rule = self._masking_rule() if config.dynamic_masking else None
@@ -256,7 +258,8 @@ class PlannedSource:
         lengths = block.lengths.copy() if rule is not None else block.lengths
         if rule is not None:
             lengths[:, 1] = rule.most_predictions(lengths[:, 0])
-        table, num_words = make_table(self._shapes(rows, lengths, step.of_all), self.layout)
+        shapes = self._shapes(rows, lengths, step.of_all)
+        table, num_words = make_table(shapes, self.layout, alone=self.shapes_differ)
         words = new_buffer(num_words)
         to_fill = Rows(records.is_there, rows.row_splits, rows.batch_splits)
         checked = decode_records(

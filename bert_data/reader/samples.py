@@ -117,6 +117,7 @@ class SampleBatches:
     """The batches of a data set."""
 
     layout: Layout = (GPT_SAMPLES.fields,)
+    shapes_differ = False
 
     def __init__(self, dataset: SampleSet, config: SampleReaderConfig) -> None:
         """Count the batches.

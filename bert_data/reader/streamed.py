@@ -177,8 +177,11 @@ class BatchSource:
       shards: the shards that its patterns name.
       limits: the most that a row may hold.
       layout: of the batches.
+      shapes_differ: see `GroupSource`.
       next_sentence: the records' objective for two segments.
     """
+
+    shapes_differ = False
 
     def __init__(self, config: ReaderConfig) -> None:
         """Find the shards and check them.

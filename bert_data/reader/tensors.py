@@ -22,6 +22,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.layout import (
     ALIGNMENT_BYTES,
+    BATCH_COLUMNS,
     RUN_COLUMNS,
     UNKNOWN,
     GroupSource,
@@ -101,25 +102,30 @@ def dataset_of_groups(
 
     Args:
       source: of groups of batches.
-      form: turns stacked batches of one shape, by the names of their features, into stacked
-        elements of the dataset.
+      form: turns a batch, or stacked batches of one shape, by the names of their features, into an
+        element of the dataset, or stacked ones.
     """
-    layout, static = source.layout, source.static_shape
-    signature = (
-        tf.TensorSpec([None], tf.int32),
-        tf.TensorSpec([None, RUN_COLUMNS * len(layout)], tf.int32),
-    )
+    layout, static, shapes_differ = source.layout, source.static_shape, source.shapes_differ
+    columns = (BATCH_COLUMNS if shapes_differ else RUN_COLUMNS) * len(layout)
+    signature = (tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, columns], tf.int32))
 
     def items(source: GroupSource) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-        return ((group.words, runs_of(group.table, layout)) for group in source.groups())
+        for group in source.groups():
+            yield group.words, runs_of(group.table, layout, alone=shapes_differ)
 
-    def unpack_run(words: tf.Tensor, run: tf.Tensor) -> tf.data.Dataset:
-        return tf.data.Dataset.from_tensor_slices(form(_split(words, run, layout, static)))
+    def split(words: tf.Tensor, run: tf.Tensor) -> Any:
+        return form(_split(words, run, layout, static))
 
     @tf.autograph.experimental.do_not_convert
     def unpack_group(words: tf.Tensor, runs: tf.Tensor) -> tf.data.Dataset:
         rows = tf.data.Dataset.from_tensor_slices(runs)
-        return _flat_map_inline(lambda run: unpack_run(words, run), rows)
+        if shapes_differ:
+            return _map_inline(functools.partial(split, words), rows)
+
+        def unpack_run(run: tf.Tensor) -> tf.data.Dataset:
+            return tf.data.Dataset.from_tensor_slices(split(words, run))
+
+        return _flat_map_inline(unpack_run, rows)
 
     batches = generate(source, items, signature).flat_map(unpack_group)
     return finish(batches, source.num_batches)
@@ -172,14 +178,35 @@ def finish(batches: tf.data.Dataset, num_batches: int) -> tf.data.Dataset:
     return batches.apply(tf.data.experimental.assert_cardinality(num_batches))
 
 
+def _map_inline(function: Callable[[tf.Tensor], Any], rows: tf.data.Dataset) -> tf.data.Dataset:
+    """Return `rows.map(function)`, computed on the consumer's thread, at a third of the cost.
+
+    `Dataset.map` gives each operation to a pool of threads, which costs more than the operations of
+    `_split`.
+    """
+    results: list[Any] = []
+
+    def flat(row: tf.Tensor) -> list[tf.Tensor]:
+        results.append(function(row))
+        return tf.nest.flatten(results[0])
+
+    traced = tf.function(flat, [rows.element_spec], autograph=False).get_concrete_function()
+    specs = tf.nest.map_structure(lambda value: tf.TensorSpec(value.shape, value.dtype), results[0])
+    mapped = tf.raw_ops.MapDataset(
+        input_dataset=tf.data.experimental.to_variant(rows),
+        other_arguments=traced.captured_inputs,
+        f=traced,
+        output_types=[spec.dtype for spec in tf.nest.flatten(specs)],
+        output_shapes=[spec.shape for spec in tf.nest.flatten(specs)],
+        use_inter_op_parallelism=False,
+    )
+    return tf.data.experimental.from_variant(mapped, specs)
+
+
 def _flat_map_inline(
     function: Callable[[tf.Tensor], tf.data.Dataset], rows: tf.data.Dataset
 ) -> tf.data.Dataset:
-    """Return `rows.flat_map(function)`, computed on the consumer's thread, at a third of the cost.
-
-    `Dataset.flat_map` gives each operation to a pool of threads, which costs more than the
-    operations of `_split`.
-    """
+    """Return `rows.flat_map(function)`, computed on the consumer's thread."""
     specs: list[Any] = []
 
     def to_variant(row: tf.Tensor) -> tf.Tensor:
@@ -187,34 +214,26 @@ def _flat_map_inline(
         specs.append(dataset.element_spec)
         return tf.data.experimental.to_variant(dataset)
 
-    signature = [rows.element_spec]
-    traced = tf.function(to_variant, signature, autograph=False).get_concrete_function()
-    datasets = tf.raw_ops.MapDataset(
-        input_dataset=tf.data.experimental.to_variant(rows),
-        other_arguments=traced.captured_inputs,
-        f=traced,
-        output_types=[tf.variant],
-        output_shapes=[[]],
-        use_inter_op_parallelism=False,
+    variants = _map_inline(to_variant, rows)
+    return variants.flat_map(
+        functools.partial(tf.data.experimental.from_variant, structure=specs[0])
     )
-    variants = tf.data.experimental.from_variant(datasets, tf.TensorSpec([], tf.variant))
-    unpack = functools.partial(tf.data.experimental.from_variant, structure=specs[0])
-    return variants.flat_map(unpack)
 
 
 def _split(
     words: tf.Tensor, run: tf.Tensor, layout: Layout, static: StaticShape
 ) -> dict[str, tf.Tensor]:
-    """Return the batches at the place in `words` that a row of `runs_of` gives, in one tensor each.
+    """Return the batch, or batches, at the place in `words` that a row of `runs_of` gives.
 
-    Where memory is aligned, no operation copies.
+    Each feature is one tensor. Where memory is aligned, no operation copies.
     """
-    parts = tf.split(run, [1, 1, RUN_COLUMNS - 2] * len(layout))
+    num_axes = run.shape[0] // len(layout) - 2
+    parts = tf.split(run, [1, 1, num_axes] * len(layout))
     batches = {}
     for i, (fields, columns) in enumerate(zip(layout, static[1:], strict=True)):
         begin, size, shape = parts[3 * i : 3 * i + 3]
         section = tf.reshape(tf.slice(words, begin, size), shape)
-        section.set_shape([len(fields), None, static[0], columns])
+        section.set_shape([len(fields), *[None] * (num_axes - 3), static[0], columns])
         for field, values in zip(fields, tf.unstack(section), strict=True):
             batches[field.name] = tf.bitcast(values, tf.float32) if is_float(field) else values
     return batches

@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,16 @@ from hypothesis import strategies as st
 
 from bert_data.formats.index import INDEX_DTYPE, index_path
 from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches, read_batches
-from bert_data.reader.layout import STREAMED, arrays_of
+from bert_data.reader.layout import (
+    PLANNED,
+    STREAMED,
+    UNKNOWN,
+    arrays_of,
+    make_table,
+    new_buffer,
+)
 from bert_data.reader.streamed import BatchGroup, BatchSource
+from bert_data.reader.tensors import dataset_of_groups
 from tests.reader.making import (
     ALL_FEATURES,
     INT_FEATURES,
@@ -317,3 +326,46 @@ def test_a_dataset_can_be_iterated_again_and_at_the_same_time(patterns: dict[str
 def test_iterate_batches_gives_the_same(patterns: dict[str, str]) -> None:
     config = config_of(patterns["ragged"], 6, shuffle=True)
     assert first_tokens(iterate_batches(config)) == first_tokens(numpy_batches(config))
+
+
+class Groups:
+    """A source of groups of batches of these shapes, whose words are numbered."""
+
+    layout = PLANNED
+    static_shape = (None, None, None, 1)
+    num_batches = UNKNOWN
+
+    def __init__(
+        self, groups: list[list[tuple[int, int, int, int]]], *, shapes_differ: bool
+    ) -> None:
+        self._groups, self.shapes_differ = groups, shapes_differ
+
+    def groups(self) -> Iterator[BatchGroup]:
+        for shapes in self._groups:
+            table, num_words = make_table(shapes, PLANNED, alone=self.shapes_differ)
+            words = new_buffer(num_words)
+            words[:] = np.arange(num_words) + len(shapes)
+            yield BatchGroup(words, table)
+
+
+SHAPES_OF_GROUPS = {
+    "one batch": [[(3, 5, 2, 1)]],
+    "one run": [[(2, 4, 1, 1)] * 3],
+    "all differ": [[(2, width, 2, 1) for width in (16, 5, 9)]],
+    "all kinds": [
+        [(4, 9, 3, 1)] * 5 + [(16, 2, 1, 1)],
+        [(1, 1, 1, 1), (2, 7, 2, 1)],
+        [(1, 1, 0, 1)],
+    ],
+}
+
+
+@pytest.mark.parametrize("shapes_differ", [False, True])
+@pytest.mark.parametrize("shapes", SHAPES_OF_GROUPS.values(), ids=SHAPES_OF_GROUPS)
+def test_groups_are_taken_apart(shapes: list, *, shapes_differ: bool) -> None:
+    source = Groups(shapes, shapes_differ=shapes_differ)
+    expected = [batch for group in source.groups() for batch in arrays_of(group, PLANNED)]
+    dataset = dataset_of_groups(source, lambda batch: (batch, batch["input_ids"][..., 0]))
+    for actual, batch in zip(dataset.as_numpy_iterator(), expected, strict=True):
+        assert_same_batch(actual[0], batch)
+        assert (actual[1] == batch["input_ids"][..., 0]).all()
