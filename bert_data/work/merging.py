@@ -100,9 +100,9 @@ class Merge:
         shares = self._fair + self._max_records / 2 * (self._weights / self._weights.sum())
         reading = np.flatnonzero((held <= shares / 2) & (self._unread > 0))
         if len(reading):
-            more = (shares - self._fair)[reading]
-            more *= min(self._room() / more.sum(), 1)
-            self._read(reading, self._fair + more - held[reading])
+            more = shares[reading] - held[reading]
+            more *= min(self._room(2 * self._max_records) / more.sum(), 1)
+            self._read(reading, np.maximum(more, self._fair / 2))
         for _ in range(_NUM_MORE):
             open_runs = np.flatnonzero(self._unread)
             if not len(open_runs):
@@ -113,17 +113,19 @@ class Merge:
             if 2 * num_due >= np.sum(self._ends - self._begins):
                 break
             reading = open_runs[order[: len(order) // _MORE_SHARE + 1]]
-            self._read(reading, np.full(len(reading), self._room() / _MORE_SHARE / len(reading)))
+            room = self._room(self._max_records) + self._max_records / _MORE_SHARE
+            more = np.full(len(reading), room / _MORE_SHARE / len(reading))
+            if more[0] < 1:
+                break
+            self._read(reading, more)
         return bound
 
-    def _room(self) -> float:
-        """Return how much more may be held: half is reserved, the same for each run."""
-        above = float(np.maximum(self._count_held() - self._fair, 0).sum())
-        return max(self._max_records / 2 - above, 0)
+    def _room(self, max_records: int) -> float:
+        """Return how many more records may be held, if they are no more than that."""
+        return max(max_records - float(self._count_held().sum()), 0)
 
     def _read(self, reading: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
         """Read from runs: at least a record each."""
-        shares = np.maximum(shares, self._fair / 2)
         sizes = np.clip(shares, 1, self._unread[reading]).astype(np.int64)
         num_held = int(self._ends[-1]) if len(self._ends) else 0
         ends = num_held + np.cumsum(sizes)

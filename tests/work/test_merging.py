@@ -68,3 +68,20 @@ def test_uneven_runs_take_few_portions(tmp_path, num_runs):
         sizes.append(len(merge.next_portion()))
     assert sum(sizes) == len(rows)
     assert len(sizes) <= 6 * len(rows) / 4000
+
+
+def test_a_dense_run_among_many_takes_few_portions_and_no_more_memory(tmp_path, monkeypatch):
+    parts, rows = write(tmp_path, [(0, 14, 0, 9000), *itertools.repeat((0, 14, 0, 90), 99)])
+    read_into, num_read = FilePart.read_into, [0]
+
+    def counting(self, words):
+        num_read[0] += len(words)
+        read_into(self, words)
+
+    monkeypatch.setattr(FilePart, "read_into", counting)
+    merge, sizes = Merge(parts, LAYOUT, 4000), []
+    while not merge.is_done:
+        sizes.append(len(merge.next_portion()))
+        assert num_read[0] - sum(sizes) <= 8000
+    assert sum(sizes) == len(rows)
+    assert len(sizes) <= 4 * len(rows) / 4000
