@@ -57,10 +57,11 @@ def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iter
 
 def check_listed(shards: Sequence[Shard], files: Mapping[str, ManifestFile]) -> Iterator[Finding]:
     """Look for files that manifests list, by path, besides the shards that are read."""
-    others = [path for path in files if path not in {shard.path for shard in shards}]
-    unread = [path for path in others if storage.exists(path)]
-    for path in others:
-        if path not in unread:
+    read, unread = {shard.path for shard in shards}, []
+    for path in files:
+        if path not in read and storage.exists(path):
+            unread.append(path)
+        elif path not in read:
             records = f"{files[path].num_records:,} records"
             sentence = f"{path} is not there; the manifest lists it with {records}"
             yield Finding("missing", DAMAGED, sentence)

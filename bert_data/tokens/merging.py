@@ -44,9 +44,7 @@ def merge_stores(
       ValueError: there are fewer than two stores, one of them twice, or they are of different
         kinds.
     """
-    stores = [
-        open_store(prefix) for prefix in prefixes
-    ]  # the first error is of one that is missing
+    stores = [open_store(prefix) for prefix in prefixes]  # a missing one is the first error
     if len(prefixes) < 2:
         raise ValueError(f"{len(prefixes)} token store cannot be merged; name two or more")
     places = [real_path(prefix) for prefix in prefixes]
