@@ -26,6 +26,7 @@ from bert_data.storage.maps import FileMaps
 
 _MEMORY_SHARE = 2  # files read in random order may fill half of the memory
 _COPIED_BYTES = 1 << 16  # at a time, after which they are still in the caches
+_MOST_MAPS = 1 << 14  # Linux gives a process 65,530, also for its threads and arrays
 
 
 @kernel
@@ -141,7 +142,8 @@ class ShardRecords(TFRecords):
 
     def _prefetch(self, shards: Sequence[Shard]) -> None:
         """Have the system read the files into its memory, and map them."""
-        maps: FileMaps | None = FileMaps() if hasattr(os, "memfd_create") else None
+        is_mapped = hasattr(os, "memfd_create") and len(shards) <= _MOST_MAPS
+        maps: FileMaps | None = FileMaps() if is_mapped else None
         for number, shard in enumerate(shards):
             with self._files.some([number]) as descriptors:
                 if hasattr(os, "posix_fadvise"):
