@@ -67,8 +67,7 @@ def iterate_arrays(
 
 def _config(function: str, files: Files, options: dict[str, object]) -> ReaderConfig:
     arguments = Options(function, options, ReaderConfig)
-    config = arguments.last_config(ReaderConfig, input_patterns=names_of(files))
-    return config
+    return arguments.last_config(ReaderConfig, input_patterns=names_of(files))
 
 
 def names_of(files: Files) -> str:

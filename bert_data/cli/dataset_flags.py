@@ -77,7 +77,7 @@ def _define_work_flags() -> None:
         " are those of Google's program for its text with a seed of its own: the first eight"
         " bytes, big-endian, of the SHA-256 of 'RANDOM_SEED/k'. All records are then dealt to"
         " the files and shuffled. Parts and files are made by --num_workers processes; a run"
-        " that was stopped goes on with those that are missing.",
+        " that was stopped continues with those that are missing.",
     )
     flags.DEFINE_integer(
         "num_workers",

@@ -11,6 +11,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
 
+from bert_data.bounds import check_choice
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import open_record_set
 from bert_data.datasets.record_spool import RecordSpool
@@ -79,9 +80,7 @@ class LabelledDatasetConfig:
 
     def __post_init__(self) -> None:
         make_plain(self)
-        if self.sentences not in SENTENCES:
-            allowed = ", ".join(SENTENCES)
-            raise ValueError(f"sentences is {self.sentences!r}; it must be one of {allowed}")
+        check_choice("sentences", self.sentences, SENTENCES)
         check_language(self.language)
         count_workers(self.num_workers)
 

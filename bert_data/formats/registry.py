@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
+from bert_data.bounds import check_choice
 from bert_data.schema.fields import LAYOUTS, RAGGED, RecordKind
 
 if TYPE_CHECKING:  # commands load this module for the names of formats, before they do anything
@@ -134,8 +135,7 @@ def find_format(
         ("record_layout", record_layout, LAYOUTS),
         ("compression", compression, COMPRESSIONS),
     ):
-        if value not in allowed:
-            raise ValueError(f"{field} is {value!r}; it must be {' or '.join(allowed)}")
+        check_choice(field, value, allowed)
     shard_format = _FORMATS[name]
     own = shard_format.compression
     if own is not None and compression != NONE:

@@ -14,6 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from bert_data.bounds import check_choice
+
 STYLES = {
     "": "text",
     "special": "a special token, such as [CLS]",
@@ -128,8 +130,7 @@ def spans_of(text: Text) -> list[Span]:
     parts = [text] if isinstance(text, str | Span) else text
     spans = [part if isinstance(part, Span) else Span(part) for part in parts]
     for span in spans:
-        if span.style not in STYLES:
-            raise ValueError(f"style is {span.style!r}; it must be one of {', '.join(STYLES)}")
+        check_choice("style", span.style, STYLES)
     return spans
 
 

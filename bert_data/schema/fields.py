@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from bert_data.bounds import check_choice
 from bert_data.schema.ragged_arrays import splits_name, values_name
 
 BOOL, INT8, INT32, INT64, FLOAT32, BYTES = DTYPES = tuple(
@@ -193,8 +194,7 @@ def masked_lm_records(
       max_seq_length, max_predictions_per_seq: what "reference" pads to.
       sentence_field: the label of the two segments; None: there is none.
     """
-    if layout not in LAYOUTS:
-        raise ValueError(f"layout is {layout!r}; it must be {' or '.join(LAYOUTS)}")
+    check_choice("layout", layout, LAYOUTS)
     if layout == REFERENCE and max_seq_length < 1:
         raise ValueError(f"max_seq_length is {max_seq_length}; {layout!r} pads to 1 or more")
     of_instances = (sentence_field,) if sentence_field is not None else ()

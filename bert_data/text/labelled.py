@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from bert_data.bounds import check_choice
 from bert_data.plain_values import make_plain
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import RowError, Text, checked_text
@@ -45,10 +46,8 @@ class LabelledTextConfig:
 
     def __post_init__(self) -> None:
         make_plain(self)
-        if self.input_format not in (None, *FORMATS):
-            raise ValueError(
-                f"input_format is {self.input_format!r}; it must be {', '.join(FORMATS)} or None"
-            )
+        if self.input_format is not None:
+            check_choice("input_format", self.input_format, FORMATS)
         if len(self.text_columns) not in (1, 2):
             raise ValueError(f"text_columns is {self.text_columns!r}; name one or two columns")
         columns = (*self.text_columns, self.label_column)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.bounds import check_choice
 from bert_data.errors import CorruptDataError
 from bert_data.storage import MappedFile, map_file
 from bert_data.text.documents import DOCUMENT, LEVELS, SENTENCE
@@ -59,10 +60,7 @@ class StoreShape:
 
     def __post_init__(self) -> None:
         for field, allowed in (("level", LEVELS), ("empty_documents", EMPTY_DOCUMENTS)):
-            if getattr(self, field) not in allowed:
-                raise ValueError(
-                    f"{field} is {getattr(self, field)!r}; it must be one of {', '.join(allowed)}"
-                )
+            check_choice(field, getattr(self, field), allowed)
 
     @property
     def is_plain(self) -> bool:
@@ -91,8 +89,7 @@ def token_dtype(vocab_size: int, rule: str = CURATOR) -> np.dtype:
       rule: "curator": uint16 for up to 65,536 tokens (NeMo Curator), "megatron": for fewer than
         65,500 (Megatron-LM's preprocess_data); otherwise int32.
     """
-    if rule not in DTYPE_RULES:
-        raise ValueError(f"dtype_rule is {rule!r}; it must be one of {', '.join(DTYPE_RULES)}")
+    check_choice("dtype_rule", rule, DTYPE_RULES)
     return np.dtype("<u2") if vocab_size < _UINT16_BELOW[rule] else np.dtype("<i4")
 
 

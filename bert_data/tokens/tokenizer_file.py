@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from absl import logging
 
+from bert_data.bounds import check_choice
 from bert_data.storage import read_bytes
 from bert_data.tokens.backends.choosing import Choice, choose_backend, open_backend
 from bert_data.tokens.backends.names import AUTO, NAMES, SENTENCEPIECE, WORDPIECE
@@ -65,9 +66,7 @@ def load_tokenizer(
     if (vocab_file is None) == (tokenizer_file is None):
         set_flags = "both are" if vocab_file else "neither is"
         raise ValueError(f"set one of --vocab_file and --tokenizer_file; {set_flags} set")
-    if backend not in (AUTO, *NAMES):
-        allowed = ", ".join((AUTO, *NAMES))
-        raise ValueError(f"tokenizer_backend is {backend!r}; it must be one of {allowed}")
+    check_choice("tokenizer_backend", backend, (AUTO, *NAMES))
     if tokenizer_file is None:
         assert vocab_file is not None
         if backend not in (AUTO, WORDPIECE):

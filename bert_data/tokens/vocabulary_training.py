@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from absl import logging
 
-from bert_data.bounds import check_integer
+from bert_data.bounds import check_choice, check_integer
 from bert_data.plain_values import make_plain
 from bert_data.progress import draws_bars, progress, tell_time
 from bert_data.text.documents import TextConfig
@@ -76,8 +76,7 @@ class VocabularyTrainingConfig:
         make_plain(self)
         if not self.input_files:
             raise ValueError("input_files is empty; name at least one file")
-        if self.model not in MODELS:
-            raise ValueError(f"model is {self.model!r}; it must be one of {', '.join(MODELS)}")
+        check_choice("model", self.model, MODELS)
         if not self.work_dir:
             raise ValueError("work_dir is empty; name a folder for the counts of words")
         for field, low, high in (

@@ -37,7 +37,7 @@ def open_rules(
 
 
 def chunks_of(line: str, model: str) -> Sequence[str]:
-    """Cut a line where no word of the model goes on.
+    """Cut a line where no word of the model continues.
 
     WordPiece drops spaces; with the others, a space belongs to the word that follows, and BPE keeps
     runs of white space together.

@@ -8,7 +8,7 @@ with open_executor(num_workers, engine=engine, folder=work_folder) as executor: 
 
 import dataclasses
 
-from bert_data.bounds import check_bounds
+from bert_data.bounds import check_bounds, check_choice
 from bert_data.work.executor import MAX_WORKERS, Executor, InProcess, count_workers
 
 LOCAL, RAY = "local", "ray"
@@ -30,8 +30,7 @@ class Engine:
     ray_address: str | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in ENGINES:
-            raise ValueError(f"engine is {self.name!r}; it must be one of {', '.join(ENGINES)}")
+        check_choice("engine", self.name, ENGINES)
         if self.ray_address is not None and not self.is_cluster:
             raise ValueError("--ray_address needs --engine=ray")
 

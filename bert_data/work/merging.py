@@ -37,7 +37,7 @@ class Merge:
     """
 
     def __init__(self, runs: Sequence[FilePart], layout: Layout, max_records: int) -> None:
-        """Merge runs, none of them empty; besides `max_records`, one for each run is held."""
+        """Merge runs, none of them empty; for a moment, up to twice `max_records` are held."""
         self._runs, self._num_keys, self._max_records = runs, layout.num_keys, max_records
         self._fair = max_records / 2 / max(len(runs), 1)
         self._unread = np.array([run.end - run.begin for run in runs], np.int64)

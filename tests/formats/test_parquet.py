@@ -243,7 +243,7 @@ def test_padded_rows_are_read_as_those_without_padding(make, tmp_path):
             "compression is 'gzip'; with output_format 'parquet' it must be 'none', as it is"
             " compressed inside, by zstd",
         ),
-        ({"name": "orc"}, "output_format is 'orc'; it must be tfrecord or parquet"),
+        ({"name": "orc"}, "output_format is 'orc'; it must be one of tfrecord, parquet"),
     ],
 )
 def test_flags_that_contradict_each_other(options, sentence):

@@ -92,5 +92,5 @@ def test_names_are_registered_once() -> None:
     assert registry.format_names() == ("tfrecord", "parquet")
     with pytest.raises(ValueError, match="format 'parquet' is already registered"):
         registry.register("parquet", find_format("parquet"))
-    with pytest.raises(ValueError, match="'orc'; it must be tfrecord or parquet"):
+    with pytest.raises(ValueError, match="'orc'; it must be one of tfrecord, parquet"):
         find_format("orc")

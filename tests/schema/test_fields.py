@@ -86,7 +86,7 @@ def test_kinds_refuse_what_cannot_be_read() -> None:
         RecordKind(name="lost", fields=(one, implied))
     with pytest.raises(ValueError, match="float64"):
         Field("c", np.dtype(np.float64), Axis.TOKENS, Role.IDS)
-    with pytest.raises(ValueError, match="'round'; it must be ragged or reference"):
+    with pytest.raises(ValueError, match="'round'; it must be one of ragged, reference"):
         masked_lm_records("round", max_seq_length=8, max_predictions_per_seq=2)
 
 

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bert_data.bounds import check_choice
 from bert_data.datasets.manifest import SAMPLES_FORMAT, listed_shards, manifests_beside
 from bert_data.inspection.sources.examples import ExampleSource, read_shard_features
 from bert_data.inspection.sources.instances import InstanceSource
@@ -111,8 +112,7 @@ def _open_samples(prefixes: Sequence[str], config: SampleConfig) -> Source:
     from bert_data.causal import GptConfig, build_datasets
     from bert_data.causal.splits import SPLITS
 
-    if config.split_name not in SPLITS:
-        raise ValueError(f"split_name is {config.split_name!r}; it must be {', '.join(SPLITS)}")
+    check_choice("split_name", config.split_name, SPLITS)
     built = build_datasets(
         prefixes,
         GptConfig(
