@@ -197,7 +197,10 @@ def test_a_shard_with_the_name_of_a_sidecar(create, tmp_path, sidecar):
 
 def test_settings_that_are_refused(create):
     for options, sentence in (
-        ({"record_layout": "square"}, "record_layout is 'square'; it must be one of ragged, reference"),
+        (
+            {"record_layout": "square"},
+            "record_layout is 'square'; it must be one of ragged, reference",
+        ),
         ({"compression": "lzma"}, "compression is 'lzma'; it must be one of none, gzip"),
         ({"max_memory_mb": 299}, "max_memory_mb is 299; 300 to 1,000,000,000 is"),
         ({"num_examples": -1}, "num_examples is -1; 0 to 10,000"),
