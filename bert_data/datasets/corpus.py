@@ -21,7 +21,7 @@ from bert_data.text.spans import Span, as_spans
 from bert_data.tokens.filling import TokenCounts, fill_store
 from bert_data.tokens.oddities import warn_of_counts, warn_of_text
 from bert_data.tokens.store import TokenStore, open_store
-from bert_data.tokens.store_names import expand_stores, is_store_name
+from bert_data.tokens.store_names import are_store_names, expand_stores
 from bert_data.tokens.store_notes import store_paths
 from bert_data.tokens.store_spans import StoreSpan
 from bert_data.tokens.tokenizer_file import Tokenizer
@@ -51,18 +51,12 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
     """Find the files, and whether they are text or token stores.
 
     Raises:
-      ValueError: there is no file, or they have several formats.
+      ValueError: there is no file, or they have several formats, or are not all of stores.
       OSError: a file of a store is missing.
     """
     names = input_file.split(",")
-    of_stores = [name for name in names if text.input_format == AUTO and is_store_name(name)]
-    if 0 < len(of_stores) < len(names):
-        other = next(name for name in names if name not in of_stores)
-        raise ValueError(
-            f"{of_stores[0]!r} stands for token stores, but {other!r} for text or nothing; read"
-            " either stores or text"
-        )
-    if of_stores or text.input_format == STORE:
+    is_store = text.input_format == AUTO and are_store_names(names)
+    if is_store or text.input_format == STORE:
         stores = list(dict.fromkeys(expand_stores(names)))  # both files of one may be named
         paths = [path for prefix in stores for path in store_paths(prefix)[:2]]
         for path in paths:

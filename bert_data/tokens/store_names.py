@@ -6,7 +6,7 @@
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bert_data.storage import exists, expand_outputs, glob
 
@@ -45,3 +45,19 @@ def is_store_name(name: str) -> bool:
     return all(path.endswith(_ALL_FILES) for path in glob(name)) and any(
         exists(prefix + _INDEX) for prefix in expand_store(name)
     )
+
+
+def are_store_names(names: Sequence[str]) -> bool:
+    """Whether names stand for token stores, and not for files of text.
+
+    Raises:
+      ValueError: some do, but others do not.
+    """
+    are_stores = list(map(is_store_name, names))
+    if any(are_stores) and not all(are_stores):
+        store, other = names[are_stores.index(True)], names[are_stores.index(False)]
+        raise ValueError(
+            f"{store!r} names token stores, but {other!r} does not; name either token stores or"
+            " other files, not both"
+        )
+    return all(are_stores)

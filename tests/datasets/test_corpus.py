@@ -135,7 +135,7 @@ def test_what_does_not_go_together(folder, tmp_path):
         records(folder, "s")
     for other in ("text.txt", "none*"):
         with pytest.raises(
-            ValueError, match=rf"s' stands for token stores, but .*{re.escape(other)}' for text"
+            ValueError, match=rf"s' names token stores, but .*{re.escape(other)}' does not"
         ):
             records(folder, f"s,{folder}/{other}")
     with pytest.raises(FileNotFoundError):

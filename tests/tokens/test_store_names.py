@@ -2,7 +2,12 @@
 
 import pytest
 
-from bert_data.tokens.store_names import expand_store, expand_stores, is_store_name
+from bert_data.tokens.store_names import (
+    are_store_names,
+    expand_store,
+    expand_stores,
+    is_store_name,
+)
 
 
 @pytest.fixture
@@ -71,3 +76,11 @@ def test_is_store_name(folder, name, is_store):
 
 def test_nothing_is_no_store():
     assert not is_store_name("")
+
+
+def test_stores_and_other_files_do_not_mix(folder):
+    one, text, new = (f"{folder}/{name}" for name in ("one", "text/a.txt", "new"))
+    assert are_store_names([one, f"{folder}/web*"]) and not are_store_names([text, new])
+    for names, other in (([one, text], text), ([new, one, text], new)):
+        with pytest.raises(ValueError, match=f"'{one}' names token stores, but '{other}' does not"):
+            are_store_names(names)

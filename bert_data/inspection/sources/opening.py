@@ -23,7 +23,6 @@ from bert_data.inspection.sources.recognizing import (
     expand_names,
     has_ending_of_text,
     is_record_file,
-    store_prefixes,
 )
 from bert_data.inspection.sources.samples import NAMES, SampleShards, SampleSource
 from bert_data.inspection.sources.stores import StoreSource
@@ -34,6 +33,7 @@ from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.schema import fields
 from bert_data.storage import JsonObject
 from bert_data.text.documents import AUTO, TextConfig
+from bert_data.tokens.store_names import are_store_names, expand_stores
 
 _LABEL_COLUMNS = {fields.SENTENCE_ORDER_LABELS.column: SOP, fields.NEXT_SENTENCE_LABELS.column: NSP}
 
@@ -89,11 +89,11 @@ def open_source(config: SourceConfig) -> Source:
       ValueError: a pattern matches nothing, or files are of different kinds.
     """
     is_text = config.text.input_format != AUTO
-    prefixes = [] if is_text else store_prefixes(config.input_file)
+    names = config.input_file.split(",")
     if config.samples is not None:
-        return _open_samples(prefixes or config.input_file.split(","), config.samples)
-    if prefixes:
-        return StoreSource(prefixes)
+        return _open_samples(expand_stores(names), config.samples)
+    if not is_text and are_store_names(names):
+        return StoreSource(expand_stores(names))
     paths = expand_names(config.input_file)
     if is_text or has_ending_of_text(paths):
         return TextSource(paths, config.text)

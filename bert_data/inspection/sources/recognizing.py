@@ -1,7 +1,6 @@
-"""What kind of files a list names: shards, token stores or texts; by their names and beginnings.
+"""What kind of files a list names: shards or texts; by their names and beginnings.
 
 "train@2,manifest.b.json"  ->  train-00000-of-00002, train-00001-of-00002, the shards of b
-"web,web-*.idx"            ->  token stores web, web-1, web-2
 """
 
 import gzip
@@ -14,7 +13,7 @@ from bert_data.inspection.sources.shards import parquet_of
 from bert_data.reader.files.parquet_rows import MAGIC
 from bert_data.reader.files.shards import HEADER_BYTES, is_frame
 from bert_data.text.formats import LINES, find_format
-from bert_data.tokens.store_names import expand_stores, is_store_name
+from bert_data.tokens.store_names import expand_store, is_store_name
 
 _GZIP = b"\x1f\x8b"
 
@@ -61,14 +60,15 @@ def expand_records(names: str) -> list[str]:
     """Return the files of a list of shards of records, as `expand_names` does.
 
     Raises:
-      ValueError: as there, or the list names token stores.
+      ValueError: as there, or a name of the list is that of token stores.
     """
-    stores = store_prefixes(names)
-    if stores and all(storage.exists(f"{prefix}.idx") for prefix in stores):
-        raise ValueError(
-            f"{names!r} names a token store, not shards of records; for a store, use"
-            f" bert_data.cli.tokenize --verify={stores[0]}"
-        )
+    for name in filter(is_store_name, names.split(",")):
+        prefix = expand_store(name)[0]
+        if storage.exists(f"{prefix}.idx"):
+            raise ValueError(
+                f"{name!r} names a token store, not shards of records; for a store, use"
+                f" bert_data.cli.tokenize --verify={prefix}"
+            )
     return expand_names(names)
 
 
@@ -77,12 +77,6 @@ def _shards_of_manifest(path: str) -> list[str]:
     if not shards:
         raise ValueError(f"{path} is not a manifest that lists shards; name the shards")
     return shards
-
-
-def store_prefixes(names: str) -> list[str]:
-    """Return the prefixes of token stores, if all entries of a list name some."""
-    entries = names.split(",")
-    return expand_stores(entries) if all(map(is_store_name, entries)) else []
 
 
 def has_ending_of_text(paths: Sequence[str]) -> bool:

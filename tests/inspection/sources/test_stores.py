@@ -81,6 +81,14 @@ def test_several_stores_are_numbered_through(tmp_path: Path, vocabulary: Path) -
     assert places == [(1, str(one), 1), (2, str(other), 0)]
 
 
+def test_a_store_beside_something_else(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text(TEXT)
+    prefix = write_store(tmp_path / "web", [[5]])
+    for other in (f"{tmp_path}/c.txt", f"{tmp_path}/none"):
+        with pytest.raises(ValueError, match=f"web' names token stores, but '{other}' does not; "):
+            open_path(f"{prefix},{other}")
+
+
 def test_a_damaged_store(tmp_path: Path, vocabulary: Path) -> None:
     prefix = make(tmp_path, "sentence")
     path = Path(f"{prefix}.bin")
