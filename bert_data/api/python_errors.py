@@ -21,7 +21,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def with_python_errors(function: Function) -> Function:
-    """Let a function's errors and log lines name options; kinds and traces stay the same."""
+    """Let a function's errors and log lines name options; kinds and traces stay the same.
+
+    All lines of absl's logger are changed while a call runs, also the program's own.
+    """
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
@@ -40,11 +43,12 @@ def with_python_errors(function: Function) -> Function:
 @contextlib.contextmanager
 def _options_in_log() -> Iterator[None]:
     logger = logging.get_absl_logger()
-    logger.addFilter(_rename_flags)
+    rename_flags = functools.partial(_rename_flags)  # each call's own: calls may overlap
+    logger.addFilter(rename_flags)
     try:
         yield
     finally:
-        logger.removeFilter(_rename_flags)
+        logger.removeFilter(rename_flags)
 
 
 def _rename_flags(record: LogRecord) -> bool:

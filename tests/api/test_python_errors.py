@@ -2,6 +2,7 @@
 
 import errno
 import pickle
+import threading
 
 import pytest
 from absl import logging
@@ -88,3 +89,23 @@ def test_log_lines_of_a_call_name_options(caplog):
         logging.warning("--rows=lines")
     said = ["3 lines look like JSON; input_format=jsonl reads it", "--rows=lines"]
     assert [record.getMessage() for record in caplog.records] == said
+
+
+def test_a_call_that_ends_leaves_the_log_lines_of_others(caplog):
+    @with_python_errors
+    def end() -> None:
+        pass
+
+    @with_python_errors
+    def warn() -> None:
+        end()
+        logging.warning("--rows")
+        thread = threading.Thread(target=end)
+        thread.start()
+        thread.join()
+        logging.warning("--text_field")
+
+    warn()
+    logging.warning("--vocab_file")
+    said = [record.getMessage() for record in caplog.records]
+    assert said == ["rows", "text_field", "--vocab_file"]
