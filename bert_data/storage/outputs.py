@@ -88,7 +88,7 @@ class OutputSet:
             part of this set or would be wrong; they are removed at the end, while no other run can
             commit.
         """
-        self._lock_path = own_work_folder(name, "lock")
+        self._name, self._lock_path = name, own_work_folder(name, "lock")
         self._files, self._folders = tuple(paths), tuple(folders)
         self._paths = (*self._folders, *self._files)
         self._places = {path: follow_link(path) for path in self._paths}
@@ -151,9 +151,10 @@ class OutputSet:
         except BlockingIOError as error:
             error.filename = self._paths[0]
             raise
-        except FileNotFoundError as error:  # a file system such as /proc makes no files
-            if not self._is_remote and error.filename == self._lock_path:
-                error.filename = self._paths[-1]
+        except (FileNotFoundError, PermissionError) as error:  # /proc and /sys make no files
+            is_new = error.filename == self._lock_path and not os.path.lexists(self._lock_path)
+            if is_new and not self._is_remote:
+                error.filename = self._name
             raise
         return parent
 

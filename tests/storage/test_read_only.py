@@ -51,6 +51,19 @@ def test_locks_and_work_folders_on_a_read_only_file_system(tmp_path, read_only):
         assert (caught.value.errno, caught.value.filename) == (errno.EROFS, folder)
 
 
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_lock_that_cannot_be_made(tmp_path, monkeypatch, is_there):
+    """As in /sys, which root seems allowed to write; a lock that is there may be another user's."""
+    name, lock = str(tmp_path / "a.bin"), tmp_path / ".a.bin.lock"
+    if is_there:
+        lock.touch()
+    outputs = OutputSet(name, [name, f"{name}.json"], reads=[], overwrite=False)
+    monkeypatch.setattr(os, "open", refuse(errno.EACCES))
+    with pytest.raises(PermissionError, match="Permission denied") as caught, outputs:
+        pass
+    assert caught.value.filename == (str(lock) if is_there else name)
+
+
 def test_what_is_not_there_need_not_be_removed(tmp_path, read_only):
     """Linux says of it that the file system is read-only, not that it is missing."""
     storage.remove(tmp_path / "a")
