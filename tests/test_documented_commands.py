@@ -19,7 +19,9 @@ PAGES = sorted(
 NAMES = [page.relative_to(CHECKOUT).as_posix() for page in PAGES]
 SHELL = re.compile(r"^```(?:sh|bash)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Flags in prose that are those of other programs: ray, kubectl, pip, diff and docker.
-FOREIGN = {"address", "memory", "num-cpus", "object-store-memory", "requeue", "rm"}
+FOREIGN = {
+    "address", "dashboard-host", "memory", "num-cpus", "object-store-memory", "requeue", "rm",
+}  # fmt: skip
 OF_ABSL = {"help", "helpfull", "version", "verbosity", "flagfile"}
 
 
