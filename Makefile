@@ -3,8 +3,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# As many test processes as cores, but no more than four: each one loads TensorFlow.
-TEST_PROCESSES ?= auto
+# One test process more than cores, as some tests wait, but no more than four: each one loads
+# TensorFlow.
+TEST_PROCESSES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses=4 $(PYTEST_ARGS)
 
@@ -24,7 +25,7 @@ help:
 	@echo 'make demo    train a small BERT on text that Python brings along, and show what it learned'
 	@echo 'make corpus  a corpus of seven small sources, and what each step removed of each'
 	@echo 'make check   lint, types and the fast tests: some two minutes'
-	@echo 'make test    lint, types and all tests: some fifteen'
+	@echo 'make test    lint, types and all tests: some twelve'
 	@echo 'make docs    the documentation as a site: site/index.html'
 	@echo 'make setup   only the environment in $(VENV) (the others call it)'
 	@echo 'make clean   remove caches and outputs of examples, keep $(VENV)'
