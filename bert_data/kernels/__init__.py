@@ -23,6 +23,7 @@ keeping.py      machine code on disk
 timing.py       time without compiling, for speeds
 
 crc32c.py       a kernel that all parts share: checksums of records and files
+prefetching.py  memory fetched into the caches ahead of its use
 """
 
 from bert_data.kernels.arguments import Constants

@@ -5,34 +5,20 @@
 Processors cannot foresee such an order, and waiting for memory costs more than the work.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import Scalar, inner, intrinsic
+from bert_data.kernels import Scalar, inner
+from bert_data.kernels.prefetching import prefetch
 
 _AHEAD = 8
 _LINE_WORDS, _LINE_IDS = 16, 32  # of a cache line
 
 
-@intrinsic
-def _prefetch(typing_context: Any, array: Any, place: Any) -> Any:
-    """Prefetch the cache line of array[place], which may be out of bounds, without waiting."""
-    from llvmlite import ir
-    from numba import types
-    from numba.core import cgutils
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
-        builder.call(function, [address, number(0), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), generate
+@inner
+def _prefetch(array: NDArray[np.generic], place: Scalar) -> None:
+    """Prefetch the cache line of array[place], which may be out of bounds."""
+    prefetch(np.int64(array.ctypes.data) + place * array.itemsize)
 
 
 @inner

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bert_data.objectives.moving_rows import count_tokens, place_rows, take_rows
 
-COVERS = ("objectives/prefetching",)
+COVERS = ("kernels/prefetching", "objectives/prefetching")
 
 WORDS = 9
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, intrinsic
+from bert_data.kernels.prefetching import prefetch
 
 
 def _address_of(name: str) -> np.int64:
@@ -98,24 +99,6 @@ def _pwritev(
     return int64(int64, int64, ranges, int64, int64), generate
 
 
-@intrinsic
-def _prefetch(typing_context: Any, address: Any) -> Any:
-    """Have the processor fetch what is at an address, if memory is there, into its caches."""
-    from llvmlite import ir
-    from numba import types
-    from numba.core import cgutils
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        hints = [ir.Constant(number, value) for value in (0, 2, 1)]  # read, second cache, data
-        builder.call(function, [builder.inttoptr(arguments[0], byte), *hints])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
-
-
 @inner
 def copy_ranges(
     function: Scalar, target: Scalar, ranges: NDArray[np.int64], offset: Scalar
@@ -135,5 +118,5 @@ def copy_ranges(
     for i in range(ranges.shape[0]):
         num_bytes += ranges[i, 1]
         for at in range(0, ranges[i, 1], _CACHE_LINE):
-            _prefetch(ranges[i, 0] + at)
+            prefetch(ranges[i, 0] + at)
     return _pwritev(function, target, ranges, np.int64(ranges.shape[0]), offset) == num_bytes
