@@ -40,6 +40,7 @@ from bert_data.storage.json_files import JsonObject, parse_json, read_json
 from bert_data.storage.names import (
     MAX_SHARDS,
     OutputNames,
+    describe_absence,
     expand_inputs,
     expand_outputs,
     find_files,

@@ -16,9 +16,10 @@ from bert_data.storage.refusals import refuse_doubles, refuse_missing_buckets
 from bert_data.storage.statuses import exists, read_statuses
 
 _SHARDED = re.compile(r"(?P<path>.+)@(?P<count>-?\d+)")
+_OF = re.compile(r"-\d{5}-of-(\d{5})")
 _ENDING_AMID = re.compile(
     r"(?P<stem>.+?)(?P<ending>(?:\.jsonl|\.ndjson|\.parquet|\.txt)?(?:\.gz|\.zst)?)"
-    r"(?P<shard>-(?:\d{5}|\?{5})-of-\d{5})"
+    r"(?P<shard>-(?:\d{5}|\?{5})-of-(?:\d{5}|\?{5}))"
 )
 MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
 
@@ -44,7 +45,7 @@ def expand_inputs(
         matches = find_files(pattern)
         if not matches:
             refuse_missing_buckets([pattern])
-            raise ValueError(f"no file matches {pattern!r}")
+            raise ValueError(describe_absence(pattern))
         paths += matches
     files: list[str] = []
     for path, status in zip(paths, read_statuses(paths), strict=True):
@@ -69,6 +70,19 @@ def find_files(entry: str) -> list[str]:
     pattern = pattern_of(entry)
     matches = glob(pattern)
     return matches if matches or pattern == entry else glob(with_ending_last(pattern))
+
+
+def describe_absence(entry: str) -> str:
+    """Return the sentence that nothing matches an entry; it names sets of other numbers."""
+    sentence = f"no file matches {entry!r}"
+    sharded = _SHARDED.fullmatch(entry)
+    if sharded is None:
+        return sentence
+    pattern = f"{sharded['path']}-?????-of-?????"
+    shards = [*glob(f"{pattern}*"), *glob(with_ending_last(pattern))]
+    counts = sorted({int(match[1]) for match in map(_OF.search, shards) if match})
+    sets = ", ".join(repr(f"{sharded['path']}@{count}") for count in counts)
+    return f"{sentence}, but there is {sets}" if sets else sentence
 
 
 def with_ending_last(shard: str) -> str:

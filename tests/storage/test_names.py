@@ -59,6 +59,19 @@ class TestInputs:
             paths[0], "a", f"s3://b/c-?????-of-00007{ending}"
         ]  # fmt: skip
 
+    @pytest.mark.parametrize(
+        "name", ["web-0000{}-of-00007", "web-0000{}-of-00007.bin", "web-0000{}-of-00007.jsonl.gz"]
+    )
+    def test_a_set_of_another_number_is_named(self, tmp_path, name):
+        ending = name.removeprefix("web-0000{}-of-00007").removesuffix(".bin")
+        (tmp_path / name.format(2)).touch()
+        (tmp_path / name.format(3)).touch()
+        (tmp_path / f"web-00000-of-00012{ending}").touch()
+        with pytest.raises(ValueError) as caught:
+            expand_inputs(f"{tmp_path}/web{ending}@8")
+        web = f"{tmp_path}/web{ending}"
+        assert str(caught.value) == f"no file matches '{web}@8', but there is '{web}@7', '{web}@12'"
+
     @pytest.mark.parametrize("patterns", ["{}/none*.txt", "{}/a.txt,{}/none", "{}/dangling/x"])
     def test_no_match_is_an_error_that_names_the_pattern(self, tmp_path, patterns):
         (tmp_path / "a.txt").touch()

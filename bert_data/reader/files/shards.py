@@ -147,7 +147,7 @@ def _matches(pattern: str) -> list[str]:
     if matches != [pattern]:
         matches = [path for path in matches if not is_sidecar(path)]
     if not matches:
-        raise ValueError(f"no file matches {pattern!r}")
+        raise ValueError(storage.describe_absence(pattern))
     return matches
 
 
