@@ -1,6 +1,6 @@
 """Single files and folders that appear complete or not at all; removals.
 
-    with open_whole("a.json") as file: ...      .a.json.node7-89abcdef01234567.writing, then a.json
+    with open_whole("a.json") as file: ...      .a.json.TOKEN.writing, then a.json
     with open_folder("000003") as folder: ...   the same for a folder, which nothing replaces
 
 A lock is held while the file is written, so that `remove_abandoned` can tell what killed runs left.
@@ -153,7 +153,8 @@ def remove_abandoned(folder: str) -> None:
             continue
         path = os.path.join(folder, name)
         with contextlib.suppress(OSError):  # its run is alive, or it is gone already
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            mode = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR  # NFS locks no read-only file
+            descriptor = os.open(path, mode | os.O_NOFOLLOW)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 remove(path)

@@ -1,13 +1,14 @@
 """Hidden names of unfinished files, locks and work folders.
 
-    .a.node7-89abcdef01234567.partial     what will be a, in a set of outputs
-    .a.node7-89abcdef01234567.writing     what will be a, as a single file
-    .bert_data-node7-89abcdef01234567     what a run spills to disk
-    .a.lock                               the lock of the run that makes a
+    .a.n7-1c9e21-89abcdef01234567.partial     what will be a, in a set of outputs
+    .a.n7-1c9e21-89abcdef01234567.writing     what will be a, as a single file
+    .bert_data-n7-1c9e21-89abcdef01234567     what a run spills to disk
+    .a.lock                                   the lock of the run that makes a
 
 A token, of host and random digits, makes a run's names unique, even if hosts share the folder.
 """
 
+import contextlib
 import hashlib
 import os
 import re
@@ -15,10 +16,26 @@ import secrets
 
 from bert_data.storage.paths import Path, is_remote
 
-_HOST = re.sub(r"[^A-Za-z0-9]", "-", os.uname().nodename)[:16] or "host"
+_HOST_CHARACTERS, _HOST_DIGITS = 9, 6
 _TOKEN = re.compile(r"([A-Za-z0-9-]{1,16})-[0-9a-f]{16}")
 _WRITING = re.compile(rf"\..*\.(?P<token>{_TOKEN.pattern})\.writing", re.DOTALL)
 _UNFINISHED = re.compile(rf"\..*\.(lock|partial|writing)|\.bert_data-{_TOKEN.pattern}", re.DOTALL)
+
+
+def _name_host() -> str:
+    """Return a name of at most 16 characters for this host.
+
+    It has a digest, as long names of the hosts of a cluster differ only at their ends, and of the
+    machine's number, too, as some clusters give all hosts one name.
+    """
+    name, number = os.uname().nodename, b""
+    with contextlib.suppress(OSError), open("/etc/machine-id", "rb") as file:
+        number = file.read()
+    digest = hashlib.sha256(name.encode(errors="replace") + b" " + number).hexdigest()
+    return f"{re.sub('[^A-Za-z0-9]', '-', name)[:_HOST_CHARACTERS]}-{digest[:_HOST_DIGITS]}"
+
+
+_HOST = _name_host()
 
 
 def new_token() -> str:

@@ -1,10 +1,10 @@
 """Local copies of remote files that must be mapped, in a folder of bounded size.
 
-    hold("s3://bucket/web.bin")   ->  /tmp/bert_data-copies-0/users/node7-89.../0-web.bin
+    hold("s3://bucket/web.bin")   ->  /tmp/bert_data-copies-0/users/n7-1c9e21-89.../0-web.bin
     release(that path)
 
     /tmp/bert_data-copies-0/files/3f2a...         a copy, named after URI, size and time of change
-                           /users/node7-89.../    a process's links to the copies that it uses
+                           /users/n7-1c9e21-89.../    a process's links to the copies that it uses
 
 Processes share the copies. The folder is that of the environment's BERT_DATA_COPIES, where copies
 stay for the next run, or one among the temporary files, which the last process removes. It holds

@@ -1,16 +1,17 @@
 """The lock of a run, which tells the next run what to remove if this one is killed.
 
-    .a.lock    {"inode": 7, "token": "node7-89abcdef01234567", "work_parent": ".", "paths": ["a"]}
-               {"commit": {"a": [[8, 50, 1700000000]], "b": [[9, 60, 1700000000]]}}
+    .a.lock  {"inode": 7, "token": "n7-1c9e21-89abcdef01234567", "work_parent": ".", "paths": ["a"]}
+             {"commit": {"a": [[8, 50, 1700000000]], "b": [[9, 60, 1700000000]]}}
 
 The first line is written before anything is made, the second before files get their final names.
 Every hidden name of the run has the token. A file under its final name is removed only if its
 inode, size and modification time are the noted ones, so a file that another run has put there since
 is never removed. Nothing of another host's run is removed: locks may not reach across hosts, so
-that run may be alive. Paths inside the lock's folder are relative to it, so that the notes stay
-true if the folder is moved. Of a remote set, whose lock is local, the objects are noted before they
-are uploaded. The notes are ignored if the lock was copied (its inode differs from the noted one),
-belongs to another user, or holds something else.
+that run may be alive. Nor is anything removed on a file system without locks. Paths inside the
+lock's folder are relative to it, so that the notes stay true if the folder is moved. Of a remote
+set, whose lock is local, the objects are noted before they are uploaded. The notes are ignored if
+the lock was copied (its inode differs from the noted one), belongs to another user, or holds
+something else.
 """
 
 import contextlib
@@ -35,6 +36,8 @@ from bert_data.storage.hidden import (
 )
 from bert_data.storage.statuses import exists
 
+_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
+
 Identity = list[int]  # inode, size in bytes, time of last change in ns: renaming keeps them
 
 
@@ -51,10 +54,11 @@ class RunLock:
         self._path = path
         self._folder = os.path.dirname(os.path.abspath(path))
         with naming_folder(self._folder):
-            self._file = _open_locked(path)
+            self._file, is_locked = _open_locked(path)
         self._inode = os.fstat(self._file.fileno()).st_ino
         try:
-            self._clean_up()
+            if is_locked:  # else the run whose notes it has may be alive
+                self._clean_up()
             self._file.truncate(0)
         except BaseException:  # the notes stay for the next run
             self._file.close()
@@ -144,8 +148,7 @@ def commits_held(folders: Iterable[str]) -> Iterator[None]:
             except (FileNotFoundError, NotADirectoryError):
                 continue  # then it has no files
             stack.callback(os.close, descriptor)
-            with naming(folder):
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _lock(descriptor, fcntl.LOCK_EX, folder)
         yield
 
 
@@ -194,8 +197,8 @@ def _are_names(paths: object) -> bool:
     )
 
 
-def _open_locked(path: str) -> IO[str]:
-    """Open and lock a file, which is created if it does not exist."""
+def _open_locked(path: str) -> tuple[IO[str], bool]:
+    """Open and lock a file, which is created if it does not exist; return whether it is locked."""
     while True:
         # errors: a lock that holds something else is taken over, not an error. No link: its target
         # is not ours.
@@ -203,15 +206,33 @@ def _open_locked(path: str) -> IO[str]:
             path, "a+", encoding="utf-8", errors="replace", opener=_open_no_link
         )
         try:
-            with naming(path):
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_locked = _lock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB, path)
         except BlockingIOError:
             file.close()
             reason = "another run is writing this output"
             raise BlockingIOError(errno.EAGAIN, reason, path) from None
         if os.path.exists(path) and os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-            return file
+            if not is_locked:
+                message = "%s: a file system without locks; two runs could write the same output"
+                logging.log_first_n(logging.WARNING, message, 1, os.path.dirname(path))
+            return file, is_locked
         file.close()  # its owner removed it after we opened it
+
+
+def _lock(descriptor: int, how: int, path: str) -> bool:
+    """Lock a file or a folder; return False on a file system without locks, such as some Lustre.
+
+    Raises:
+      BlockingIOError: another process holds the lock.
+    """
+    try:
+        with naming(path):
+            fcntl.flock(descriptor, how)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        return False
+    return True
 
 
 def _open_no_link(path: str, flags: int) -> int:

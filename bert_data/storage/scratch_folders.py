@@ -1,6 +1,6 @@
 """Folders for what a run writes before its output, such as documents that come from Python.
 
-    with scratch_folder("data/train.tfrecord") as folder: ...     data/.bert_data-node7-89abcdef.../
+    with scratch_folder("data/train.tfrecord") as folder: ...     data/.bert_data-n7-1c9e21-89.../
 
 They vanish with the block, and those of a killed run when the next run for the same output begins.
 """

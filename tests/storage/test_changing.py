@@ -1,12 +1,15 @@
 """One file or folder appears whole or not at all; what killed runs leave is found again."""
 
+import builtins
 import contextlib
 import fcntl
+import io
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -145,6 +148,21 @@ def test_what_is_left_by_a_killed_run_goes_and_what_lives_stays(checkout, tmp_pa
     assert contents(tmp_path) == alive
     storage.remove_abandoned(str(tmp_path))
     assert contents(tmp_path) == others
+
+
+@pytest.mark.parametrize("change", ["name", "number"])
+def test_hosts_whose_names_begin_alike_are_told_apart(monkeypatch, change):
+    """Names of pods are long; machines that are set up alike may all be called localhost."""
+    hosts, same = [], b"same" if change == "name" else b""
+    for number in (b"1", b"2"):
+        name = f"curate-workers-worker-{number.decode()}" if change == "name" else "localhost"
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "uname", lambda name=name: SimpleNamespace(nodename=name))
+            patch.setattr(builtins, "open", lambda *_, data=same or number: io.BytesIO(data))
+            hosts.append(hidden._name_host())
+    assert hosts[0][:9] == hosts[1][:9]
+    assert hosts[0] != hosts[1]
+    assert all(hidden.is_token(f"{host}-{'0' * 16}") for host in hosts)
 
 
 def test_no_pattern_matches_what_is_not_whole(tmp_path):

@@ -1,5 +1,6 @@
 """What killed runs leave behind, who removes it, and sets that overlap."""
 
+import errno
 import fcntl
 import itertools
 import os
@@ -339,6 +340,27 @@ class TestKilled:
             states = [before, {**dict.fromkeys("abm", b"new"), "work": None}, {"work": None}]
             assert contents(folder) in states
         assert count > 15
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK])
+def test_without_locks_a_set_is_written_and_nothing_is_removed(
+    tmp_path, script, monkeypatch, number
+):
+    """As on Lustre mounted without them: the earlier run may be alive."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    folder = tmp_path / "folder"
+    kill_while_renaming(script, folder)
+    before = contents(folder)
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    write_set(folder, "new", overwrite=True)
+    after = contents(folder)
+    unfinished = [name for name in before if name.startswith(".") and name != ".a.lock"]
+    assert unfinished and all(after[name] == before[name] for name in unfinished)
+    assert [after.get(name) for name in "abm"] == [b"new"] * 3
 
 
 def test_a_lock_is_of_the_file_that_has_the_name(tmp_path):
