@@ -10,6 +10,7 @@ that a run that was killed resumes where it stopped.
 import dataclasses
 import hashlib
 import os
+import time
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +28,9 @@ from bert_data.storage import (
     expand_outputs,
     file_size,
     is_file,
+    make_folder,
     modified_ns,
+    naming_folder,
     open_input,
     remove_left_overs,
 )
@@ -55,6 +58,8 @@ PARTITION_MB = 250
 """Memory of a process that makes a partition in one thread, in MB."""
 
 _EDGE_BYTES = 1 << 16
+_WAIT_SECONDS = 180.0  # longer than a worker lives that the cluster has lost
+_LOOK_SECONDS = 1.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -184,10 +189,14 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     )
     warn_of_text(paths, config.text, are_sentences=config.level == SENTENCE)
     stores: list[MadeStore] = []
+    folder = os.path.dirname(config.output_prefix) or "."
+    if config.engine.is_cluster:  # which checks that the nodes see it
+        with naming_folder(folder):
+            make_folder(folder)
     with open_executor(
         config.num_tasks,
         engine=config.engine,
-        folder=os.path.dirname(config.output_prefix) or ".",
+        folder=folder,
         task_bytes=PARTITION_MB * 1_000_000,
     ) as executor:
         for notes, is_new in run_tasks("tokenize", task, partitions, executor):
@@ -261,6 +270,26 @@ class _MakeStore:
         return token_dtype(self.tokenizer.num_ids, self.config.dtype_rule)
 
     def __call__(self, partition: _Partition) -> StoreNotes:
+        """Make the store, unless another worker makes it.
+
+        A cluster that has lost a node gives its tasks to others, while the node may still be at
+        work: its workers end, or their stores appear, which are the same.
+        """
+        until = time.monotonic() + _WAIT_SECONDS * self.config.engine.is_cluster
+        while True:
+            try:
+                return self._make(partition)
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(_LOOK_SECONDS)
+            except FileExistsError:
+                notes = self.find(partition) if self.config.engine.is_cluster else None
+                if notes is None:
+                    raise
+                return notes
+
+    def _make(self, partition: _Partition) -> StoreNotes:
         config, notes = self.config, self._notes(partition)
         tokenizer_files = filter(None, (config.vocab_file, config.tokenizer_file))
         with (
