@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ray.cluster_utils import Cluster
 from bert_data import forced_end
 from tests.forking import Programs
+from tests.hadoop_store import HadoopFolder
 from tests.object_store import ObjectStore, Server
 from tests.other_stores import AZURITE, FAKE_GCS, OtherStore, served
 
@@ -224,3 +225,11 @@ def other_store(request: pytest.FixtureRequest) -> Iterator[OtherStore]:
     yield store
     store.clear()
     store.release()
+
+
+@pytest.fixture
+def hadoop_folder() -> Iterator[HadoopFolder]:
+    """An empty folder of a Hadoop cluster; skips where there is none; see tests/hadoop_store.py."""
+    folder = HadoopFolder()
+    yield folder
+    folder.remove_all()

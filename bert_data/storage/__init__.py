@@ -35,7 +35,7 @@ from bert_data.storage.changing import (
     write_bytes,
 )
 from bert_data.storage.failures import naming, naming_folder
-from bert_data.storage.hidden import hidden_path, own_work_folder
+from bert_data.storage.hidden import hidden_path, is_unfinished, own_work_folder
 from bert_data.storage.json_files import JsonObject, parse_json, read_json
 from bert_data.storage.names import (
     MAX_SHARDS,

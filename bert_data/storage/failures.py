@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from bert_data.storage.attempts import LOST_REASON, max_attempts
-from bert_data.storage.file_systems import OBJECT_SCHEMES, resolve
+from bert_data.storage.file_systems import HADOOP_SCHEMES, OBJECT_SCHEMES, resolve
 from bert_data.storage.paths import Path, is_remote, split_uri
 
 _NO_BUCKET = "the bucket does not exist"
@@ -114,6 +114,9 @@ def _explain(error: OSError, path: str) -> OSError:
     if isinstance(error, FileNotFoundError) or _MISSING.match(str(error)):
         reason = _NO_BUCKET if is_bucket_missing(path) else "No such file or directory"
         return FileNotFoundError(errno.ENOENT, reason, path)
+    uri = split_uri(path)
+    if uri is not None and uri.scheme in HADOOP_SCHEMES and error.strerror:  # explained already
+        return OSError(error.errno, error.strerror, path)
     text = _SIGNATURE.sub(r"\1...", " ".join(str(error).split()))
     if _NO_BODY in text or LOST_REASON in text:
         text += _ask_again(path)

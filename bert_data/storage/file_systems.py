@@ -11,7 +11,7 @@ request to S3 that fails is sent.
 
 import functools
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from bert_data import forced_end
 from bert_data.storage.attempts import max_attempts
@@ -20,9 +20,10 @@ from bert_data.storage.paths import Path, Uri, split_uri
 if TYPE_CHECKING:
     from pyarrow import fs
 
-SCHEMES = ("file", "s3", "gs", "abfs", "abfss", "hdfs")
+SCHEMES = ("file", "s3", "gs", "abfs", "abfss", "hdfs", "viewfs")
 OBJECT_SCHEMES = ("s3", "gs", "abfs", "abfss")
 """Of stores that have objects, but no folders, and no renaming."""
+HADOOP_SCHEMES = ("hdfs", "viewfs")
 
 _CONNECTION = "AZURE_STORAGE_CONNECTION_STRING"
 _SERVERS = {
@@ -73,6 +74,10 @@ def _file_system(root: str, scheme: str, options: str, server: str) -> tuple["fs
 
     if scheme == "s3":
         return _open_s3(root, options, server)
+    if scheme in HADOOP_SCHEMES:
+        from bert_data.storage.hadoop import open_hadoop  # here, as few runs need it
+
+        return cast("fs.FileSystem", open_hadoop(root, options)), "/"
     if scheme == "gs":
         root, options = _with_gs_defaults(root, options, server)
     try:

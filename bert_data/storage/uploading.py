@@ -132,9 +132,6 @@ def _rename(system: Any, partial: str, key: str) -> None:
         system.copy_file(partial, key)
         system.delete_file(partial)
         return
-    with contextlib.suppress(FileNotFoundError):
-        if system.type_name == "hdfs":  # whose renaming replaces nothing
-            system.delete_file(key)
     system.move(partial, key)
 
 

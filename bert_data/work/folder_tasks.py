@@ -25,6 +25,7 @@ from bert_data.storage import (
     is_file,
     is_folder,
     is_remote,
+    is_unfinished,
     list_folder,
     make_folder,
     naming,
@@ -143,7 +144,7 @@ def _find_damage(folder: str) -> CorruptDataError | None:
         sums = dict(read_json(os.path.join(folder, _SUMS)))
         for name in _list_files(folder):
             path, known = os.path.join(folder, name), sums.get(name, [])
-            if name == _SUMS:
+            if name == _SUMS or is_unfinished(os.path.basename(name)):  # of a killed upload
                 continue
             is_same = file_size(path) == known[0] if is_remote(path) else _sum_up(path) == known
             if not is_same:

@@ -86,8 +86,10 @@ def of_files(outputs: dict[str, bytes | None], place: str) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.parametrize("store", ["object_store", "hadoop_folder"])
 @pytest.mark.parametrize("name", RUNS)
-def test_objects_are_what_files_are(programs, folder, stores, object_store, name):
+def test_objects_are_what_files_are(request, programs, folder, stores, store, name):
+    object_store = request.getfixturevalue(store)
     flags, place = RUNS[name], object_store.uri()
     put_all(object_store, folder)
     assert not run(programs, folder, name, flags, place=f"{folder}/")

@@ -1,0 +1,307 @@
+"""Hadoop's file system: pyarrow's client, which is libhdfs and Java, with errors that can be told.
+
+    open_hadoop("hdfs://namenode:8020", "?replication=2").get_file_info("/text/a.txt")
+
+pyarrow takes any error of a status for "no such file", such as that of a namenode that does not
+answer; removing what is not there is an error of no kind; a file moved to a folder's name goes into
+the folder; and libhdfs writes the reasons of errors to standard error only, with Java's stack.
+"""
+
+import contextlib
+import ctypes
+import errno
+import os
+import re
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+from bert_data.storage.c_stderr import heard
+from bert_data.storage.hidden import without_tokens
+
+if TYPE_CHECKING:
+    from pyarrow import fs
+
+_OPTIONS = ("user", "replication", "buffer_size", "default_block_size", "kerb_ticket")
+_NUMBERS = ("replication", "buffer_size", "default_block_size")
+_AUTHORITY = re.compile(r"(?:(?P<user>[^@]*)@)?(?P<host>.*?)(?::(?P<port>\d+))?")
+_JAVA_OPTIONS = "LIBHDFS_OPTS"
+_NO_SIGNALS = "-Xrs"  # else Java ends the process at Ctrl-C, before Python can remove anything
+_SETTINGS = (
+    "; hdfs:// needs ARROW_LIBHDFS_DIR, the folder of libhdfs.so ($HADOOP_HOME/lib/native),"
+    " JAVA_HOME, and CLASSPATH, what `hadoop classpath --glob` prints"
+)
+_FORKED = (
+    "hdfs:// cannot be used in a process that was forked from one that has used it, as Java's"
+    " threads are not in it; start processes by spawn"
+)
+_UNKNOWN = 255  # libhdfs's number for most of Java's exceptions
+# What libhdfs writes: a header, from version 3 on the root cause, and the stack, which names the
+# exception again: "NAME: MESSAGE" and "PACKAGE.NAME: MESSAGE", without a line feed between them.
+_SAID = re.compile(
+    r" error:\n(?:[a-z]\w*\.)*(?P<name>[A-Z][\w$]*)(?:\([\w.$]*\))?(?:: (?P<message>.*))?"
+)
+_NAME_ONLY = re.compile(
+    r"\(unable to get (?:stack trace|root cause) for (?:[\w$]+\.)*(?P<name>\w+)"
+)
+_STACK = re.compile(r"(?<=[^\s(.])(?:javax?|org|com|sun)\.[\w.$]+(?:Exception|Error)\b.*")
+_OPERATION = re.compile(r"^\[Errno \d+\] |\. Detail: .*")
+_MAX_CHARACTERS = 300
+_ELSEWHERE = re.compile(r"; For more details see:.*")
+_KINDS: tuple[tuple[str, int, str], ...] = (
+    ("safe mode|SafeMode", errno.EROFS, "the namenode is in safe mode, and changes nothing"),
+    ("quota|QuotaExceeded", errno.EDQUOT, "a quota is exceeded"),
+    (
+        "ConnectException|UnknownHost|NoRouteToHost|SocketTimeout|ConnectTimeout|EOFException"
+        "|Connection re(?:fused|set)|StandbyException",
+        errno.ECONNREFUSED,
+        "the namenode cannot be reached",
+    ),
+    (
+        "BlockMissing|Could not obtain block|could only be (?:replicated|written)"
+        "|datanodes? .*(?:are bad|is bad)|Unable to (?:create new block|close file)",
+        errno.EIO,
+        "no datanode could read or write the data",
+    ),
+)
+_users: "weakref.WeakSet[object]" = weakref.WeakSet()  # of Java, which their ends call
+_is_forked = False
+
+
+def open_hadoop(root: str, options: str) -> "HadoopFiles":
+    """Return the file system of a namenode.
+
+    Args:
+      root: of URIs: "hdfs://HOST:PORT"; without a host: that of core-site.xml.
+      options: "?user=a&replication=2", or "".
+
+    Raises:
+      ValueError: an option is unknown.
+      OSError: libhdfs or Java cannot be loaded, or the host is unknown.
+    """
+    from urllib.parse import parse_qsl  # not at the top: local files need neither
+
+    from pyarrow import fs
+
+    scheme, _, authority = root.partition("://")
+    match = _AUTHORITY.fullmatch(authority)
+    assert match is not None
+    arguments: dict[str, Any] = dict(parse_qsl(options.removeprefix("?"), keep_blank_values=True))
+    for name, value in arguments.items():
+        if name not in _OPTIONS:
+            raise ValueError(f"{root}: option {name!r} must be one of {', '.join(_OPTIONS)}")
+        if name in _NUMBERS and not value.isdecimal():
+            raise ValueError(f"{root}: option {name!r} is {value!r}; it must be a number")
+    arguments |= {name: int(arguments[name]) for name in _NUMBERS if name in arguments}
+    arguments.setdefault("replication", 0)  # that of hdfs-site.xml; pyarrow's own default is 3
+    if match["user"]:
+        arguments.setdefault("user", match["user"])
+    host = f"{scheme}://{match['host'] or '/'}"  # hdfs:/// is Hadoop's name for the default
+    if not os.environ.get("CLASSPATH"):
+        raise OSError(errno.EIO, f"CLASSPATH is not set{_SETTINGS}")
+    java_options = os.environ.get(_JAVA_OPTIONS, "")
+    if _NO_SIGNALS not in java_options.split():
+        os.environ[_JAVA_OPTIONS] = f"{java_options} {_NO_SIGNALS}".lstrip()
+    with _explained():
+        return HadoopFiles(fs.HadoopFileSystem(host, int(match["port"] or 0), **arguments))
+
+
+class HadoopFiles:
+    """The methods of `pyarrow.fs.FileSystem` that storage uses."""
+
+    type_name = "hdfs"
+
+    def __init__(self, system: Any) -> None:
+        self._system = system
+        _users.add(self)
+
+    def get_file_info(self, what: "str | fs.FileSelector") -> Any:
+        """Return the status of a path, or those of what is in a folder."""
+        with _explained():
+            return self._status(what) if isinstance(what, str) else self._list(what)
+
+    def open_input_file(self, key: str) -> "_Stream":
+        """Open a file for reading."""
+        from pyarrow import fs
+
+        with _explained():
+            kind = self._status(key).type
+            if kind == fs.FileType.NotFound:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            if kind == fs.FileType.Directory:
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            return _Stream(self._system.open_input_file(key))
+
+    def open_output_stream(self, key: str, compression: None = None) -> "_Stream":
+        """Open a file for writing; it is visible at once."""
+        with _explained():
+            return _Stream(self._system.open_output_stream(key, compression=compression))
+
+    def create_dir(self, key: str) -> None:
+        """Make a folder and its parents, if they do not exist."""
+        with _explained():
+            self._system.create_dir(key)
+
+    def delete_file(self, key: str) -> None:
+        """Remove a file."""
+        from pyarrow import fs
+
+        with _explained():
+            try:
+                self._system.delete_file(key)
+            except OSError:
+                if self._status(key).type == fs.FileType.NotFound:
+                    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)) from None
+                raise
+
+    def delete_dir(self, key: str) -> None:
+        """Remove a folder and all that is in it."""
+        with _explained():
+            self._system.delete_dir(key)
+
+    def move(self, source: str, target: str) -> None:
+        """Rename a file. One of the new name is removed just before, as Hadoop replaces none."""
+        from pyarrow import fs
+
+        with _explained():
+            if self._status(target).type == fs.FileType.Directory:
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            self._system.move(source, target)
+
+    def _status(self, key: str) -> Any:
+        """Return the status of a path; what is said to be missing is asked for again, as a list."""
+        from pyarrow import fs
+
+        info = self._system.get_file_info(key)
+        if info.type != fs.FileType.NotFound:
+            return info
+        try:
+            self._system.get_file_info(fs.FileSelector(key))
+        except (FileNotFoundError, NotADirectoryError):
+            return info
+        except OSError as error:
+            if error.errno is not None:  # without, it is a file, of this moment
+                raise
+        return self._system.get_file_info(key)
+
+    def _list(self, selector: "fs.FileSelector") -> Any:
+        from pyarrow import fs
+
+        try:
+            return self._system.get_file_info(
+                fs.FileSelector(selector.base_dir, recursive=selector.recursive)
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            if selector.allow_not_found:
+                return []
+            raise
+        except OSError as error:
+            if error.errno is None:  # pyarrow's own: it is a file
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
+            raise
+
+
+class _Stream:
+    """A file of Hadoop's, open for reading or for writing."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        _users.add(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def size(self) -> int:
+        """Return the number of bytes when it was opened."""
+        return int(self._file.size())
+
+    def metadata(self) -> dict[str, str]:
+        """Return nothing: Hadoop keeps no digest."""
+        return {}
+
+    def read_at(self, size: int, offset: int) -> bytes:
+        """Return a range; threads may do so at the same time."""
+        with _explained():
+            return bytes(self._file.read_at(size, offset))
+
+    def write(self, data: bytes) -> None:
+        """Append to the file."""
+        with _explained():
+            self._file.write(data)
+
+    def close(self) -> None:
+        """Close the file."""
+        with _explained():
+            self._file.close()
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """Give errors a number and a sentence, from what libhdfs writes."""
+    if _is_forked:
+        raise OSError(errno.EIO, _FORKED)
+    with heard() as said:
+        try:
+            yield
+        except OSError as error:
+            raise explain(error, said()) from error
+
+
+def explain(error: OSError, said: str) -> OSError:
+    """Return an error with a number and a sentence.
+
+    Args:
+      error: of pyarrow, or of this module.
+      said: what libhdfs has written.
+    """
+    text = " ".join(str(error).split())
+    if match := re.search("load (lib(?:hdfs|jvm))(?! failed)", text):
+        return OSError(errno.EIO, f"{match[1]}.so cannot be loaded{_SETTINGS}")
+    if "Prior attempt to load libhdfs" in text:
+        return OSError(errno.EIO, f"Hadoop's client cannot be loaded{_SETTINGS}")
+    if isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError)):
+        return error
+    reason = _reason(said)
+    if reason.startswith(("NoClassDefFound", "ClassNotFound")):
+        return OSError(errno.EIO, f"CLASSPATH leads to no Hadoop{_SETTINGS}")
+    for pattern, number, sentence in _KINDS:
+        if re.search(pattern, reason):
+            return OSError(number, _with_reason(sentence, reason))
+    if isinstance(error, PermissionError):
+        return PermissionError(errno.EACCES, _with_reason("access is forbidden", reason))
+    sentence = "Hadoop failed"
+    if error.errno not in (None, errno.EIO, _UNKNOWN):
+        sentence = os.strerror(error.errno)
+    return OSError(
+        error.errno or errno.EIO, _with_reason(sentence, reason or _OPERATION.sub("", text))
+    )
+
+
+def _with_reason(sentence: str, reason: str) -> str:
+    return f"{sentence} ({reason[:_MAX_CHARACTERS].rstrip('.')})" if reason else sentence
+
+
+def _reason(said: str) -> str:
+    """Return the name and the message of the last exception that libhdfs has written about."""
+    found = list(_SAID.finditer(said)) or list(_NAME_ONLY.finditer(said))
+    if not found:
+        return ""
+    groups = found[-1].groupdict("")
+    message = _ELSEWHERE.sub("", _STACK.sub("", groups.get("message", ""))).strip()
+    message = without_tokens(message)
+    name = groups["name"]
+    return message if name == "RemoteException" and message else f"{name}: {message}".rstrip(": ")
+
+
+def _note_fork() -> None:
+    """Keep the end of a forked child, too, from calling Java, which would not answer."""
+    global _is_forked
+    for each in _users:
+        _is_forked = True
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
+
+
+os.register_at_fork(after_in_child=_note_fork)
