@@ -10,17 +10,18 @@ import contextlib
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO
 
 from bert_data.storage.failures import naming, naming_folder
 from bert_data.storage.file_systems import resolve
 from bert_data.storage.hidden import is_of_this_host, new_token, token_of, writing_path
 from bert_data.storage.paths import Path, is_remote, open_named
-from bert_data.storage.statuses import exists
+from bert_data.storage.statuses import exists, list_statuses
 from bert_data.storage.uploading import (
     files_by_depth,
     is_in_object_store,
+    needs_hidden_name,
     remove_remote_folder,
     upload,
     upload_all,
@@ -160,6 +161,21 @@ def remove_abandoned(folder: str) -> None:
                 remove(path)
             finally:
                 os.close(descriptor)
+
+
+def remove_unfinished_uploads(uris: Sequence[str]) -> None:
+    """Remove what killed uploads of this host to these URIs have left under hidden names.
+
+    Nothing else may upload to them meanwhile.
+    """
+    names = {os.path.split(uri) for uri in uris if needs_hidden_name(uri)}
+    for folder in {folder for folder, _ in names}:
+        for hidden in list_statuses(folder):
+            token = token_of(hidden)
+            if token is None or not is_of_this_host(token):
+                continue
+            if (folder, hidden[1:].removesuffix(f".{token}.writing")) in names:
+                remove(os.path.join(folder, hidden))
 
 
 def _open_locked(path: str, name: Path) -> IO[bytes]:

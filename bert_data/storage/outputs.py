@@ -242,9 +242,8 @@ class OutputSet:
 
     def _upload(self, final: Sequence[str], vouchers: Sequence[str]) -> None:
         refuse_existing(self._files, folders=self._folders, overwrite=self._overwrite)
-        if vouchers:
-            assert self._lock is not None
-            self._lock.note_uploads(final)
+        assert self._lock is not None
+        self._lock.note_uploads(final, is_vouched=bool(vouchers))
         for path in (*reversed(vouchers), *self._obsolete()):
             remove(path)
         for path in self._folders:

@@ -24,7 +24,7 @@ from typing import IO, Any
 
 from absl import logging
 
-from bert_data.storage.changing import remove
+from bert_data.storage.changing import remove, remove_unfinished_uploads
 from bert_data.storage.failures import naming, naming_folder
 from bert_data.storage.hidden import (
     is_of_this_host,
@@ -74,9 +74,9 @@ class RunLock:
         """Note what `remove_mixture` needs."""
         self._write({"commit": {self._relative(path): which for path, which in states.items()}})
 
-    def note_uploads(self, uris: Sequence[str]) -> None:
-        """Note the objects that a remote set will consist of, its manifest last."""
-        self._write({"uploads": list(uris)})
+    def note_uploads(self, uris: Sequence[str], *, is_vouched: bool) -> None:
+        """Note the objects that a remote set will consist of; what vouches for the set is last."""
+        self._write({"uploads": list(uris), "is_vouched": is_vouched})
 
     def release(self) -> None:
         """Remove the lock, and with it the notes."""
@@ -116,9 +116,11 @@ class RunLock:
         logging.info("removing what an earlier run, which was killed, left of %s", paths[0])
         remove(work_folder(parent, token))
         uploads: Any = notes.get("uploads")
-        if _are_names(uploads) and not exists(uploads[-1]):  # else the set is complete
-            for uri in uploads[:-1]:
-                remove(uri)
+        if _are_names(uploads):
+            remove_unfinished_uploads(uploads)
+            if notes.get("is_vouched") is True and not exists(uploads[-1]):  # else it is complete
+                for uri in uploads[:-1]:
+                    remove(uri)
         states = notes.get("commit")
         if states is not None and _is_commit(states):
             remove_mixture(

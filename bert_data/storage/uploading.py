@@ -25,13 +25,19 @@ from bert_data.storage.statuses import file_size
 _COPY_BYTES = 8 << 20
 _NUM_UPLOADS = 8  # at a time
 _MOST_COPIED_BYTES = 5_000_000_000  # that S3 copies by one request
-_HIDDEN_UNTIL_CLOSED = ("s3", "gcs")  # pyarrow's names of the stores
+_HIDDEN_UNTIL_CLOSED = ("s3", "gs")
 
 
 def is_in_object_store(path: Path) -> bool:
     """Whether a URI names an object, for which there are no folders and no renaming."""
     uri = split_uri(path)
     return uri is not None and uri.scheme in OBJECT_SCHEMES
+
+
+def needs_hidden_name(path: Path) -> bool:
+    """Whether a file that is uploaded to a URI would be visible before it is complete."""
+    uri = split_uri(path)
+    return uri is not None and uri.scheme not in _HIDDEN_UNTIL_CLOSED
 
 
 def can_copy(source: Path, uri: Path) -> bool:
@@ -112,7 +118,7 @@ def _upload(path: Path, uri: Path, ended: threading.Event) -> None:
         return
     with naming(uri), open(path, "rb") as file:
         system, key = resolve(uri)
-        if system.type_name in _HIDDEN_UNTIL_CLOSED:
+        if not needs_hidden_name(uri):
             _put(system, key, file, ended)
             return
         if not is_in_object_store(uri):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bert_data import storage
-from bert_data.storage import hidden
+from bert_data.storage import changing, hidden
 from tests.storage.output_sets import contents
 
 COVERS = ("storage/hidden",)
@@ -210,3 +210,14 @@ def test_remove_takes_a_link_and_not_what_it_leads_to(tmp_path):
     storage.remove(f"file://{tmp_path}/f/a")
     storage.remove(f"{tmp_path}/f")
     assert contents(tmp_path) == {}
+
+
+def test_unfinished_uploads_of_this_host_go(tmp_path):
+    """What another host uploads stays, and so does what has, or will have, another name."""
+    ours, theirs = hidden.new_token(), "other-0123456789abcdef"
+    stays = {f".a.{theirs}.writing", f".b.{ours}.writing", f".a.b.{ours}.writing", "a"}
+    for name in (*stays, f".a.{ours}.writing", f".c.{ours}.writing"):
+        (tmp_path / name).touch()
+    uris = [f"file://{tmp_path}/a", f"file://{tmp_path}/c", f"file://{tmp_path}/none/a"]
+    changing.remove_unfinished_uploads(uris)
+    assert set(os.listdir(tmp_path)) == stays

@@ -23,6 +23,23 @@ import sys
 from bert_data.storage.uploading import upload
 upload(sys.argv[1], sys.argv[2])
 """
+WRITE_SET = """
+import os, signal, sys
+from bert_data.storage import OutputSet
+from bert_data.storage.hadoop import HadoopFiles
+names, killed = sys.argv[1].split(","), sys.argv[2]
+move = HadoopFiles.move
+def move_or_die(self, source, target):
+    if killed and target.endswith(killed):
+        os.kill(os.getpid(), signal.SIGKILL)
+    move(self, source, target)
+HadoopFiles.move = move_or_die
+with OutputSet(names[0], names, reads=[], overwrite=False) as outputs:
+    for name in names:
+        with outputs.open(name) as file:
+            file.write(b"content")
+    outputs.commit(names[:-1], names[-1:])
+"""
 INTERRUPTED = """
 import os, signal, sys
 from bert_data import storage
@@ -309,6 +326,18 @@ def test_a_kill_in_an_upload_replaces_nothing(hadoop_folder, tmp_path, number):
     assert len(left) == (number == signal.SIGKILL)
     assert storage.glob(hadoop_folder.uri("*")) == [hadoop_folder.uri("a")]
     assert hadoop_folder.get("a") == b"before"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("killed", ["b", "m"])
+def test_the_next_run_removes_what_a_killed_one_left(hadoop_folder, tmp_path, killed):
+    names = ",".join(hadoop_folder.uri(f"out/{name}") for name in "abm")
+    done = run(WRITE_SET, names, killed, TMPDIR=str(tmp_path))
+    assert done.returncode == -signal.SIGKILL
+    assert hadoop_folder.uploads() and not hadoop_folder.get("out/m")
+    done = run(WRITE_SET, names, "", TMPDIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert hadoop_folder.contents("out/") == dict.fromkeys("abm", b"content")
 
 
 @pytest.mark.process
