@@ -12,6 +12,7 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from typing import Any
 
 from absl import logging
 
+from bert_data import forced_end
 from bert_data.packages import load_package
 from bert_data.work.executor import count_workers
 
@@ -75,6 +77,8 @@ def connected(address: str | None, num_workers: int) -> Iterator["Cluster"]:
             "object_store_memory": _STORE_BYTES,
             "include_dashboard": False,
         }
+    else:
+        forced_end.note_server()
     handler = signal.getsignal(signal.SIGTERM)
     slow = threading.Timer(
         _SLOW_SECONDS, logging.warning, ("still waiting for the Ray cluster at %s", address)
@@ -97,6 +101,7 @@ def connected(address: str | None, num_workers: int) -> Iterator["Cluster"]:
     try:
         yield Cluster(ray, is_own=address == "local")
     finally:
+        forced_end.limit(sys.exception())  # without a network Ray waits for more than a minute
         ray.shutdown()
 
 

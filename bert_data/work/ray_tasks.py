@@ -96,7 +96,7 @@ class RayTasks(Executor):
 
         `ray.cancel` would do the same, but ends this process if a task is done at that moment.
         """
-        self._begun = (None, None)
+        self._begun, self._running = (None, None), {}
         self._connection.close()
 
     def _begin_session(self) -> Session:

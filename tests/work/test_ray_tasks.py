@@ -12,10 +12,13 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from absl import logging
 
+from bert_data import forced_end
+from bert_data.work import ray_cluster
 from bert_data.work.answers import open_answer
 from bert_data.work.ray_calls import MAX_LOGGED, Session, call, digest_of_code
 from bert_data.work.ray_cluster import connected
@@ -165,6 +168,37 @@ def test_tasks_that_do_not_end_are_ended_with_their_map(workers, tmp_path):
     results.close()
     wait_until((tmp_path / "ended").exists)
     assert list(workers.ordered_map(str, range(3))) == ["0", "1", "2"]
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_map_that_outlives_its_executor_starts_no_cluster(ray_cluster, tmp_path):
+    """Functions of Ray start one where there is none."""
+    import ray
+
+    with RayTasks(address=ray_cluster.address) as workers:
+        results = workers.ordered_map(functools.partial(wait_after_first, tmp_path), range(2))
+        assert next(results) == 0
+    results.close()
+    assert not ray.is_initialized()
+
+
+def test_an_error_limits_the_time_for_disconnecting(monkeypatch):
+    """Without a network, Ray takes more than a minute."""
+    done: list[object] = []
+    ray = SimpleNamespace(
+        is_initialized=lambda: False,
+        init=lambda **_: None,
+        shutdown=lambda: done.append("disconnected"),
+        get_runtime_context=lambda: SimpleNamespace(gcs_address="head:6379"),
+    )
+    monkeypatch.setattr(ray_cluster, "load_ray", lambda: ray)
+    monkeypatch.setattr(ray_cluster, "_ask_head", lambda _: "")
+    monkeypatch.setattr(forced_end, "limit", done.append)
+    error = ConnectionError("lost")
+    with pytest.raises(ConnectionError, match="lost"), connected("head:6379", 0):
+        raise error
+    assert done == [error, "disconnected"]
 
 
 def wait_after_first(folder: Path, number: int) -> int:
