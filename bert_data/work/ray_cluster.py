@@ -91,7 +91,8 @@ def connected(address: str | None, num_workers: int) -> Iterator["Cluster"]:
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ConnectionError(
-            f"the Ray cluster {address!r} cannot be used: {reason}; if it wants a token,"
+            f"the Ray cluster {address!r} cannot be used: {reason}; this host must belong to it"
+            " (ray start --address=HOST:PORT --num-cpus=0), and if it wants a token,"
             " RAY_AUTH_MODE=token and RAY_AUTH_TOKEN or ~/.ray/auth_token must hold it"
         ) from error
     finally:
@@ -158,6 +159,8 @@ class Cluster:
         self.patience_seconds = _HEAD_SHARE * self._ray_seconds
         self._between_seconds = min(5.0, self.patience_seconds / 4)
         self._asked = self._answered = time.monotonic()
+        self._dead: set[str] = set()
+        self.find_lost_nodes()
 
     def describe(self) -> str:
         """Return the size of the cluster, and what happens if its head is lost."""
@@ -178,6 +181,13 @@ class Cluster:
     def num_cores(self) -> int:
         """Return the number of cores of all nodes, >= 0."""
         return int(self.ray.cluster_resources().get("CPU", 0))
+
+    def find_lost_nodes(self) -> list[str]:
+        """Return the addresses of nodes that the cluster has lost since the last call."""
+        dead = {node["NodeID"]: node for node in self.ray.nodes() if not node["Alive"]}
+        new = [node["NodeManagerAddress"] for name, node in dead.items() if name not in self._dead]
+        self._dead.update(dead)
+        return new
 
     def has_room(self, num_bytes: int) -> bool:
         """Whether some node has a core and so much memory, which it may use otherwise for now."""

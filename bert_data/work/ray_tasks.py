@@ -230,6 +230,12 @@ class RayTasks(Executor):
         if now - self._looked < _LOOK_SECONDS:
             return
         self._looked = now
+        for address in self._cluster.find_lost_nodes():
+            absl_logging.warning(
+                "node %s has left the Ray cluster; what it had begun runs again on others, at once"
+                " or, if its network is gone, in seven minutes at most",
+                address,
+            )
         num_cores = max(1, self._cluster.num_cores())
         if not self._max_workers and num_cores != self.num_workers:
             self.num_workers = num_cores

@@ -190,6 +190,7 @@ def test_an_error_limits_the_time_for_disconnecting(monkeypatch):
         is_initialized=lambda: False,
         init=lambda **_: None,
         shutdown=lambda: done.append("disconnected"),
+        nodes=list,
         get_runtime_context=lambda: SimpleNamespace(gcs_address="head:6379"),
     )
     monkeypatch.setattr(ray_cluster, "load_ray", lambda: ray)
@@ -199,6 +200,22 @@ def test_an_error_limits_the_time_for_disconnecting(monkeypatch):
     with pytest.raises(ConnectionError, match="lost"), connected("head:6379", 0):
         raise error
     assert done == [error, "disconnected"]
+
+
+def test_nodes_that_are_lost_are_found_once():
+    nodes = [{"NodeID": "a", "NodeManagerAddress": "10.0.0.1", "Alive": False}]
+    ray = SimpleNamespace(
+        get_runtime_context=lambda: SimpleNamespace(gcs_address="head:6379"), nodes=lambda: nodes
+    )
+    cluster = ray_cluster.Cluster(ray)
+    nodes += [
+        {"NodeID": "b", "NodeManagerAddress": "10.0.0.1", "Alive": True},
+        {"NodeID": "c", "NodeManagerAddress": "10.0.0.2", "Alive": False},
+    ]
+    assert cluster.find_lost_nodes() == ["10.0.0.2"]
+    nodes[1]["Alive"] = False
+    assert cluster.find_lost_nodes() == ["10.0.0.1"]
+    assert cluster.find_lost_nodes() == []
 
 
 def wait_after_first(folder: Path, number: int) -> int:
