@@ -8,7 +8,8 @@ The documents are made by formula, as what the steps observe of them: 24 shingle
 words each, of which one of ten documents has 60 from an earlier one.
 Three of ten are copies of an earlier document with up to three other shingles (none: equal to it),
 one of a thousand is a copy of the same page, so that a bucket and a line are hot, and one line of
-eight is shared by a hundred documents. Each step decides in one process with --max_memory_mb=256:
+eight is shared by a hundred documents. They are mixed in buckets by percentiles of a score, which
+ten thousand documents share each. Each step decides in one process with --max_memory_mb=256:
 its peak memory, the interpreter and its packages included, is that of its largest task. The time
 of making and observing the documents is not counted.
 """
@@ -39,8 +40,17 @@ from bert_data.storage import folder_size, save_array  # noqa: E402
 from bert_data.work import open_executor  # noqa: E402
 from bert_data.work.rounds import Part, Rounds  # noqa: E402
 
-STEPS = ("exact_duplicates", "line_duplicates", "near_duplicates", "perplexity")
+STEPS = ("exact_duplicates", "line_duplicates", "mix", "near_duplicates", "perplexity")
 SUBSTRINGS = "substring_duplicates"
+PARAMETERS = {
+    "perplexity": {"reference": "none"},
+    "mix": {
+        "exponent": 0.5,
+        "bucket_field": "score",
+        "bucket_percentiles": (1, 25, 50, 75, 99),
+        "budget": 1e6,
+    },
+}
 MAX_MEMORY_MB = 256
 SHARD_DOCUMENTS = 50_000
 NUM_SHINGLES, NUM_LINES, NUM_BANDS, NUM_ROWS = 24, 8, 14, 8
@@ -119,9 +129,26 @@ def make_shard_of_words(path, first, end):
             rows.append(row)
 
 
+def make_shard_of_scores(path, first, end):
+    scores = mixed(np.arange(first, end, dtype=np.uint64), 11) % np.uint64(2000)
+    documents = (
+        Document(f"web/file-{number}", "web", TEXT[: 200 + number % 199], {"score": score})
+        for number, score in enumerate(scores.tolist(), first)
+    )
+    make_step("mix", PARAMETERS["mix"]).observe("", documents, path)
+
+
+KINDS = {SUBSTRINGS: ("words", make_shard_of_words), "mix": ("scores", make_shard_of_scores)}
+
+
+def kind_of(step):
+    """What the step observes of a shard: the name of its folder, and the function that makes it."""
+    return KINDS.get(step, ("shard", make_shard))
+
+
 def make_parts(folder, num_documents, step=""):
     firsts = range(0, num_documents, SHARD_DOCUMENTS)
-    kind = "words" if step == SUBSTRINGS else "shard"
+    kind, _ = kind_of(step)
     return [
         Part(
             str(folder / f"{kind}-{first:010d}"),
@@ -148,17 +175,23 @@ class DiskWatch(threading.Thread):
             except OSError:
                 continue
 
+    def finish(self):
+        """Stop, and return the greatest size."""
+        self.done.set()
+        self.join()
+        return self.peak
 
-def peak_memory():
-    """Bytes; what `getrusage` says includes the process that started this one."""
+
+def process_status(name):
+    """Bytes of this process. "VmHWM": its peak; in `getrusage` that of its parent counts, too."""
     lines = Path("/proc/self/status").read_text().splitlines()
     status = dict(line.split(":", 1) for line in lines)
-    return int(status["VmHWM"].split()[0]) * 1024
+    return int(status[name].split()[0]) * 1024
 
 
 def decide(name, folder, num_documents):
     """Run one step in this process, and print its figures as JSON."""
-    parameters = {"reference": "none"} if name == "perplexity" else {}
+    parameters = PARAMETERS.get(name, {})
     work = folder / "work"
     work.mkdir()
     watch = DiskWatch(work)
@@ -168,14 +201,13 @@ def decide(name, folder, num_documents):
         parts = make_parts(folder, num_documents, name)
         rounds = Rounds(str(work / name), parts, MAX_MEMORY_MB * 1_000_000, executor)
         decisions = make_step(name, parameters).decide(rounds)
-    watch.done.set()
-    watch.join()
+    peak_disk = watch.finish()
     after = resource.getrusage(resource.RUSAGE_SELF)
     figures = {
         "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "memory": peak_memory(),
+        "memory": process_status("VmHWM"),
         "shuffled": rounds.num_bytes,
-        "disk": watch.peak,
+        "disk": peak_disk,
         "tasks": sum(1 for _ in work.glob("*/*/report.json")),
         "decided": sum(len(records) for records in decisions.tables.values()),
     }
@@ -218,12 +250,9 @@ def main():
         with tempfile.TemporaryDirectory(dir=flags.folder) as name:
             folder = Path(name)
             steps = flags.steps.split(",")
-            if {*steps} - {SUBSTRINGS}:
-                for part in make_parts(folder, num_documents):
-                    make_shard(Path(part.path), part.first, part.end)
-            if SUBSTRINGS in steps:
-                for part in make_parts(folder, num_documents, SUBSTRINGS):
-                    make_shard_of_words(Path(part.path), part.first, part.end)
+            for step in {kind_of(step): step for step in steps}.values():
+                for part in make_parts(folder, num_documents, step):
+                    kind_of(step)[1](Path(part.path), part.first, part.end)
             for step in steps:
                 run = measure(step, folder, num_documents)
                 print(

@@ -25,7 +25,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 import numpy as np  # noqa: E402
-from deciding_growth import DiskWatch, make_parts, peak_memory, run_alone  # noqa: E402
+from deciding_growth import DiskWatch, make_parts, process_status, run_alone  # noqa: E402
 from machine import describe_machine  # noqa: E402
 
 from bert_data.curation.document import Document  # noqa: E402
@@ -79,16 +79,15 @@ def decide(folder, num_documents):
         parts = make_parts(folder, num_documents)
         rounds = Rounds(str(work / "round"), parts, MAX_MEMORY_MB * 1_000_000, executor)
         decisions = make_step("semantic_duplicates", {}).decide(rounds)
-    watch.done.set()
-    watch.join()
+    peak_disk = watch.finish()
     after = resource.getrusage(resource.RUSAGE_SELF)
     ids = decisions.tables["ids"]
     assert ids.layout.fields[0] == KEPT.fields[1]
     figures = {
         "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "memory": peak_memory(),
+        "memory": process_status("VmHWM"),
         "shuffled": rounds.num_bytes,
-        "disk": watch.peak,
+        "disk": peak_disk,
         "tasks": sum(1 for _ in work.glob("*/*/report.json")),
         "clusters": rounds.counted["clusters"],
         "compared": rounds.counted["compared"],

@@ -4,8 +4,9 @@
     index     "what is the" -> exams.jsonl, "is the capital" -> exams.jsonl, ...
 
 Words are compared in lower case; punctuation and symbols are ignored. The index is a sorted array
-of hashes, with a table of where those begin that agree in their first bits. It is written in order
-from sorted files, and mapped to look n-grams up: neither takes memory that grows with the files.
+of hashes, with a table of where those begin that agree in their first bits, and for each the number
+of its file, or where the list of its files is. It is written in order from sorted files, and mapped
+to look n-grams up: neither takes memory that grows with the files.
 """
 
 import dataclasses
@@ -13,6 +14,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 from bert_data.curation.duplicates.minhash import make_shingles
 from bert_data.curation.words import Words
 from bert_data.kernels import kernel
-from bert_data.storage import load_values, open_scratch, read_json, remove, write_bytes
+from bert_data.storage import load_values, open_scratch, read_json, read_range, remove, write_bytes
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.records import Layout, Records, RecordWriter
 
@@ -28,8 +30,9 @@ _NGRAMS = Layout(("ngram", "file"), num_keys=2)
 """The hash of an n-gram, and the number of a file that has it."""
 
 _PORTION_BYTES = 8_000_000  # of records that are held; memory is some twelve times that
-_STARTS_AT_A_TIME = 1 << 18
-_KEYS, _GROUPS, _STARTS, _FILES = "keys", "groups", "starts", "files.json"
+_STARTS_AT_A_TIME = _KEYS_AT_A_TIME = 1 << 18
+_KEYS, _GROUPS, _STARTS = "keys", "groups", "starts"
+_MEMBERS, _FILES = "members", "files.json"
 
 
 def ngrams_of(words: Words, size: int) -> NDArray[np.uint64]:
@@ -46,21 +49,31 @@ class NgramIndex:
 
     Attributes:
       keys: uint64 [n-grams], their hashes, sorted.
-      groups: int32 [n-grams], which files have the n-gram, see `files`.
+      groups: int64 [n-grams], which files have the n-gram, see `files_of`.
       starts: int64 [2^k + 1], where the keys begin that agree in their first k bits; k >= 1.
-      files: for each group, the names of the files.
+      members: int32 [any], lists of the numbers of files, the length of each before it.
+      files: names of all files.
     """
 
     keys: NDArray[np.uint64]
-    groups: NDArray[np.int32]
+    groups: NDArray[np.int64]
     starts: NDArray[np.int64]
-    files: Sequence[Sequence[str]]
+    members: NDArray[np.int32]
+    files: Sequence[str]
 
-    def find(self, ngrams: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """Return the group of each n-gram, or -1: int32 [n-grams]."""
-        groups = np.empty(len(ngrams), np.int32)
+    def find(self, ngrams: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the group of each n-gram, or -1: int64 [n-grams]."""
+        groups = np.empty(len(ngrams), np.int64)
         _look_up(ngrams, self.keys, self.groups, self.starts, _shift(len(self.starts)), groups)
         return groups
+
+    def files_of(self, group: int) -> list[str]:
+        """Return the names of the files of a group, which is a file or a place in `members`."""
+        place = group - len(self.files)
+        if place < 0:
+            return [self.files[group]]
+        begin = place + 1
+        return [self.files[n] for n in self.members[begin : begin + self.members[place]].tolist()]
 
 
 def write_index(folder: Path, files: Iterable[tuple[str, Iterable[NDArray[np.uint64]]]]) -> None:
@@ -78,23 +91,49 @@ def write_index(folder: Path, files: Iterable[tuple[str, Iterable[NDArray[np.uin
         names.append(name)
     writer.flush()
     records = Records(_NGRAMS, tuple(writer.files))
-    groups: dict[tuple[int, ...], int] = {(number,): number for number in range(len(names))}
-    with open_scratch(folder / _KEYS) as keys_file, open_scratch(folder / _GROUPS) as groups_file:
+    num_keys = 0
+    with (
+        open_scratch(folder / _KEYS) as keys_file,
+        open_scratch(folder / _GROUPS) as groups_file,
+        open_scratch(folder / _MEMBERS) as members_file,
+    ):
+        lists = _Lists(members_file)
         for pairs in _whole_ngrams(RangeReader(records, Range(), _PORTION_BYTES)):
             is_first = np.diff(pairs["ngram"], prepend=~pairs["ngram"][:1]) != 0
-            group = pairs["file"].astype(np.int32)
+            group = pairs["file"].astype(np.int64)
             bounds = np.append(np.flatnonzero(is_first), len(pairs))
             is_shared = np.diff(bounds) > 1
             for begin, end in zip(bounds[:-1][is_shared], bounds[1:][is_shared], strict=True):
-                members = tuple(pairs["file"][begin:end].tolist())
-                group[begin] = groups.setdefault(members, len(groups))
+                group[begin] = len(names) + lists.place_of(pairs["file"][begin:end])
+            num_keys += int(is_first.sum())
             keys_file.write(pairs["ngram"][is_first].tobytes())
             groups_file.write(group[is_first].tobytes())
     for file in records.files:
         remove(file.path)
-    _write_starts(folder)
-    names_of_groups = [[names[member] for member in members] for members in groups]
-    write_bytes(folder / _FILES, json.dumps(names_of_groups).encode())
+    _write_starts(folder, num_keys)
+    write_bytes(folder / _FILES, json.dumps(names).encode())
+
+
+class _Lists:
+    """Writes lists of the numbers of files; the last ones that are equal are written once."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._num_written = file, 0
+        self._places: dict[bytes, int] = {}
+        self._num_held = 0
+
+    def place_of(self, numbers: NDArray[np.uint64]) -> int:
+        """Return where a list is, at least one number."""
+        members = numbers.astype(np.int32)
+        data = members.tobytes()
+        if data not in self._places:
+            if self._num_held + len(data) > _PORTION_BYTES:
+                self._places, self._num_held = {}, 0
+            self._places[data] = self._num_written
+            self._num_held += len(data)
+            self._file.write(np.int32(len(members)).tobytes() + data)
+            self._num_written += 1 + len(members)
+        return self._places[data]
 
 
 def _whole_ngrams(reader: RangeReader) -> Iterator[np.ndarray]:
@@ -110,24 +149,34 @@ def _whole_ngrams(reader: RangeReader) -> Iterator[np.ndarray]:
         yield waiting
 
 
-def _write_starts(folder: Path) -> None:
+def _write_starts(folder: Path, num_keys: int) -> None:
     """Write the table of starts for the keys in a folder, some two keys for each."""
-    keys = load_values(folder / _KEYS, np.uint64)
-    num_starts = 1 << max(1, (len(keys) // 2).bit_length())
+    num_starts = 1 << max(1, (num_keys // 2).bit_length())
     shift = np.uint64(_shift(num_starts + 1))
+    done = 0
     with open_scratch(folder / _STARTS) as file:
-        for first in range(0, num_starts, _STARTS_AT_A_TIME):
-            bits = np.arange(first, min(first + _STARTS_AT_A_TIME, num_starts), dtype=np.uint64)
-            file.write(np.searchsorted(keys, bits << shift).astype(np.int64).tobytes())
-        file.write(np.int64(len(keys)).tobytes())
+        for first in range(0, num_keys, _KEYS_AT_A_TIME):
+            keys = np.empty(min(_KEYS_AT_A_TIME, num_keys - first), np.uint64)
+            read_range(folder / _KEYS, first * keys.itemsize, keys)
+            end = int(keys[-1] >> shift) + 1
+            for begin in range(done, end, _STARTS_AT_A_TIME):
+                bits = np.arange(begin, min(begin + _STARTS_AT_A_TIME, end), dtype=np.uint64)
+                file.write(
+                    (first + np.searchsorted(keys, bits << shift)).astype(np.int64).tobytes()
+                )
+            done = max(done, end)
+        for begin in range(done, num_starts + 1, _STARTS_AT_A_TIME):
+            number = min(_STARTS_AT_A_TIME, num_starts + 1 - begin)
+            file.write(np.full(number, num_keys, np.int64).tobytes())
 
 
 def open_index(folder: str) -> NgramIndex:
     """Map the index in a folder."""
     return NgramIndex(
         load_values(os.path.join(folder, _KEYS), np.uint64),
-        load_values(os.path.join(folder, _GROUPS), np.int32),
+        load_values(os.path.join(folder, _GROUPS), np.int64),
         load_values(os.path.join(folder, _STARTS), np.int64),
+        load_values(os.path.join(folder, _MEMBERS), np.int32),
         read_json(os.path.join(folder, _FILES)),
     )
 
@@ -141,12 +190,12 @@ def _shift(num_starts: int) -> int:
 def _look_up(
     ngrams: NDArray[np.uint64],
     keys: NDArray[np.uint64],
-    groups: NDArray[np.int32],
+    groups: NDArray[np.int64],
     starts: NDArray[np.int64],
     shift: int,
-    out: NDArray[np.int32],
+    out: NDArray[np.int64],
 ) -> None:
-    """Write the group of each n-gram, or -1, to int32 [n-grams].
+    """Write the group of each n-gram, or -1, to int64 [n-grams].
 
     Args:
       ngrams: [any].

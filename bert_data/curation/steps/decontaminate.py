@@ -25,6 +25,7 @@ from bert_data.text.formats import read_documents
 
 _OWN_TEXTS = "evaluation_texts"
 _MAX_SHOWN_CHARACTERS = 1000  # a match may run to the last word
+_MAX_NAMED = 10  # evaluation sets of a match
 MATCHED_NGRAM = "matched_ngram"
 """Name of the measure that holds the first matching n-gram and the files that contain it."""
 
@@ -46,10 +47,10 @@ class Decontaminate(DocumentStep):
     thirteen words, so choose a larger `ngram_size` for these languages.
 
     The measured value is the share of words in matches, or the number of pieces. The ledger also
-    records the first n-gram that matched and the evaluation sets that contain it. Evaluation texts
-    with fewer words than an n-gram cannot be found; a warning counts them.
+    records the first n-gram that matched and up to ten evaluation sets that contain it. Evaluation
+    texts with fewer words than an n-gram cannot be found; a warning counts them.
 
-    The n-grams of the sets are sorted on disk and mapped to judge documents: some 18 bytes on disk
+    The n-grams of the sets are sorted on disk and mapped to judge documents: some 22 bytes on disk
     for each different one, and no memory that grows with the sets.
 
     Attributes:
@@ -139,9 +140,11 @@ class Decontaminate(DocumentStep):
         matched = document.text[words.starts[first[0]] : words.ends[first[1]]]
         counted: Counter[str] = Counter()
         for group, number in zip(*np.unique(groups[hits], return_counts=True), strict=True):
-            counted.update({matches_of(path): int(number) for path in index.files[group]})
+            counted.update({matches_of(path): int(number) for path in index.files_of(group)})
         first_match = Measured(
-            MATCHED_NGRAM, matched[:_MAX_SHOWN_CHARACTERS], ", ".join(index.files[groups[hits[0]]])
+            MATCHED_NGRAM,
+            matched[:_MAX_SHOWN_CHARACTERS],
+            _name_some(index.files_of(groups[hits[0]])),
         )
         runs = runs_of_marked(covered)
         pieces = self._pieces(words, plain, runs)
@@ -177,6 +180,11 @@ class Decontaminate(DocumentStep):
         if not idle:
             return None
         return f"no document shares {self.ngram_size} words with {', '.join(idle)}"
+
+
+def _name_some(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else ""
+    return f"{', '.join(paths[:_MAX_NAMED])}{more}"
 
 
 def matches_of(path: str) -> str:

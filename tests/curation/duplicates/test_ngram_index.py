@@ -33,11 +33,13 @@ def test_what_is_found_is_in_these_files(tmp_path_factory, files, text, size, po
         if portion_bytes:
             patch.setattr(ngram_index, "_PORTION_BYTES", portion_bytes)
             patch.setattr(ngram_index, "_STARTS_AT_A_TIME", 1)
+            patch.setattr(ngram_index, "_KEYS_AT_A_TIME", 2)
         write_index(folder, [(str(number), each) for number, each in enumerate(hashed)])
-    assert {each.name for each in folder.iterdir()} == {"files.json", "groups", "keys", "starts"}
+    left = {each.name for each in folder.iterdir()}
+    assert left == {"files.json", "groups", "keys", "members", "starts"}
     index = open_index(folder)
     groups = index.find(ngrams_of(folded_words(split_words(text)), size))
-    files_of_groups = [list(index.files[group]) if group >= 0 else [] for group in groups]
+    files_of_groups = [index.files_of(group) if group >= 0 else [] for group in groups]
     sets = [{ngram for each in file for ngram in plain_ngrams(each, size)} for file in files]
     assert files_of_groups == [
         [str(number) for number, each in enumerate(sets) if ngram in each]
@@ -50,5 +52,5 @@ def test_extreme_hashes_are_found(tmp_path):
     write_index(tmp_path, [("a", [hashes, hashes[:3]]), ("b", [hashes[::4]])])
     index = open_index(str(tmp_path))
     groups = index.find(np.concatenate([hashes, np.array([2, 2**64 - 2], np.uint64)]))
-    names = [index.files[group] if group >= 0 else None for group in groups]
+    names = [index.files_of(group) if group >= 0 else None for group in groups]
     assert names == [["a", "b"], ["a"], ["a"], ["a"], ["a", "b"], None, None]

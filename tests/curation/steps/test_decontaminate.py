@@ -48,6 +48,17 @@ def test_documents_with_a_shared_ngram_are_dropped(exams, tmp_path):
     assert step.describe_use({**counted, f"n-grams of {other}": 1}) is None
 
 
+def test_the_ledger_names_ten_of_many_sets_with_a_match(tmp_path):
+    paths = [tmp_path / f"set-{number:02d}.txt" for number in range(12)]
+    for path in paths:
+        path.write_text(QUESTION)
+    step = Decontaminate(evaluation_sets=(str(tmp_path / "set-*.txt"),), ngram_size=14)
+    verdict = judge_all(step, [QUESTION], tmp_path / "own")[0]
+    matched = next(m for m in verdict.measured if m.rule == "matched_ngram")
+    assert matched.threshold == f"{', '.join(map(str, paths[:10]))} and 2 more"
+    assert verdict.counted == {f"n-grams of {path}": 1 for path in paths}
+
+
 def test_a_share_of_matches_may_be_allowed(exams, tmp_path):
     step = Decontaminate(evaluation_sets=(exams,), max_overlap=0.5)
     verdicts = judge_all(step, [QUESTION, f"{QUESTION} {'more ' * 14}"], tmp_path / "own")
