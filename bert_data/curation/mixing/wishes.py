@@ -7,13 +7,14 @@ A cell is a data set, or a bucket of one; a portion is the cells that an entry n
 """
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 
 from bert_data.curation.mixing.entries import EVERY, find_entry, split_name
 from bert_data.curation.mixing.plan import Portion, plan_epochs
 
 _MOST_EPOCHS, _MOST_EPOCHS_OF_BUDGET = 1.0, 4.0
+_LEAST_NUMBER = 1e-100  # of those that are > 0; products of them and of sizes are numbers, too
+_MOST = {"weights": 1e100, "budget": 1e100, "epochs": 1e6, "most_epochs": 1e6}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,14 +44,13 @@ class Wishes:
     most_epochs: float | None
 
     def __post_init__(self) -> None:
-        for field, least in (("weights", "> 0"), ("epochs", ">= 0")):
+        for field, least in (("weights", _LEAST_NUMBER), ("epochs", 0)):
             for name, value in getattr(self, field).items():
-                if not 0 <= value < math.inf or (field == "weights" and not value):
-                    raise ValueError(f"{field} has {name}: {value!r}; it must be a number {least}")
+                _check_number(f"{field} has {name}:", value, least, _MOST[field])
         for field in ("budget", "most_epochs"):
             value = getattr(self, field)
-            if value is not None and not 0 < value < math.inf:
-                raise ValueError(f"{field} is {value!r}; it must be a number > 0")
+            if value is not None:
+                _check_number(f"{field} is", value, _LEAST_NUMBER, _MOST[field])
             if value is not None and self.epochs:
                 raise ValueError(f"{field} goes with weights or exponent, not with epochs")
         is_weighted = bool(self.weights) or self.exponent is not None
@@ -127,3 +127,9 @@ class Wishes:
         """Return the number that holds for a cell or a portion."""
         entry = find_entry(self.entries, *split_name(cell))
         return default if entry is None else self.entries[entry]
+
+
+def _check_number(what: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        sign = ">" if least else ">="
+        raise ValueError(f"{what} {value!r}; it must be a number {sign} 0 ({least:g} to {most:,g})")

@@ -88,14 +88,14 @@ class Mix(CorpusStep):
     It also names entries for which there are no documents.
 
     Attributes:
-      weights: share of each data set or bucket, > 0, by its name; they need not add up to 1. As a
-        list on the command line: [NAME:NUMBER,NAME/BUCKET:NUMBER].
-      epochs: how often each data set or bucket passes, >= 0, by its name.
+      weights: share of each data set or bucket, 1e-100 to 1e100, by its name; they need not add up
+        to 1. As a list on the command line: [NAME:NUMBER,NAME/BUCKET:NUMBER].
+      epochs: how often each data set or bucket passes, 0 to a million, by its name.
       exponent: of sizes, 0 to 10; None: shares are the weights.
       unit: of shares and of the budget: "bytes" (in UTF-8), "words", "documents" or "tokens".
       budget: size of the result, with weights or an exponent; None: what `most_epochs` gives.
-      most_epochs: greatest epochs of a bucket, > 0, with weights or an exponent; without a budget,
-        the most used one passes so often. None: 1 without a budget, 4 with one.
+      most_epochs: greatest epochs of a bucket, > 0, up to a million, with weights or an exponent;
+        without a budget, the most used one passes so often. None: 1 without a budget, 4 with one.
       bucket_field: field of the documents; None: there are no buckets.
       bucket_bounds: rising numbers at which a score is cut; one that is equal lies above.
       bucket_percentiles: the same in percent of the documents of each data set.

@@ -75,7 +75,9 @@ def test_all_words_of_copies_are_removed(tmp_path_factory, texts, length, cuts, 
     assert left == expected
 
 
-def test_planted_runs_are_found_in_every_shard_and_data_set(tmp_path):
+@pytest.mark.parametrize(("first_letter", "space"), [(None, " "), (0x4E00, "")])
+def test_planted_runs_are_found_in_every_shard_and_data_set(tmp_path, first_letter, space):
+    """Runs of 50 words; of 50 characters in Chinese, which has no spaces."""
     random = np.random.default_rng(5)
     words = random.integers(0, 5000, (80, 300))
     planted = random.integers(5000, 9000, (40, 50))
@@ -83,7 +85,10 @@ def test_planted_runs_are_found_in_every_shard_and_data_set(tmp_path):
         for document in (number, 79 - number):
             start = int(random.integers(0, 250))
             words[document, start : start + 50] = run
-    texts = [" ".join(map(str, row)) for row in words.tolist()]
+    texts = [
+        space.join(chr(first_letter + word) if first_letter else str(word) for word in row)
+        for row in words.tolist()
+    ]
     shards = [make_documents(texts[i : i + 20], f"set{i // 40}") for i in range(0, 80, 20)]
     verdicts = [
         verdict
