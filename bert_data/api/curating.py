@@ -73,7 +73,8 @@ class Curated:
       num_documents, num_kept, num_rejected: numbers of documents.
       kept, rejected: the documents in their order, if they were not written to files.
       files: that were written, if an output_file was named.
-      ledger: file with all measures of rejected documents, or None.
+      ledger: file with all measures of rejected documents, path@N for N files, or None.
+      ledger_files: those files.
     """
 
     num_documents: int
@@ -83,6 +84,7 @@ class Curated:
     rejected: Sequence[RejectedDocument] = dataclasses.field(default=(), repr=False)
     files: tuple[str, ...] = ()
     ledger: str | None = None
+    ledger_files: tuple[str, ...] = ()
 
     @property
     def texts(self) -> list[str]:
@@ -111,7 +113,7 @@ def curate(
       preset: published steps, which come first: c4, gopher, fineweb, refinedweb or wikipedia.
       output_file: files to write, "path@N" means N; None: all documents are returned, so they must
         fit in memory.
-      rejected_file: with output_file: file for the rejected documents, JSON Lines.
+      rejected_file: with output_file: file, or path@N, for the rejected documents, JSON Lines.
       overwrite: whether to replace existing files.
       num_workers: processes; 0: all cores. Steps of a script or a notebook itself run in this one.
       options: split_sentences, max_document_bytes and others, as the flags of `bert-data curate`.

@@ -15,6 +15,7 @@ from bert_data.api.documents import TextFiles
 from bert_data.api.options import Options
 from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.running.data_sets import DataSet, plan_all_shards
+from bert_data.curation.running.document_files import output_paths
 from bert_data.curation.running.markup import put_extract_first
 from bert_data.curation.running.pipeline import JSONL, Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import DEFAULT_NAME, parse_steps
@@ -113,6 +114,7 @@ class CurationRun:
             num_rejected=sum(counts.num_rejected for counts in done.counts),
             files=tuple(file.name for file in done.files),
             ledger=done.ledger[0],
+            ledger_files=tuple(output_paths(done.ledger[0])[1]),
         )
 
     def in_memory(self, files: TextFiles, folder: str) -> Curated:
@@ -126,9 +128,10 @@ class CurationRun:
             kept: Sequence[str] = ()
             with contextlib.suppress(NothingLeftError):
                 run.run_passes()
-                _, kept = run.write(JSONL, [_KEPT])
+                kept = [path for _, path in run.write(run.documents(JSONL, [_KEPT]))]
+            rejected = [path for _, path in run.write(run.rejected([_REJECTED]))]
             kept_documents = [_kept(row, files) for row in _rows(kept)]
-            rejected_documents = [_rejected(row, files) for row in _rows(run.rejected())]
+            rejected_documents = [_rejected(row, files) for row in _rows(rejected)]
         read = run.counts[0]
         return Curated(
             num_documents=read.num_documents + read.num_rejected - read.rejected[DAMAGED],

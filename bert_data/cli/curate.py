@@ -12,7 +12,7 @@ r"""Curate text: write the documents worth training on, and a ledger of the othe
 The rejected documents, with the rules that rejected them, and a report with examples:
 
     bert-data curate --input_file='crawl/*.jsonl.gz' --preset=gopher \
-        --output_file=clean.jsonl.gz@8 --rejected_file=rejected.jsonl.gz --report=clean.html
+        --output_file=clean.jsonl.gz@8 --rejected_file=rejected.jsonl.gz@8 --report=clean.html
 
 How many documents other thresholds would keep (no text is read for that):
 
@@ -36,8 +36,9 @@ A pipeline in a file has the keys inputs, preset (with parameters of its steps),
     output: {files: corpus.txt@4, split_sentences: true}
 
 Beside the output are ledger.NAME.parquet, with a row for each rule that measured a rejected
-document, and curation.NAME.json, the summary, which is written last. If a run was stopped, even by
-SIGKILL or a full disk, the same command resumes it.
+document, and curation.NAME.json, the summary, which is written last. If the output is N files, so
+is the ledger: ledger.NAME.parquet@N names them for --ledger_file and `bert-data inspect`. If a run
+was stopped, even by SIGKILL or a full disk, the same command resumes it.
 """
 
 import dataclasses
@@ -128,9 +129,9 @@ flags.DEFINE_enum(
 flags.DEFINE_string(
     "rejected_file",
     None,
-    "Write the rejected documents to this file, JSON Lines: id, source, step, rule, value,"
-    " threshold, text, all measured rules, fields. .gz and .zst are compressed. Takes as much room"
-    " again in the folder for unfinished work.",
+    "Write the rejected documents to this file, or to path@N, JSON Lines: id, source, step, rule,"
+    " value, threshold, text, all measured rules, fields. .gz and .zst are compressed. Takes room"
+    " for all their texts in the folder for unfinished work.",
 )
 flags.DEFINE_string(
     "report",
@@ -151,7 +152,9 @@ flags.DEFINE_multi_string(
     "another threshold. Tightening a threshold needs --ledger=all.",
 )
 flags.DEFINE_string(
-    "ledger_file", None, "With --what_if: the ledger, if it is not that of --output_file."
+    "ledger_file",
+    None,
+    "With --what_if: the ledger, if it is not that of --output_file; path@N for N files.",
 )
 flags.DEFINE_bool("list_steps", False, "List the steps and presets.")
 flags.DEFINE_string(
@@ -313,12 +316,11 @@ def _what_if() -> str:
         parse_question,
         retry_thresholds,
     )
-    from bert_data.curation.running.document_files import output_paths
-    from bert_data.curation.running.run import ledger_path
+    from bert_data.curation.running.run import ledger_name
 
     if not FLAGS.ledger_file and not FLAGS.output_file:
         raise ValueError("--what_if needs --ledger_file, or the --output_file of the earlier run")
-    ledger = FLAGS.ledger_file or ledger_path(output_paths(FLAGS.output_file)[0])
+    ledger = FLAGS.ledger_file or ledger_name(FLAGS.output_file)
     questions = [parse_question(each) for each in FLAGS.what_if]
     try:
         return describe_changes(retry_thresholds(ledger, questions))
@@ -327,7 +329,7 @@ def _what_if() -> str:
             raise
         raise ValueError(
             f"--what_if needs an earlier run, but --output_file={FLAGS.output_file} has"
-            f" none: there is no {ledger}"
+            f" none: there is no {error.filename}"
         ) from error
 
 

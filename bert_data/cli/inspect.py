@@ -24,7 +24,7 @@ Documents of a token store, and the GPT samples that training would draw from a 
 Curated documents, and why others were rejected:
 
     bert-data inspect --input_file=clean.jsonl.gz --word=cat
-    bert-data inspect --input_file=ledger.clean.jsonl.gz.parquet --word=gopher_quality
+    bert-data inspect --input_file=ledger.clean.jsonl.gz.parquet@8 --word=gopher_quality
 
 For programs, and for a browser:
 

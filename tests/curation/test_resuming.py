@@ -75,7 +75,7 @@ def hidden(folder: Path) -> list[str]:
 def test_killed_at_many_places_and_started_again(program):
     """Each run is killed later than the one before; what it has left is taken by the next one."""
     out = program.folder / "out"
-    flags = ["--output_file=out/o.jsonl@2", "--rejected_file=out/r.jsonl.gz", "--num_workers=1"]
+    flags = ["--output_file=out/o.jsonl@2", "--rejected_file=out/r.jsonl.gz@2", "--num_workers=1"]
     done = program.run(*flags)
     assert done.returncode == 0, done.stderr
     whole = contents(out)
@@ -202,7 +202,7 @@ def test_other_pipelines_and_files_do_not_take_what_is_there(tmp_path, web):  # 
     assert done.num_resumed == 0
     shutil.rmtree(tmp_path / "out")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bert_data.curation.running.run.join_ledgers", interrupt)
+        patch.setattr("bert_data.curation.running.run.describe_as_json", interrupt)
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path, [Few()], work_dir=str(work))
     rows = web.read_text().replace("word 1", "WORD 1")
@@ -219,7 +219,7 @@ def test_other_pipelines_and_files_do_not_take_what_is_there(tmp_path, web):  # 
 
 def test_an_interrupted_run_goes_on(tmp_path, web):  # noqa: F811
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bert_data.curation.running.run.join_ledgers", interrupt)
+        patch.setattr("bert_data.curation.running.run.describe_as_json", interrupt)
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path, [Few(), Unique()])
     done = run(tmp_path, [Few(), Unique()])

@@ -25,7 +25,8 @@ RUNS = {
     "build_samples": "--input=@stores/a --num_samples=9 --seq_length=16 --cache_dir=@out/cache"
     " --output_file=@out/g@2",
     "curate": "--input_file=web=@in/*.jsonl --steps=length --output_file=@out/c.jsonl.gz@2"
-    " --steps=exact_duplicates --rejected_file=@out/no.jsonl --report=@out/r.html --num_workers=1",
+    " --steps=exact_duplicates --rejected_file=@out/no.jsonl@2 --report=@out/r.html"
+    " --num_workers=1",
 }
 PROGRAMS = {"merge": "tokenize"}
 
@@ -137,7 +138,9 @@ def test_files_of_tasks_do_not_pass_through_the_command(programs, folder, object
     place = object_store.uri()
     flags = f"{RUNS['curate']} --work_dir=@work"
     assert not run(programs, folder, "curate", flags, place=place)
-    assert len(object_store.keys("out/c-")) == 2
-    of_tasks = [each for each in object_store.requests if each.key.endswith("/documents")]
+    names = ("c-", "ledger.c.jsonl.gz-", "no-")
+    assert [len(object_store.keys(f"out/{name}")) for name in names] == [2, 2, 2]
+    of_tasks = [each for each in object_store.requests if each.key.endswith("/file")]
+    assert len({each.key for each in of_tasks}) == 6
     assert {each.method for each in of_tasks} & {"GET", "PUT"} == {"PUT"}
     assert object_store.keys("work/") == []

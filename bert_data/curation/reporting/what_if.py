@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from pyarrow import Table, compute, concat_tables
+from pyarrow import Table, compute
 
+from bert_data.curation.running.document_files import output_paths
 from bert_data.curation.running.ledger import OUTCOME_KEPT, SCHEMA
 from bert_data.curation.step import CorpusStep, steps_by_name
 from bert_data.curation.verdict import MAX, MIN
@@ -34,7 +35,7 @@ class Question:
     value: float
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class SourceChange:
     """What would change for a data set at a step: documents and bytes, more and fewer."""
 
@@ -87,7 +88,10 @@ def parse_question(text: str) -> Question:
 
 
 def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepChange]:
-    """Try thresholds on a ledger; memory is that of the rows of one step.
+    """Try thresholds on a ledger of any size.
+
+    Args:
+      ledger: its file, or path@N.
 
     Raises:
       ValueError: the ledger has no such step or rule, or the rule is neither a least nor a greatest
@@ -117,17 +121,18 @@ def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepCha
 
 
 def _read_groups(ledger: str, columns: Sequence[str]) -> Iterator[Table]:
-    """Yield some columns of each row group of a ledger."""
-    try:
-        with open_parquet(ledger) as whole:
-            if whole.schema_arrow.names != SCHEMA.names:
-                raise CorruptDataError(ledger, 0, "not a ledger of curation")
-            for group in range(whole.num_row_groups):
-                table = whole.read_row_group(group, columns=columns)
-                table.validate(full=True)  # that its texts are UTF-8
-                yield table
-    except UnicodeDecodeError as error:  # in the name of a column
-        raise CorruptDataError(ledger, 0, f"not a readable Parquet file ({error})") from error
+    """Yield some columns of each row group of a ledger; none of them divides an entry."""
+    for path in output_paths(ledger)[1]:
+        try:
+            with open_parquet(path) as whole:
+                if whole.schema_arrow.names != SCHEMA.names:
+                    raise CorruptDataError(path, 0, "not a ledger of curation")
+                for group in range(whole.num_row_groups):
+                    table = whole.read_row_group(group, columns=columns)
+                    table.validate(full=True)  # that its texts are UTF-8
+                    yield table
+        except UnicodeDecodeError as error:  # in the name of a column
+            raise CorruptDataError(path, 0, f"not a readable Parquet file ({error})") from error
 
 
 def _rules_of_steps(ledger: str) -> dict[str, set[str]]:
@@ -161,53 +166,75 @@ def _only_step(ledger: str, rules: Mapping[str, set[str]], rule: str) -> str:
 
 
 def _retry(ledger: str, step: str, questions: Sequence[Question]) -> StepChange:
-    groups = _read_groups(ledger, ["step", *_COLUMNS])
-    rows = concat_tables(table.filter(compute.equal(table["step"], step)) for table in groups)
-    rule, value, threshold, failed, measure, outcome, source, num_bytes = (
-        rows[name].to_numpy() for name in _COLUMNS
-    )
-    failed = np.array(failed, bool)
-    may_tighten = False
+    trial = _Trial(questions)
+    for table in _read_groups(ledger, ["step", *_COLUMNS]):
+        trial.add(table.filter(compute.equal(table["step"], step)))
     for question in questions:
-        mine = rule == question.rule
-        is_min = question.rule.startswith(MIN)
-        failed[mine] = (value < question.value if is_min else value > question.value)[mine]
-        old = threshold[mine]  # several, if the step has thresholds by language
-        old = old[~np.isnan(old)]
-        if not old.size:
+        if question.rule not in trial.had_thresholds:
             raise ValueError(f"{ledger}: the thresholds of {step}.{question.rule} are not numbers")
-        may_tighten |= bool(question.value > old.min() if is_min else question.value < old.max())
-    starts = np.flatnonzero(measure == 0)
-    passes = ~np.logical_or.reduceat(failed, starts)
-    passed = (outcome == OUTCOME_KEPT)[starts]
     kind = steps_by_name().get(step.split("#")[0])
     return StepChange(
         step=step,
         questions=tuple(questions),
-        sources=tuple(_by_source(source[starts], num_bytes[starts], passed, passes)),
-        num_rejected=int((~passed).sum()),
-        has_kept=bool(passed.any()),
-        may_tighten=may_tighten,
+        sources=tuple(
+            SourceChange(source, *map(int, numbers))
+            for source, numbers in sorted(trial.by_source.items())
+        ),
+        num_rejected=trial.num_rejected,
+        has_kept=trial.has_kept,
+        may_tighten=trial.may_tighten,
         weighs_verdicts=kind is not None and issubclass(kind, CorpusStep) and kind.weighs_verdicts,
     )
 
 
-def _by_source(
-    sources: NDArray[np.object_],
-    num_bytes: NDArray[np.int64],
-    passed: NDArray[np.bool_],
-    passes: NDArray[np.bool_],
-) -> Iterator[SourceChange]:
-    for source in sorted(set(sources.tolist())):
-        more = (sources == source) & passes & ~passed
-        fewer = (sources == source) & ~passes & passed
-        yield SourceChange(
-            source=source,
-            num_more=int(more.sum()),
-            num_more_bytes=int(num_bytes[more].sum()),
-            num_fewer=int(fewer.sum()),
-            num_fewer_bytes=int(num_bytes[fewer].sum()),
+class _Trial:
+    """Thresholds that are tried on rows of a step.
+
+    Attributes:
+      by_source: for each data set, the numbers of a `SourceChange`.
+      had_thresholds: rules that were compared with numbers.
+      num_rejected, has_kept, may_tighten: see `StepChange`.
+    """
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self._questions = questions
+        self.by_source: dict[str, NDArray[np.int64]] = {}
+        self.had_thresholds: set[str] = set()
+        self.num_rejected = 0
+        self.has_kept = self.may_tighten = False
+
+    def add(self, rows: Table) -> None:
+        """Try the thresholds on rows, which are those of whole entries."""
+        rule, value, threshold, failed, measure, outcome, source, num_bytes = (
+            rows[name].to_numpy() for name in _COLUMNS
         )
+        failed = np.array(failed, bool)
+        for question in self._questions:
+            mine = rule == question.rule
+            is_min = question.rule.startswith(MIN)
+            failed[mine] = (value < question.value if is_min else value > question.value)[mine]
+            self._compare(question, threshold[mine], is_min=is_min)
+        starts = np.flatnonzero(measure == 0)
+        if not starts.size:
+            return
+        passes = ~np.logical_or.reduceat(failed, starts)
+        passed = (outcome == OUTCOME_KEPT)[starts]
+        self.num_rejected += int((~passed).sum())
+        self.has_kept |= bool(passed.any())
+        source, num_bytes = source[starts], num_bytes[starts]
+        for name in set(source.tolist()):
+            more = (source == name) & passes & ~passed
+            fewer = (source == name) & ~passes & passed
+            numbers = [more.sum(), num_bytes[more].sum(), fewer.sum(), num_bytes[fewer].sum()]
+            self.by_source[name] = self.by_source.get(name, 0) + np.array(numbers, np.int64)
+
+    def _compare(self, question: Question, old: NDArray[np.float64], *, is_min: bool) -> None:
+        """Compare with the old thresholds: several, if the step has some for each language."""
+        old = old[~np.isnan(old)]
+        if old.size:
+            self.had_thresholds.add(question.rule)
+            tightens = question.value > old.min() if is_min else question.value < old.max()
+            self.may_tighten |= bool(tightens)
 
 
 def describe_changes(changes: Sequence[StepChange]) -> str:

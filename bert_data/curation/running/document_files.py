@@ -37,8 +37,11 @@ from bert_data.storage import (
     with_ending_last,
 )
 
-DOCUMENTS = "documents"
-"""Name of a file in its task's folder."""
+REJECTED_FILE = "rejected_file"
+"""In the summary: their name, relative to its folder."""
+
+FILE = "file"
+"""Name of a file of the output in its task's folder."""
 
 _GZIP_LEVEL = (
     4  # zlib-ng's; files are 2% larger than those of zlib's 6, which takes 4 times as long
@@ -63,19 +66,12 @@ class FilePlan:
     """A file to write.
 
     Attributes:
-      number: of the file, from 0.
       name: its final name, whose ending decides on the compression.
       parts: its documents.
     """
 
-    number: int
     name: str
     parts: tuple[SpoolPart, ...]
-
-    @property
-    def task_name(self) -> str:
-        """Name of the folder that it is written to."""
-        return f"{self.number:05d}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -128,12 +124,12 @@ def plan_files(spools: Sequence[tuple[str, str, int]], paths: Sequence[str]) -> 
             if count:
                 start, end = max(first - before, 0), min(last - before, count)
                 parts.append(SpoolPart(path_of_spool, source, start, end))
-        plans.append(FilePlan(number, path, tuple(parts)))
+        plans.append(FilePlan(path, tuple(parts)))
     return plans
 
 
 def write_file(output_format: str, kinds: Kinds, plan: FilePlan, folder: str) -> dict[str, Any]:
-    """Write a file, named `DOCUMENTS`, to a folder.
+    """Write a file, named `FILE`, to a folder.
 
     Args:
       output_format: `lines`, `jsonl` or `parquet`.
@@ -150,7 +146,7 @@ def write_file(output_format: str, kinds: Kinds, plan: FilePlan, folder: str) ->
                 num_text_bytes += document.num_bytes
                 yield document
 
-    path = os.path.join(folder, DOCUMENTS)
+    path = os.path.join(folder, FILE)
     with open_scratch(path) as file:
         if output_format == PARQUET:
             _write_parquet(file, documents(), kinds)
@@ -225,11 +221,26 @@ def _groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
         yield group
 
 
-def earlier_files(summary: str) -> list[str]:
-    """Return the files of an earlier set, by its summary; [] if there is none."""
+def earlier_files(summary: str, rejected_file: str | None) -> list[str]:
+    """Return the files of an earlier set, by its summary; [] if there is none.
+
+    Args:
+      rejected_file: of this run; earlier rejected documents are of the set if they have its name.
+    """
     try:
-        names = [file.take("name", str) for file in JsonObject.read(summary).objects("files")]
-    except (OSError, CorruptDataError):
+        written = JsonObject.read(summary)
+        names = [file.take("name", str) for file in written.objects("files")]
+        names += output_paths(written.object("ledger").take("name", str))[1]
+        if rejected_file is not None and REJECTED_FILE in written.values:
+            earlier = output_paths(written.take(REJECTED_FILE, str))
+            ours, _ = output_paths(beside(summary, rejected_file))
+            names += earlier[1] if earlier[0] == ours else []
+    except (OSError, CorruptDataError, ValueError):
         return []
     folder = os.path.dirname(summary)
     return [os.path.join(folder, name) for name in names if "/" not in name]
+
+
+def beside(summary: str, path: str) -> str:
+    """Return a path relative to the folder of a summary."""
+    return os.path.relpath(path, os.path.dirname(summary) or os.curdir)

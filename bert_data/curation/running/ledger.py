@@ -16,17 +16,15 @@ threshold are those of the first rule that failed:
      "value": 7.0, "threshold": 50.0, "text": "...", "measured": [...], "fields": {...}}
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow
-from pyarrow import ipc, parquet
 
 from bert_data.curation.running.arrow_files import ArrowWriter
 from bert_data.curation.running.field_values import json_line
 from bert_data.curation.verdict import Measured, is_number
-from bert_data.storage import open_input
 
 REJECTED, ALL = LEDGER_MODES = ("rejected", "all")
 """Whose rows the ledger holds: rejected documents', or all."""
@@ -50,11 +48,15 @@ SCHEMA = pyarrow.schema(
     ]
 )
 _ROWS_AT_A_TIME = 8192
-_ROWS_A_GROUP = 1 << 17
 
 
 class LedgerWriter(ArrowWriter):
-    """Writes the part of the ledger that belongs to a shard, and its rejected documents."""
+    """Writes the part of the ledger that belongs to a shard, and its rejected documents.
+
+    Attributes:
+      num_rows: of the ledger.
+      num_rejected_bytes: of the rejected documents in JSON Lines.
+    """
 
     def __init__(self, path: Path, source: str, rejected: IO[bytes] | None = None) -> None:
         """Create the file.
@@ -64,12 +66,14 @@ class LedgerWriter(ArrowWriter):
         """
         super().__init__(path, SCHEMA, max_rows=_ROWS_AT_A_TIME)
         self._source, self._rejected = source, rejected
+        self.num_rows = self.num_rejected_bytes = 0
 
     def add(
         self, document: str, step: str, measured: Sequence[Measured], num_bytes: int, *, kept: bool
     ) -> None:
         """Add a row for each measure of a document at a step."""
         outcome = OUTCOME_KEPT if kept else OUTCOME_REJECTED
+        self.num_rows += len(measured)
         self.add_rows(
             (
                 *(document, self._source, step, number, each.rule),
@@ -104,35 +108,12 @@ class LedgerWriter(ArrowWriter):
                 "measured": [each._asdict() for each in measured],
                 "fields": fields,
             }
-            self._rejected.write(json_line(row))
+            line = json_line(row)
+            self._rejected.write(line)
+            self.num_rejected_bytes += len(line)
 
 
 def _number_and_text(value: Any) -> tuple[float | None, str | None]:
     if is_number(value):
         return float(value), None
     return None, str(value).encode(errors="replace").decode()
-
-
-def join_ledgers(parts: Iterable[str], file: IO[bytes]) -> int:
-    """Write the parts of shards to one Parquet file, in their order; return its number of rows."""
-    num_rows = num_waiting = 0
-    waiting: list[pyarrow.RecordBatch] = []
-    with parquet.ParquetWriter(
-        file, SCHEMA, compression="zstd", write_page_checksum=True
-    ) as writer:
-
-        def write() -> None:
-            writer.write_table(pyarrow.Table.from_batches(waiting, SCHEMA))
-            waiting.clear()
-
-        for part in parts:
-            with open_input(part) as part_file, ipc.open_stream(part_file) as stream:
-                for batch in stream:
-                    waiting.append(batch)
-                    num_rows += batch.num_rows
-                    num_waiting += batch.num_rows
-                    if num_waiting >= _ROWS_A_GROUP:
-                        write()
-                        num_waiting = 0
-        write()
-    return num_rows

@@ -72,7 +72,8 @@ def run_pass(config: Pass, shard: TextShard | SpooledShard, folder: str) -> dict
 
     Returns:
       "counts" of the steps; "observe_seconds"; "kinds" of the fields; "spooled": the documents and
-      bytes of each shard that is left.
+      bytes of each shard that is left; "num_ledger_rows"; "num_rejected_bytes", of the rejected
+      documents in JSON Lines.
     """
     source = config.pipeline.data_sets[shard.data_set].name
     with contextlib.ExitStack() as stack:
@@ -121,6 +122,8 @@ class _Run:
             "observe_seconds": seconds,
             "spooled": spooled,
             "kinds": self._kinds,
+            "num_ledger_rows": self._ledger.num_rows,
+            "num_rejected_bytes": self._ledger.num_rejected_bytes,
         }
 
     def _source(self) -> Iterator[Document]:

@@ -74,7 +74,8 @@ class Output:
       output_format: one of `OUTPUT_FORMATS`; "auto": by the ending; lines for any other ending.
       split_sentences: whether to write one sentence per line.
       language: whose rules split documents without a field "language".
-      rejected_file: for the rejected documents in JSON Lines; None: they are not written.
+      rejected_file: names, or path@N, for the rejected documents in JSON Lines; None: they are not
+        written.
     """
 
     files: str

@@ -26,27 +26,26 @@ from bert_data.curation.running.data_sets import (
     warn_of_inputs,
 )
 from bert_data.curation.running.document_files import (
+    REJECTED_FILE,
     WrittenFile,
-    compressed,
+    beside,
     earlier_files,
     output_paths,
 )
 from bert_data.curation.running.field_values import finite
-from bert_data.curation.running.ledger import join_ledgers
 from bert_data.curation.running.markup import put_extract_first
 from bert_data.curation.running.pipeline import Output, Pipeline, describe_step, describe_work
 from bert_data.curation.running.problems import describe_problems
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.running.step_log import DAMAGED, UNREADABLE
 from bert_data.curation.table import Table
-from bert_data.storage import OutputSet, exists, is_folder, naming, open_input, own_work_folder
+from bert_data.storage import OutputSet, exists, is_folder, own_work_folder
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_executor, open_work_folder
 from bert_data.work.commits import finish_removal, has_committed, note_commit
 
 _RAISED_AGAIN = (NothingLeftError, StepFieldError)
 """Errors in which the same run would end again."""
 _OF_DATA_SETS = ("label", "num_documents", "num_bytes", "num_words", "num_tokens", "num_rejected")
-_BLOCK_BYTES = 1 << 20
 _PROCESS_BYTES, _BYTES_OF_BYTE = 200_000_000, 30  # of a process, and for each byte of a document
 
 
@@ -60,7 +59,7 @@ class Curation:
       counts: of reading and of all steps, in their order.
       by_data_set: the same of each data set alone, by its name.
       files: that were written.
-      ledger: path of the ledger, and its number of rows.
+      ledger: path of the ledger, or path@N of its files, and its number of rows.
       seconds: from the start to the end.
       num_resumed: shards of passes that an earlier run had finished.
       warnings: sentences.
@@ -92,10 +91,12 @@ class Curation:
         return {label: table for label, table in tables.items() if table is not None}
 
 
-def ledger_path(name: str) -> str:
-    """Return the path of the ledger of a set of outputs."""
+def ledger_name(output_file: str) -> str:
+    """Return the path of the ledger of a set of outputs, or path@N, as it has as many files."""
+    name, files = output_paths(output_file)
     folder, base = os.path.split(name)
-    return os.path.join(folder, f"ledger.{base}.parquet")
+    path = os.path.join(folder, f"ledger.{base}.parquet")
+    return path if len(files) == 1 else f"{path}@{len(files)}"
 
 
 def summary_path(name: str) -> str:
@@ -147,7 +148,7 @@ def curate(
             [*paths.all, paths.summary],
             reads=[path for path, *_ in (*work["files"], *work["lists"])] + list(reads),
             overwrite=overwrite or is_ours,
-            obsolete=lambda: [p for p in earlier_files(paths.summary) if p not in paths.files],
+            obsolete=paths.find_obsolete,
         ) as outputs,
         open_work_folder(
             parent, run_name, is_own=not work_dir, useless_after=_RAISED_AGAIN
@@ -191,30 +192,37 @@ class _OutputPaths:
     def __init__(self, output: Output, texts: Sequence[str]) -> None:
         self.name, self.files = output_paths(output.files)
         self.format = output.format_of(self.files)
-        self.ledger, self.summary = ledger_path(self.name), summary_path(self.name)
+        self.ledger, self.summary = ledger_name(output.files), summary_path(self.name)
+        self.ledger_files = output_paths(self.ledger)[1]
         self.rejected = output.rejected_file
-        more = [*([] if self.rejected is None else [self.rejected]), *texts]
-        for path in more:
+        self.rejected_files = [] if self.rejected is None else output_paths(self.rejected)[1]
+        for path in texts:
             check_name("output", path)
-        self.all = [*self.files, self.ledger, *more]
+        self.written_by_tasks = [*self.files, *self.ledger_files, *self.rejected_files]
+        self.all = [*self.written_by_tasks, *texts]
+
+    def find_obsolete(self) -> list[str]:
+        """Return the files of an earlier set that this one does not replace."""
+        ours = set(self.all)
+        return [path for path in earlier_files(self.summary, self.rejected) if path not in ours]
 
 
 def _write_files(
     run: Stages, outputs: OutputSet, paths: _OutputPaths
 ) -> tuple[list[WrittenFile], int]:
     """Write documents, ledger and rejected documents; return the files and the ledger's rows."""
-    files, written = run.write(paths.format, paths.files)
-    for path, file_path in zip(paths.files, written, strict=True):
-        outputs.link_in(path, file_path)
-    with outputs.open(paths.ledger) as file:
-        num_rows = join_ledgers(run.ledgers(), file)
-    if paths.rejected is not None:
-        with outputs.open(paths.rejected) as file, compressed(file, paths.rejected) as stream:
-            for part in run.rejected():
-                with naming(part), open_input(part) as part_file:
-                    while data := part_file.read(_BLOCK_BYTES):
-                        stream.write(data)
-    return files, num_rows
+    ledger_from, rejected_from = len(paths.files), len(paths.files) + len(paths.ledger_files)
+    files = [
+        *run.documents(paths.format, paths.files),
+        *run.ledger(len(paths.ledger_files)),
+        *run.rejected(paths.rejected_files),
+    ]
+    reports = []
+    for name, (report, path) in zip(paths.written_by_tasks, run.write(files), strict=True):
+        outputs.link_in(name, path)
+        reports.append(report)
+    num_rows = sum(report["num_rows"] for report in reports[ledger_from:rejected_from])
+    return [WrittenFile(**report) for report in reports[:ledger_from]], num_rows
 
 
 def _work_parent(work_dir: str | None, name: str, engine: Engine) -> str:
@@ -265,6 +273,8 @@ def describe_as_json(done: Curation) -> str:
         ],
         "warnings": list(done.warnings),
     }
+    if pipeline.output.rejected_file is not None:
+        data[REJECTED_FILE] = beside(done.ledger[0], pipeline.output.rejected_file)
     return json.dumps(finite(data), indent=1, default=str, ensure_ascii=False) + "\n"
 
 

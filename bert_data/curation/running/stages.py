@@ -8,7 +8,7 @@ Each task fills a folder in the work folder, and a task whose folder exists is n
 import dataclasses
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,8 +16,9 @@ from absl import logging
 
 from bert_data.curation.running.counts import StepCounts, add_counts, counts_from_json
 from bert_data.curation.running.data_sets import TextShard
-from bert_data.curation.running.document_files import DOCUMENTS, WrittenFile, plan_files, write_file
+from bert_data.curation.running.document_files import FILE, plan_files, write_file
 from bert_data.curation.running.field_values import Kinds, join_kinds
+from bert_data.curation.running.joining import join_ledgers, join_rejected, share_out
 from bert_data.curation.running.passes import (
     LEDGER,
     REJECTED_DOCUMENTS,
@@ -93,6 +94,41 @@ def _read_decisions(folder: str) -> Decisions:
     return Decisions(tables=tables, notes=decisions["notes"])
 
 
+@dataclasses.dataclass(frozen=True)
+class OutputFile:
+    """A file to write.
+
+    Attributes:
+      task_name: of its folder; says what decides its bytes.
+      write: writes it, named `FILE`, to a folder, and returns a report.
+    """
+
+    task_name: str
+    write: Callable[[str], dict[str, Any]]
+
+
+def _number(
+    kind: str, description: Any, writers: Sequence[Callable[[str], dict[str, Any]]]
+) -> list[OutputFile]:
+    digest = fingerprint(description)
+    return [
+        OutputFile(f"{kind}-{digest}-{number:05d}", write) for number, write in enumerate(writers)
+    ]
+
+
+def _write(file: OutputFile, folder: str) -> dict[str, Any]:
+    return file.write(folder)
+
+
+@dataclasses.dataclass(frozen=True)
+class _ShardNotes:
+    """What a pass noted of a shard in a folder: rows of the ledger, rejected documents."""
+
+    folder: str
+    num_rows: int
+    num_rejected_bytes: int
+
+
 def _append(spooled: list[SpooledShard], shard: SpooledShard) -> None:
     """Append a shard, numbered as the following one."""
     last = spooled[-1] if spooled else None
@@ -124,7 +160,7 @@ class Stages:
         self._prepared = FolderTask(parent=os.path.join(folder, "prepared"), function=_run_step)
         self._decided: Decisions | None = None  # by the step that judges in the next pass
         self._seconds: dict[str, float] = {}
-        self._folders: list[str] = []
+        self._notes: list[_ShardNotes] = []
         self._kinds: Kinds = {}
         self.counts: list[StepCounts] = []
         self.by_data_set: dict[str, list[StepCounts]] = {d.name: [] for d in pipeline.data_sets}
@@ -206,7 +242,8 @@ class Stages:
                 label = self._pipeline.steps[steps.observing].label
                 self._spend(label, report["observe_seconds"])
             self._kinds = join_kinds([self._kinds, report["kinds"]])
-            self._folders.append(folder)
+            noted = (report["num_ledger_rows"], report["num_rejected_bytes"])
+            self._notes.append(_ShardNotes(folder, *noted))
             for i, (num_documents, num_bytes) in enumerate(report["spooled"]):
                 path = spooled_folder(folder, i)
                 _append(spooled, SpooledShard(0, shard.data_set, path, 0, num_documents, num_bytes))
@@ -265,38 +302,48 @@ class Stages:
             f" {self.counts[last - 1].num_documents:,} of {first.num_documents:,} ({rules})"
         )
 
-    def write(
-        self, output_format: str, paths: Sequence[str]
-    ) -> tuple[list[WrittenFile], list[str]]:
-        """Write the documents that the last pass left.
+    def documents(self, output_format: str, paths: Sequence[str]) -> list[OutputFile]:
+        """Return the files of the documents that the last pass left.
 
         Args:
           output_format: `lines`, `jsonl` or `parquet`.
-
-        Returns:
-          The files, and where they are in the work folder.
         """
         spools = [
             (shard.spool, self._source(shard), shard.num_documents)
             for shard in self._spooled_shards()
         ]
         plans = plan_files(spools, paths)
-        task = FolderTask(
-            parent=os.path.join(self._folder, f"files-{fingerprint([output_format, paths])}"),
-            function=functools.partial(write_file, output_format, self._kinds),
+        return _number(
+            "documents",
+            [output_format, paths],
+            [functools.partial(write_file, output_format, self._kinds, plan) for plan in plans],
         )
-        files, written = [], []
-        with progress("writing", total=self.counts[-1].num_bytes, unit="B") as advance:
-            for folder, _ in run_tasks("writing", task, plans, self._executor):
-                files.append(WrittenFile(**read_report(folder)))
-                written.append(os.path.join(folder, DOCUMENTS))
-                advance(files[-1].num_text_bytes)
-        return files, written
 
-    def ledgers(self) -> Iterator[str]:
-        """Yield the parts of the ledger, pass by pass and shard by shard."""
-        return (os.path.join(folder, LEDGER) for folder in self._folders)
+    def ledger(self, num_files: int) -> list[OutputFile]:
+        """Return the files of the ledger."""
+        parts = ((os.path.join(each.folder, LEDGER), each.num_rows) for each in self._notes)
+        shares = share_out(parts, num_files)
+        return _number(
+            "ledger", num_files, [functools.partial(join_ledgers, share) for share in shares]
+        )
 
-    def rejected(self) -> Iterator[str]:
-        """Yield the files of rejected documents, in the order of the ledger."""
-        return (os.path.join(folder, REJECTED_DOCUMENTS) for folder in self._folders)
+    def rejected(self, paths: Sequence[str]) -> list[OutputFile]:
+        """Return the files of the rejected documents, which are in the order of the ledger."""
+        parts = (
+            (os.path.join(each.folder, REJECTED_DOCUMENTS), each.num_rejected_bytes)
+            for each in self._notes
+        )
+        shares = share_out(parts, len(paths))
+        writers = [
+            functools.partial(join_rejected, path, share)
+            for path, share in zip(paths, shares, strict=True)
+        ]
+        return _number("rejected", paths, writers)
+
+    def write(self, files: Sequence[OutputFile]) -> Iterator[tuple[Any, str]]:
+        """Write files; yield the report of each, and where it is in the work folder."""
+        task = FolderTask(parent=os.path.join(self._folder, "files"), function=_write)
+        with progress("writing", total=len(files), unit="file") as advance:
+            for folder, _ in run_tasks("writing", task, files, self._executor):
+                yield read_report(folder), os.path.join(folder, FILE)
+                advance(1)

@@ -8,6 +8,7 @@ import pytest
 from pyarrow import Table, parquet
 
 from bert_data.curation.reporting.what_if import describe_changes, parse_question, retry_thresholds
+from bert_data.curation.running.document_files import output_paths
 from bert_data.curation.steps.mix import Mix
 from bert_data.errors import CorruptDataError
 from tests.curation.fake_steps import Few, Unique
@@ -85,7 +86,7 @@ def test_what_cannot_be_asked(tmp_path, web):  # noqa: F811
     parquet.write_table(Table.from_pylist([{"a": 1}]), other)
     with pytest.raises(CorruptDataError, match="not a ledger"):
         ask(str(other), "few.max_xs=1")
-    data = Path(ledger).read_bytes()
+    data = Path(output_paths(ledger)[1][0]).read_bytes()
     refusals = []
     for place in (match.start() for match in re.finditer(b"rule", data)):  # also in the footer
         other.write_bytes(data[:place] + b"\xf5" + data[place + 1 :])

@@ -8,7 +8,8 @@ import math
 import pytest
 from pyarrow import parquet
 
-from bert_data.curation.running.ledger import SCHEMA, LedgerWriter, join_ledgers
+from bert_data.curation.running.joining import FILE, join_ledgers
+from bert_data.curation.running.ledger import SCHEMA, LedgerWriter
 from bert_data.curation.running.pipeline import Output
 from bert_data.curation.verdict import Measured
 from tests.curation.fake_steps import Few, Unique, Without
@@ -44,9 +45,9 @@ def test_a_rejected_document_has_its_first_failed_rule_and_its_text(tmp_path):
         "fields": {"n": None},
     }
     assert (second["id"], second["text"]) == ("web/3", None)
-    file = io.BytesIO()
-    assert join_ledgers([tmp_path / "a", tmp_path / "a"], file) == 16
-    table = parquet.read_table(io.BytesIO(file.getvalue()))
+    assert (ledger.num_rows, ledger.num_rejected_bytes) == (8, len(rejected.getvalue()))
+    assert join_ledgers([str(tmp_path / "a")] * 2, str(tmp_path)) == {"num_rows": 16}
+    table = parquet.read_table(tmp_path / FILE)
     assert table.schema.names == SCHEMA.names
     assert table["outcome"].to_pylist()[:8] == ["rejected"] * 3 + ["kept"] * 3 + ["rejected"] * 2
 

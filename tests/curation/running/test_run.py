@@ -10,8 +10,9 @@ import zstandard
 from pyarrow import parquet
 
 from bert_data.curation.running.data_sets import DataSet
+from bert_data.curation.running.document_files import output_paths
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps, plan_passes
-from bert_data.curation.running.run import curate
+from bert_data.curation.running.run import Curation, curate
 from bert_data.text.documents import TextConfig
 from tests.curation.fake_steps import Copies, Fails, Few, Language, Unique, Without
 
@@ -62,6 +63,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 def rows_of(folder: Path) -> list[dict]:
     parts = sorted((folder / "out").glob("o-*.jsonl"))
     return [json.loads(line) for part in parts for line in part.read_text().splitlines()]
+
+
+def ledger_of(done: Curation) -> list[dict]:
+    """The rows of all files of the ledger."""
+    return parquet.read_table(output_paths(done.ledger[0])[1]).to_pylist()
 
 
 ALL = [Few(), Without(), Unique(), Fails(), Copies(), Language()]
@@ -175,7 +181,7 @@ def test_steps_that_match_nothing_are_told_of(tmp_path, web):
 
 def test_the_ledger_has_what_rejecting_steps_measured(tmp_path, web):
     done = run(tmp_path, [Few(), Unique(), Language(languages=("de",)), Copies()][:2])
-    ledger = parquet.read_table(done.ledger[0]).to_pylist()
+    ledger = ledger_of(done)
     assert len(ledger) == done.ledger[1]
     first = [row for row in ledger if row["document"] == "web/web.jsonl:5"]
     assert [

@@ -4,14 +4,13 @@ import resource
 from pathlib import Path
 
 import pytest
-from pyarrow import parquet
 
 from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import Output
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError
 from tests.curation.fake_steps import Fails, Few, Unique, Without
-from tests.curation.running.test_run import contents, rows_of, run, texts, write_rows
+from tests.curation.running.test_run import contents, ledger_of, rows_of, run, texts, write_rows
 
 
 def web_of(folder: Path) -> Path:
@@ -52,14 +51,25 @@ class TestMistakes:
 
     def test_a_smaller_set_replaces_all_of_a_larger_one(self, tmp_path):
         web_of(tmp_path)
-        run(tmp_path, [])
-        run(tmp_path, [], output=Output(files=str(tmp_path / "out/o.jsonl@2")), overwrite=True)
-        names = sorted(path.name for path in (tmp_path / "out").iterdir())
-        assert names == [
+        out = tmp_path / "out"
+        for files, rejected in (("o.jsonl@3", "r.jsonl@3"), ("o.jsonl@2", "r.jsonl@2")):
+            output = Output(files=f"{out}/{files}", rejected_file=f"{out}/{rejected}")
+            run(tmp_path, [Few()], output=output, overwrite=True)
+        ledger = [f"ledger.o.jsonl-0000{n}-of-00002.parquet" for n in range(2)]
+        rejected = [f"r-0000{n}-of-00002.jsonl" for n in range(2)]
+        assert sorted(path.name for path in out.iterdir()) == [
             "curation.o.jsonl.json",
-            "ledger.o.jsonl.parquet",
+            *ledger,
             "o-00000-of-00002.jsonl",
             "o-00001-of-00002.jsonl",
+            *rejected,
+        ]
+        run(tmp_path, [Few()], output=Output(files=f"{out}/o.jsonl"), overwrite=True)
+        assert sorted(path.name for path in out.iterdir()) == [
+            "curation.o.jsonl.json",
+            "ledger.o.jsonl.parquet",
+            "o.jsonl",
+            *rejected,  # of another run now, which nobody asked to replace
         ]
 
     def test_a_step_that_raises_is_an_error_or_a_rejection(self, tmp_path):
@@ -70,7 +80,7 @@ class TestMistakes:
         assert done.counts[1].rejected == {"error": 1}
         assert "step fails could not judge 1 document(s)" in done.warnings[0]
         assert done.warnings[0].endswith("first: web/web.jsonl:2: RecursionError: too deep")
-        (row,) = parquet.read_table(done.ledger[0]).to_pylist()
+        (row,) = ledger_of(done)
         assert (row["rule"], row["value_text"]) == ("error", "RecursionError: too deep")
         with pytest.raises(ValueError, match=r"\(error 4; the first error: web/web.jsonl:1: Recur"):
             run(tmp_path, [Fails(letter="")], overwrite=True)
@@ -90,7 +100,7 @@ class TestHostileInput:
         (tmp_path / name).write_bytes(end.join(rows) + end)
         done = run(tmp_path, [Few()], files=str(tmp_path / name), shard_bytes=1 << 30)
         assert [row["text"] for row in rows_of(tmp_path)] == ["one", "two", "three"]
-        (row,) = parquet.read_table(done.ledger[0]).to_pylist()
+        (row,) = ledger_of(done)
         assert (row["step"], row["rule"], row["threshold"]) == ("read", "max_document_bytes", 1e7)
         assert 1e8 <= row["value"] <= 1e8 + 100
         assert row["document"] == f"web/{name}:{2 if name == 'a.jsonl' else 3}"
@@ -105,7 +115,7 @@ class TestHostileInput:
         assert warnings[0].startswith("6 row(s) are not documents and were left out; the first: ")
         assert f"{tmp_path}/web.jsonl:2: not JSON" in warnings[0]
         assert warnings[1] == "1 places are not UTF-8 and were replaced or ignored"
-        ledger = parquet.read_table(done.ledger[0]).to_pylist()
+        ledger = ledger_of(done)
         assert [row["document"] for row in ledger] == [
             f"{tmp_path}/web.jsonl:{n}" for n in range(2, 8)
         ]

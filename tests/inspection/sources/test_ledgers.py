@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.curation.running.ledger import LedgerWriter, join_ledgers
+from bert_data.curation.running.joining import FILE, join_ledgers
+from bert_data.curation.running.ledger import LedgerWriter
 from bert_data.curation.verdict import Measured
 from bert_data.errors import CorruptDataError
 from tests.inspection.looking import look, open_path, page
@@ -19,8 +20,8 @@ def ledger(tmp_path: Path) -> Path:
         writer.add("crawl/a:2", "language", (Measured("languages", "de", "en"),), 9, kept=True)
         writer.add("crawl/a:2", "gopher_quality", measures, 9, kept=False)
     path = tmp_path / "ledger.a.parquet"
-    assert join_ledgers([part], str(path)) == 5
-    return path
+    assert join_ledgers([str(part)], str(tmp_path)) == {"num_rows": 5}
+    return (tmp_path / FILE).rename(path)
 
 
 def test_entries(ledger: Path) -> None:
