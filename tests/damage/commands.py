@@ -107,12 +107,12 @@ def _create(
     )
 
 
-def _curate(name: str, output: str) -> Command:
+def _curate(name: str, output: str, older: str = "") -> Command:
     return Command(
         name=name,
         module="bert_data.cli.curate",
         flags=f"{_CURATE} --output_file=out/{output}",
-        older="--steps=length:min_words=20",
+        older=f"--steps=length:min_words=20{older}",
         vouchers=(f"out/curation.{output.partition('@')[0]}.json",),
     )
 
@@ -163,7 +163,11 @@ COMMANDS = (
         older="--seed=7",
         vouchers=("out/m.bin",),
     ),
-    _curate("curate", "c.jsonl@2"),
+    _curate(
+        "curate",
+        "c.jsonl@2 --rejected_file=out/no.jsonl.gz@2",
+        older=" --output_file=out/c.jsonl@3 --rejected_file=out/no.jsonl.gz@3",
+    ),
     _curate("curate, lines", "c.txt.gz"),
     _curate("curate, Parquet", "c.parquet"),
     Command(

@@ -185,7 +185,7 @@ def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn
         pipeline = Pipeline(
             data_sets=tuple(parse_inputs(["in.jsonl"], TextConfig(), None)),
             steps=label_steps(parse_steps(["exact_duplicates"])),
-            output=Output(files="out/clean.jsonl@2"),
+            output=Output(files="out/clean.jsonl@2", rejected_file="out/no.jsonl.gz@2"),
             shard_bytes=20_000,
         )
         if engine.is_cluster:
@@ -203,7 +203,7 @@ def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn
     local, ray = in_turn(make)
     killer.join()
     ray_cluster.remove_node(node, allow_graceful=False)
-    assert len(local) == 4
+    assert len(local) == 2 + 2 + 2 + 1
     assert ray == local
 
 
