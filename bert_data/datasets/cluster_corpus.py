@@ -30,10 +30,11 @@ from bert_data.tokens.store_spans import StoreSpan, join_spans
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.work import (
     FolderTask,
+    Made,
     fingerprint,
     open_executor,
     open_work_folder,
-    read_report,
+    remove_damaged,
     run_tasks,
 )
 
@@ -53,11 +54,11 @@ def _fill_part(
 @contextlib.contextmanager
 def tokenized_by_cluster(
     config: DatasetConfig, paths: Sequence[str], tokenizer: Tokenizer
-) -> Iterator[Sequence[str]]:
+) -> Iterator[Sequence[Made]]:
     """Tokenize text on a cluster; the block uses the stores, and ends with the set complete.
 
     Yields:
-      The folders of the parts, in their order.
+      What was made of the parts, in their order.
 
     Raises:
       ValueError, CorruptDataError: the text cannot be used.
@@ -82,39 +83,39 @@ def tokenized_by_cluster(
             parent=os.path.join(folder, "parts"),
             function=functools.partial(_fill_part, tokenizer, config.text),
         )
-        folders = []
-        with (
-            open_executor(
-                config.engine.count_workers(config.num_workers),
-                engine=config.engine,
-                folder=folder,
-                task_bytes=PARTITION_MB * 1_000_000,
-            ) as executor,
-            progress("tokenize", total=len(parts), unit="part") as advance,
-        ):
-            for path, _ in run_tasks("tokenize", task, parts, executor):
-                folders.append(path)
-                advance(1)
-        yield folders
+        done = []
+        with open_executor(
+            config.engine.count_workers(config.num_workers),
+            engine=config.engine,
+            folder=folder,
+            task_bytes=PARTITION_MB * 1_000_000,
+        ) as executor:
+            remove_damaged(folder, executor, keeps_inputs=True)
+            with progress("tokenize", total=len(parts), unit="part") as advance:
+                for made, _ in run_tasks("tokenize", task, parts, executor):
+                    done.append(made)
+                    advance(1)
+        yield done
 
 
-def join_parts(folders: Sequence[str], prefix: str) -> tuple[TokenStore, TokenCounts]:
+def join_parts(parts: Sequence[Made], prefix: str) -> tuple[TokenStore, TokenCounts]:
     """Join the stores of all parts into one.
 
     Args:
-      folders: of the parts, in their order.
+      parts: what was made of them, in their order.
       prefix: of the store to write.
 
     Raises:
       ValueError: there is no sentence in the text.
     """
-    counts = [read_report(folder) for folder in folders]
+    counts = [part.report for part in parts]
     total = TokenCounts(**{name: sum(each[name] for each in counts) for name in counts[0]})
     if not total.num_tokens:
         raise ValueError("no sentence in the text")
-    filled = zip(folders, counts, strict=True)
     spans = [
-        StoreSpan(prefix=os.path.join(folder, _STORE)) for folder, n in filled if n["num_tokens"]
+        StoreSpan(prefix=os.path.join(part.folder, _STORE))
+        for part in parts
+        if part.report["num_tokens"]
     ]
     join_spans(spans, prefix)
     return open_store(prefix), total

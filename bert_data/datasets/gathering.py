@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.datasets.dealing import LaneShuffler
-from bert_data.datasets.lanes import INDEX, ROWS, TOKENS
+from bert_data.datasets.lanes import INDEX, INDEX_WORDS, ROWS, TOKENS, as_bytes
+from bert_data.errors import CorruptDataError
+from bert_data.kernels.crc32c import extend_crc32cs
 from bert_data.objectives.moving_rows import count_tokens, place_rows, take_rows
 from bert_data.storage import file_size, read_range
 
@@ -46,15 +48,11 @@ class InstanceChunk(NamedTuple):
     order: NDArray[np.uint32]
 
 
-class _Piece(NamedTuple):
-    """The lanes of a shard in one segment: int64[lanes + 1, 2], first rows and tokens."""
-
-    folder: str
-    starts: NDArray[np.int64]
-
-
 class ShardLanes:
-    """The lanes of a shard in the files of all partitions."""
+    """The lanes of a shard in the files of all partitions.
+
+    A piece is what one segment holds of them.
+    """
 
     def __init__(
         self, hands: Sequence[Hand], *, num_shards: int, num_lanes: int, num_words: int, dtype: str
@@ -72,16 +70,22 @@ class ShardLanes:
           OSError, CorruptDataError: a file cannot be read.
         """
         self._num_words, self._dtype = num_words, np.dtype(dtype)
-        self._pieces: list[_Piece] = []
-        self._sizes = np.zeros((num_lanes, 2), np.int64)
-        segment_bytes = 16 * (num_shards * num_lanes + 1)
+        self._folders: list[str] = []  # of the pieces
+        indexes = []
+        word_bytes = 8 * INDEX_WORDS
+        segment_bytes = word_bytes * (num_shards * num_lanes + 1)
         for folder, number in hands:
             path = os.path.join(folder, INDEX)
             for start in range(0, file_size(path), segment_bytes):
-                index = np.empty((num_lanes + 1, 2), "<i8")
-                read_range(path, start + 16 * num_lanes * number, index)
-                self._pieces.append(_Piece(folder, index))
-                self._sizes += np.diff(index, axis=0)
+                index = np.empty((1, num_lanes + 1, INDEX_WORDS), "<i8")
+                read_range(path, start + word_bytes * num_lanes * number, index)
+                self._folders.append(folder)
+                indexes.append(index)
+        index = np.concatenate([np.empty((0, num_lanes + 1, INDEX_WORDS), "<i8"), *indexes])
+        self._starts = index[:, :, :2]  # int64[pieces, lanes + 1, 2], first rows and tokens
+        # uint32[pieces, lanes, 2], checksums of rows and tokens
+        self._crcs = np.ascontiguousarray(index[:, :-1, 2:]).view("<u4")
+        self._sizes = np.diff(self._starts, axis=1).sum(axis=0)
 
     def read_chunks(
         self, shuffler: LaneShuffler, chunk_size: int, *, max_bytes: int
@@ -98,7 +102,7 @@ class ShardLanes:
           OSError, CorruptDataError: a file cannot be read.
         """
         left: InstanceChunk | None = None
-        target_bytes = max(_LEAST_BYTES, _RANGE_BYTES * len(self._pieces))
+        target_bytes = max(_LEAST_BYTES, _RANGE_BYTES * len(self._folders))
         groups = list(self._groups(max_bytes, min(max_bytes, target_bytes)))
         for first, stop in groups:
             rows, ids, order = self._read(first, stop, left, shuffler)
@@ -138,24 +142,41 @@ class ShardLanes:
         if left is not None:
             rows[:earlier], ids[:earlier_tokens] = left.rows, left.ids
         at, token = earlier, earlier_tokens
-        for folder, starts in self._pieces:
-            (row, row_token), (end, end_token) = starts[[first, stop]].tolist()
+        bounds = self._starts[:, [first, stop]].tolist()
+        for folder, ((row, row_token), (end, end_token)) in zip(self._folders, bounds, strict=True):
             if row < end:
                 own, own_ids = rows[at : at + end - row], ids[token : token + end_token - row_token]
                 read_range(os.path.join(folder, ROWS), 4 * self._num_words * row, own)
                 read_range(os.path.join(folder, TOKENS), ids.itemsize * row_token, own_ids)
                 at, token = at + len(own), token + own_ids.size
+        self._check(first, stop, rows[earlier:], ids[earlier_tokens:])
         place_rows(rows[earlier:], earlier_tokens)
         ids.flags.writeable = False  # as those of a store, so that kernels are compiled once
         order = np.arange(earlier + num_rows, dtype=np.uint32)
         order[earlier:] = earlier + self._shuffle(first, stop, shuffler)
         return InstanceChunk(rows, ids, order)
 
+    def _check(
+        self, first: int, stop: int, rows: NDArray[np.uint32], ids: NDArray[np.integer]
+    ) -> None:
+        """Compare what was read of some lanes with its checksums; kernels check no bounds."""
+        counts = np.diff(self._starts[:, first : stop + 1], axis=1)
+        for k, (name, array) in enumerate(((ROWS, rows), (TOKENS, ids))):
+            item_bytes = array.itemsize * (self._num_words if name == ROWS else 1)
+            crcs = np.zeros(counts[:, :, k].size, np.uint32)
+            extend_crc32cs(as_bytes(array), np.cumsum(counts[:, :, k]) * item_bytes, crcs)
+            is_wrong = crcs.reshape(counts.shape[:2]) != self._crcs[:, first:stop, k]
+            if is_wrong.any():
+                piece, lane = np.argwhere(is_wrong)[0].tolist()
+                offset = int(self._starts[piece, first + lane, k]) * item_bytes
+                path = os.path.join(self._folders[piece], name)
+                raise CorruptDataError(path, offset, "not what the task wrote")
+
     def _shuffle(self, first: int, stop: int, shuffler: LaneShuffler) -> NDArray[np.uint32]:
         """Return uint32[rows]: the rows of some lanes, lane by lane, each of them shuffled."""
-        counts = [np.diff(piece.starts[first : stop + 1, 0]) for piece in self._pieces]
+        counts = np.diff(self._starts[:, first : stop + 1, 0], axis=1)
         lanes = np.tile(np.arange(stop - first, dtype=np.uint16), len(counts))
-        by_lane = np.argsort(np.repeat(lanes, np.concatenate(counts)), kind="stable")
+        by_lane = np.argsort(np.repeat(lanes, counts.ravel()), kind="stable")
         order = np.empty(by_lane.size, np.uint32)
         start = 0
         for size in self._sizes[first:stop, 0].tolist():

@@ -139,8 +139,8 @@ def _load_tokens(run: _Run) -> tuple[TokenStore, TokenCounts]:
     config, corpus, prefix = run.config, run.corpus, run.path("tokens")
     if config.engine.is_cluster and not corpus.stores:
         check_corpus(corpus, run.tokenizer, run.vocabulary, text=config.text)
-        folders = run.stack.enter_context(tokenized_by_cluster(config, corpus.paths, run.tokenizer))
-        return join_parts(folders, prefix)
+        parts = run.stack.enter_context(tokenized_by_cluster(config, corpus.paths, run.tokenizer))
+        return join_parts(parts, prefix)
     return load_corpus(
         corpus, run.tokenizer, run.vocabulary, prefix, text=config.text, executor=run.executor
     )

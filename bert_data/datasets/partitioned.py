@@ -14,7 +14,7 @@ missing ones. Each needs --max_memory_mb and four bytes for each document of a p
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from absl import logging
@@ -51,17 +51,16 @@ from bert_data.tokens.filling import TokenCounts
 from bert_data.work import (
     Executor,
     FolderTask,
+    Made,
     fingerprint,
-    open_executor,
-    open_work_folder,
-    read_report,
+    open_work,
     run_tasks,
 )
 from bert_data.work.commits import finish_removal, has_committed, note_commit
 
 Counts = TypeVar("Counts", TokenCounts, InstanceCounts)
 
-_WORK_VERSION = 1  # of what the tasks write
+_WORK_VERSION = 2  # of what the tasks write
 _WITHOUT_EFFECT = (
     "input_file", "output_file", "vocab_file", "tokenizer_file", "tokenizer_backend", "num_workers",
     "max_memory_mb", "work_dir", "overwrite", "engine",
@@ -79,18 +78,16 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
         open_set(
             config, run.corpus.paths, overwrite=config.overwrite or run.has_committed()
         ) as record_set,
-        open_work_folder(
+        open_work(
             run.parent,
             run.fingerprint,
             is_own=not config.work_dir,
-            useless_after=(NoSentenceError,),
-        ) as folder,
-        open_executor(
-            run.num_tasks,
+            keeps_inputs=True,
+            num_workers=run.num_tasks,
             engine=config.engine,
-            folder=folder,
             task_bytes=config.max_memory_mb * 1_000_000,
-        ) as executor,
+            useless_after=(NoSentenceError,),
+        ) as (folder, executor),
     ):
         dataset = run.make(record_set, folder, executor)
         *_, (_, text) = record_set.manifest_texts(dataset.manifest)
@@ -155,15 +152,17 @@ class _Run:
     def make(self, record_set: RecordSet, folder: str, executor: Executor) -> Dataset:
         """Run the tasks that are missing; the shards then have hidden names."""
         config, start = self.config, clock()
-        folders = self._run_tasks(
-            "partition",
-            deal_partition,
-            self._partitions,
-            os.path.join(folder, "deal"),
-            executor,
-            is_synced=config.engine.is_cluster,  # else this run alone reads them
+        done = list(
+            self._run_tasks(
+                "partition",
+                deal_partition,
+                self._partitions,
+                os.path.join(folder, "deal"),
+                executor,
+                is_synced=config.engine.is_cluster,  # else this run alone reads them
+            )
         )
-        reports = [read_report(each) for each in folders]
+        reports = [made.report for made in done]
         tokens = _sum_up(TokenCounts, [each["tokens"] for each in reports])
         counts = _sum_up(InstanceCounts, [each["instances"] for each in reports])
         self._add_stage("make instances", start, tokens.num_bytes)
@@ -171,7 +170,7 @@ class _Run:
         work, start = self._work, clock()
         manifest = describe_set(config, work.tokenizer, work.vocabulary, tokens, counts)
         dealt = DealtPartitions(
-            folders=folders,
+            folders=[made.folder for made in done],
             num_instances=[each["instances"]["num_instances"] for each in reports],
             num_words=reports[0]["num_words"],
             dtype=reports[0]["dtype"],
@@ -199,8 +198,8 @@ class _Run:
         executor: Executor,
         *,
         is_synced: bool = True,
-    ) -> list[str]:
-        """Run tasks of one kind; return their folders."""
+    ) -> Iterator[Made]:
+        """Run tasks of one kind; yield what they made."""
         num_threads = 1
         if not self.config.engine.is_cluster:
             num_threads = self._num_workers // min(self._num_workers, len(items))
@@ -208,12 +207,10 @@ class _Run:
         task = FolderTask(
             parent=parent, function=functools.partial(function, work), is_synced=is_synced
         )
-        folders = []
         with progress(f"{unit}s", total=len(items), unit=unit) as advance:
-            for folder, _ in run_tasks(f"{unit}s", task, items, executor):
-                folders.append(folder)
+            for made, _ in run_tasks(f"{unit}s", task, items, executor):
                 advance(1)
-        return folders
+                yield made
 
     def _write(
         self, record_set: RecordSet, dealt: DealtPartitions, parent: str, executor: Executor
@@ -222,9 +219,8 @@ class _Run:
         shards = [OutputShard(*each) for each in enumerate(record_set.paths)]
         write = functools.partial(gather_shard, dealt)
         files, examples = [], []
-        folders = self._run_tasks("shard", write, shards, parent, executor)
-        for number, folder in enumerate(folders):
-            report = read_report(folder)
+        written = self._run_tasks("shard", write, shards, parent, executor)
+        for number, (folder, report) in enumerate(written):
             files.append(parse_file(JsonObject(report["file"], folder)))
             examples += [Instance(**_with_tuples(each)) for each in report["examples"]]
             record_set.link_shard(number, folder)

@@ -10,6 +10,7 @@ all files get their final names together: a run that was killed resumes with the
 """
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -43,10 +44,10 @@ from bert_data.work import (
     THIS_MACHINE,
     Engine,
     Executor,
+    Made,
     fingerprint,
-    open_executor,
+    open_work,
     open_work_folder,
-    read_report,
     run_tasks,
 )
 from bert_data.work.commits import finish_removal
@@ -127,12 +128,16 @@ def export_splits(
             overwrite=config.overwrite,
             work_dir=None,
         ) as record_sets,
-        open_work_folder(
-            parent, work, is_own=not config.work_dir, useless_after=(CorruptDataError,)
-        ) as folder,
-        open_executor(
-            num_tasks, engine=config.engine, folder=folder, task_bytes=_TASK_BYTES
-        ) as executor,
+        open_work(
+            parent,
+            work,
+            is_own=not config.work_dir,
+            keeps_inputs=True,
+            num_workers=num_tasks,
+            engine=config.engine,
+            task_bytes=_TASK_BYTES,
+            useless_after=(CorruptDataError,),
+        ) as (folder, executor),
     ):
         files = []
         for writing, record_set in zip(writings, record_sets, strict=True):
@@ -198,12 +203,12 @@ def _find_finished(
     files = []
     for writing in writings:
         task = writing.task(os.path.join(parent, work))
-        folders = [folder for shard in writing.shards if (folder := task.find(shard))]
-        files.append(tuple(_read_report(folder) for folder in folders))
+        are_done = task.find(writing.shards)
+        done = list(itertools.compress(writing.shards, are_done))
+        files.append(tuple(map(_file_of, task.reports(done))))
         path = manifest_path(writing.names.name)
         text = _whole_manifest(writing, files[-1]).to_json().encode()
-        is_whole = len(folders) == len(writing.shards)
-        if not is_whole or not all(map(is_file, [*writing.names.paths, path])):
+        if not all(are_done) or not all(map(is_file, [*writing.names.paths, path])):
             return None
         if read_bytes(path) != text:
             return None
@@ -213,8 +218,8 @@ def _find_finished(
     return files
 
 
-def _read_report(folder: str) -> ManifestFile:
-    return parse_file(JsonObject(read_report(folder), folder))
+def _file_of(made: Made) -> ManifestFile:
+    return parse_file(JsonObject(made.report, made.folder))
 
 
 def _inputs_of(dataset: SampleSet) -> list[str]:
@@ -231,9 +236,9 @@ def _write_shards(
     done = run_tasks("build_samples", writing.task(folder), writing.shards, executor)
     files = []
     with progress("shards", total=len(writing.shards), unit="shard") as advance:
-        for number, (shard_folder, _) in enumerate(done):
-            files.append(_read_report(shard_folder))
-            record_set.link_shard(number, shard_folder)
+        for number, (made, _) in enumerate(done):
+            files.append(_file_of(made))
+            record_set.link_shard(number, made.folder)
             advance(1)
     return tuple(files)
 

@@ -66,6 +66,7 @@ from bert_data.storage.statuses import (
     Status,
     exists,
     file_size,
+    file_sizes,
     folder_size,
     is_file,
     is_folder,

@@ -180,17 +180,37 @@ def modified_ns(path: Path) -> int:
 
 def folder_size(path: Path) -> int:
     """Return the size in bytes of all files in a folder and its subfolders."""
+    return sum(file_sizes(path).values())
+
+
+def file_sizes(path: Path) -> dict[str, int]:
+    """Return the sizes of all files in a folder and its subfolders, by their paths in it.
+
+    A remote folder is listed with 1,000 files in an answer; {} if it does not exist.
+
+    Raises:
+      OSError: a folder cannot be listed, or a local one does not exist.
+    """
     if is_remote(path):
         from pyarrow import fs
 
         with naming(path):
             system, key = resolve(path)
-            infos = system.get_file_info(fs.FileSelector(key, recursive=True))
-        return sum(info.size or 0 for info in infos)
-    walk = os.walk(path)
-    return sum(
-        os.path.getsize(os.path.join(place, name)) for place, _, names in walk for name in names
-    )
+            selector = fs.FileSelector(key, recursive=True, allow_not_found=True)
+            infos = system.get_file_info(selector)
+        start = len(key.rstrip("/")) + 1
+        return {info.path[start:]: info.size or 0 for info in infos if info.is_file}
+    return dict(_local_sizes(path, ""))
+
+
+def _local_sizes(folder: Path, inside: str) -> Iterator[tuple[str, int]]:
+    with os.scandir(os.path.join(folder, inside)) as entries:
+        for entry in entries:
+            name = os.path.join(inside, entry.name)
+            if entry.is_dir():
+                yield from _local_sizes(folder, name)
+            else:
+                yield name, entry.stat().st_size
 
 
 def walk_files(folder: str) -> Iterator[str]:

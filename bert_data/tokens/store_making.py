@@ -12,7 +12,7 @@ import hashlib
 import os
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from bert_data.storage import (
     modified_ns,
     naming_folder,
     open_input,
+    read_many,
     remove_left_overs,
 )
 from bert_data.text.documents import DOCUMENT, SENTENCE, TextConfig
@@ -284,7 +285,7 @@ class _MakeStore:
                     raise
                 time.sleep(_LOOK_SECONDS)
             except FileExistsError:
-                notes = self.find(partition) if self.config.engine.is_cluster else None
+                notes = self._find(partition) if self.config.engine.is_cluster else None
                 if notes is None:
                     raise
                 return notes
@@ -316,12 +317,23 @@ class _MakeStore:
             commit_store(outputs, partition.prefix, prefix, notes)
         return notes
 
-    def find(self, partition: _Partition) -> StoreNotes | None:
-        """Return the notes of an existing, complete store; None if there is no store.
+    def find(self, partitions: Sequence[_Partition]) -> list[bool]:
+        """Return of each partition whether there is a complete store of it.
 
         Raises:
           FileExistsError: its paths hold something else.
         """
+        found = read_many(self._find, partitions, [each.prefix for each in partitions])
+        return [notes is not None for notes in found]
+
+    def reports(self, partitions: Sequence[_Partition]) -> Iterator[StoreNotes]:
+        """Yield the notes of existing stores."""
+        for notes in map(read_notes, (each.prefix for each in partitions)):
+            assert notes is not None  # which `find` has read
+            yield notes
+
+    def _find(self, partition: _Partition) -> StoreNotes | None:
+        """Return the notes of an existing store; None if there is none. For errors see `find`."""
         remove_left_overs(partition.prefix)
         if self.config.overwrite or not any(map(exists, store_paths(partition.prefix))):
             return None

@@ -24,7 +24,7 @@ from bert_data.text.runs_of_lines import read_texts
 from bert_data.text.spans import Span
 from bert_data.tokens.word_records import ADDED, COUNTED, add_up, read_most_frequent, write_words
 from bert_data.tokens.word_rules import WORDPIECE, chunks_of, open_rules
-from bert_data.work import Engine, fingerprint, open_executor, open_work_folder
+from bert_data.work import Engine, fingerprint, open_work
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 
 _TASK_BYTES = 1_000_000_000  # of memory
@@ -121,10 +121,15 @@ def count_text(
     inputs = [[os.path.abspath(path), repr(read_status(path))] for path in paths]
     settings = [bert_data.__version__, text.settings(), model, do_lower_case]
     with (
-        open_work_folder(work_dir, fingerprint([settings, inputs]), is_own=True) as folder,
-        open_executor(
-            num_workers, engine=engine, folder=folder, task_bytes=_TASK_BYTES
-        ) as executor,
+        open_work(
+            work_dir,
+            fingerprint([settings, inputs]),
+            is_own=True,
+            keeps_inputs=False,
+            num_workers=num_workers,
+            engine=engine,
+            task_bytes=_TASK_BYTES,
+        ) as (folder, executor),
     ):
         rounds = Rounds(os.path.join(folder, "words"), parts, _TASK_BYTES, executor)
         count = functools.partial(_count_part, text, model, do_lower_case)

@@ -14,5 +14,6 @@ Processes and Ray are imported only when they are used.
 
 from bert_data.work.engine import ENGINES, THIS_MACHINE, Engine, open_executor
 from bert_data.work.executor import MAX_WORKERS, Executor, count_workers, open_threads
-from bert_data.work.folder_tasks import Filled, FolderTask, open_work_folder, read_report
+from bert_data.work.folder_tasks import Filled, FolderTask, Made, read_report
 from bert_data.work.tasks import Task, fingerprint, run_tasks
+from bert_data.work.work_folder import open_work, open_work_folder, remove_damaged

@@ -1,48 +1,38 @@
-"""Tasks that each fill a folder, and the work folder that holds these.
+"""Tasks that each fill a folder.
 
-    .corpus.curation/89abcdef01234567/     named after the run's fingerprint; removed at its end
-        pass-0/000003/                     a task's folder, which appeared once it was complete
+    pass-0/                   the parent of all folders of a kind of tasks
+        000003/               a task's folder, which appeared once it was complete
             spool.arrow ... report.json sums.json
 
-A run that is killed leaves its work folder. The same run, started again, finds the folder and its
-finished tasks by their names. sums.json has the size and CRC-32C of each file: if one was damaged
-meanwhile, the run starts from the beginning.
+The same run, started again, finds the folders of finished tasks by their names. sums.json has the
+size and CRC-32C of each file; `work_folder.py` looks for damage.
 """
 
-import contextlib
 import dataclasses
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from absl import logging
-
-from bert_data import forced_end
 from bert_data.errors import CorruptDataError
 from bert_data.storage import (
-    file_size,
-    is_file,
+    file_sizes,
     is_folder,
     is_remote,
     is_unfinished,
     list_folder,
-    make_folder,
     naming,
-    naming_folder,
     open_folder,
     open_input,
     read_json,
-    remove,
-    remove_abandoned,
-    remove_folder,
     write_bytes,
 )
-from bert_data.work.executor import count_workers, open_threads
+from bert_data.work.executor import open_threads
 
 _REPORT, _SUMS = "report.json", "sums.json"
 _BLOCK_BYTES = 1 << 20
-_NUM_REQUESTS = 16  # at a time
+NUM_REQUESTS = 16
+"""At a time, of object stores."""
 
 
 class Named(Protocol):
@@ -53,16 +43,24 @@ class Named(Protocol):
         """A unique name."""
 
 
+class Made(NamedTuple):
+    """A folder of a finished task, and the result of the function that filled it, as JSON."""
+
+    folder: str
+    report: Any
+
+
 class Filled(NamedTuple):
     """What a task's function returns if it summed up files while it wrote them.
 
     Attributes:
       report: its result.
-      sums: name of a file -> (size, CRC-32C). The other files of the folder are read for theirs.
+      sums: name of a file -> (size, CRC-32C); None instead of the checksum if who reads the file
+        checks its contents. The other files of the folder are read for theirs.
     """
 
     report: Any
-    sums: Mapping[str, tuple[int, int]]
+    sums: Mapping[str, tuple[int, int | None]]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -87,41 +85,46 @@ class FolderTask:
         """Return the path of an item's folder."""
         return os.path.join(self.parent, item.task_name)
 
-    def __call__(self, item: Named, /) -> str:
+    def __call__(self, item: Named, /) -> Made:
         """Make the folder of an item; if another process has made it meanwhile, that one stays."""
         # Errors of a full disk that name no file get the folder's name.
         folder = open_folder(self.path(item), last=_SUMS, is_synced=self.is_synced)
         with naming(self.path(item)), folder as partial:
             result = self.function(item, partial)
             report, known = result if isinstance(result, Filled) else Filled(result, {})
-            assert not {_REPORT, _SUMS} & set(list_folder(partial))
+            names = list(file_sizes(partial))
+            assert not {_REPORT, _SUMS} & set(names)
             text = json.dumps(report, default=_plain)
             write_bytes(os.path.join(partial, _REPORT), text.encode())
             sums = {
                 name: known[name] if name in known else _sum_up(os.path.join(partial, name))
-                for name in _list_files(partial)
+                for name in sorted([*names, _REPORT])
             }
             write_bytes(os.path.join(partial, _SUMS), json.dumps(sums).encode())
-        return self.path(item)
+        return Made(self.path(item), json.loads(text))
 
-    def find(self, item: Named, /) -> str | None:
-        """Return the folder of an item if it exists."""
-        return self.path(item) if _is_done(self.path(item)) else None
+    def find(self, items: Sequence[Named], /) -> list[bool]:
+        """Return whether the folder of each item exists."""
+        done = _done_tasks(self.parent)
+        return [item.task_name in done for item in items]
+
+    def reports(self, items: Sequence[Named], /) -> Iterator[Made]:
+        """Yield what finished tasks made."""
+        folders = [self.path(item) for item in items]
+        with open_threads(NUM_REQUESTS if is_remote(self.parent) else 1) as executor:
+            yield from executor.ordered_map(_read_made, folders)
 
 
-def _is_done(folder: str) -> bool:
-    """Whether the folder of a task is complete; one in an object store appears file by file."""
-    return is_file(os.path.join(folder, _SUMS)) if is_remote(folder) else is_folder(folder)
+def _done_tasks(parent: str) -> set[str]:
+    """Return the names of complete folders; those in an object store appear file by file."""
+    if not is_remote(parent):
+        return set(list_folder(parent)) if is_folder(parent) else set()
+    paths = (path.split("/") for path in file_sizes(parent))
+    return {path[0] for path in paths if path[1:] == [_SUMS]}
 
 
-def _list_files(folder: str, inside: str = "") -> Iterator[str]:
-    """Yield the files of a folder and its subfolders, relative to it."""
-    for name in list_folder(os.path.join(folder, inside)):
-        path = os.path.join(inside, name)
-        if is_folder(os.path.join(folder, path)):
-            yield from _list_files(folder, path)
-        else:
-            yield path
+def _read_made(folder: str) -> Made:
+    return Made(folder, read_report(folder))
 
 
 def _sum_up(path: str) -> list[int]:
@@ -135,33 +138,29 @@ def _sum_up(path: str) -> list[int]:
     return [size, crc]
 
 
-def _find_damage(folder: str) -> CorruptDataError | None:
+def find_damage(folder: str) -> CorruptDataError | None:
     """Compare the files of a finished task with what they were; used ones may be gone.
 
-    Object stores check the contents of their objects themselves, so that sizes are compared there.
+    Sizes are compared, and the checksums of local files that have one here; object stores check
+    the contents of their objects themselves.
     """
     try:
+        if not (is_remote(folder) or is_folder(folder)):
+            return None  # another file of the run
+        sizes = file_sizes(folder)
+        if is_remote(folder) and _SUMS not in sizes:
+            return None  # not finished
         sums = dict(read_json(os.path.join(folder, _SUMS)))
-        for name in _list_files(folder):
-            path, known = os.path.join(folder, name), sums.get(name, [])
+        for name, size in sizes.items():
             if name == _SUMS or is_unfinished(os.path.basename(name)):  # of a killed upload
                 continue
-            is_same = file_size(path) == known[0] if is_remote(path) else _sum_up(path) == known
-            if not is_same:
+            path, (known_size, crc) = os.path.join(folder, name), sums.get(name, (None, None))
+            is_summed = crc is not None and not is_remote(path)
+            if size != known_size or (is_summed and _sum_up(path) != [size, crc]):
                 return CorruptDataError(path, 0, "not the file that the task wrote")
     except (CorruptDataError, OSError, LookupError, ValueError, TypeError) as error:
         return CorruptDataError(os.path.join(folder, _SUMS), 0, f"not readable ({error})")
     return None
-
-
-def _find_any_damage(root: str) -> CorruptDataError | None:
-    """Look for damage in all finished tasks, several at a time."""
-    folders = list(_done_tasks(root))
-    if not folders:
-        return None
-    num_threads = _NUM_REQUESTS if is_remote(root) else count_workers(0)
-    with open_threads(min(num_threads, len(folders))) as executor:
-        return next(filter(None, executor.ordered_map(_find_damage, folders)), None)
 
 
 def _plain(value: Any) -> Any:
@@ -176,75 +175,3 @@ def read_report(folder: str) -> Any:
       CorruptDataError: it is not JSON.
     """
     return read_json(os.path.join(folder, _REPORT))
-
-
-@contextlib.contextmanager
-def open_work_folder(
-    parent: str, fingerprint: str, *, is_own: bool, useless_after: tuple[type[Exception], ...] = ()
-) -> Iterator[str]:
-    """Open the work folder of a run, for the parents of `FolderTask`s.
-
-    It is removed when the block succeeds. Otherwise it stays, if a task is finished, so that the
-    same run can resume.
-
-    Args:
-      parent: the folder above it.
-      fingerprint: of all that the run depends on; the folder's name.
-      is_own: whether the parent belongs to this output alone; then it is also removed when the
-        block succeeds, with unfinished work of other runs.
-      useless_after: errors that the same run would raise again.
-
-    Yields:
-      The path of the folder.
-    """
-    root = os.path.join(parent, fingerprint)
-    is_new = not is_folder(parent)
-    with naming_folder(parent):
-        make_folder(root)
-    remove_abandoned(parent)
-    others = [name for name in _names(parent) if name != fingerprint] if is_own else []
-    if others:
-        logging.warning(
-            "%s has unfinished work of %d other run(s), with other files, steps or parameters; this"
-            " run starts from the beginning and removes it at the end",
-            parent,
-            len(others),
-        )
-    for name in _names(root):
-        remove_abandoned(os.path.join(root, name))
-    damage = _find_any_damage(root)
-    if damage is not None:  # tasks have removed what they used, so they cannot be run again alone
-        logging.warning("%s: unfinished work is damaged; starting from the beginning", damage)
-        remove_folder(root)
-        make_folder(root)
-    try:
-        yield root
-    except BaseException as error:
-        forced_end.limit(error)
-        if not isinstance(error, useless_after) and any(_done_tasks(root)):
-            logging.info("%s keeps the finished work; the same command resumes from there", root)
-            raise
-        _remove_root(parent, root, with_parent=is_own, if_empty=is_new)
-        raise
-    _remove_root(parent, root, with_parent=is_own, if_empty=is_new)
-
-
-def _names(folder: str) -> list[str]:
-    """Return the names in a folder; of an object store's, there may be none."""
-    return list_folder(folder) if not is_remote(folder) or is_folder(folder) else []
-
-
-def _done_tasks(root: str) -> Iterator[str]:
-    """Yield the folders of finished tasks."""
-    for folder in (os.path.join(root, name) for name in _names(root) if name[0] != "."):
-        tasks = (os.path.join(folder, task) for task in list_folder(folder) if task[0] != ".")
-        yield from filter(_is_done, tasks)
-
-
-def _remove_root(parent: str, root: str, *, with_parent: bool, if_empty: bool) -> None:
-    """Remove a work folder, and its parent if that is the run's own, or new and empty."""
-    for name in _names(parent) if with_parent else [os.path.basename(root)]:
-        remove_folder(os.path.join(parent, name))
-    is_empty = is_folder(parent) and not list_folder(parent)
-    if with_parent or (if_empty and is_empty):
-        (remove_folder if is_remote(parent) else remove)(parent)

@@ -20,7 +20,7 @@ from typing import Any
 from bert_data.progress import progress
 from bert_data.storage import is_remote, make_folder, remove
 from bert_data.work.executor import Executor
-from bert_data.work.folder_tasks import FolderTask, read_report
+from bert_data.work.folder_tasks import FolderTask
 from bert_data.work.ranges import Range, RangeReader, split_keys
 from bert_data.work.records import (
     Layout,
@@ -193,9 +193,9 @@ class Rounds:
         name = os.path.basename(folder)
         folders = FolderTask(parent=folder, function=task)
         with progress(name, total=len(items), unit="task") as advance:
-            for place, _ in run_tasks(name, folders, numbered, self._executor):
+            for made, _ in run_tasks(name, folders, numbered, self._executor):
                 advance(1)
-                yield place, read_report(place)
+                yield made
 
     def _merge(self, name: str, records: Records) -> Records:
         """Return the same records in fewer files, if they are in too many."""

@@ -12,6 +12,7 @@ even twice.
 
 import contextlib
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeVar
@@ -34,8 +35,11 @@ class Task(Protocol[Item_contra, Report_co]):
     def __call__(self, item: Item_contra, /) -> Report_co:
         """Make the files of an item; return its report."""
 
-    def find(self, item: Item_contra, /) -> Report_co | None:
-        """Return the report of an item whose files an earlier run made; None if there are none."""
+    def find(self, items: Sequence[Item_contra], /) -> Sequence[bool]:
+        """Return of each item whether an earlier run made its files."""
+
+    def reports(self, items: Sequence[Item_contra], /) -> Iterator[Report_co]:
+        """Yield the reports of items whose files an earlier run made."""
 
 
 def run_tasks(
@@ -49,14 +53,15 @@ def run_tasks(
     Yields:
       (report, whether this run made it) of each item, in order.
     """
-    reports = [task.find(item) for item in items]
-    missing = [item for item, report in zip(items, reports, strict=True) if report is None]
-    if len(missing) < len(items):
-        num_done = len(items) - len(missing)
-        logging.info("%s: %d of %d were done by an earlier run", name, num_done, len(items))
+    are_done = task.find(items)
+    done = list(itertools.compress(items, are_done))
+    missing = [item for item, is_done in zip(items, are_done, strict=True) if not is_done]
+    if done:
+        logging.info("%s: %d of %d were done by an earlier run", name, len(done), len(items))
     with contextlib.closing(executor.ordered_map(task, missing)) as new_reports:
-        for report in reports:
-            yield (next(new_reports), True) if report is None else (report, False)
+        reports = task.reports(done)
+        for is_done in are_done:
+            yield (next(reports), False) if is_done else (next(new_reports), True)
 
 
 def fingerprint(description: Any) -> str:

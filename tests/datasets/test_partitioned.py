@@ -17,6 +17,7 @@ from bert_data.datasets.budget import MemoryBudget
 from bert_data.datasets.manifest import Manifest, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.record_set import RecordSet
+from bert_data.errors import CorruptDataError
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_format
@@ -221,6 +222,29 @@ def test_a_run_that_fails_goes_on_with_what_is_missing(create, monkeypatch, modu
         create("failing")
     assert contents(create("failing")) == expected
     assert calls[:3] == [0, 1, 1] and calls.count(0) == 1
+
+
+@pytest.mark.parametrize("name", ["rows", "tokens", "index"])
+def test_a_damaged_partition_is_noticed_and_made_again(create, monkeypatch, tmp_path, name):
+    """Rows and tokens are checked when they are read, and not before; the index at the start."""
+    expected = contents(create("plain"))
+    with monkeypatch.context() as patch, pytest.raises(KeyError):
+        patch.setattr(partitioned, "gather_shard", _fail)
+        create("killed")
+    (path,) = (tmp_path / "killed").glob(f".t.partitions/*/deal/00001/{name}")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+    if name != "index":
+        with pytest.raises(CorruptDataError, match=rf"00001/{name}: byte offset \d+: not what the"):
+            create("killed")
+        assert not list((tmp_path / "killed").glob("[!.]*"))
+    deal, dealt = partitioned.deal_partition, []
+    monkeypatch.setattr(
+        partitioned, "deal_partition", lambda *given: dealt.append(given[1].number) or deal(*given)
+    )
+    assert contents(create("killed")) == expected
+    assert dealt == [1]
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,24 @@ def test_no_folder_is_half_removed(tmp_path, monkeypatch, dies):
     assert contents(tmp_path) == {}
 
 
+def test_a_folder_of_many_goes_and_not_what_links_in_it_lead_to(tmp_path, monkeypatch):
+    from bert_data.storage import changing
+
+    monkeypatch.setattr(changing, "_MANY_FOLDERS", 4)
+    for name in ("kept/a/b", "f/a/0/inner", "f/a/1", "f/b/0", "f/.c/0"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "file").touch()
+    (tmp_path / "f/link").symlink_to(tmp_path / "kept")
+    (tmp_path / "f/a/link").symlink_to(tmp_path / "kept/a")
+    storage.remove_folder(f"{tmp_path}/f")
+    assert contents(tmp_path) == {
+        "kept": None,
+        "kept/a": None,
+        "kept/a/b": None,
+        "kept/a/b/file": b"",
+    }
+
+
 def test_remove_takes_a_link_and_not_what_it_leads_to(tmp_path):
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "a").touch()

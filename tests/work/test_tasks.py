@@ -1,6 +1,7 @@
 """Tasks: what an earlier run has done is found, the rest is done, and all comes in order."""
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,11 @@ class Square:
         self.path(item).write_text(str(item * item))
         return item * item
 
-    def find(self, item: int) -> int | None:
-        path = self.path(item)
-        return int(path.read_text()) if path.exists() else None
+    def find(self, items: Sequence[int]) -> list[bool]:
+        return [self.path(item).exists() for item in items]
+
+    def reports(self, items: Sequence[int]) -> Iterator[int]:
+        return (int(self.path(item).read_text()) for item in items)
 
     def path(self, item: int) -> Path:
         return Path(self.folder) / str(item)
@@ -61,7 +64,7 @@ def test_an_error_comes_after_the_reports_before_it_and_they_stay(executor, tmp_
     assert [next(reports), next(reports)] == [(1, True), (4, True)]
     with pytest.raises(ValueError, match="-3 is negative"):
         next(reports)
-    assert task.find(1) == 1 and task.find(2) == 4
+    assert list(task.reports([1, 2])) == [1, 4]
 
 
 def test_a_fingerprint_changes_with_all_that_is_described():

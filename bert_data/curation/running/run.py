@@ -40,7 +40,7 @@ from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.running.step_log import DAMAGED, UNREADABLE
 from bert_data.curation.table import Table
 from bert_data.storage import OutputSet, exists, is_folder, own_work_folder
-from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_executor, open_work_folder
+from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
 from bert_data.work.commits import finish_removal, has_committed, note_commit
 
 _RAISED_AGAIN = (NothingLeftError, StepFieldError)
@@ -150,12 +150,16 @@ def curate(
             overwrite=overwrite or is_ours,
             obsolete=paths.find_obsolete,
         ) as outputs,
-        open_work_folder(
-            parent, run_name, is_own=not work_dir, useless_after=_RAISED_AGAIN
-        ) as folder,
-        open_executor(
-            num_workers, engine=engine, folder=folder, task_bytes=_task_bytes(pipeline)
-        ) as executor,
+        open_work(
+            parent,
+            run_name,
+            is_own=not work_dir,
+            keeps_inputs=False,
+            num_workers=num_workers,
+            engine=engine,
+            task_bytes=_task_bytes(pipeline),
+            useless_after=_RAISED_AGAIN,
+        ) as (folder, executor),
     ):
         run = Stages(pipeline, shards, folder, executor)
         run.run_passes()

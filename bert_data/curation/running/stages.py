@@ -32,7 +32,7 @@ from bert_data.curation.running.step_log import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.step import CorpusStep, Decisions, Step
 from bert_data.kernels import clock
 from bert_data.progress import progress
-from bert_data.work import Executor, FolderTask, fingerprint, read_report, run_tasks
+from bert_data.work import Executor, FolderTask, Made, fingerprint, run_tasks
 from bert_data.work.records import placed, records_from_json, relative
 from bert_data.work.rounds import Part, Rounds
 
@@ -85,11 +85,12 @@ def _decide(labelled: LabelledStep, rounds: Rounds) -> Decisions:
         return cast(CorpusStep, labelled.step).decide(rounds)
 
 
-def _read_decisions(folder: str) -> Decisions:
+def _as_decisions(made: Made) -> Decisions:
     """Return the decisions of a task."""
-    decisions = read_report(folder)["decisions"]
+    decisions = made.report["decisions"]
     tables = {
-        name: placed(records_from_json(each), folder) for name, each in decisions["tables"].items()
+        name: placed(records_from_json(each), made.folder)
+        for name, each in decisions["tables"].items()
     }
     return Decisions(tables=tables, notes=decisions["notes"])
 
@@ -194,18 +195,20 @@ class Stages:
         if sum(part.num_bytes for part in parts) <= max_bytes // _ONE_TASK_SHARE:
             task = _StepTask(number, labelled, parts, max_bytes)
             decide = FolderTask(parent=os.path.join(self._folder, "decided"), function=_run_step)
-            self._run_step_tasks("decide", decide, [task])
-            return _read_decisions(decide.path(task))
+            return _as_decisions(*self._run_step_tasks("decide", decide, [task]))
         start = clock()
         folder = os.path.join(self._folder, f"decided-{number:02d}-{labelled.label}")
         decisions = _decide(labelled, Rounds(folder, parts, max_bytes, self._executor))
         self._spend(labelled.label, clock() - start)
         return decisions
 
-    def _run_step_tasks(self, name: str, function: FolderTask, tasks: Sequence[_StepTask]) -> None:
-        done = run_tasks(name, function, tasks, self._executor)
-        for task, (folder, _) in zip(tasks, done, strict=True):
-            self._spend(task.labelled.label, read_report(folder)["seconds"])
+    def _run_step_tasks(
+        self, name: str, function: FolderTask, tasks: Sequence[_StepTask]
+    ) -> list[Made]:
+        done = [made for made, _ in run_tasks(name, function, tasks, self._executor)]
+        for task, made in zip(tasks, done, strict=True):
+            self._spend(task.labelled.label, made.report["seconds"])
+        return done
 
     def _spend(self, label: str, seconds: float) -> None:
         self._seconds[label] = self._seconds.get(label, 0.0) + seconds
@@ -225,17 +228,16 @@ class Stages:
             prepared=prepared,
             decided=self._decided,
         )
-        folders = iter(self._work_on(config, [s for s in self._shards if self._is_seen(s, config)]))
         spooled: list[SpooledShard] = []
         counts: dict[str, list[StepCounts]] = {}
         self._kinds = {}
-        for shard in self._shards:  # one at a time: all are much
+        for shard, made in self._work(config):  # one report at a time: all are much
             source = self._source(shard)
-            if isinstance(shard, SpooledShard) and not self._is_seen(shard, config):
+            if made is None:
+                assert isinstance(shard, SpooledShard)
                 _append(spooled, shard)
                 continue
-            folder = next(folders)
-            report = read_report(folder)
+            folder, report = made
             shard_counts = [*map(counts_from_json, report["counts"])]
             counts[source] = add_counts([counts.get(source, []), shard_counts])
             if steps.observing is not None:
@@ -262,24 +264,27 @@ class Stages:
         steps, source = self._pipeline.steps, self._source(shard)
         return any(steps[number].step.judges(source) for number in config.steps.all)
 
-    def _work_on(self, config: Pass, shards: Sequence[TextShard | SpooledShard]) -> list[str]:
-        """Do a pass over shards; return their folders."""
+    def _work(self, config: Pass) -> Iterator[tuple[TextShard | SpooledShard, Made | None]]:
+        """Do a pass; yield each shard, and what it made of it: None if it leaves it as it is."""
         name = f"pass {config.number + 1} of {len(self._passes)}"
         task = FolderTask(
             parent=os.path.join(self._folder, f"pass-{config.number}"),
             function=functools.partial(run_pass, config),
         )
-        folders = []
-        total = sum(shard.num_bytes for shard in shards)
+        seen = [shard for shard in self._shards if self._is_seen(shard, config)]
+        total = sum(shard.num_bytes for shard in seen)
         with progress(name, total=total, unit="B") as advance:
-            done = run_tasks(name, task, shards, self._executor)
-            for shard, (folder, is_new) in zip(shards, done, strict=True):
+            done = run_tasks(name, task, seen, self._executor)
+            for shard in self._shards:
+                if not self._is_seen(shard, config):
+                    yield shard, None
+                    continue
+                made, is_new = next(done)
                 if isinstance(shard, SpooledShard):
                     shard.forget()
                 advance(shard.num_bytes)
                 self.num_resumed += not is_new
-                folders.append(folder)
-        return folders
+                yield shard, made
 
     def _refuse_nothing(self) -> None:
         last = next((i for i, each in enumerate(self.counts) if not each.num_documents), None)
@@ -344,6 +349,6 @@ class Stages:
         """Write files; yield the report of each, and where it is in the work folder."""
         task = FolderTask(parent=os.path.join(self._folder, "files"), function=_write)
         with progress("writing", total=len(files), unit="file") as advance:
-            for folder, _ in run_tasks("writing", task, files, self._executor):
-                yield read_report(folder), os.path.join(folder, FILE)
+            for made, _ in run_tasks("writing", task, files, self._executor):
+                yield made.report, os.path.join(made.folder, FILE)
                 advance(1)

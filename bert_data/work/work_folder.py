@@ -1,0 +1,193 @@
+"""The work folder of a run, in which its tasks keep what is finished, and the workers for them.
+
+    .corpus.curation/89abcdef01234567/     named after the run's fingerprint; removed at its end
+        pass-0/000003/  pass-0/000004/     folders of finished tasks, see `folder_tasks.py`
+
+A run that is killed leaves its work folder, and the same run, started again, finds it. Before it
+goes on, its workers look for damage, so that on a cluster all nodes read what is there. Damaged
+tasks run again; if others have removed what these would read, the run starts from the beginning.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+
+from absl import logging
+
+from bert_data import forced_end
+from bert_data.errors import CorruptDataError
+from bert_data.progress import progress, tell_time
+from bert_data.storage import (
+    is_folder,
+    is_remote,
+    list_folder,
+    make_folder,
+    naming_folder,
+    remove,
+    remove_abandoned,
+    remove_folder,
+)
+from bert_data.work.engine import Engine, open_executor
+from bert_data.work.executor import Executor, open_threads
+from bert_data.work.folder_tasks import NUM_REQUESTS, find_damage
+
+_NUM_BATCHES, _MOST_IN_BATCH = 64, 16
+"""Finished tasks are checked in so many batches, or in more, each of up to so many tasks."""
+_LEAST_DEPTH = 3  # of a task's file: kind of tasks, task, file
+
+
+@contextlib.contextmanager
+def open_work(
+    parent: str,
+    fingerprint: str,
+    *,
+    is_own: bool,
+    keeps_inputs: bool,
+    num_workers: int,
+    engine: Engine,
+    task_bytes: int,
+    useless_after: tuple[type[Exception], ...] = (),
+) -> Iterator[tuple[str, Executor]]:
+    """Open the work folder of a run, and workers for its tasks; what is damaged is removed.
+
+    Args:
+      parent, fingerprint, is_own, useless_after: see `open_work_folder`.
+      keeps_inputs: whether whatever a task reads stays until the run's end, so that a damaged task
+        can run again without the others.
+      num_workers, engine, task_bytes: see `open_executor`.
+
+    Yields:
+      The path of the folder, and the workers.
+    """
+    with (
+        open_work_folder(parent, fingerprint, is_own=is_own, useless_after=useless_after) as root,
+        open_executor(num_workers, engine=engine, folder=root, task_bytes=task_bytes) as executor,
+    ):
+        remove_damaged(root, executor, keeps_inputs=keeps_inputs)
+        try:
+            yield root, executor
+        except CorruptDataError as error:
+            _drop_damaged(error.path, root, keeps_inputs=keeps_inputs)
+            raise
+
+
+def remove_damaged(root: str, executor: Executor, *, keeps_inputs: bool) -> None:
+    """Let workers look for damaged tasks in a work folder, and remove them; see `open_work`."""
+    for folder, damage in _damaged_tasks(list(_task_folders(root)), executor):
+        if not keeps_inputs:
+            logging.warning("%s: unfinished work is damaged; starting from the beginning", damage)
+            _remove_tasks(root)
+            return
+        logging.warning("%s: unfinished work is damaged; this task runs again", damage)
+        remove_folder(folder)
+
+
+def _drop_damaged(path: str, root: str, *, keeps_inputs: bool) -> None:
+    """Remove what a run must make again, if the file in which it has met damage is a task's."""
+    parts = os.path.relpath(path, root).split(os.sep)
+    if parts[0] == os.pardir or len(parts) < _LEAST_DEPTH or not is_folder(root):
+        return
+    if keeps_inputs:
+        remove_folder(os.path.join(root, *parts[:2]))
+    else:
+        _remove_tasks(root)
+    logging.error("%s was unfinished work; the same command makes it again", path)
+
+
+def _remove_tasks(root: str) -> None:
+    for name in filter(_is_visible, _names(root)):
+        remove_folder(os.path.join(root, name))
+
+
+def _damaged_tasks(
+    folders: Sequence[str], executor: Executor
+) -> Iterator[tuple[str, CorruptDataError]]:
+    """Yield the folders that are damaged, and why."""
+    size = min(max(len(folders) // _NUM_BATCHES, 1), _MOST_IN_BATCH)
+    batches = [folders[start : start + size] for start in range(0, len(folders), size)]
+    with (
+        contextlib.closing(executor.ordered_map(_find_damages, batches)) as found,
+        progress("check finished work", total=len(folders), unit="task") as advance,
+    ):
+        for batch, damages in zip(batches, found, strict=True):
+            advance(len(batch))
+            yield from damages
+
+
+def _find_damages(folders: Sequence[str]) -> list[tuple[str, CorruptDataError]]:
+    """Return those of some folders that are damaged, and why."""
+    num_threads = min(NUM_REQUESTS if is_remote(folders[0]) else 1, len(folders))
+    with open_threads(num_threads) as executor:
+        damages = executor.ordered_map(find_damage, folders)
+        return [(folder, damage) for folder, damage in zip(folders, damages, strict=True) if damage]
+
+
+@contextlib.contextmanager
+def open_work_folder(
+    parent: str, fingerprint: str, *, is_own: bool, useless_after: tuple[type[Exception], ...] = ()
+) -> Iterator[str]:
+    """Open the work folder of a run, for the parents of `FolderTask`s.
+
+    It is removed when the block succeeds. Otherwise it stays, if a task may be finished, so that
+    the same run can resume.
+
+    Args:
+      parent: the folder above it.
+      fingerprint: of all that the run depends on; the folder's name.
+      is_own: whether the parent belongs to this output alone; then it is also removed when the
+        block succeeds, with unfinished work of other runs.
+      useless_after: errors that the same run would raise again.
+
+    Yields:
+      The path of the folder.
+    """
+    root = os.path.join(parent, fingerprint)
+    is_new = not is_folder(parent)
+    with naming_folder(parent):
+        make_folder(root)
+    remove_abandoned(parent)
+    others = [name for name in _names(parent) if name != fingerprint] if is_own else []
+    if others:
+        logging.warning(
+            "%s has unfinished work of %d other run(s), with other files, steps or parameters; this"
+            " run starts from the beginning and removes it at the end",
+            parent,
+            len(others),
+        )
+    for name in _names(root):
+        remove_abandoned(os.path.join(root, name))
+    try:
+        yield root
+    except BaseException as error:
+        forced_end.limit(error)
+        if not isinstance(error, useless_after) and any(_task_folders(root)):
+            logging.info("%s keeps the finished work; the same command resumes from there", root)
+            raise
+        _remove_root(parent, root, with_parent=is_own, if_empty=is_new)
+        raise
+    _remove_root(parent, root, with_parent=is_own, if_empty=is_new)
+
+
+def _names(folder: str) -> list[str]:
+    """Return the names in a folder; of an object store's, there may be none."""
+    return list_folder(folder) if not is_remote(folder) or is_folder(folder) else []
+
+
+def _task_folders(root: str) -> Iterator[str]:
+    """Yield the folders of tasks; of those in an object store, some may be unfinished."""
+    for folder in (os.path.join(root, name) for name in filter(_is_visible, _names(root))):
+        yield from (os.path.join(folder, task) for task in filter(_is_visible, list_folder(folder)))
+
+
+def _is_visible(name: str) -> bool:
+    return not name.startswith(".")
+
+
+def _remove_root(parent: str, root: str, *, with_parent: bool, if_empty: bool) -> None:
+    """Remove a work folder, and its parent if that is the run's own, or new and empty."""
+    with tell_time("removing the work folder"):
+        for name in _names(parent) if with_parent else [os.path.basename(root)]:
+            remove_folder(os.path.join(parent, name))
+    is_empty = is_folder(parent) and not list_folder(parent)
+    if with_parent or (if_empty and is_empty):
+        (remove_folder if is_remote(parent) else remove)(parent)

@@ -1,0 +1,215 @@
+"""The folder of unfinished work stays while it is of use, and damage in it is noticed."""
+
+import contextlib
+import os
+from pathlib import Path
+
+import pytest
+
+from bert_data.errors import CorruptDataError
+from bert_data.work import (
+    THIS_MACHINE,
+    Filled,
+    FolderTask,
+    folder_tasks,
+    open_work,
+    open_work_folder,
+    run_tasks,
+)
+from tests.work.test_folder_tasks import Letters, write_letters
+
+OPTIONS = {"num_workers": 1, "engine": THIS_MACHINE, "task_bytes": 0}
+
+
+class TestWorkFolder:
+    def use(self, parent, name="f1", *, done=True, error=None, is_own=True, keeps=False, **options):
+        """A run that may do a task, and may end with an error."""
+        options |= OPTIONS | {"is_own": is_own, "keeps_inputs": keeps}
+        with open_work(str(parent), name, **options) as (root, _):
+            there = sorted(os.listdir(root))
+            if done:
+                FolderTask(parent=os.path.join(root, "t"), function=write_letters)(Letters("a"))
+            if error is not None:
+                raise error
+        return there
+
+    def test_goes_when_the_run_ends_well(self, tmp_path):
+        assert self.use(tmp_path / "work") == []
+        assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize("error", [ValueError("x"), KeyboardInterrupt()])
+    def test_stays_for_the_same_run_if_a_task_is_done(self, tmp_path, error):
+        with pytest.raises(type(error)):
+            self.use(tmp_path / "work", error=error)
+        assert self.use(tmp_path / "work") == ["t"]
+        assert os.listdir(tmp_path) == []
+
+    def test_goes_if_no_task_is_done_or_it_would_be_the_same_again(self, tmp_path):
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "work", done=False, error=ValueError())
+        assert os.listdir(tmp_path) == []
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "work", error=ValueError(), useless_after=(ValueError,))
+        assert os.listdir(tmp_path) == []
+
+    def test_work_of_other_runs_is_told_of_and_goes_with_an_own_parent(self, tmp_path, caplog):
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "work", "f1", error=ValueError())
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "work", "f2", error=ValueError())
+        assert "unfinished work of 1 other run(s)" in caplog.text
+        assert sorted(os.listdir(tmp_path / "work")) == ["f1", "f2"]
+        assert self.use(tmp_path / "work", "f2") == ["t"]
+        assert os.listdir(tmp_path) == []
+
+    def test_a_parent_that_others_use_stays(self, tmp_path, caplog):
+        (tmp_path / "shared").mkdir()
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "shared", "f1", error=ValueError(), is_own=False)
+        self.use(tmp_path / "shared", "f2", is_own=False)
+        assert os.listdir(tmp_path / "shared") == ["f1"]
+        self.use(tmp_path / "shared", "f1", is_own=False)
+        assert os.listdir(tmp_path / "shared") == []
+        self.use(tmp_path / "new", is_own=False)
+        assert os.listdir(tmp_path) == ["shared"]
+        assert "unfinished work of" not in caplog.text
+
+    @pytest.mark.parametrize("name", ["letters", "report.json", "sums.json", "in/new"])
+    def test_goes_if_a_file_of_a_task_is_damaged(self, tmp_path, caplog, name):
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "work", error=ValueError())
+        path = tmp_path / "work/f1/t/a" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(path.read_bytes()[:-1] + b"!" if path.exists() else b"")
+        assert self.use(tmp_path / "work", error=None) == []
+        assert f"{path}: byte offset 0: not " in caplog.text
+
+    @pytest.mark.parametrize(("crc", "there"), [(0x364B3FB7, ["t"]), (0x364B3FB8, [])])
+    def test_takes_a_function_at_its_word_for_checksums(self, tmp_path, caplog, crc, there):
+        def write(item: Letters, folder: str) -> Filled:
+            Path(folder, "other").write_text("x")
+            return Filled(write_letters(item, folder), {"letters": (3, crc)})
+
+        with pytest.raises(KeyError), open_work_folder(str(tmp_path), "f", is_own=False) as root:
+            made = FolderTask(parent=f"{root}/t", function=write)(Letters("abc"))
+            assert made.report == {"number": 3, "half": 0.5, "path": "x"}
+            raise KeyError
+        assert self.use(tmp_path, "f", done=False, is_own=False) == there
+        assert ("damaged" in caplog.text) != bool(there)
+
+    def test_a_damaged_task_alone_runs_again_if_what_tasks_read_stays(self, tmp_path, caplog):
+        def run(error: type[Exception] | None) -> list[bool]:
+            options = OPTIONS | {"is_own": True, "keeps_inputs": True}
+            with open_work(str(tmp_path / "work"), "f1", **options) as (root, executor):
+                task = FolderTask(parent=f"{root}/t", function=write_letters)
+                items = [*map(Letters, ("a", "bb", "ccc"))]
+                done = [is_new for _, is_new in run_tasks("t", task, items, executor)]
+                if error is not None:
+                    raise error
+            return done
+
+        with pytest.raises(KeyError):
+            run(KeyError)
+        path = tmp_path / "work/f1/t/bb/letters"
+        path.write_text("b!")
+        assert run(None) == [False, True, False]
+        assert f"{path}: byte offset 0: not the file that the task wrote" in caplog.text
+        assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize("keeps", [True, False])
+    def test_what_a_run_finds_damaged_later_is_made_again(self, tmp_path, keeps):
+        for name in ("a", "bb"):
+            FolderTask(parent=f"{tmp_path}/f1/t", function=write_letters)(Letters(name))
+        damaged = CorruptDataError(f"{tmp_path}/f1/t/bb/letters", 0, "x")
+        with pytest.raises(CorruptDataError):
+            self.use(tmp_path, done=False, error=damaged, is_own=False, keeps=keeps)
+        left = [path.name for path in tmp_path.glob("f1/t/*")]
+        assert left == (["a"] if keeps else [])
+
+    @pytest.mark.parametrize("path", ["in.gz", "f1/t", "f1-other/t/a/letters"])
+    def test_work_stays_if_a_run_finds_another_file_damaged(self, tmp_path, path):
+        FolderTask(parent=f"{tmp_path}/f1/t", function=write_letters)(Letters("a"))
+        with pytest.raises(CorruptDataError):
+            self.use(tmp_path, done=False, error=CorruptDataError(tmp_path / path, 0, "x"))
+        assert (tmp_path / "f1/t/a/letters").exists()
+
+    def test_contents_that_others_check_are_not_read(self, tmp_path, monkeypatch):
+        """Of a file without a checksum, the size is compared."""
+
+        def write(item: Letters, folder: str) -> Filled:
+            return Filled(write_letters(item, folder), {"letters": (len(item.name), None)})
+
+        read: list[str] = []
+        task = FolderTask(parent=f"{tmp_path}/f1/t", function=write)
+        task(Letters("a"))
+        sum_up = folder_tasks._sum_up
+        monkeypatch.setattr(
+            folder_tasks, "_sum_up", lambda path: (read.append(path), sum_up(path))[1]
+        )
+        assert self.use(tmp_path, done=False, is_own=False) == ["t"]
+        assert [os.path.basename(path) for path in read] == ["report.json"]
+        task(Letters("a"))
+        (tmp_path / "f1/t/a/letters").write_text("ab")
+        assert self.use(tmp_path, done=False, is_own=False) == []
+
+    def test_stays_if_a_task_removed_what_it_used(self, tmp_path):
+        with pytest.raises(ValueError):
+            self.use(tmp_path / "work", error=ValueError())
+        (tmp_path / "work/f1/t/a/letters").unlink()
+        assert self.use(tmp_path / "work") == ["t"]
+
+
+class TestInAnObjectStore:
+    def run(self, store, *names, function=write_letters, keep=False, keeps_inputs=False):
+        """A run that does tasks in bucket/work/f1; returns whether it did each, or None."""
+        done = []
+        with (
+            contextlib.suppress(KeyError),
+            open_work(
+                store.uri("work"), "f1", is_own=True, keeps_inputs=keeps_inputs, **OPTIONS
+            ) as (root, executor),
+        ):
+            task = FolderTask(parent=f"{root}/t", function=function)
+            done = [new for _, new in run_tasks("t", task, [*map(Letters, names)], executor)]
+            if keep:
+                raise KeyError
+        return done
+
+    def test_a_run_resumes_and_removes_its_folder(self, object_store):
+        assert self.run(object_store, "a", "bb", keep=True) == [True, True]
+        names = ("letters", "report.json", "sums.json")
+        assert object_store.keys("work/f1/t/a/") == [f"work/f1/t/a/{name}" for name in names]
+        assert self.run(object_store, "a", "bb", "c") == [False, False, True]
+        assert not any(object_store.contents("work/").values())
+
+    def test_a_task_whose_upload_did_not_end_is_not_done(self, object_store, caplog):
+        self.run(object_store, "a", "bb", keep=True)
+        object_store.remove("work/f1/t/a/sums.json")
+        assert self.run(object_store, "a", "bb") == [True, False]
+        assert "damaged" not in caplog.text
+
+    def test_a_failing_upload_leaves_no_finished_task(self, object_store):
+        object_store.fail("403", method="PUT", key="a/letters", times=99)
+        with pytest.raises(PermissionError):
+            self.run(object_store, "a")
+        assert not object_store.get("work/f1/t/a/sums.json")
+
+    def test_requests_are_a_few_for_each_task_however_many_there_are(self, object_store):
+        """To resume, a folder is listed and two small files are read."""
+
+        def resume(*names: str) -> int:
+            self.run(object_store, *names, keep=True)
+            object_store.clear()
+            assert not any(self.run(object_store, *names, keep=True))
+            return len(object_store.requests)
+
+        few = resume(*(f"a{n}" for n in range(5)))
+        many = resume(*(f"a{n}" for n in range(25)))
+        assert many - few <= 5 * 20
+        assert few <= 5 * 5 + 20
+
+    def test_a_file_of_another_size_is_damage(self, object_store, caplog):
+        self.run(object_store, "a", keep=True)
+        object_store.put("work/f1/t/a/letters", b"other")
+        assert self.run(object_store, "a") == [True]
+        assert "a/letters: byte offset 0: not the file that the task wrote" in caplog.text
