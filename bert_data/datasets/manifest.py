@@ -10,6 +10,7 @@ their settings with it. Each Parquet file holds it too, without "files".
 """
 
 import dataclasses
+import functools
 import json
 import os
 import reprlib
@@ -95,6 +96,11 @@ class Manifest:
     files: tuple[ManifestFile, ...]
     output_format: str = TFRECORD
     created_by: str = f"bert_data {bert_data.__version__}"
+
+    @functools.cached_property
+    def by_name(self) -> Mapping[str, ManifestFile]:
+        """The shards, by their names."""
+        return {file.name: file for file in self.files}
 
     @property
     def next_sentence(self) -> str:
@@ -232,7 +238,7 @@ def find_manifest(shard: str) -> Manifest | None:
     folder, name = os.path.split(shard)
     for path in list_manifests(folder):
         manifest = read_manifest(path)
-        if any(file.name == name for file in manifest.files):
+        if name in manifest.by_name:
             return manifest
     return None
 

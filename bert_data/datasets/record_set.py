@@ -149,15 +149,13 @@ def _obsolete(manifests: Sequence[str], shards: Sequence[str], indexes: Sequence
     shard that it replaces.
     """
     new_paths = {*shards, *indexes}
-    obsolete = [name for name in map(index_path, shards) if name not in new_paths]
+    obsolete = dict.fromkeys(name for name in map(index_path, shards) if name not in new_paths)
     for folder in dict.fromkeys(os.path.dirname(path) for path in shards):
         for path in list_manifests(folder, (FORMAT, SAMPLES_FORMAT)):
             earlier = listed_shards(path)
             if path in manifests:
                 earlier_paths = [name for shard in earlier for name in (shard, index_path(shard))]
-                obsolete += [
-                    name for name in earlier_paths if name not in new_paths and name not in obsolete
-                ]
+                obsolete |= dict.fromkeys(name for name in earlier_paths if name not in new_paths)
             elif not new_paths.isdisjoint(earlier):
-                obsolete.append(path)
-    return obsolete
+                obsolete[path] = None
+    return list(obsolete)

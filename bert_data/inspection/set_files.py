@@ -98,8 +98,7 @@ def _without_manifest(shards: Sequence[Shard], settings: Sequence[Settings]) -> 
 
 def _is_listed(shard: Shard) -> bool:
     """Return whether a manifest lists a shard; one inside of a Parquet file lists none."""
-    files = () if shard.manifest is None else shard.manifest.files
-    return any(file.name == os.path.basename(shard.path) for file in files)
+    return shard.manifest is not None and os.path.basename(shard.path) in shard.manifest.by_name
 
 
 def _unreadable_manifests(shards: Sequence[Shard]) -> list[str]:

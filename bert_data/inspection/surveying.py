@@ -105,10 +105,9 @@ def survey_shard(shard: Shard, number: int, rule: Rule, seen: SeenRecords) -> Su
         num_of_length=np.zeros(1, np.int64),
         damage=FoundDamage(),
     )
-    listed = () if shard.manifest is None else shard.manifest.files
-    for file in listed:
-        if file.name == os.path.basename(shard.path):
-            check_bytes(shard.path, file, survey.damage)
+    listed = {} if shard.manifest is None else shard.manifest.by_name
+    if (file := listed.get(os.path.basename(shard.path))) is not None:
+        check_bytes(shard.path, file, survey.damage)
     blocks = _read_rows if shard.is_parquet else _read_frames
     for block, records in blocks(shard, survey.damage):
         if block.num_records:

@@ -79,9 +79,8 @@ def _describe_shards(shards: Sequence[Shard]) -> dict[str, int | str]:
 
 def _describe_shard(shard: Shard) -> str:
     name = os.path.basename(shard.path)
-    for file in shard.manifest.files if shard.manifest is not None else ():
-        if file.name == name:
-            return f"{name}: {file.num_records} records, crc32c {file.crc32c:#010x}"
+    if shard.manifest is not None and (file := shard.manifest.by_name.get(name)) is not None:
+        return f"{name}: {file.num_records} records, crc32c {file.crc32c:#010x}"
     with storage.open_input(shard.path) as head:
         checksum = crc32c(head.read(_HEAD_BYTES))
     return f"{name}: {shard.num_bytes} bytes, crc32c {checksum:#010x} where they begin"

@@ -17,12 +17,14 @@ import os
 import resource
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 _SHARE = 2  # use 1 / 2 of the descriptors that a process may have
 _MOST = 4096
 
 _Key = tuple[int, int]
+Opened = TypeVar("Opened")
 
 
 class _Pool:
@@ -117,6 +119,33 @@ class _Pool:
         self._users.clear()
         while self._open:
             os.close(self._open.popitem()[1])
+
+
+def with_descriptors(open_one: Callable[[], Opened]) -> Opened:
+    """Return what a function opens; if it may not, let the process open more files, once.
+
+    A shell gives its programs few descriptors (`ulimit -n`), but allows them to ask for more.
+
+    Raises:
+      OSError: it cannot be opened.
+    """
+    try:
+        return open_one()
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            raise
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(OSError, ValueError):  # not allowed after all
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        return open_one()
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            raise
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        reason = f"too many open files: this process may have {limit:,}; `ulimit -n` says how many"
+        raise OSError(errno.EMFILE, reason) from None
 
 
 def _limit() -> int:

@@ -92,6 +92,7 @@ class OutputSet:
         self._files, self._folders = tuple(paths), tuple(folders)
         self._paths = (*self._folders, *self._files)
         self._places = {path: follow_link(path) for path in self._paths}
+        self._numbers = {path: number for number, path in enumerate(self._paths)}
         self._reads = tuple(reads)
         self._overwrite = overwrite
         self._work_parent = work_dir
@@ -168,7 +169,7 @@ class OutputSet:
     def partial(self, path: str) -> str:
         """Return where a file or folder of the set is written until it gets its name."""
         if self._is_remote:
-            return os.path.join(self.work_dir, f"output-{self._paths.index(path)}")
+            return os.path.join(self.work_dir, f"output-{self._numbers[path]}")
         return partial_path(self._places[path], self._token)
 
     @contextlib.contextmanager

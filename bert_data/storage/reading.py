@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 from bert_data.errors import CorruptDataError
+from bert_data.storage.descriptors import with_descriptors
 from bert_data.storage.failures import naming
 from bert_data.storage.paths import Path, is_remote, local_path, open_named
 from bert_data.storage.remote_file import RemoteFile
@@ -161,8 +162,16 @@ def map_file(path: Path) -> MappedFile:
 def _map(path: Path, local: str) -> MappedFile:
     import numpy as np
 
-    with naming(path), open(local, "rb") as file:
-        if not os.fstat(file.fileno()).st_size:
-            return MappedFile(path=path, data=np.empty(0, np.uint8))
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    with naming(path):
+        mapped = with_descriptors(lambda: _map_all(local))
+    if mapped is None:
+        return MappedFile(path=path, data=np.empty(0, np.uint8))
     return MappedFile(path=path, data=np.frombuffer(mapped, np.uint8), _map=mapped)
+
+
+def _map_all(path: str) -> mmap.mmap | None:
+    """Return a map of a file, which keeps a descriptor; None if the file is empty."""
+    with open(path, "rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            return None
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

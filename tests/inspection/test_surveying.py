@@ -1,5 +1,6 @@
 """What is damaged, missing or not vouched for in a set is found, with its place."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,18 @@ def test_our_records_without_a_manifest_are_doubtful(tmp_path: Path) -> None:
     (tmp_path / "manifest.train.json").unlink()
     report = check(pattern)
     assert [(f.name, f.severity) for f in report.findings] == [("no_manifest", DOUBTFUL)]
+
+
+def test_a_manifest_is_gone_through_a_few_times_however_many_shards_it_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[str] = []
+    basename = os.path.basename
+    monkeypatch.setattr(os.path, "basename", lambda path: taken.append(path) or basename(path))
+    pattern = write_set(tmp_path, make_records(90, 0), num_shards=45)
+    taken.clear()
+    assert check(pattern).num_records == 90
+    assert 0 < len([path for path in taken if "train-0" in path]) < 20 * 45
 
 
 def test_all_damage_is_found_in_one_run(tmp_path: Path) -> None:

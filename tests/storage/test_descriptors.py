@@ -3,14 +3,14 @@
 import gc
 import os
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data.storage import descriptors
+from bert_data.storage import descriptors, map_file
 from bert_data.storage.descriptors import OpenFiles
 
 NUM_FILES = 40
@@ -101,3 +101,31 @@ def test_a_file_that_is_not_there(paths: list[str], tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), files.some([0, 1]):
         pass
     assert read_all(files, [0]) == {0: b"0"}
+
+
+@pytest.fixture
+def few_allowed() -> Iterator[Callable[[int], None]]:
+    """Sets how many descriptors this process may have; it may ask for all it had before."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    yield lambda soft: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, before[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_more_files_are_mapped_than_a_shell_allows(paths, few_allowed):
+    few_allowed(num_open() + 20)
+    maps = [map_file(path) for path in paths]
+    assert [mapped.data.tobytes() for mapped in maps] == [b"%d" % n for n in range(NUM_FILES)]
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > num_open() > NUM_FILES
+
+
+def test_too_many_maps_are_one_sentence(paths, few_allowed, monkeypatch):
+    few_allowed(limit := num_open() + 20)
+    monkeypatch.setattr(resource, "setrlimit", _refuse)
+    with pytest.raises(OSError, match=rf"may have {limit:,}; `ulimit -n`") as caught:
+        [map_file(path) for path in paths]
+    assert caught.value.filename in paths
+    monkeypatch.undo()
+
+
+def _refuse(*_: object) -> None:
+    raise ValueError("not allowed to raise maximum limit")

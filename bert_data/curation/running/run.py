@@ -155,10 +155,10 @@ def curate(
             run_name,
             is_own=not work_dir,
             keeps_inputs=False,
+            useless_after=_RAISED_AGAIN,
             num_workers=num_workers,
             engine=engine,
             task_bytes=_task_bytes(pipeline),
-            useless_after=_RAISED_AGAIN,
         ) as (folder, executor),
     ):
         run = Stages(pipeline, shards, folder, executor)
@@ -176,9 +176,7 @@ def curate(
             warnings=list(describe_problems(pipeline, run.counts)),
         )
         summary = describe_as_json(done)
-        for path, describe in {**texts, paths.summary: lambda _: summary}.items():
-            with outputs.open(path) as file:
-                file.write(describe(done).encode(errors="replace"))
+        _write_texts(outputs, {**texts, paths.summary: lambda _: summary}, done)
         note_commit(folder, summary.encode(errors="replace"))
         outputs.commit(paths.all, [paths.summary])
     return done
@@ -227,6 +225,14 @@ def _write_files(
         reports.append(report)
     num_rows = sum(report["num_rows"] for report in reports[ledger_from:rejected_from])
     return [WrittenFile(**report) for report in reports[:ledger_from]], num_rows
+
+
+def _write_texts(
+    outputs: OutputSet, texts: Mapping[str, Callable[[Curation], str]], done: Curation
+) -> None:
+    for path, describe in texts.items():
+        with outputs.open(path) as file:
+            file.write(describe(done).encode(errors="replace"))
 
 
 def _work_parent(work_dir: str | None, name: str, engine: Engine) -> str:

@@ -188,7 +188,7 @@ class _Manifests:
             if manifest is None:  # so all have been read; the next shard asks for them again
                 self._in_folder[folder] = [read_manifest(each) for each in list_manifests(folder)]
         else:
-            listing = (m for m in self._in_folder[folder] if any(f.name == name for f in m.files))
+            listing = (each for each in self._in_folder[folder] if name in each.by_name)
             manifest = next(listing, None)
         if manifest is not None:
             self.of_shard |= {os.path.join(folder, file.name): manifest for file in manifest.files}
@@ -244,7 +244,7 @@ def _compare_beside(shard: Shard, manifests: _Manifests, ignores_indexes: bool) 
     """Add what index and manifest say about a shard."""
     name, manifest = os.path.basename(shard.path), manifests.find(shard.path)
     if manifest is not None:
-        file = next(file for file in manifest.files if file.name == name)
+        file = manifest.by_name[name]
         return dataclasses.replace(
             shard,
             is_parquet=manifest.output_format == registry.PARQUET,
