@@ -186,7 +186,8 @@ def folder_size(path: Path) -> int:
 def file_sizes(path: Path) -> dict[str, int]:
     """Return the sizes of all files in a folder and its subfolders, by their paths in it.
 
-    A remote folder is listed with 1,000 files in an answer; {} if it does not exist.
+    Local names that begin with a dot are left out: NFS gives them to files that are removed while
+    they are open. A remote folder is listed with 1,000 files in an answer; {} if there is none.
 
     Raises:
       OSError: a folder cannot be listed, or a local one does not exist.
@@ -207,6 +208,8 @@ def _local_sizes(folder: Path, inside: str) -> Iterator[tuple[str, int]]:
     with os.scandir(os.path.join(folder, inside)) as entries:
         for entry in entries:
             name = os.path.join(inside, entry.name)
+            if entry.name.startswith("."):
+                continue
             if entry.is_dir():
                 yield from _local_sizes(folder, name)
             else:

@@ -21,6 +21,7 @@ from bert_data.storage import (
     is_remote,
     is_unfinished,
     list_folder,
+    make_folder,
     naming,
     open_folder,
     open_input,
@@ -116,9 +117,14 @@ class FolderTask:
 
 
 def _done_tasks(parent: str) -> set[str]:
-    """Return the names of complete folders; those in an object store appear file by file."""
+    """Return the names of complete folders; those in an object store appear file by file.
+
+    A local parent is made, and nothing in it is asked for by name: a network file system may
+    remember for a minute what it did not find, and hide what other hosts make meanwhile.
+    """
     if not is_remote(parent):
-        return set(list_folder(parent)) if is_folder(parent) else set()
+        make_folder(parent)
+        return set(list_folder(parent))
     paths = (path.split("/") for path in file_sizes(parent))
     return {path[0] for path in paths if path[1:] == [_SUMS]}
 

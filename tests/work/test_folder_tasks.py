@@ -1,8 +1,12 @@
 """Folders of tasks appear whole, with their reports."""
 
+import contextlib
 import dataclasses
+import errno
+import functools
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +54,52 @@ def test_a_folder_appears_with_its_report_when_it_is_whole(tmp_path, num_workers
     assert reports[1][0].report == read_report(reports[1][0].folder) == result
     assert sorted(os.listdir(tmp_path / "tasks")) == ["a", "bb", "d"]
     assert sorted(os.listdir(reports[1][0].folder)) == ["letters", "report.json", "sums.json"]
+
+
+class Client:
+    """A host that remembers what it did not find, as those of NFS may for a minute."""
+
+    def __init__(self) -> None:
+        self.missing: set[str] = set()
+
+    @contextlib.contextmanager
+    def used(self) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("stat", "listdir", "scandir"):
+                patch.setattr(os, name, functools.partial(self._ask, getattr(os, name)))
+            yield
+
+    def _ask(self, function, path, **options):
+        names = {str(path), *map(str, Path(path).parents)}
+        if not names & self.missing:
+            with contextlib.suppress(FileNotFoundError):
+                return function(path, **options)
+            self.missing.add(str(path))
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+def test_what_other_hosts_make_is_seen_at_once(tmp_path):
+    client, items = Client(), [*map(Letters, ("a", "b"))]
+    task = FolderTask(parent=str(tmp_path / "pass-0"), function=write_letters)
+    with client.used():
+        assert task.find(items) == [False, False]
+    task(items[0])  # as another host does
+    with client.used():
+        assert os.listdir(task.path(items[0]))
+        assert task.find(items) == [True, False]
+    task(items[1])
+    with client.used():
+        assert os.listdir(task.path(items[1]))
+
+
+def test_a_file_that_is_removed_while_it_is_open_is_no_file_of_the_task(tmp_path):
+    """NFS keeps it until it is closed, under such a name."""
+
+    def make(_: Letters, folder: str) -> None:
+        Path(folder, ".nfs0000000000000001").touch()
+
+    made = FolderTask(parent=str(tmp_path), function=make)(Letters("a"))
+    assert [*json.loads(Path(made.folder, "sums.json").read_text())] == ["report.json"]
 
 
 @pytest.mark.parametrize("is_synced", [True, False])
