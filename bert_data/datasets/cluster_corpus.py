@@ -21,9 +21,9 @@ from bert_data.progress import progress
 from bert_data.storage import expand_outputs, hidden_path, read_status
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_plain_format
-from bert_data.text.partitions import plan_shards
+from bert_data.text.partitions import count_rows, plan_shards
 from bert_data.text.spans import TextPart
-from bert_data.tokens.filling import TokenCounts, fill_store
+from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_making import PARTITION_MB
 from bert_data.tokens.store_spans import StoreSpan, join_spans
@@ -91,6 +91,9 @@ def tokenized_by_cluster(
             task_bytes=PARTITION_MB * 1_000_000,
         ) as executor:
             remove_damaged(folder, executor, keeps_inputs=True)
+            if numbers_rows(text_format, tokenizer):
+                spans = count_rows(shards, text_format, executor)
+                parts = [TextPart(*each) for each in enumerate(spans)]
             with progress("tokenize", total=len(parts), unit="part") as advance:
                 for made, _ in run_tasks("tokenize", task, parts, executor):
                     done.append(made)

@@ -16,9 +16,9 @@ from bert_data.objectives.next_sentence import TASKS
 from bert_data.storage import exists
 from bert_data.text.documents import AUTO, TextConfig
 from bert_data.text.formats import find_plain_format, input_files
-from bert_data.text.partitions import plan_partitions
+from bert_data.text.partitions import count_rows, plan_partitions
 from bert_data.text.spans import Span, as_spans
-from bert_data.tokens.filling import TokenCounts, fill_store
+from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
 from bert_data.tokens.oddities import warn_of_counts, warn_of_text
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_names import are_store_names, expand_stores
@@ -85,6 +85,23 @@ def cut_corpus(files: CorpusFiles, text: TextConfig, num_parts: int) -> list[Cor
     text_format = find_plain_format(files.paths, text)
     partitions = plan_partitions(files.paths, text_format, num_parts)
     return [CorpusPart(text=spans) for spans in partitions]
+
+
+def count_rows_before(
+    files: CorpusFiles,
+    text: TextConfig,
+    tokenizer: Tokenizer,
+    parts: Sequence[CorpusPart],
+    executor: Executor,
+) -> list[CorpusPart]:
+    """Add to parts of text how many lines come before, if `load_part` needs that."""
+    if files.stores:
+        return list(parts)
+    text_format = find_plain_format(files.paths, text)
+    if not numbers_rows(text_format, tokenizer):
+        return list(parts)
+    counted = count_rows([part.text for part in parts], text_format, executor)
+    return [CorpusPart(text=spans) for spans in counted]
 
 
 def load_corpus(

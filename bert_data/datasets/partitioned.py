@@ -28,7 +28,13 @@ from bert_data.datasets.config import (
     load_checked_tokenizer,
     open_set,
 )
-from bert_data.datasets.corpus import check_corpus, cut_corpus, find_corpus, warn_of_tokens
+from bert_data.datasets.corpus import (
+    check_corpus,
+    count_rows_before,
+    cut_corpus,
+    find_corpus,
+    warn_of_tokens,
+)
 from bert_data.datasets.manifest import manifest_path, parse_file
 from bert_data.datasets.partition_tasks import (
     DealtPartitions,
@@ -119,10 +125,9 @@ class _Run:
             num_shards=len(self._names.paths),
         )
         self._work.share_memory(find_format(config.output_format).reserved_bytes)  # or refuse
-        parts = cut_corpus(self.corpus, config.text, config.num_partitions)
-        self._partitions = [Partition(number=n, part=part) for n, part in enumerate(parts)]
+        self._parts = cut_corpus(self.corpus, config.text, config.num_partitions)
         self._num_workers = config.engine.count_workers(config.num_workers)
-        most = max(len(self._partitions), self._work.num_shards)
+        most = max(len(self._parts), self._work.num_shards)
         self.num_tasks = min(self._num_workers, most)
         self.fingerprint = fingerprint(self._describe())
         self.parent = config.work_dir or own_work_folder(
@@ -139,7 +144,7 @@ class _Run:
             "vocabulary": [self._work.vocabulary.sha256, self._work.tokenizer.do_lower_case],
             "outputs": [os.path.abspath(path) for path in self._names.paths],
             "inputs": [_identity(path) for path in self.corpus.paths],
-            "partitions": [repr(partition) for partition in self._partitions],
+            "partitions": [repr(part) for part in self._parts],
         }
 
     def has_committed(self) -> bool:
@@ -152,11 +157,14 @@ class _Run:
     def make(self, record_set: RecordSet, folder: str, executor: Executor) -> Dataset:
         """Run the tasks that are missing; the shards then have hidden names."""
         config, start = self.config, clock()
+        parts = count_rows_before(
+            self.corpus, config.text, self._work.tokenizer, self._parts, executor
+        )
         done = list(
             self._run_tasks(
                 "partition",
                 deal_partition,
-                self._partitions,
+                [Partition(number=n, part=part) for n, part in enumerate(parts)],
                 os.path.join(folder, "deal"),
                 executor,
                 is_synced=config.engine.is_cluster,  # else this run alone reads them

@@ -6,20 +6,23 @@
 A cut is the first document that begins at or after its target, so it depends only on the files and
 the number of partitions. Compressed files are not cut, except where a document of lines continues
 from the file before; Parquet files are cut between row groups, and prose where a blank line or a
-heading ends a document, or else between files.
+heading ends a document, or else between files. `count_rows` adds the lines before each part.
 """
 
 import bisect
+import contextlib
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import file_size
+from bert_data.progress import progress
+from bert_data.storage import file_size, read_statuses
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.formats import TextFormat
 from bert_data.text.lines import read_bounded_lines
 from bert_data.text.spans import Span
+from bert_data.work import Executor
 
 Cut = tuple[int, int]  # number of the file, and where in it, as in a span
 
@@ -36,7 +39,7 @@ def plan_partitions(
     """
     if num_partitions == 1:
         return [[Span(path) for path in paths]]
-    partitions = _cut(paths, text_format, num_partitions)
+    partitions = _cut(paths, _file_sizes(paths), text_format, num_partitions)
     filled = sum(map(bool, partitions))
     if filled < num_partitions:
         raise ValueError(
@@ -49,34 +52,56 @@ def plan_partitions(
 def plan_shards(
     paths: Sequence[str], text_format: TextFormat, target_bytes: int
 ) -> list[list[Span]]:
-    """Divide files into parts of a given size on disk, or larger ones where they cannot be cut.
+    """Divide files into parts of a given size on disk, or larger ones where they cannot be cut."""
+    sizes = _file_sizes(paths)
+    num_shards = max(1, sum(sizes) // target_bytes)
+    return [part for part in _cut(paths, sizes, text_format, num_shards) if part]
 
-    The spans hold the number of lines before them, so that their readers need not count.
+
+def count_rows(
+    parts: Iterable[Sequence[Span]], text_format: TextFormat, executor: Executor
+) -> list[list[Span]]:
+    """Count the lines before each span of parts, in their order, so that no reader need do that.
+
+    A reader would read the file from its beginning. Workers count the lines between cuts.
     """
-    num_shards = max(1, sum(map(file_size, paths)) // target_bytes)
-    shards = [part for part in _cut(paths, text_format, num_shards) if part]
-    counted: Span | None = None
-    for shard in shards:
-        for i, span in enumerate(shard):
-            if span.start and text_format.has_lines:
-                counted = _with_rows_before(span, counted)
-                shard[i] = counted
-    return shards
+    counted = [list(part) for part in parts]
+    if not text_format.has_lines:
+        return counted
+    cut = [span for part in counted for span in part if span.end is not None]
+    total = sum(span.end - span.start for span in cut if span.end is not None)
+    before = 0
+    with (
+        contextlib.closing(executor.ordered_map(_count_lines, cut)) as counts,
+        progress("count lines", total=total, unit="B") as advance,
+    ):
+        for part in counted:
+            for i, span in enumerate(part):
+                before = before if span.start else 0
+                part[i] = dataclasses.replace(span, rows_before=before)
+                if span.end is not None:
+                    before += next(counts)
+                    advance(span.end - span.start)
+    return counted
 
 
-def _with_rows_before(span: Span, earlier: Span | None) -> Span:
-    """Return a span with the lines before it counted, from an earlier span on."""
-    start, rows = 0, 0
-    if earlier is not None and earlier.path == span.path:
-        assert earlier.rows_before is not None
-        start, rows = earlier.start, earlier.rows_before
-    blocks = read_bounded_lines([Span(span.path, start, span.start)], _MAX_HELD_BYTES)
-    rows += sum(block.data.count(b"\n") for block in blocks)
-    return dataclasses.replace(span, rows_before=rows)
+def _count_lines(span: Span) -> int:
+    blocks = read_bounded_lines([span], _MAX_HELD_BYTES)
+    return sum(block.data.count(b"\n") for block in blocks)
 
 
-def _cut(paths: Sequence[str], text_format: TextFormat, num_partitions: int) -> list[list[Span]]:
-    ends = list(itertools.accumulate(map(file_size, paths)))
+def _file_sizes(paths: Sequence[str]) -> list[int]:
+    """Return the sizes of files, asking a store about many at a time."""
+    return [
+        file_size(path) if status is None else status.num_bytes  # or an error, which names it
+        for path, status in zip(paths, read_statuses(paths), strict=True)
+    ]
+
+
+def _cut(
+    paths: Sequence[str], sizes: Sequence[int], text_format: TextFormat, num_partitions: int
+) -> list[list[Span]]:
+    ends = list(itertools.accumulate(sizes))
     cuts: list[Cut] = [(0, 0)]
     for number in range(1, num_partitions):
         target = ends[-1] * number // num_partitions

@@ -164,6 +164,14 @@ def _num_bytes(spans: Sequence[Span], text_format: TextFormat) -> int:
     return num_bytes
 
 
+def numbers_rows(text_format: TextFormat, tokenizer: Tokenizer) -> bool:
+    """Whether `fill_store` needs the rows before a span, and not for a message alone.
+
+    Then it reads the file from its beginning, unless `count_rows` has counted them.
+    """
+    return text_format.read_lines is None or not isinstance(tokenizer, FastTokenizer)
+
+
 def _tokenize(
     spans: Sequence[Span],
     text_format: TextFormat,

@@ -37,11 +37,11 @@ from bert_data.storage import (
 )
 from bert_data.text.documents import DOCUMENT, SENTENCE, TextConfig
 from bert_data.text.formats import find_plain_format, input_files
-from bert_data.text.partitions import plan_partitions
+from bert_data.text.partitions import count_rows, plan_partitions
 from bert_data.text.spans import Span
 from bert_data.tokens.backends.names import AUTO
 from bert_data.tokens.document_marks import find_bos, find_eod
-from bert_data.tokens.filling import fill_store
+from bert_data.tokens.filling import fill_store, numbers_rows
 from bert_data.tokens.oddities import warn_of_counts, warn_of_text
 from bert_data.tokens.store import CURATOR, DROP, MEGATRON, StoreShape, token_dtype
 from bert_data.tokens.store_notes import (
@@ -179,12 +179,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         empty_documents=DROP if is_lines else config.empty_documents,
     )
     prefixes = partition_prefixes(config.output_prefix, config.num_partitions)
-    partitions = [
-        _Partition(prefix=prefix, spans=spans)
-        for prefix, spans in zip(
-            prefixes, plan_partitions(paths, text_format, config.num_partitions), strict=True
-        )
-    ]
+    parts = plan_partitions(paths, text_format, config.num_partitions)
     task = _MakeStore(
         config=config, tokenizer=tokenizer, shape=shape, input_format=text_format.name
     )
@@ -200,6 +195,12 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         folder=folder,
         task_bytes=PARTITION_MB * 1_000_000,
     ) as executor:
+        if numbers_rows(text_format, tokenizer):
+            parts = count_rows(parts, text_format, executor)
+        partitions = [
+            _Partition(prefix=prefix, spans=spans)
+            for prefix, spans in zip(prefixes, parts, strict=True)
+        ]
         for notes, is_new in run_tasks("tokenize", task, partitions, executor):
             prefix = prefixes[len(stores)]
             stores.append(MadeStore(prefix=prefix, notes=notes, is_new=is_new))

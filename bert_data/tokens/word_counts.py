@@ -19,7 +19,7 @@ import bert_data
 from bert_data.storage import file_size, read_status
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_plain_format, read_documents
-from bert_data.text.partitions import plan_shards
+from bert_data.text.partitions import count_rows, plan_shards
 from bert_data.text.runs_of_lines import read_texts
 from bert_data.text.spans import Span
 from bert_data.tokens.word_records import ADDED, COUNTED, add_up, read_most_frequent, write_words
@@ -114,10 +114,8 @@ def count_text(
       OSError: a file cannot be read or written, or the cluster fails.
     """
     size = max(_PART_BYTES, sum(map(file_size, paths)) // _MOST_PARTS)
-    parts = [
-        _TextPart("", "", number, number + 1, size, spans)
-        for number, spans in enumerate(plan_shards(paths, find_plain_format(paths, text), size))
-    ]
+    text_format = find_plain_format(paths, text)
+    shards = plan_shards(paths, text_format, size)
     inputs = [[os.path.abspath(path), repr(read_status(path))] for path in paths]
     settings = [bert_data.__version__, text.settings(), model, do_lower_case]
     with (
@@ -131,6 +129,10 @@ def count_text(
             task_bytes=_TASK_BYTES,
         ) as (folder, executor),
     ):
+        parts = [
+            _TextPart("", "", number, number + 1, size, spans)
+            for number, spans in enumerate(count_rows(shards, text_format, executor))
+        ]
         rounds = Rounds(os.path.join(folder, "words"), parts, _TASK_BYTES, executor)
         count = functools.partial(_count_part, text, model, do_lower_case)
         counted = rounds.over_parts("count", count, {"words": COUNTED})["words"]

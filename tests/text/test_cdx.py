@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from bert_data.errors import CorruptDataError
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_format, read_documents
-from bert_data.text.partitions import plan_shards
+from bert_data.text.partitions import count_rows, plan_shards
+from bert_data.work.executor import InProcess
 from tests.text.test_warc import PAGES, record
 
 BROKEN = record(9, b"<p>lost</p>", status="404 Not Found")
@@ -91,7 +92,8 @@ def test_parts_of_an_index_have_its_pages(tmp_path_factory, numbers, size):
     folder = tmp_path_factory.mktemp("index")
     entries = write_crawl(folder / "crawl")
     path = write_index(folder / "a.cdxj", [entries[number] for number in numbers])
-    spans = plan_shards([str(path)], find_format([str(path)]), size)
+    text_format = find_format([str(path)])
+    spans = count_rows(plan_shards([str(path)], text_format, size), text_format, InProcess())
     documents = [
         document
         for part in spans

@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from bert_data.text import partitions
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_format, read_documents
-from bert_data.text.partitions import plan_partitions, plan_shards
+from bert_data.text.lines import count_lines_before
+from bert_data.text.partitions import count_rows, plan_partitions, plan_shards
 from bert_data.text.spans import Span
+from bert_data.work.executor import InProcess
 
 
 def documents(spans: list[Span], config: TextConfig) -> list[object]:
@@ -39,9 +42,10 @@ def check(
 def check_shards(paths: list[str], name: str, target_bytes: int, **settings: str) -> None:
     """Shards hold the same documents, and these the same rows, as the files themselves."""
     config = TextConfig(input_format=name, **settings)
+    text_format = find_format(paths, config)
     spans = [
         [Span(path) for path in paths],
-        *plan_shards(paths, find_format(paths, config), target_bytes),
+        *count_rows(plan_shards(paths, text_format, target_bytes), text_format, InProcess()),
     ]
     rows = [
         [d for block in read_documents(part, config) for d in block.documents] for part in spans
@@ -65,6 +69,29 @@ def test_long_lines_are_looked_over_piece_by_piece(tmp_path, monkeypatch, name):
     monkeypatch.setattr("bert_data.text.partitions._MAX_HELD_BYTES", 100)
     assert [plan_shards([str(path)], text_format, size) for size in range(100, 4000, 300)] == whole
     check_shards([str(path)], name, 500)
+
+
+@pytest.mark.parametrize("name", ["jsonl", "lines"])
+def test_lines_are_counted_once_however_many_parts_there_are(tmp_path, monkeypatch, name):
+    """Readers of parts do not read the file from its beginning, and no part is read twice."""
+    paths = [str(tmp_path / each) for each in "abc"]
+    for path in paths:
+        Path(path).write_text('{"text": "one two"}\n\n' * 40)
+    text_format = find_format(paths, TextConfig(input_format=name))
+    sizes = []
+    count = partitions._count_lines
+    monkeypatch.setattr(
+        partitions, "_count_lines", lambda span: sizes.append(span.end - span.start) or count(span)
+    )
+    parts = plan_partitions(paths, text_format, 30)
+    counted = count_rows(parts, text_format, InProcess())
+    assert 27 <= len(sizes) < 30 and sum(sizes) <= 3 * 40 * 21
+    rows = [span.rows_before for part in counted for span in part if span.path == paths[1]]
+    assert rows[0] == 0 and rows == sorted(set(rows)) and len(rows) >= 10
+    monkeypatch.setattr("bert_data.text.lines.read_line_blocks", None)  # which would count again
+    assert [count_lines_before(span) for part in counted for span in part] == [
+        span.rows_before for part in counted for span in part
+    ]
 
 
 LINES = st.lists(

@@ -21,8 +21,9 @@ from bert_data.storage import absolute_path, common_folder, read_statuses
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
 from bert_data.text.formats import check_text_field, find_format, input_files
 from bert_data.text.oddities import odd_text
-from bert_data.text.partitions import plan_shards
+from bert_data.text.partitions import count_rows, plan_shards
 from bert_data.text.spans import Span
+from bert_data.work import Executor
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 # A row may be longer than its text, as it holds escapes and other fields.
@@ -116,6 +117,22 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
     for text_field, names in formats.items():
         check_text_field(text_field, names)
     return shards
+
+
+def count_rows_before(
+    shards: Sequence[TextShard], data_sets: Sequence[DataSet], executor: Executor
+) -> list[TextShard]:
+    """Add to shards that begin inside of files how many rows come before, which ids need."""
+    counted = list(shards)
+    for number, data_set in enumerate(data_sets):
+        own = [shard for shard in shards if shard.data_set == number]
+        if not any(span.start for shard in own for span in shard.spans):
+            continue
+        text_format = find_format([own[0].spans[0].path], data_set.text)
+        parts = count_rows([shard.spans for shard in own], text_format, executor)
+        for shard, part in zip(own, parts, strict=True):
+            counted[shard.number] = dataclasses.replace(shard, spans=tuple(part))
+    return counted
 
 
 def warn_of_inputs(data_sets: Sequence[DataSet]) -> None:

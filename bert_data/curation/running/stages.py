@@ -15,7 +15,7 @@ from typing import Any, cast
 from absl import logging
 
 from bert_data.curation.running.counts import StepCounts, add_counts, counts_from_json
-from bert_data.curation.running.data_sets import TextShard
+from bert_data.curation.running.data_sets import TextShard, count_rows_before
 from bert_data.curation.running.document_files import FILE, plan_files, write_file
 from bert_data.curation.running.field_values import Kinds, join_kinds
 from bert_data.curation.running.joining import join_ledgers, join_rejected, share_out
@@ -155,7 +155,8 @@ class Stages:
           folder: for the tasks' folders; those that exist are finished.
         """
         self._pipeline, self._folder = pipeline, folder
-        self._shards: Sequence[TextShard | SpooledShard] = shards  # what the next pass reads
+        self._text_shards = shards
+        self._shards: Sequence[TextShard | SpooledShard] = ()  # what the next pass reads
         self._executor = executor
         self._passes = plan_passes(pipeline.steps)
         self._prepared = FolderTask(parent=os.path.join(folder, "prepared"), function=_run_step)
@@ -173,6 +174,8 @@ class Stages:
         Raises:
           NothingLeftError: a pass leaves no document.
         """
+        data_sets = self._pipeline.data_sets
+        self._shards = count_rows_before(self._text_shards, data_sets, self._executor)
         tasks = [_StepTask(number, each) for number, each in enumerate(self._pipeline.steps)]
         needed = [task for task in tasks if type(task.labelled.step).prepare is not Step.prepare]
         self._run_step_tasks("prepare", self._prepared, needed)

@@ -6,10 +6,16 @@ import json
 
 import pytest
 
-from bert_data.curation.running.data_sets import DataSet, plan_all_shards, read_shard
+from bert_data.curation.running.data_sets import (
+    DataSet,
+    count_rows_before,
+    plan_all_shards,
+    read_shard,
+)
 from bert_data.curation.running.ledger import LedgerWriter
 from bert_data.curation.running.step_log import ReadLog
 from bert_data.text.documents import TextConfig
+from bert_data.work.executor import InProcess
 
 COVERS = ("curation/running/step_log",)
 
@@ -20,7 +26,8 @@ LENIENT = TextConfig(on_error="skip")
 def read(data_sets, tmp_path, shard_bytes=100):
     documents = []
     with LedgerWriter(tmp_path / "ledger", "a") as ledger:
-        for shard in plan_all_shards(data_sets, shard_bytes):
+        shards = plan_all_shards(data_sets, shard_bytes)
+        for shard in count_rows_before(shards, data_sets, InProcess()):
             log = ReadLog(ledger)
             documents += read_shard(shard, data_sets[shard.data_set], 10_000, log)
     return documents
