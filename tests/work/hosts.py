@@ -30,6 +30,7 @@ while sleep 600; do :; done
 """
 _TRY = """
 set -e
+hostname host
 ip link add port1 type veth peer name port2
 ip link add bridge type bridge
 mount -t tmpfs tmpfs /mnt
