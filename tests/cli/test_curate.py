@@ -108,6 +108,19 @@ def test_what_would_be_kept_with_other_thresholds(folder):
     assert "79 fewer" in done.stdout
 
 
+def test_thresholds_are_tried_on_all_files_of_a_ledger(folder):
+    flags = ["--input_file=web.jsonl", "--output_file=o.txt@2", "--shard_mb=0.001"]
+    folder.well(*flags, "--steps=length:min_words=4")
+    done = folder.well("--output_file=o.txt@2", "--what_if=length.min_words=3")
+    assert "input: 20 document(s) more pass" in done.stdout
+    again = folder.well("--ledger_file=ledger.o.txt.parquet@2", "--what_if=length.min_words=3")
+    assert again.stdout == done.stdout
+    missing = "ledger.o.txt-00001-of-00002.parquet"
+    (folder.path / missing).unlink()
+    sentence = folder.error("--output_file=o.txt@2", "--what_if=length.min_words=3")
+    assert sentence.endswith(f"--output_file=o.txt@2 has none: there is no {missing}")
+
+
 def test_steps_are_explained(folder):
     listed = folder.well("--list_steps").stdout
     assert "  gopher_quality " in listed and "  fineweb " in listed

@@ -38,7 +38,7 @@ from bert_data.storage import (
 )
 
 REJECTED_FILE = "rejected_file"
-"""In the summary: their name, relative to its folder."""
+"""In the summary: where the rejected documents are, relative to it."""
 
 FILE = "file"
 """Name of a file of the output in its task's folder."""
@@ -241,6 +241,6 @@ def earlier_files(summary: str, rejected_file: str | None) -> list[str]:
     return [os.path.join(folder, name) for name in names if "/" not in name]
 
 
-def beside(summary: str, path: str) -> str:
-    """Return a path relative to the folder of a summary."""
-    return os.path.relpath(path, os.path.dirname(summary) or os.curdir)
+def beside(file: str, path: str) -> str:
+    """Return a path relative to the folder of a file."""
+    return os.path.relpath(path, os.path.dirname(file) or os.curdir)

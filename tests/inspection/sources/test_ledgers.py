@@ -45,6 +45,18 @@ def test_by_a_step_or_a_document(ledger: Path) -> None:
     assert look(ledger, word="crawl/a:2").count("\nentry ") == 2
 
 
+def test_entries_of_several_files(ledger: Path) -> None:
+    for number in range(2):
+        path = ledger.with_name(f"ledger.a-0000{number}-of-00002.parquet")
+        path.write_bytes(ledger.read_bytes())
+    source = open_path(f"{ledger}@2")
+    assert [(Path(item.path).name, item.place) for item in source.stream()] == [
+        (f"ledger.a-0000{number}-of-00002.parquet", place)
+        for number in range(2)
+        for place in range(3)
+    ]
+
+
 def test_rows(ledger: Path) -> None:
     source = open_path(ledger)
     row = source.row(next(iter(source.stream())), None)
