@@ -144,11 +144,15 @@ def _sum_up(path: str) -> list[int]:
     return [size, crc]
 
 
-def find_damage(folder: str) -> CorruptDataError | None:
-    """Compare the files of a finished task with what they were; used ones may be gone.
+def find_damage(folder: str, *, must_be_whole: bool) -> CorruptDataError | None:
+    """Compare the files of a finished task with what they were.
 
     Sizes are compared, and the checksums of local files that have one here; object stores check
     the contents of their objects themselves.
+
+    Args:
+      must_be_whole: whether all files must be there, and not the report alone: no task removes what
+        it has read.
     """
     try:
         if not (is_remote(folder) or is_folder(folder)):
@@ -164,6 +168,9 @@ def find_damage(folder: str) -> CorruptDataError | None:
             is_summed = crc is not None and not is_remote(path)
             if size != known_size or (is_summed and _sum_up(path) != [size, crc]):
                 return CorruptDataError(path, 0, "not the file that the task wrote")
+        for name in sums if must_be_whole else [_REPORT]:
+            if name not in sizes:
+                return CorruptDataError(os.path.join(folder, name), 0, "no longer there")
     except (CorruptDataError, OSError, LookupError, ValueError, TypeError) as error:
         return CorruptDataError(os.path.join(folder, _SUMS), 0, f"not readable ({error})")
     return None

@@ -9,8 +9,9 @@ tasks run again; if others have removed what these would read, the run starts fr
 """
 
 import contextlib
+import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from absl import logging
 
@@ -34,6 +35,8 @@ from bert_data.work.folder_tasks import NUM_REQUESTS, find_damage
 _NUM_BATCHES, _MOST_IN_BATCH = 64, 16
 """Finished tasks are checked in so many batches, or in more, each of up to so many tasks."""
 _LEAST_DEPTH = 3  # of a task's file: kind of tasks, task, file
+
+_Find = Callable[[str], CorruptDataError | None]
 
 
 @contextlib.contextmanager
@@ -73,7 +76,8 @@ def open_work(
 
 def remove_damaged(root: str, executor: Executor, *, keeps_inputs: bool) -> None:
     """Let workers look for damaged tasks in a work folder, and remove them; see `open_work`."""
-    for folder, damage in _damaged_tasks(list(_task_folders(root)), executor):
+    find = functools.partial(find_damage, must_be_whole=keeps_inputs)
+    for folder, damage in _damaged_tasks(find, list(_task_folders(root)), executor):
         if not keeps_inputs:
             logging.warning("%s: unfinished work is damaged; starting from the beginning", damage)
             _remove_tasks(root)
@@ -100,13 +104,14 @@ def _remove_tasks(root: str) -> None:
 
 
 def _damaged_tasks(
-    folders: Sequence[str], executor: Executor
+    find: _Find, folders: Sequence[str], executor: Executor
 ) -> Iterator[tuple[str, CorruptDataError]]:
     """Yield the folders that are damaged, and why."""
     size = min(max(len(folders) // _NUM_BATCHES, 1), _MOST_IN_BATCH)
     batches = [folders[start : start + size] for start in range(0, len(folders), size)]
+    find_in_batch = functools.partial(_find_damages, find)
     with (
-        contextlib.closing(executor.ordered_map(_find_damages, batches)) as found,
+        contextlib.closing(executor.ordered_map(find_in_batch, batches)) as found,
         progress("check finished work", total=len(folders), unit="task") as advance,
     ):
         for batch, damages in zip(batches, found, strict=True):
@@ -114,11 +119,11 @@ def _damaged_tasks(
             yield from damages
 
 
-def _find_damages(folders: Sequence[str]) -> list[tuple[str, CorruptDataError]]:
+def _find_damages(find: _Find, folders: Sequence[str]) -> list[tuple[str, CorruptDataError]]:
     """Return those of some folders that are damaged, and why."""
     num_threads = min(NUM_REQUESTS if is_remote(folders[0]) else 1, len(folders))
     with open_threads(num_threads) as executor:
-        damages = executor.ordered_map(find_damage, folders)
+        damages = executor.ordered_map(find, folders)
         return [(folder, damage) for folder, damage in zip(folders, damages, strict=True) if damage]
 
 

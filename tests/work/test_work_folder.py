@@ -97,7 +97,8 @@ class TestWorkFolder:
         assert self.use(tmp_path, "f", done=False, is_own=False) == there
         assert ("damaged" in caplog.text) != bool(there)
 
-    def test_a_damaged_task_alone_runs_again_if_what_tasks_read_stays(self, tmp_path, caplog):
+    @pytest.mark.parametrize("name", ["letters", "report.json", "sums.json"])
+    def test_a_damaged_task_alone_runs_again_if_what_tasks_read_stays(self, tmp_path, caplog, name):
         def run(error: type[Exception] | None) -> list[bool]:
             options = OPTIONS | {"is_own": True, "keeps_inputs": True}
             with open_work(str(tmp_path / "work"), "f1", **options) as (root, executor):
@@ -114,7 +115,23 @@ class TestWorkFolder:
         path.write_text("b!")
         assert run(None) == [False, True, False]
         assert f"{path}: byte offset 0: not the file that the task wrote" in caplog.text
+        with pytest.raises(KeyError):
+            run(KeyError)
+        os.remove(tmp_path / "work/f1/t/a" / name)
+        assert run(None) == [True, False, False]
+        assert f"work/f1/t/a/{name}: byte offset 0: " in caplog.text
         assert os.listdir(tmp_path) == []
+
+    def test_what_a_task_has_used_may_be_gone_but_no_report(self, tmp_path, caplog):
+        def run(name: str) -> list[str]:
+            with pytest.raises(KeyError):
+                self.use(tmp_path, error=KeyError(), is_own=False)
+            os.remove(tmp_path / "f1/t/a" / name)
+            return self.use(tmp_path, is_own=False)
+
+        assert (run("letters"), run("report.json")) == (["t"], [])
+        assert "letters" not in caplog.text
+        assert "t/a/report.json: byte offset 0: no longer there" in caplog.text
 
     @pytest.mark.parametrize("keeps", [True, False])
     def test_what_a_run_finds_damaged_later_is_made_again(self, tmp_path, keeps):
