@@ -227,18 +227,27 @@ def earlier_files(summary: str, rejected_file: str | None) -> list[str]:
     Args:
       rejected_file: of this run; earlier rejected documents are of the set if they have its name.
     """
+    folder = os.path.dirname(summary)
     try:
         written = JsonObject.read(summary)
         names = [file.take("name", str) for file in written.objects("files")]
         names += output_paths(written.object("ledger").take("name", str))[1]
+        paths = [os.path.join(folder, name) for name in names if "/" not in name]
         if rejected_file is not None and REJECTED_FILE in written.values:
-            earlier = output_paths(written.take(REJECTED_FILE, str))
-            ours, _ = output_paths(beside(summary, rejected_file))
-            names += earlier[1] if earlier[0] == ours else []
+            paths += _earlier_rejected(
+                written.take(REJECTED_FILE, str), beside(summary, rejected_file), rejected_file
+            )
     except (OSError, CorruptDataError, ValueError):
         return []
-    folder = os.path.dirname(summary)
-    return [os.path.join(folder, name) for name in names if "/" not in name]
+    return paths
+
+
+def _earlier_rejected(earlier: str, ours: str, rejected_file: str) -> list[str]:
+    """Return earlier rejected documents, which are in the folder of ours; [] for another name."""
+    if "," in earlier or output_paths(earlier)[0] != output_paths(ours)[0]:
+        return []
+    folder = os.path.dirname(rejected_file)
+    return output_paths(os.path.join(folder, os.path.basename(earlier)))[1]
 
 
 def beside(file: str, path: str) -> str:

@@ -45,6 +45,7 @@ def test_all_files_together_are_the_single_one(tmp_path):
     write_rows(tmp_path / "web.jsonl", [{"text": text} for text in texts(300)])
     one = outputs(tmp_path, num_files=1)
     assert "ledger.o.jsonl.parquet" in one
+    assert parquet.read_metadata(tmp_path / "1-1/ledger.o.jsonl.parquet").num_row_groups == 1
     for num_files in (2, 3, 40):
         many = outputs(tmp_path, num_files=num_files)
         assert many == outputs(tmp_path, num_files=num_files, num_workers=2)

@@ -51,10 +51,12 @@ class TestMistakes:
 
     def test_a_smaller_set_replaces_all_of_a_larger_one(self, tmp_path):
         web_of(tmp_path)
-        out = tmp_path / "out"
-        for files, rejected in (("o.jsonl@3", "r.jsonl@3"), ("o.jsonl@2", "r.jsonl@2")):
-            output = Output(files=f"{out}/{files}", rejected_file=f"{out}/{rejected}")
-            run(tmp_path, [Few()], output=output, overwrite=True)
+        out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+        for folder in (elsewhere, out):
+            for number in (3, 2):
+                names = (f"{out}/o.jsonl@{number}", f"{folder}/r.jsonl@{number}")
+                output = Output(files=names[0], rejected_file=names[1])
+                run(tmp_path, [Few()], output=output, overwrite=True)
         ledger = [f"ledger.o.jsonl-0000{n}-of-00002.parquet" for n in range(2)]
         rejected = [f"r-0000{n}-of-00002.jsonl" for n in range(2)]
         assert sorted(path.name for path in out.iterdir()) == [
@@ -64,6 +66,7 @@ class TestMistakes:
             "o-00001-of-00002.jsonl",
             *rejected,
         ]
+        assert sorted(path.name for path in elsewhere.iterdir()) == rejected
         run(tmp_path, [Few()], output=Output(files=f"{out}/o.jsonl"), overwrite=True)
         assert sorted(path.name for path in out.iterdir()) == [
             "curation.o.jsonl.json",
