@@ -233,3 +233,9 @@ def hadoop_folder() -> Iterator[HadoopFolder]:
     folder = HadoopFolder()
     yield folder
     folder.remove_all()
+
+
+@pytest.fixture(params=["object_store", "hadoop_folder"])
+def each_store(request: pytest.FixtureRequest) -> ObjectStore | HadoopFolder:
+    """An empty place of S3, and one of a Hadoop cluster where there is one."""
+    return request.getfixturevalue(request.param)

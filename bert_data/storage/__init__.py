@@ -32,6 +32,7 @@ from bert_data.storage.changing import (
     remove,
     remove_abandoned,
     remove_folder,
+    remove_unfinished_uploads,
     write_bytes,
 )
 from bert_data.storage.failures import naming, naming_folder

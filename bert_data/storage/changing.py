@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import IO
 
 from bert_data.storage.failures import naming, naming_folder
@@ -165,19 +165,18 @@ def remove_abandoned(folder: str) -> None:
                 os.close(descriptor)
 
 
-def remove_unfinished_uploads(uris: Sequence[str]) -> None:
-    """Remove what killed uploads of this host to these URIs have left under hidden names.
+def remove_unfinished_uploads(folder: str, names: Collection[str] | None = None) -> None:
+    """Remove what killed uploads of this host into a remote folder have left under hidden names.
 
-    Nothing else may upload to them meanwhile.
+    Args:
+      names: of the files to which nothing else uploads; None: all.
     """
-    names = {os.path.split(uri) for uri in uris if needs_hidden_name(uri)}
-    for folder in {folder for folder, _ in names}:
-        for hidden in list_statuses(folder):
-            token = token_of(hidden)
-            if token is None or not is_of_this_host(token):
-                continue
-            if (folder, hidden[1:].removesuffix(f".{token}.writing")) in names:
-                remove(os.path.join(folder, hidden))
+    for hidden in list_statuses(folder) if needs_hidden_name(folder) else ():
+        token = token_of(hidden)
+        if token is None or not is_of_this_host(token):
+            continue
+        if names is None or hidden[1:].removesuffix(f".{token}.writing") in names:
+            remove(os.path.join(folder, hidden))
 
 
 def _open_locked(path: str, name: Path) -> IO[bytes]:

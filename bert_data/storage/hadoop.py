@@ -44,7 +44,7 @@ _SAID = re.compile(
 _NAME_ONLY = re.compile(
     r"\(unable to get (?:stack trace|root cause) for (?:[\w$]+\.)*(?P<name>\w+)"
 )
-_STACK = re.compile(r"(?<=[^\s(.])(?:javax?|org|com|sun)\.[\w.$]+(?:Exception|Error)\b.*")
+_STACK = re.compile(r"(?<=[^\s(])(?:javax?|org|com|sun)\.[\w.$]+(?:Exception|Error)\b.*")
 _OPERATION = re.compile(r"^\[Errno \d+\] |\. Detail: .*")
 _MAX_CHARACTERS = 300
 _ELSEWHERE = re.compile(r"; For more details see:.*")

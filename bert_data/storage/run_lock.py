@@ -117,7 +117,8 @@ class RunLock:
         remove(work_folder(parent, token))
         uploads: Any = notes.get("uploads")
         if _are_names(uploads):
-            remove_unfinished_uploads(uploads)
+            for folder in {os.path.dirname(uri) for uri in uploads}:
+                remove_unfinished_uploads(folder, {os.path.basename(uri) for uri in uploads})
             if notes.get("is_vouched") is True and not exists(uploads[-1]):  # else it is complete
                 for uri in uploads[:-1]:
                     remove(uri)

@@ -29,6 +29,7 @@ from bert_data.storage import (
     read_bytes,
     remove,
     remove_abandoned,
+    remove_unfinished_uploads,
     write_bytes,
 )
 
@@ -225,7 +226,7 @@ def remove_left_overs(folder: str) -> None:
     """Remove what a run that was killed while it wrote has left, whole bundles excepted."""
     if is_remote(folder) and not is_folder(folder):
         return
-    remove_abandoned(folder)
+    (remove_unfinished_uploads if is_remote(folder) else remove_abandoned)(folder)
     names = list_folder(folder)
     for name in names:
         data = _DATA.fullmatch(name) if is_remote(folder) else None  # uploaded before the index

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bert_data import storage
-from bert_data.storage import changing, hidden
+from bert_data.storage import hidden
 from tests.storage.output_sets import contents
 
 COVERS = ("storage/hidden",)
@@ -236,6 +236,8 @@ def test_unfinished_uploads_of_this_host_go(tmp_path):
     stays = {f".a.{theirs}.writing", f".b.{ours}.writing", f".a.b.{ours}.writing", "a"}
     for name in (*stays, f".a.{ours}.writing", f".c.{ours}.writing"):
         (tmp_path / name).touch()
-    uris = [f"file://{tmp_path}/a", f"file://{tmp_path}/c", f"file://{tmp_path}/none/a"]
-    changing.remove_unfinished_uploads(uris)
+    storage.remove_unfinished_uploads(f"file://{tmp_path}", {"a", "c"})
     assert set(os.listdir(tmp_path)) == stays
+    storage.remove_unfinished_uploads(f"file://{tmp_path}")
+    assert set(os.listdir(tmp_path)) == {f".a.{theirs}.writing", "a"}
+    storage.remove_unfinished_uploads(f"file://{tmp_path}/none")

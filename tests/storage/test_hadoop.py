@@ -115,10 +115,10 @@ STACK = "\tat org.apache.hadoop.ipc.Client.call(Client.java:1457)\n\t... 21 more
         ),
         (
             OSError(255, "HDFS Write failed. Detail: [errno 255] Unknown error 255"),
-            f"{OPEN}RemoteException: File /a could only be replicated to 0 nodes\njava.io.I: x\n",
+            f"{OPEN}IOException: All datanodes [a:1] are bad. Aborting...java.io.IOException: A\n",
             OSError,
-            "no datanode could read or write the data (File /a could only be replicated to 0"
-            " nodes)",
+            "no datanode could read or write the data (IOException: All datanodes [a:1] are bad."
+            " Aborting)",
         ),
         (
             OSError(5, "HDFS Rename failed. Detail: [errno 5] Input/output error"),

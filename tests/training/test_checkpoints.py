@@ -21,6 +21,7 @@ from bert_data.training.checkpoints import (
 )
 from bert_data.training.report import TensorBoard
 from tests.full_disk import full_disk
+from tests.hadoop_store import HadoopFolder
 from tests.object_store import ObjectStore
 
 
@@ -202,11 +203,13 @@ def test_a_failed_upload_leaves_the_checkpoint_before(object_store: ObjectStore,
     assert save(folder, 6) == last_whole_checkpoint(folder)
 
 
-def test_a_damaged_remote_checkpoint_names_a_whole_one(object_store: ObjectStore) -> None:
-    folder = object_store.uri("out")
+def test_a_damaged_remote_checkpoint_names_a_whole_one(
+    each_store: ObjectStore | HadoopFolder,
+) -> None:
+    folder = each_store.uri("out")
     for step in (3, 6):
         save(folder, step)
-    object_store.put("out/model.ckpt-6.data-00000-of-00001", b"x")
+    each_store.put("out/model.ckpt-6.data-00000-of-00001", b"x")
     with pytest.raises(CorruptDataError, match=rf"{folder}/model.ckpt-6.*model.ckpt-3 is whole"):
         last_whole_checkpoint(folder)
     assert last_whole_checkpoint(folder, use_older=True) == f"{folder}/model.ckpt-3"

@@ -12,6 +12,7 @@ import pytest
 
 from bert_data.datasets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.kernels.crc32c import crc32c
+from tests.hadoop_store import HadoopFolder
 from tests.object_store import ObjectStore
 from tests.training.tiny import (
     VOCAB_SIZE,
@@ -230,18 +231,18 @@ def test_one_sentence_and_a_status(
 
 @pytest.mark.slow
 def test_a_run_in_a_bucket_is_that_of_local_files(
-    checkout: Path, data: Path, tmp_path: Path, object_store: ObjectStore
+    checkout: Path, data: Path, tmp_path: Path, each_store: ObjectStore | HadoopFolder
 ) -> None:
     """Shards, configuration, checkpoints, curves and results by URI; it continues from there."""
     for name in ("r.tfrecord", "bert.json"):
-        object_store.put(f"in/{name}", (data / name).read_bytes())
+        each_store.put(f"in/{name}", (data / name).read_bytes())
     settings = ("--do_train", "--do_eval", "--pool_batches=2")
     local = start(checkout, data, tmp_path / "out", *settings)
     log = local.communicate(timeout=250)[1]
     assert local.returncode == 0, log
     expected = losses_by_step(log)
 
-    uri, remote = object_store.uri("in"), object_store.uri("out")
+    uri, remote = each_store.uri("in"), each_store.uri("out")
     flags = (
         f"--input_file={uri}/r.tf*", f"--bert_config_file={uri}/bert.json",
         f"--output_dir={remote}", *settings,
@@ -260,7 +261,7 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
     assert f"continuing from {remote}/model.ckpt-" in log and min(later) > 7
     assert later == {step: expected[step] for step in later}
 
-    contents = object_store.contents("out/")
+    contents = each_store.contents("out/")
     assert contents["eval_results.txt"] == (tmp_path / "out" / "eval_results.txt").read_bytes()
     assert contents["checkpoint"] == (tmp_path / "out" / "checkpoint").read_bytes()
     for name in ("model.ckpt-30.index", "model.ckpt-30.data-00000-of-00001"):
