@@ -11,6 +11,7 @@ request to S3 that fails is sent.
 
 import functools
 import os
+import re
 from typing import TYPE_CHECKING, cast
 
 from bert_data import forced_end
@@ -50,6 +51,8 @@ def resolve(path: Path) -> tuple["fs.FileSystem", str]:
     server = next(filter(None, map(os.environ.get, _SERVERS.get(parts.scheme, ()))), "")
     system, base = _file_system(parts.root, parts.scheme, parts.options, server)
     key = f"{base.rstrip('/')}/{parts.key}"
+    if parts.scheme in HADOOP_SCHEMES:
+        key = re.sub("/{2,}", "/", key)  # Java takes what follows two for a host
     return system, key if base else key[1:]  # of an Azure account: the container begins the key
 
 

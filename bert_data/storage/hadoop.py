@@ -55,7 +55,7 @@ _KINDS: tuple[tuple[str, int, str], ...] = (
         "ConnectException|UnknownHost|NoRouteToHost|SocketTimeout|ConnectTimeout|EOFException"
         "|Connection re(?:fused|set)|StandbyException",
         errno.ECONNREFUSED,
-        "the namenode cannot be reached",
+        "the cluster cannot be reached",
     ),
     (
         "BlockMissing|Could not obtain block|could only be (?:replicated|written)"
@@ -258,12 +258,12 @@ def explain(error: OSError, said: str) -> OSError:
       said: what libhdfs has written.
     """
     text = " ".join(str(error).split())
-    if match := re.search("load (lib(?:hdfs|jvm))(?! failed)", text):
+    if match := re.match(r"Unable to load (\w+)", text):
         return OSError(errno.EIO, f"{match[1]}.so cannot be loaded{_SETTINGS}")
     if "Prior attempt to load libhdfs" in text:
         return OSError(errno.EIO, f"Hadoop's client cannot be loaded{_SETTINGS}")
     if isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError)):
-        return error
+        return OSError(error.errno, os.strerror(error.errno or 0))
     reason = _reason(said)
     if reason.startswith(("NoClassDefFound", "ClassNotFound")):
         return OSError(errno.EIO, f"CLASSPATH leads to no Hadoop{_SETTINGS}")

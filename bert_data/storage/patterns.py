@@ -38,9 +38,9 @@ _CLASSES = {
 
 def glob(pattern: str) -> list[str]:
     """Return the files and folders whose paths match a pattern, sorted; [] if there are none."""
-    if not _SPECIAL.search(pattern):
-        return [pattern] if pattern and exists(pattern) else []
     root, rest = split_root(pattern)
+    if not _SPECIAL.search(rest):
+        return [pattern] if pattern and exists(pattern) else []
     parts = [part for part in rest.split("/") if part]
     first = next(i for i, part in enumerate(parts) if _SPECIAL.search(part))
     paths = [root + "".join(f"{part}/" for part in parts[:first])]

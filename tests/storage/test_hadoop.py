@@ -74,14 +74,14 @@ STACK = "\tat org.apache.hadoop.ipc.Client.call(Client.java:1457)\n\t... 21 more
             " exception: java.net.ConnectException: Connection refused; For more details see: "
             f" http://wiki\n{STACK}Caused by: java.net.ConnectException: Connection refused\n",
             ConnectionRefusedError,
-            "the namenode cannot be reached (ConnectException: Call From a/1.2.3.4 to b:1 failed on"
+            "the cluster cannot be reached (ConnectException: Call From a/1.2.3.4 to b:1 failed on"
             " connection exception: java.net.ConnectException: Connection refused)",
         ),
         (  # libhdfs 3: the root cause, and the stack right after it
             OSError(255, "Unknown error 255"),
             f"{OPEN}ConnectException: Connection refusedjava.net.ConnectException: Call From\n",
             ConnectionRefusedError,
-            "the namenode cannot be reached (ConnectException: Connection refused)",
+            "the cluster cannot be reached (ConnectException: Connection refused)",
         ),
         (
             OSError(255, "Unknown error 255"),
@@ -111,7 +111,7 @@ STACK = "\tat org.apache.hadoop.ipc.Client.call(Client.java:1457)\n\t... 21 more
             OSError(255, "Unknown error 255"),
             f"{OPEN}(unable to get stack trace for java.io.EOFException exception: E::g error.)\n",
             ConnectionRefusedError,
-            "the namenode cannot be reached (EOFException)",
+            "the cluster cannot be reached (EOFException)",
         ),
         (
             OSError(255, "HDFS Write failed. Detail: [errno 255] Unknown error 255"),
@@ -138,7 +138,7 @@ STACK = "\tat org.apache.hadoop.ipc.Client.call(Client.java:1457)\n\t... 21 more
             OSError,
             "CLASSPATH leads to no Hadoop; hdfs:// needs ARROW_LIBHDFS_DIR, ",
         ),
-        (FileNotFoundError(2, "No such"), f"{OPEN}E: x\n", FileNotFoundError, "No such"),
+        (FileNotFoundError(2, "none"), "", FileNotFoundError, "No such file or directory"),
     ],
 )
 def test_what_an_error_means(error, said, kind, sentence):
@@ -202,6 +202,12 @@ def test_what_is_missing(namenode, kind):
         storage.read_bytes("hdfs://h/x/a")
 
 
+def test_an_address_in_brackets_is_no_pattern(namenode):
+    namenode.error = FileNotFoundError(2, "none")
+    assert storage.glob("hdfs://[::1]:8020/a") == []
+    assert storage.glob("hdfs://[::1]:8020/[a]") == []
+
+
 def test_options_of_a_uri(monkeypatch):
     opened = []
     monkeypatch.setattr(
@@ -259,6 +265,8 @@ def test_names(hadoop_folder):
     assert storage.glob(uri("*/*.txt")) == [uri("in/.b.txt"), uri("in/a.txt")]
     assert list(storage.walk_files(uri("in"))) == [uri("in/a.txt"), uri("in/x/b%20 ü.txt")]
     assert storage.read_bytes(uri("in/x/b%20 ü.txt")).decode() == "in/x/b%20 ü.txt"
+    doubled = uri("in/a.txt").replace("/bert_data", "//bert_data").replace("in/", "in//")
+    assert storage.read_bytes(doubled) == b"in/a.txt"
     assert storage.folder_size(uri("in")) == sum(map(len, ("in/a.txt", "in/.b.txt"))) + 16
     statuses = storage.read_statuses([uri("in"), uri("inn"), uri("none"), uri("inn/x")])
     assert [status and status.is_folder for status in statuses] == [True, False, None, None]
@@ -366,5 +374,5 @@ def test_a_forked_process_is_refused(hadoop_folder):
 @pytest.mark.process
 def test_a_namenode_that_is_not_there(hadoop_folder):
     done = run(READ, "hdfs://127.0.0.1:1/a")
-    assert "the namenode cannot be reached" in done.stderr.splitlines()[-1]
+    assert "the cluster cannot be reached" in done.stderr.splitlines()[-1]
     assert "at org.apache" not in done.stderr
