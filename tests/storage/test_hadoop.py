@@ -352,11 +352,10 @@ def test_the_next_run_removes_what_a_killed_one_left(hadoop_folder, tmp_path, ki
 def test_a_user_without_permission(hadoop_folder):
     hadoop_folder.put("a", b"content")
     uri = hadoop_folder.uri("a").replace("hdfs://", "hdfs://nobody@")
-    done = run(UPLOAD, __file__, uri)
-    assert (
-        "PermissionError: [Errno 13] access is forbidden (Permission denied: user=nobody"
-        in (done.stderr.splitlines()[-1])
-    )
+    line = run(UPLOAD, __file__, uri).stderr.splitlines()[-1]
+    assert "PermissionError: [Errno 13] access is forbidden (" in line
+    assert "Permission denied: user=nobody, access=WRITE" in line
+    assert hadoop_folder.contents() == {"a": b"content"}
 
 
 @pytest.mark.process
