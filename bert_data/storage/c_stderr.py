@@ -85,7 +85,6 @@ def heard() -> Iterator[Callable[[], str]]:
 @functools.lru_cache
 def _open_ear() -> _Ear | None:
     try:
-        has_gnu = bool(os.confstr("CS_GNU_LIBC_VERSION"))
-    except (OSError, ValueError):  # another C library
+        return _Ear() if os.confstr("CS_GNU_LIBC_VERSION") else None
+    except (OSError, ValueError):  # another C library, or a system without files in memory
         return None
-    return _Ear() if has_gnu else None
