@@ -28,6 +28,7 @@ stages._ONE_TASK_SHARE = 10**12  # so that deciding takes rounds
 if __name__ == "__main__":
     entry.run(curate.main)
 """
+MIX = "mix:exponent=0.5,bucket_field=score,bucket_percentiles=[20,60]"
 STEPS = ["--steps=length:min_words=3 exact_duplicates repair"]
 
 
@@ -107,11 +108,16 @@ def test_killed_at_many_places_and_started_again(program):
     assert hidden(out) == []
 
 
-@pytest.mark.parametrize("step", ["near_duplicates", "substring_duplicates:length=5"])
+@pytest.mark.parametrize(
+    ("step", "later"), [("near_duplicates", 80), ("substring_duplicates:length=5", 80), (MIX, 25)]
+)
 @pytest.mark.process
 @pytest.mark.slow
-def test_killed_in_the_rounds_of_a_decision(program, step):
-    rows = [{"text": " ".join(f"{(i % 40) * k % 97}" for k in range(60))} for i in range(60)]
+def test_killed_in_the_rounds_of_a_decision(program, step, later):
+    rows = [
+        {"text": " ".join(f"{(i % 40) * k % 97}" for k in range(60)), "score": i % 7}
+        for i in range(60)
+    ]
     write_rows(program.folder / "web.jsonl", rows)
     out, work = program.folder / "out", ".o.jsonl.curation"
     run = functools.partial(
@@ -123,7 +129,7 @@ def test_killed_in_the_rounds_of_a_decision(program, step):
     assert b'"rejected": {' in whole["curation.o.jsonl.json"]
     shutil.rmtree(out)
     rounds = set()
-    for die_at in itertools.count(80, 80):
+    for die_at in itertools.count(later, later):
         killed = run(die_at=die_at)
         rounds.add(max((path.parts[-2] for path in out.glob(f"{work}/*/decided-*/*")), default=""))
         if (out / "curation.o.jsonl.json").exists():
