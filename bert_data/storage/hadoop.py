@@ -47,6 +47,7 @@ _NAME_ONLY = re.compile(
 _STACK = re.compile(r"(?<=[^\s(])(?:javax?|org|com|sun)\.[\w.$]+(?:Exception|Error)\b.*")
 _OPERATION = re.compile(r"^\[Errno \d+\] |\. Detail: .*")
 _MAX_CHARACTERS = 300
+_MOVES = 10  # as another process may remove the target, or rename to it, at the same moment
 _ELSEWHERE = re.compile(r"; For more details see:.*")
 _KINDS: tuple[tuple[str, int, str], ...] = (
     ("safe mode|SafeMode", errno.EROFS, "the namenode is in safe mode, and changes nothing"),
@@ -164,9 +165,15 @@ class HadoopFiles:
         from pyarrow import fs
 
         with _explained():
-            if self._status(target).type == fs.FileType.Directory:
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            self._system.move(source, target)
+            for left in reversed(range(_MOVES)):
+                if self._status(target).type == fs.FileType.Directory:
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+                try:
+                    self._system.move(source, target)
+                    return
+                except OSError as error:
+                    if not left or error.errno != errno.EIO:
+                        raise
 
     def _status(self, key: str) -> Any:
         """Return the status of a path; what is said to be missing is asked for again, as a list."""

@@ -158,6 +158,13 @@ class Unreachable:
             return fs.FileInfo(what, type=fs.FileType.NotFound)
         raise self.error
 
+    num_refusals = 0
+
+    def move(self, source: str, target: str) -> None:
+        self.num_refusals -= 1
+        if self.num_refusals >= 0:
+            raise OSError(5, "HDFS Rename failed. Detail: [errno 5] Input/output error")
+
     def delete_file(self, key: str) -> None:
         raise OSError(5, "HDFS delete failed. Detail: [errno 5] Input/output error")
 
@@ -200,6 +207,16 @@ def test_what_is_missing(namenode, kind):
     storage.remove("hdfs://h/x/a")
     with pytest.raises(FileNotFoundError, match="No such file"):
         storage.read_bytes("hdfs://h/x/a")
+
+
+def test_a_name_that_another_process_takes_at_the_same_moment(namenode):
+    namenode.error = FileNotFoundError(2, "none")
+    namenode.num_refusals = 3
+    HadoopFiles(namenode).move("/a", "/b")
+    assert namenode.num_refusals == -1
+    namenode.num_refusals = 100
+    with pytest.raises(OSError, match=r"Hadoop failed \(HDFS Rename failed\)"):
+        HadoopFiles(namenode).move("/a", "/b")
 
 
 def test_an_address_in_brackets_is_no_pattern(namenode):
