@@ -11,7 +11,6 @@ allows; with another one nothing is heard. What no error has told is passed on.
 
 import contextlib
 import ctypes
-import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -69,22 +68,23 @@ def heard() -> Iterator[Callable[[], str]]:
     Yields:
       What returns it, for the error that the block raises.
     """
-    ear = _open_ear()
-    if ear is None:
+    if _EAR is None:
         yield str
         return
-    start = ear.begin()
+    start = _EAR.begin()
     is_told = True
     try:
-        yield lambda: ear.said(start).decode(errors="replace")
+        yield lambda: _EAR.said(start).decode(errors="replace")
         is_told = False
     finally:
-        ear.end(is_told=is_told)
+        _EAR.end(is_told=is_told)
 
 
-@functools.lru_cache
 def _open_ear() -> _Ear | None:
     try:
         return _Ear() if os.confstr("CS_GNU_LIBC_VERSION") else None
     except (OSError, ValueError):  # another C library, or a system without files in memory
         return None
+
+
+_EAR = _open_ear()  # here, as a second one would take the stream of the first for the usual one

@@ -132,4 +132,6 @@ class Wishes:
 def _check_number(what: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
         sign = ">" if least else ">="
-        raise ValueError(f"{what} {value!r}; it must be a number {sign} 0 ({least:g} to {most:,g})")
+        raise ValueError(
+            f"{what} {value!r}; it must be a number {sign} 0 ({least:g} to {most:,.9g})"
+        )

@@ -48,12 +48,16 @@ def expand_names(names: str) -> list[str]:
 
 
 def _named_shards(entry: str) -> list[str]:
-    """Return all shards of "path@N", which need not be there, by the naming of those that are."""
+    """Return all shards of "path@N", which need not all be there, by the naming of those that are.
+
+    Raises:
+      ValueError: there is none, or N is out of range.
+    """
     paths = list(storage.expand_outputs(entry).paths)
     existing = storage.find_files(entry)
-    return (
-        paths if not existing or existing[0] in paths else [*map(storage.with_ending_last, paths)]
-    )
+    if not existing:
+        raise ValueError(storage.describe_absence(entry))
+    return paths if existing[0] in paths else [*map(storage.with_ending_last, paths)]
 
 
 def expand_records(names: str) -> list[str]:

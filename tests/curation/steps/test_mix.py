@@ -151,8 +151,11 @@ def test_an_entry_without_documents_is_told(wishes):
         ({"weights": {"a": 0}}, "weights has a: 0; it must be a number > 0"),
         ({"epochs": {"a": -1}}, "epochs has a: -1; it must be a number >= 0"),
         ({"weights": {"a": 1e101}}, r"must be a number > 0 \(1e-100 to 1e\+100\)"),
-        ({"epochs": {"a": 1e18}}, r"must be a number >= 0 \(0 to 1e\+06\)"),
-        ({"weights": {"a": 1}, "most_epochs": 1e7}, r"must be a number > 0 \(1e-100 to 1e\+06\)"),
+        ({"epochs": {"a": 1e18}}, r"must be a number >= 0 \(0 to 1,000,000\)"),
+        (
+            {"weights": {"a": 1}, "most_epochs": 1e7},
+            r"must be a number > 0 \(1e-100 to 1,000,000\)",
+        ),
         ({"epochs": {"a": "2"}}, r"epochs\[a\] is '2'; it must be a number"),
         (
             {"epochs": {"a": 1}, "unit": "kB"},
