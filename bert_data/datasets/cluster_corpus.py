@@ -18,7 +18,7 @@ from typing import Any
 import bert_data
 from bert_data.datasets.config import DatasetConfig
 from bert_data.progress import progress
-from bert_data.storage import expand_outputs, hidden_path, read_status
+from bert_data.storage import expand_outputs, hidden_path, read_statuses
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_plain_format
 from bert_data.text.partitions import count_rows, plan_shards
@@ -72,7 +72,10 @@ def tokenized_by_cluster(
             "version": bert_data.__version__,
             "vocabulary": [tokenizer.sha256, tokenizer.do_lower_case],
             "text": config.text.settings(),
-            "inputs": [[os.path.abspath(path), repr(read_status(path))] for path in paths],
+            "inputs": [
+                [os.path.abspath(path), repr(status)]
+                for path, status in zip(paths, read_statuses(paths), strict=True)
+            ],
             "parts": [repr(part) for part in parts],
         }
     )

@@ -52,7 +52,7 @@ from bert_data.objectives.making import InstanceCounts
 from bert_data.objectives.next_sentence import TASKS
 from bert_data.objectives.rows import Instance
 from bert_data.progress import progress
-from bert_data.storage import JsonObject, expand_outputs, own_work_folder, read_status
+from bert_data.storage import JsonObject, Status, expand_outputs, own_work_folder, read_statuses
 from bert_data.tokens.filling import TokenCounts
 from bert_data.work import (
     Executor,
@@ -137,13 +137,13 @@ class _Run:
 
     def _describe(self) -> dict[str, Any]:
         """Return all that the set depends on."""
-        settings = dataclasses.asdict(self.config)
+        settings, paths = dataclasses.asdict(self.config), self.corpus.paths
         return {
             "version": [bert_data.__version__, _WORK_VERSION],
             "settings": {k: v for k, v in settings.items() if k not in _WITHOUT_EFFECT},
             "vocabulary": [self._work.vocabulary.sha256, self._work.tokenizer.do_lower_case],
             "outputs": [os.path.abspath(path) for path in self._names.paths],
-            "inputs": [_identity(path) for path in self.corpus.paths],
+            "inputs": list(map(_identity, paths, read_statuses(paths))),
             "partitions": [repr(part) for part in self._parts],
         }
 
@@ -257,8 +257,7 @@ class _Run:
         self.stages.append(Stage(name=name, seconds=seconds, num_bytes=num_bytes))
 
 
-def _identity(path: str) -> list[Any]:
-    status = read_status(path)
+def _identity(path: str, status: Status | None) -> list[Any]:
     numbers = [status.num_bytes, status.modified_ns, status.inode] if status else []
     return [os.path.abspath(path), *numbers]
 

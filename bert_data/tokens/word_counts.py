@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from absl import logging
 
 import bert_data
-from bert_data.storage import file_size, read_status
+from bert_data.storage import read_statuses
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_plain_format, read_documents
 from bert_data.text.partitions import count_rows, plan_shards
@@ -113,10 +113,12 @@ def count_text(
       ValueError, CorruptDataError: the text cannot be used.
       OSError: a file cannot be read or written, or the cluster fails.
     """
-    size = max(_PART_BYTES, sum(map(file_size, paths)) // _MOST_PARTS)
+    statuses = read_statuses(paths)
+    num_bytes = sum(status.num_bytes for status in statuses if status is not None)
+    size = max(_PART_BYTES, num_bytes // _MOST_PARTS)
     text_format = find_plain_format(paths, text)
     shards = plan_shards(paths, text_format, size)
-    inputs = [[os.path.abspath(path), repr(read_status(path))] for path in paths]
+    inputs = [[os.path.abspath(p), repr(status)] for p, status in zip(paths, statuses, strict=True)]
     settings = [bert_data.__version__, text.settings(), model, do_lower_case]
     with (
         open_work(
