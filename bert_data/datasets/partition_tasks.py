@@ -189,5 +189,4 @@ def gather_shard(dealt: DealtPartitions, work: SetWork, shard: OutputShard, fold
         shard.path, folder, writer, read(), encode, num_records, budget.num_workers
     )
     report = {"file": dataclasses.asdict(written), "examples": examples}
-    # The manifest will have the shard's checksum, and each record has one.
-    return Filled(report, {written.name: (written.num_bytes, None)})
+    return Filled(report, written.sums)

@@ -247,6 +247,18 @@ def test_a_damaged_partition_is_noticed_and_made_again(create, monkeypatch, tmp_
     assert dealt == [1]
 
 
+def test_a_damaged_shard_is_made_again(create, monkeypatch, tmp_path):
+    expected = contents(create("plain"))
+    with monkeypatch.context() as patch, pytest.raises(KeyError):
+        patch.setattr(RecordSet, "link_shard", _fail)
+        create("killed")
+    for path in (tmp_path / "killed").glob(".t.partitions/*/write/*/t*-of-*"):
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 4
+        path.write_bytes(data)
+    assert contents(create("killed")) == expected
+
+
 @pytest.mark.parametrize(
     "change", [{"num_partitions": 2}, {"instances": InstanceConfig(dupe_factor=1)}]
 )
