@@ -25,7 +25,7 @@ from bert_data.causal.documents import Documents
 from bert_data.causal.epochs import MAX_EPOCHS, MAX_SAMPLES, count_samples
 from bert_data.causal.gpt import GptDataset, plan_split
 from bert_data.causal.splits import SPLITS, parse_split
-from bert_data.tokens.store_names import expand_store
+from bert_data.tokens.store_names import expand_stores
 
 BuiltDataset = GptDataset | BlendedDataset
 
@@ -90,7 +90,7 @@ def build_datasets(
 
 def store_prefixes(name: str) -> list[str]:
     """Return the prefixes of the stores that a name stands for; a file's name is left as it is."""
-    return [name] if name.endswith((".bin", ".idx")) else expand_store(name)
+    return [name] if name.endswith((".bin", ".idx")) else expand_stores([name])
 
 
 def _share_weights(

@@ -8,7 +8,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from bert_data.storage import exists, expand_outputs, glob
+from bert_data.storage import describe_absence, exists, expand_outputs, glob
 
 _INDEX = ".idx"
 _FILES = (".bin", _INDEX)
@@ -32,8 +32,18 @@ def expand_store(name: str) -> list[str]:
 
 
 def expand_stores(names: Iterable[str]) -> list[str]:
-    """Return the prefixes of the stores that some names stand for, see `expand_store`."""
-    return [prefix for name in names for prefix in expand_store(name)]
+    """Return the prefixes of the stores that some names stand for, see `expand_store`.
+
+    Raises:
+      ValueError: PREFIX@N with an N that is not allowed, or of which there is no store.
+    """
+    prefixes: list[str] = []
+    for name in names:
+        own = expand_store(name)
+        if _PARTITIONED.fullmatch(name) and not any(exists(prefix + _INDEX) for prefix in own):
+            raise ValueError(describe_absence(name))
+        prefixes += own
+    return prefixes
 
 
 def is_store_name(name: str) -> bool:

@@ -49,6 +49,12 @@ def test_names_keep_their_order(folder):
     ]
 
 
+def test_a_set_of_another_number_is_named(folder):
+    with pytest.raises(ValueError, match=r"no file matches '.*/web@3', but there is '.*/web@2'"):
+        expand_stores(["one", f"{folder}/web@3"])
+    assert expand_stores(["new"]) == ["new"]  # an error of who opens it
+
+
 def test_numbers_of_partitions_that_cannot_be():
     with pytest.raises(ValueError, match="asks for 0 shards"):
         expand_store("web@0")
