@@ -14,14 +14,8 @@ from bert_data.work.executor import InProcess
 
 
 @pytest.fixture
-def config(tmp_path, small_text, small_vocabulary) -> StoreConfig:
-    return StoreConfig(
-        input_file=str(small_text),
-        output_prefix=str(tmp_path / "out" / "s"),
-        vocab_file=str(small_vocabulary),
-        num_partitions=2,
-        engine=Engine(name="ray"),
-    )
+def config(config) -> StoreConfig:
+    return dataclasses.replace(config, num_partitions=2, engine=Engine(name="ray"))
 
 
 def stores_in(folder: Path) -> dict[str, bytes]:
