@@ -6,9 +6,10 @@
 As many consecutive lanes are in memory as fit; the records do not depend on how many.
 """
 
+import itertools
 import os
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from bert_data.datasets.lanes import INDEX, INDEX_WORDS, ROWS, TOKENS, as_bytes
 from bert_data.errors import CorruptDataError
 from bert_data.kernels.crc32c import extend_crc32cs
 from bert_data.objectives.moving_rows import count_tokens, place_rows, take_rows
-from bert_data.storage import file_size, read_range
+from bert_data.storage import file_size, read_many, read_range
 
 _BYTES_BESIDE_ROW = 32  # while lanes are sorted
 # What is read at a time: enough for ranges of this size on average, but not much more than caches
@@ -70,18 +71,23 @@ class ShardLanes:
           OSError, CorruptDataError: a file cannot be read.
         """
         self._num_words, self._dtype = num_words, np.dtype(dtype)
-        self._folders: list[str] = []  # of the pieces
-        indexes = []
         word_bytes = 8 * INDEX_WORDS
         segment_bytes = word_bytes * (num_shards * num_lanes + 1)
-        for folder, number in hands:
-            path = os.path.join(folder, INDEX)
-            for start in range(0, file_size(path), segment_bytes):
-                index = np.empty((1, num_lanes + 1, INDEX_WORDS), "<i8")
-                read_range(path, start + word_bytes * num_lanes * number, index)
-                self._folders.append(folder)
-                indexes.append(index)
-        index = np.concatenate([np.empty((0, num_lanes + 1, INDEX_WORDS), "<i8"), *indexes])
+
+        def read_index(hand: Hand) -> list[NDArray[np.int64]]:
+            path = os.path.join(hand.folder, INDEX)
+            starts = range(0, file_size(path), segment_bytes)
+            segments = [np.empty((1, num_lanes + 1, INDEX_WORDS), "<i8") for _ in starts]
+            for start, segment in zip(starts, segments, strict=True):
+                read_range(path, start + word_bytes * num_lanes * hand.number, segment)
+            return segments
+
+        indexes = read_many(read_index, hands, [hand.folder for hand in hands])
+        self._folders = [  # of the pieces
+            hand.folder for hand, segments in zip(hands, indexes, strict=True) for _ in segments
+        ]
+        none = np.empty((0, num_lanes + 1, INDEX_WORDS), "<i8")
+        index = np.concatenate([none, *itertools.chain.from_iterable(indexes)])
         self._starts = index[:, :, :2]  # int64[pieces, lanes + 1, 2], first rows and tokens
         # uint32[pieces, lanes, 2], checksums of rows and tokens
         self._crcs = np.ascontiguousarray(index[:, :-1, 2:]).view("<u4")
@@ -142,13 +148,17 @@ class ShardLanes:
         if left is not None:
             rows[:earlier], ids[:earlier_tokens] = left.rows, left.ids
         at, token = earlier, earlier_tokens
+        ranges: list[tuple[str, int, NDArray[Any]]] = []
         bounds = self._starts[:, [first, stop]].tolist()
         for folder, ((row, row_token), (end, end_token)) in zip(self._folders, bounds, strict=True):
             if row < end:
                 own, own_ids = rows[at : at + end - row], ids[token : token + end_token - row_token]
-                read_range(os.path.join(folder, ROWS), 4 * self._num_words * row, own)
-                read_range(os.path.join(folder, TOKENS), ids.itemsize * row_token, own_ids)
+                ranges += [
+                    (os.path.join(folder, ROWS), 4 * self._num_words * row, own),
+                    (os.path.join(folder, TOKENS), ids.itemsize * row_token, own_ids),
+                ]
                 at, token = at + len(own), token + own_ids.size
+        read_many(lambda each: read_range(*each), ranges, [path for path, *_ in ranges])
         self._check(first, stop, rows[earlier:], ids[earlier_tokens:])
         place_rows(rows[earlier:], earlier_tokens)
         ids.flags.writeable = False  # as those of a store, so that kernels are compiled once
