@@ -12,6 +12,7 @@ import pytest
 from bert_data.kernels import keeping
 from bert_data.kernels.keeping import CACHE_DIR_VARIABLE, Shelf
 from bert_data.kernels.machine_code import MachineCode
+from bert_data.storage.hidden import new_token, writing_path
 
 TYPES = "int64"
 CODE = MachineCode(
@@ -121,8 +122,7 @@ def test_machine_code_for_another_processor_or_llvm_is_not_found(kept, shelf, mo
 
 
 def test_an_earlier_source_and_a_killed_run_leave_nothing(cache, kept):
-    left_over = kept.parent / f".{kept.name}.{os.uname().nodename}-0123456789abcdef.writing"
-    left_over.write_bytes(b"half")
+    Path(writing_path(kept, new_token())).write_bytes(b"half")
     Shelf("/sources/pairing.py", "make_rows", "6" * 64).keep(TYPES, CODE)
     (path,) = (path for path in kept.parent.iterdir())
     assert "6666666666666666" in path.name
