@@ -257,6 +257,7 @@ print("tensorflow" in sys.modules)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("exported")  # a process's first export leaves TensorFlow's own code behind
 def test_a_full_disk_is_named_and_leaves_the_old_folders(tmp_path: Path, monkeypatch: Any) -> None:
     model = write_model(tmp_path)
     config = ExportConfig(
