@@ -132,6 +132,8 @@ def explain(name: str, known: Set[str]) -> str | None:
         for flag in table:
             if flag.name.replace("-", "_") in (plain, bare):
                 ours = re.findall(r"--(\w+)", flag.ours)
+                if name in ours:  # of another command of ours, not of another program
+                    return None
                 where = "here" if set(ours) <= known else f"of bert-data {command}"
                 return _sentence(flag, where)
     return None

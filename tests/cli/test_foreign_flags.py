@@ -75,3 +75,11 @@ def test_our_flags_exist(checkout: Path):
         defined
     )
     assert not {flag.name for each in FOREIGN.values() for flag in each} & (defined - {"input"})
+
+
+def test_a_flag_of_another_command_of_ours_is_not_taken_for_a_foreign_one():
+    assert explain("vocab_file", {"vocab_size"}) is None
+    assert explain("vocab-file", {"vocab_size"}) == (
+        "--vocab-file of Megatron-LM is --vocab_file of bert-data tokenize, or, for GPT-2's"
+        " vocab.json, --tokenizer_file"
+    )
