@@ -51,11 +51,13 @@ class Kernel(Declared):
             shelf = Shelf(self.py_func.__code__.co_filename, self.__name__, self.stamp)
             code = shelf.find(repr(types))
             if code is None:
-                with stop_clock():
-                    from bert_data.kernels.compiling import compile_kernel
+                with stop_clock(), shelf.compiling():
+                    code = shelf.find(repr(types))  # another process may have compiled it
+                    if code is None:
+                        from bert_data.kernels.compiling import compile_kernel
 
-                    code = compile_kernel(self, arguments)
-                    shelf.keep(repr(types), code)
+                        code = compile_kernel(self, arguments)
+                        shelf.keep(repr(types), code)
             self._natives[types] = NativeFunction(code, self.__name__, letters(arguments))
             return self._natives[types]
 

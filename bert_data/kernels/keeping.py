@@ -5,12 +5,16 @@
 Machine code runs, so only files are loaded that nobody but this user or root can have written: the
 file and its folder belong to one of them, and no other user may write to them. A file that is
 damaged, or has another's name, is compiled again. Files appear complete. The first machine code of
-a changed kernel removes that of its earlier source.
+a changed kernel removes that of its earlier source. Of several processes that need the same kernel,
+one compiles it while the others wait for its file.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterator
 
 from absl import logging
@@ -22,6 +26,8 @@ CACHE_DIR_VARIABLE = "BERT_DATA_CACHE_DIR"
 _ENDING = ".kernel"
 _DIGITS = 16
 _ROOT = 0
+_MAX_WAIT_SECONDS = 60.0  # for another process, which compiles for some seconds
+_POLL_SECONDS = 0.05
 
 
 class Shelf:
@@ -53,6 +59,27 @@ class Shelf:
         yield os.path.join(place, "__pycache__")
         cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         yield os.path.join(cache, "bert_data", own)
+
+    @contextlib.contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Keep other processes of this user from compiling this file's kernels meanwhile.
+
+        The lock is on the source file, so nothing is left behind. Without it, as on some network
+        file systems, each process compiles for itself.
+        """
+        try:
+            source = os.open(self._source, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            yield
+            return
+        try:
+            if os.fstat(source).st_uid == os.geteuid():  # another user could hold it for ever
+                _wait_for_lock(source)
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                fcntl.flock(source, fcntl.LOCK_UN)  # closing does not, after a fork
+            os.close(source)
 
     def find(self, types: str) -> MachineCode | None:
         """Return the machine code for arguments of these types, if it is intact and trusted."""
@@ -93,6 +120,19 @@ class Shelf:
             is_own = name.startswith(f"{self._name}-") and name.endswith(_ENDING)
             if is_own and not name.startswith(f"{self._name}-{self._stamp}-"):
                 storage.remove(os.path.join(folder, name))
+
+
+def _wait_for_lock(descriptor: int) -> None:
+    """Take a lock, or give up after a while."""
+    end = time.monotonic() + _MAX_WAIT_SECONDS
+    while time.monotonic() < end:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            time.sleep(_POLL_SECONDS)
+        except OSError:
+            return
 
 
 def _digest(name: str, content: bytes) -> bytes:

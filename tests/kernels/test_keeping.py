@@ -174,3 +174,30 @@ def test_killed_while_it_writes(cache, shelf, checkout):
     shelf.keep(TYPES, CODE)
     assert shelf.find(TYPES) == CODE
     assert not any(path.is_file() for path in cache.rglob(".*"))
+
+
+WAITING = """
+import fcntl, sys
+from tests.kernels.test_keeping import TYPES
+from bert_data.kernels.keeping import Shelf
+
+take = fcntl.flock
+fcntl.flock = lambda *arguments: (print("asks", flush=True), take(*arguments))
+shelf = Shelf(sys.argv[1], "make_rows", "5" * 64)
+with shelf.compiling():
+    print(shelf.find(TYPES) is not None, flush=True)
+"""
+
+
+@pytest.mark.process
+def test_a_process_waits_for_the_code_that_another_compiles(cache, tmp_path, checkout):
+    source = tmp_path / "pairing.py"
+    source.write_text("")
+    shelf = Shelf(str(source), "make_rows", "5" * 64)
+    with shelf.compiling():
+        command = [sys.executable, "-c", WAITING, str(source)]
+        other = subprocess.Popen(command, cwd=checkout, stdout=subprocess.PIPE, text=True)
+        assert other.stdout.readline() == "asks\n"
+        shelf.keep(TYPES, CODE)
+    said, _ = other.communicate()
+    assert "True" in said.splitlines()
