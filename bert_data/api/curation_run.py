@@ -27,7 +27,7 @@ from bert_data.curation.running.yaml_values import parse_step_flags
 from bert_data.curation.step import Step
 from bert_data.storage import open_input
 from bert_data.text.documents import SKIP, TextConfig
-from bert_data.work import open_executor
+from bert_data.work import ENGINE_SETTINGS, open_executor
 
 StepEntry = str | Mapping[str, Mapping[str, Any] | None] | Step | type[Step]
 """A step: as of --steps, {name: parameters}, a step, or its class."""
@@ -68,7 +68,7 @@ class CurationRun:
         Raises:
           TypeError: there is no option of a name.
         """
-        others = ("work_dir", "engine", "ray_address", *_IN_BYTES)
+        others = ("work_dir", "engine", *ENGINE_SETTINGS, *_IN_BYTES)
         self._options = Options("curate", options, Pipeline, Output, TextConfig, others=others)
         self._steps = steps
         self._engine = self._options.engine()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from bert_data.plain_values import plain
-from bert_data.work import THIS_MACHINE, Engine
+from bert_data.work import ENGINE_SETTINGS, THIS_MACHINE, Engine, make_engine
 
 Config = TypeVar("Config")
 
@@ -55,9 +55,12 @@ class Options:
         return self._left.get(name, default)
 
     def engine(self) -> Engine:
-        """Return what runs tasks: the options `engine` ("local" or "ray") and `ray_address`."""
-        engine, address = self.take("engine", THIS_MACHINE), self.take("ray_address", None)
-        return engine if isinstance(engine, Engine) else Engine(name=engine, ray_address=address)
+        """Return what runs tasks: the option `engine`, an engine or its name, and its settings."""
+        engine = self.take("engine", THIS_MACHINE.name)
+        if isinstance(engine, Engine):
+            return engine
+        settings = {name: self._left.pop(name) for name in ENGINE_SETTINGS if name in self._left}
+        return make_engine(engine, **settings)
 
     def last_config(self, make: type[Config], **fixed: Any) -> Config:
         """Make the last configuration, and `end`."""

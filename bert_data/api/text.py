@@ -23,7 +23,7 @@ from bert_data.tokens.store_making import PARTITION_MB, StoreConfig, make_stores
 from bert_data.tokens.vocabulary_output import json_path_beside, write_vocabulary
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 from bert_data.tokens.word_rules import WORDPIECE
-from bert_data.work import MAX_WORKERS, count_workers
+from bert_data.work import ENGINE_SETTINGS, MAX_WORKERS, count_workers
 
 _MAX_MEMORY_MB = 1000  # the default of the flag
 
@@ -120,7 +120,7 @@ def train_vocab(
         "train_vocab",
         {**options, "vocab_size": vocab_size, "model": model},
         *(VocabularyTrainingConfig, TextConfig),
-        others=("engine", "ray_address"),
+        others=("engine", *ENGINE_SETTINGS),
     )
     engine = arguments.engine()
     text = arguments.config(TextConfig)
@@ -167,7 +167,7 @@ def create_records(
         as the flags of `bert-data create`.
     """
     arguments = Options(
-        "create_records", options, DatasetConfig, TextConfig, InstanceConfig, others=["ray_address"]
+        "create_records", options, DatasetConfig, TextConfig, InstanceConfig, others=ENGINE_SETTINGS
     )
     with as_files(documents, os.fspath(output_file)) as files:
         config = arguments.last_config(
@@ -219,7 +219,7 @@ def tokenize(
       options: append_eod, partitions and others, as the flags of `bert-data tokenize`.
     """
     prefix = os.fspath(output_prefix)
-    others = ("partitions", "max_memory_mb", "ray_address")
+    others = ("partitions", "max_memory_mb", *ENGINE_SETTINGS)
     arguments = Options("tokenize", options, StoreConfig, TextConfig, others=others)
     engine, num_workers = arguments.engine(), arguments.take("num_workers", 0)
     max_memory_mb = arguments.take("max_memory_mb", _MAX_MEMORY_MB)

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from absl import flags
 
-from bert_data.cli.flag_values import from_flags
-from bert_data.work import ENGINES, THIS_MACHINE, Engine
+from bert_data.work import ENGINE_SETTINGS, ENGINES, THIS_MACHINE, Engine, make_engine
 
 GROUP = "where it runs"  # the title of these flags in --help
 
@@ -19,7 +18,7 @@ def define_engine_flags() -> Callable[[], Engine]:
     flags.DEFINE_enum(
         "engine",
         THIS_MACHINE.name,
-        ENGINES,
+        list(ENGINES),
         "What runs the tasks: local, processes of this machine; or ray, a Ray cluster, whose nodes"
         " all must see the input and the output under the same paths. The output does not depend on"
         " it. With ray, --num_workers is the number of tasks at a time, each on one core; 0, and"
@@ -32,4 +31,9 @@ def define_engine_flags() -> Callable[[], Engine]:
         " belongs to; local: a new one on this machine. By default the environment's RAY_ADDRESS,"
         " which ray job submit sets, or else local.",
     )
-    return lambda: from_flags(Engine, name=flags.FLAGS.engine)
+
+    def engine() -> Engine:
+        settings = {name: flags.FLAGS[name].value for name in ENGINE_SETTINGS}
+        return make_engine(flags.FLAGS.engine, **settings)
+
+    return engine

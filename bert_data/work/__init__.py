@@ -7,13 +7,19 @@
         for block in executor.ordered_map(tokenize, blocks): ...
 
 A stage is passed an `Executor` and calls it. `executor.py` defines the contract that all executors
-keep; `threads.py`, `processes.py` and `ray_tasks.py` implement it, and `engine.py` chooses one of
-the last two. `tasks.py` says what a task is and how the result of an earlier run is found.
-Processes and Ray are imported only when they are used.
+keep; `threads.py`, `processes.py` and `ray_tasks.py` implement it. `engine.py` has the engines,
+which open the executor of a command's tasks. `tasks.py` says what a task is and how the result of
+an earlier run is found. Processes and Ray are imported only when they are used.
 """
 
-from bert_data.work.engine import ENGINES, THIS_MACHINE, Engine, open_executor
-from bert_data.work.executor import MAX_WORKERS, Executor, count_workers, open_threads
+from bert_data.work.engine import (
+    ENGINE_SETTINGS,
+    ENGINES,
+    THIS_MACHINE,
+    make_engine,
+    open_executor,
+)
+from bert_data.work.executor import MAX_WORKERS, Engine, Executor, count_workers, open_threads
 from bert_data.work.folder_tasks import Filled, FolderTask, Made, read_report
 from bert_data.work.tasks import Task, fingerprint, run_tasks
 from bert_data.work.work_folder import open_work, open_work_folder, remove_damaged

@@ -1,59 +1,70 @@
-"""What runs tasks: processes of this machine, or a Ray cluster.
+"""The engines: what runs the tasks of a command.
 
-Engine()                                           processes
-Engine(name="ray", ray_address="10.0.0.1:6379")    the cluster with this head
+Local()                                   processes of this machine
+Ray(ray_address="10.0.0.1:6379")          the Ray cluster with this head
 
+make_engine("ray", ray_address="auto")    the same by names, as flags and keywords have them
 with open_executor(num_workers, engine=engine, folder=work_folder) as executor: ...
 """
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
-from bert_data.bounds import check_bounds, check_choice
-from bert_data.work.executor import MAX_WORKERS, Executor, InProcess, count_workers
-
-LOCAL, RAY = "local", "ray"
-ENGINES = (LOCAL, RAY)
+from bert_data.bounds import check_choice
+from bert_data.work.executor import Engine, Executor, InProcess, count_workers
+from bert_data.work.ray_tasks import Ray
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Engine:
-    """What runs tasks; their files do not depend on it.
+class Local(Engine):
+    """Processes of this machine."""
 
-    Attributes:
-      name: "local" or "ray".
-      ray_address: of a Ray cluster: host:port of its head, "auto" for the one that this machine
-        belongs to, or "local" for a new one of this machine alone. None: RAY_ADDRESS of the
-        environment, which `ray job submit` sets, or else "local".
-    """
-
-    name: str = LOCAL
-    ray_address: str | None = None
-
-    def __post_init__(self) -> None:
-        check_choice("engine", self.name, ENGINES)
-        if self.ray_address is not None and not self.is_cluster:
-            raise ValueError("--ray_address needs --engine=ray")
-
-    @property
-    def is_cluster(self) -> bool:
-        """Whether tasks may run on other machines, which share only files with this one."""
-        return self.name == RAY
+    name = "local"
+    is_cluster = False
 
     def count_workers(self, num_workers: int) -> int:
-        """Return the number of workers for a flag's value, where 0 means all cores.
-
-        For a cluster that is 0 again: it grows and shrinks while it works.
-
-        Raises:
-          ValueError: num_workers is negative, or more than any machine has cores.
-        """
-        if self.is_cluster:
-            check_bounds("num_workers", num_workers, 0, MAX_WORKERS)
-            return num_workers
+        """Return the number of workers for a flag's value, where 0 means all cores."""
         return count_workers(num_workers)
 
+    def open_executor(self, num_workers: int, *, folder: str | None, task_bytes: int) -> Executor:
+        """Return processes; a single worker is this process."""
+        del folder, task_bytes
+        if num_workers == 1:
+            return InProcess()
+        from bert_data.work.processes import Processes
 
-THIS_MACHINE = Engine()
+        return Processes(num_workers)
+
+
+THIS_MACHINE = Local()
+ENGINES: Mapping[str, type[Engine]] = {each.name: each for each in (Local, Ray)}
+
+ENGINE_SETTINGS: Mapping[str, type[Engine]] = {
+    field.name: engine for engine in ENGINES.values() for field in dataclasses.fields(engine)
+}
+"""The settings of all engines, by name, and the engine that each is for."""
+
+
+def make_engine(name: str, **settings: Any) -> Engine:
+    """Return an engine.
+
+    Args:
+      name: of the engine.
+      settings: of any engine; those of others must have their defaults.
+
+    Raises:
+      ValueError: there is no such engine, or a setting is for another one or cannot be used.
+    """
+    check_choice("engine", name, ENGINES)
+    own = {}
+    for setting, value in settings.items():
+        owner = ENGINE_SETTINGS[setting]
+        if owner is ENGINES[name]:
+            own[setting] = value
+        elif value != owner.__dataclass_fields__[setting].default:
+            raise ValueError(f"--{setting} needs --engine={owner.name}")
+    return ENGINES[name](**own)
 
 
 def open_executor(
@@ -66,20 +77,9 @@ def open_executor(
     """Return workers for tasks: functions with small arguments and results, which use files.
 
     Args:
-      num_workers: tasks to run at a time, >= 1; a single one works in this process. For Ray, 0
-        means as many as the cluster has cores.
+      num_workers: tasks to run at a time, see `Engine.count_workers`.
       engine: what runs the tasks.
-      folder: an existing one that the tasks write to. With Ray, each node is checked to see it.
-      task_bytes: memory that a task needs, which Ray reserves for it.
+      folder: an existing one that the tasks write to; all machines that run tasks must see it.
+      task_bytes: memory that a task needs, which clusters reserve for it.
     """
-    if engine.is_cluster:
-        from bert_data.work.ray_tasks import RayTasks
-
-        return RayTasks(
-            num_workers, address=engine.ray_address, folder=folder, task_bytes=task_bytes
-        )
-    if num_workers == 1:
-        return InProcess()
-    from bert_data.work.processes import Processes
-
-    return Processes(num_workers)
+    return engine.open_executor(num_workers, folder=folder, task_bytes=task_bytes)

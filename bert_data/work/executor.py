@@ -21,7 +21,7 @@ import collections
 import dataclasses
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from bert_data.bounds import check_bounds
 
@@ -146,6 +146,34 @@ class InProcess(Executor):
 
     def _end_map(self, unfinished: Iterable[Any]) -> None:
         pass
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Engine(abc.ABC):
+    """What runs the tasks of a command; their files do not depend on it.
+
+    The fields of a subclass are its settings, with the names of their flags.
+
+    Attributes:
+      name: the value of --engine.
+      is_cluster: whether tasks may run on other machines, which share only files with this one.
+    """
+
+    name: ClassVar[str]
+    is_cluster: ClassVar[bool] = True
+
+    def count_workers(self, num_workers: int) -> int:
+        """Return the number of workers for a flag's value; 0, for a cluster, is all that it has.
+
+        Raises:
+          ValueError: num_workers is negative, or more than any machine has cores.
+        """
+        check_bounds("num_workers", num_workers, 0, MAX_WORKERS)
+        return num_workers
+
+    @abc.abstractmethod
+    def open_executor(self, num_workers: int, *, folder: str | None, task_bytes: int) -> Executor:
+        """Return workers for tasks; for the arguments see `work.open_executor`."""
 
 
 def count_workers(num_workers: int) -> int:

@@ -10,6 +10,7 @@ workers' log messages appear in the driver's log when their task is done.
 
 import collections
 import contextlib
+import dataclasses
 import functools
 import logging
 import os
@@ -27,7 +28,7 @@ from bert_data.bounds import check_bounds
 from bert_data.errors import first_sentence
 from bert_data.storage import open_marker, remove_abandoned
 from bert_data.work.answers import open_answer
-from bert_data.work.executor import MAX_WORKERS, Executor, Function, Job
+from bert_data.work.executor import MAX_WORKERS, Engine, Executor, Function, Job
 from bert_data.work.ray_calls import Session, call, digest_of_code
 from bert_data.work.ray_cluster import Cluster, connected
 
@@ -40,6 +41,24 @@ _NO_ROOM_SECONDS = 600.0  # for a node with room for a task to join the cluster
 _LOOK_SECONDS = 10.0
 _TOKEN_BYTES = 16
 _NODE_OF_ERROR = re.compile(r"IP: ([^,)\s]+)")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ray(Engine):
+    """A Ray cluster.
+
+    Attributes:
+      ray_address: HOST:PORT of the cluster's head; auto: of the cluster that this machine belongs
+        to; local: a new one on this machine. By default the environment's RAY_ADDRESS, which ray
+        job submit sets, or else local.
+    """
+
+    name = "ray"
+    ray_address: str | None = None
+
+    def open_executor(self, num_workers: int, *, folder: str | None, task_bytes: int) -> Executor:
+        """Return what runs tasks on the cluster, whose nodes are checked to see the folder."""
+        return RayTasks(num_workers, address=self.ray_address, folder=folder, task_bytes=task_bytes)
 
 
 class RayTasks(Executor):
@@ -59,7 +78,7 @@ class RayTasks(Executor):
 
         Args:
           num_workers: tasks at a time, >= 0; 0: as many as the cluster has cores.
-          address: see `Engine.ray_address`.
+          address: see `Ray.ray_address`.
           folder: an existing one that all nodes must see; None: nothing is checked.
           task_bytes: memory that a task needs, >= 0.
         """

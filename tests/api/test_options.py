@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bert_data.api.options import Options
-from bert_data.work import Engine
+from bert_data.work.ray_tasks import Ray
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -27,7 +27,7 @@ def test_each_configuration_takes_its_own():
     given = Options("f", options, Size, Place, others=("engine", "more"))
     assert given.config(Size) == Size(width=5)
     assert given.config(Place, folder="x") == Place(folder="x", names=("a",))
-    assert given.engine() == Engine(name="ray")
+    assert given.engine() == Ray()
     assert given.take("more", 7) == 7
     given.end()
 

@@ -9,13 +9,14 @@ import pytest
 from bert_data.storage import RunLock, own_work_folder
 from bert_data.tokens import store_making
 from bert_data.tokens.store_making import StoreConfig, make_stores
-from bert_data.work import Engine
+from bert_data.work import THIS_MACHINE
 from bert_data.work.executor import InProcess
+from bert_data.work.ray_tasks import Ray
 
 
 @pytest.fixture
 def config(config) -> StoreConfig:
-    return dataclasses.replace(config, num_partitions=2, engine=Engine(name="ray"))
+    return dataclasses.replace(config, num_partitions=2, engine=Ray())
 
 
 def stores_in(folder: Path) -> dict[str, bytes]:
@@ -37,7 +38,11 @@ def test_a_task_that_another_worker_has_done_meanwhile_is_done(
     stores = make_stores(dataclasses.replace(config, overwrite=overwrite))
     assert [store.is_new for store in stores] == [True, True]
     monkeypatch.undo()
-    local = {"num_workers": 1, "engine": Engine(), "output_prefix": str(tmp_path / "local" / "s")}
+    local = {
+        "num_workers": 1,
+        "engine": THIS_MACHINE,
+        "output_prefix": str(tmp_path / "local" / "s"),
+    }
     make_stores(dataclasses.replace(config, **local))
     assert stores_in(tmp_path / "out") == stores_in(tmp_path / "local")
 

@@ -31,6 +31,7 @@ from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 from bert_data.tokens.word_rules import BPE, MODELS, UNIGRAM, WORDPIECE
 from bert_data.work import THIS_MACHINE, Engine, rounds
 from bert_data.work.ray_cluster import connected
+from bert_data.work.ray_tasks import Ray
 from tests.conftest import RAY_NODE
 
 COVERS = ("cli/engine_flags", "datasets/cluster_corpus")
@@ -63,7 +64,7 @@ def in_turn(ray_cluster, connection, tmp_path, monkeypatch):
 
     def run(make: Callable[[Engine], object]) -> list[dict[str, bytes]]:
         contents = []
-        for engine in (THIS_MACHINE, Engine(name="ray", ray_address=ray_cluster.address)):
+        for engine in (THIS_MACHINE, Ray(ray_address=ray_cluster.address)):
             folder = tmp_path / engine.name / "out"
             folder.mkdir(parents=True)
             monkeypatch.chdir(folder.parent)  # paths are relative, and the same
