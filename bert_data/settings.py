@@ -1,0 +1,247 @@
+"""Settings: fields of a configuration, each declared once, with its type, default and bounds.
+
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class DrawConfig:
+        '''Configuration of `draw`.
+
+Attributes:
+          dupe_factor: passes over the text.
+        '''
+
+        dupe_factor: Annotated[int, Within(1, 1_000_000)] = 10
+
+        def __post_init__(self) -> None:
+            check_settings(self)
+
+    DrawConfig(dupe_factor=0)
+      -> ValueError: dupe_factor is 0; 1 to 1,000,000 is allowed
+    settings_of(DrawConfig)["dupe_factor"]
+      -> Setting(name="dupe_factor", kind=int, default=10, help="passes over the text.", ...)
+
+The command line makes its flags of these, with their lines of --help.
+
+An error or a line of the log that names a setting begins with its name (`dupe_factor is 0; ...`),
+or has it in backticks, as a program would write it: "`overwrite` replaces it", "`append_eod=False`
+is needed". Programs read it as it is; the command line prints flags instead (--noappend_eod).
+"""
+
+import dataclasses
+import functools
+import inspect
+import math
+import os
+import reprlib
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Annotated, Any, NamedTuple
+
+MAX_INT32 = 2**31 - 1
+REQUIRED = dataclasses.MISSING
+"""The default of a setting that has none."""
+
+
+class Within(NamedTuple):
+    """The range of a number, both ends inclusive."""
+
+    low: float
+    high: float = MAX_INT32
+
+    def __str__(self) -> str:
+        if self.high >= MAX_INT32:
+            return f"{self.low:,} or more" if self.low > -MAX_INT32 else ""
+        return f"{self.low:,} to {self.high:,}"
+
+
+class OneOf(NamedTuple):
+    """The words that are allowed, or a function that returns them."""
+
+    source: Sequence[str] | Callable[[], Sequence[str]]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words."""
+        return tuple(self.source() if callable(self.source) else self.source)
+
+
+class NotEmpty(NamedTuple):
+    """Of texts: "" is not allowed."""
+
+
+Share = Annotated[float, Within(0, 1)]
+
+Constraint = Within | OneOf | NotEmpty
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A setting: a field of a configuration, or a flag that only the command line has.
+
+    Attributes:
+      name: of the field, the flag and the keyword.
+      kind: its type, without None.
+      default: its value if none is given, or `REQUIRED`.
+      help: its meaning.
+      constraint: the values that are allowed, besides None for an optional one; None: any.
+      is_optional: whether it may be None.
+    """
+
+    name: str
+    kind: Any = str
+    default: Any = None
+    help: str = ""
+    constraint: Constraint | None = None
+    is_optional: bool = True
+
+    def check(self, value: Any) -> None:
+        """Check a value.
+
+        Raises:
+          ValueError: it is not allowed.
+        """
+        constraint = self.constraint
+        if constraint is None or (value is None and self.is_optional):
+            return
+        if isinstance(constraint, OneOf):
+            check_choice(self.name, value, constraint.words)
+        elif isinstance(constraint, NotEmpty):
+            if not value:
+                raise ValueError(f"{self.name} is {value!r}; it must not be empty")
+        elif self.kind is int:
+            check_integer(self.name, value, int(constraint.low), int(constraint.high))
+        else:
+            check_bounds(self.name, value, *constraint)
+
+
+@functools.cache
+def settings_of(config: type) -> Mapping[str, Setting]:
+    """Return the settings of a dataclass, by name and in their order."""
+    hints = typing.get_type_hints(config, include_extras=True)
+    texts = attribute_texts(config)
+    settings = {}
+    for field in dataclasses.fields(config):
+        kind, is_optional, constraint = _without_extras(hints[field.name])
+        default = field.default
+        if field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        settings[field.name] = Setting(
+            name=field.name,
+            kind=kind,
+            default=default,
+            help=texts.get(field.name, ""),
+            constraint=constraint,
+            is_optional=is_optional,
+        )
+    return settings
+
+
+def _without_extras(hint: Any) -> tuple[Any, bool, Constraint | None]:
+    """Return an annotation without None and constraint, whether it has None, and the constraint."""
+    is_optional, constraint = False, None
+    while True:
+        if typing.get_origin(hint) is Annotated:
+            hint, *extras = typing.get_args(hint)
+            constraint = next((each for each in extras if isinstance(each, Constraint)), constraint)
+        elif typing.get_origin(hint) in (types.UnionType, typing.Union):
+            kinds = [each for each in typing.get_args(hint) if each is not types.NoneType]
+            is_optional |= len(kinds) < len(typing.get_args(hint))
+            if len(kinds) > 1:
+                return functools.reduce(lambda a, b: a | b, kinds), is_optional, constraint
+            hint = kinds[0]
+        else:
+            return hint, is_optional, constraint
+
+
+def attribute_texts(config: type) -> dict[str, str]:
+    """Return the texts of a class's docstring under "Attributes:", each in one line, by name."""
+    lines = inspect.cleandoc(config.__doc__ or "").splitlines()
+    start = lines.index("Attributes:") + 1 if "Attributes:" in lines else len(lines)
+    texts: dict[str, str] = {}
+    names: list[str] = []
+    for line in lines[start:]:
+        if line and not line.startswith(" "):
+            break  # the next section
+        if line.startswith("  ") and not line.startswith("   "):
+            first, _, text = line.partition(":")
+            names = [name.strip() for name in first.split(",")]
+            texts |= dict.fromkeys(names, text.strip())
+        elif line:
+            texts |= {name: f"{texts[name]} {line.strip()}" for name in names}
+    return texts
+
+
+def check_settings(config: Any) -> None:
+    """Make the fields of a frozen dataclass plain, and check them; called by `__post_init__`.
+
+    Raises:
+      ValueError: a value is not allowed; the sentence has the name, the value and what is allowed.
+    """
+    declared: Any = type(config)
+    for name, setting in settings_of(declared).items():
+        value = getattr(config, name)
+        simple = plain(value)
+        if simple is not value:
+            object.__setattr__(config, name, simple)
+        setting.check(simple)
+
+
+def plain(value: Any) -> Any:
+    """Return a value without NumPy's numbers and paths: int, float, bool, str; also in a list.
+
+    plain(np.int64(3)), plain(Path("a/b")), plain([np.float32(0.5)])  ->  3, "a/b", [0.5]
+    """
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.generic):
+        return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return type(value)(map(plain, value))
+    return value
+
+
+def check_bounds(name: str, value: float, low: float, high: float = math.inf) -> None:
+    """Check a number.
+
+    Args:
+      name: of the setting, for the error.
+      value: NaN is outside all bounds.
+      low: the least that is allowed.
+      high: the most that is allowed.
+
+    Raises:
+      ValueError: it is no number, or not in [low, high].
+    """
+    if not isinstance(value, Real):
+        raise ValueError(
+            f"{name} is {reprlib.repr(value)}; a number, {low:,} to {high:,}, is allowed"
+        )
+    if not low <= value <= high:
+        shown = reprlib.repr(value) if isinstance(value, int) else value  # not a thousand digits
+        raise ValueError(f"{name} is {shown}; {low:,} to {high:,} is allowed")
+
+
+def check_integer(name: str, value: object, low: int, high: int = MAX_INT32) -> None:
+    """Check a number that must be an integer.
+
+    Raises:
+      ValueError: it is of another type, or not in [low, high].
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(
+            f"{name} is {reprlib.repr(value)}; an integer, {low:,} to {high:,}, is allowed"
+        )
+    check_bounds(name, value, low, high)
+
+
+def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
+    """Check a word.
+
+    Raises:
+      ValueError: it is not one of the allowed ones.
+    """
+    allowed = list(allowed)
+    if value not in allowed:
+        raise ValueError(f"{name} is {reprlib.repr(value)}; it must be one of {', '.join(allowed)}")
