@@ -19,7 +19,8 @@ if sys.platform == "win32":
 
 if TYPE_CHECKING:
     from bert_data.api.classifying import train_classifier
-    from bert_data.api.curating import Curated, KeptDocument, RejectedDocument, curate
+    from bert_data.api.curating import curate
+    from bert_data.api.documents import Curated, KeptDocument, RejectedDocument
     from bert_data.api.models import Trained, export_hf, export_hub, train
     from bert_data.api.reading import build_samples, iterate_arrays, read_batches
     from bert_data.api.text import (
@@ -43,7 +44,8 @@ __getattr__ = import_on_use(
     __name__,
     {
         "api.classifying": "train_classifier",
-        "api.curating": "Curated KeptDocument RejectedDocument curate",
+        "api.curating": "curate",
+        "api.documents": "Curated KeptDocument RejectedDocument",
         "api.models": "Trained export_hf export_hub train",
         "api.reading": "build_samples iterate_arrays read_batches",
         "api.text": "Records Stores Vocabulary create_records tokenize train_vocab",

@@ -5,11 +5,10 @@ curate(["Hi.", "The miller went ..."], steps=["gopher_quality:min_words=5"])
 rejected  [RejectedDocument(index=0, rule="min_words", value=1.0, threshold=5.0, ...)]
 """
 
-import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from bert_data.api.documents import Documents, as_files
+from bert_data.api.documents import Curated, Documents, as_files
 from bert_data.api.python_errors import with_python_errors
 from bert_data.api.text import Path
 from bert_data.curation import PACKAGES
@@ -19,77 +18,6 @@ from bert_data.storage import scratch_folder
 
 if TYPE_CHECKING:
     from bert_data.api.curation_run import StepEntry
-
-if TYPE_CHECKING:
-    pass
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class KeptDocument:
-    """A document that all steps kept.
-
-    Attributes:
-      index: its place among the documents, from 0; None if they came from files.
-      id: of its file and row.
-      text: as the steps leave it.
-      fields: of its row, and those that steps add, such as its language.
-    """
-
-    index: int | None
-    id: str
-    text: str
-    fields: Mapping[str, Any]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class RejectedDocument:
-    """A document that a step rejected.
-
-    Attributes:
-      index, id: see `KeptDocument`.
-      text: as it reached the step; None if it could not be read, or was empty.
-      step: that rejected it; "read" for reading.
-      rule: that it failed first.
-      value: its measure.
-      threshold: that the rule compares with.
-      measured: everything that the step measured, by rule.
-    """
-
-    index: int | None
-    id: str
-    text: str | None
-    step: str
-    rule: str
-    value: float | str
-    threshold: float | str
-    measured: Mapping[str, float | str]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Curated:
-    """The result of `curate`.
-
-    Attributes:
-      num_documents, num_kept, num_rejected: numbers of documents.
-      kept, rejected: the documents in their order, if they were not written to files.
-      files: that were written, if an output_file was named.
-      ledger: file with all measures of rejected documents, path@N for N files, or None.
-      ledger_files: those files.
-    """
-
-    num_documents: int
-    num_kept: int
-    num_rejected: int
-    kept: Sequence[KeptDocument] = dataclasses.field(default=(), repr=False)
-    rejected: Sequence[RejectedDocument] = dataclasses.field(default=(), repr=False)
-    files: tuple[str, ...] = ()
-    ledger: str | None = None
-    ledger_files: tuple[str, ...] = ()
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts of the documents that were kept."""
-        return [document.text for document in self.kept]
 
 
 @with_python_errors

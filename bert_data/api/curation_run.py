@@ -10,8 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bert_data.api.curating import Curated, KeptDocument, RejectedDocument
-from bert_data.api.documents import TextFiles
+from bert_data.api.documents import Curated, KeptDocument, RejectedDocument, TextFiles
 from bert_data.api.options import Options
 from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.running.data_sets import DataSet, plan_all_shards

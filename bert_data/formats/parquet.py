@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_data.formats.registry import OpenFile
-from bert_data.formats.summed_file import ManifestFile, SummedFile
+from bert_data.formats.summed_file import ManifestFile, OpenFile, SummedFile
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import BYTES, Axis, Field, RecordKind
 from bert_data.storage import naming

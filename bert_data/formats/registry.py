@@ -8,21 +8,18 @@ A format is one file in this folder, and a line at the end of this one.
 import dataclasses
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bert_data.bounds import check_choice
 from bert_data.schema.fields import LAYOUTS, RAGGED, RecordKind
 
 if TYPE_CHECKING:  # commands load this module for the names of formats, before they do anything
-    from bert_data.formats.summed_file import ManifestFile
+    from bert_data.formats.summed_file import ManifestFile, OpenFile
     from bert_data.schema.columns import ColumnBatch
 
 TFRECORD, PARQUET = "tfrecord", "parquet"
 NONE, GZIP = COMPRESSIONS = ("none", "gzip")
 """Compressions of files whose format leaves the choice."""
-
-OpenFile = Callable[[str], AbstractContextManager[IO[bytes]]]
-"""Opens a file for writing, given its final path."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -64,7 +61,7 @@ class ShardWriter(Protocol):
         """Encode a batch of columns; called by many threads at a time."""
 
     def open_shard(
-        self, open_file: OpenFile, path: str, num_records: int
+        self, open_file: "OpenFile", path: str, num_records: int
     ) -> AbstractContextManager[OpenShard]:
         """Begin a shard of `num_records` records; `open_file` opens its files."""
 

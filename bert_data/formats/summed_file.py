@@ -6,9 +6,14 @@ file.write(b"abc"); file.describe(num_records=1)  ->  num_bytes 3, the CRC-32C o
 
 import dataclasses
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import IO, Any
 
 from bert_data.kernels.crc32c import crc32c
+
+OpenFile = Callable[[str], AbstractContextManager[IO[bytes]]]
+"""Opens a file for writing, given its final path."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from bert_data.formats.examples import ExampleEncoder
 from bert_data.formats.index import IndexWriter, index_path
-from bert_data.formats.registry import OpenFile
-from bert_data.formats.summed_file import ManifestFile, SummedFile
+from bert_data.formats.summed_file import ManifestFile, OpenFile, SummedFile
 from bert_data.schema.columns import ColumnBatch
 from bert_data.schema.fields import RecordKind
 

@@ -126,7 +126,9 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
         validate_case_matches_checkpoint(tokenizer.do_lower_case, config.init_checkpoint)
         from bert_data.hub import pretrained  # imports TensorFlow, which takes seconds
 
-        checkpoint, model, weights = pretrained.read_weights(config, tokenizer.vocabulary)
+        checkpoint, model, weights = pretrained.read_weights(
+            config.init_checkpoint, config.bert_config_file, tokenizer.vocabulary
+        )
         architecture = _architecture(weights)
         texts = _texts(tokenizer, model, architecture)
         for name, path in paths.items():

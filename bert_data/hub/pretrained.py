@@ -11,7 +11,6 @@ import safetensors.numpy
 from absl import logging
 
 from bert_data.hub.fitting import fitting_config
-from bert_data.hub.hugging_face import HuggingFaceExportConfig
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.training import BertConfig, pretraining_model
 from bert_data.training.hugging_face import hugging_face_name, is_transposed
@@ -23,7 +22,7 @@ _HEADS = ("cls/predictions/", "cls/seq_relationship/")
 
 
 def read_weights(
-    config: HuggingFaceExportConfig, vocabulary: Vocabulary
+    init_checkpoint: str, bert_config_file: str | None, vocabulary: Vocabulary
 ) -> tuple[str, BertConfig, dict[str, np.ndarray]]:
     """Read all weights that an export writes.
 
@@ -36,8 +35,8 @@ def read_weights(
     Raises:
       ValueError: the checkpoint does not fit the vocabulary or the configuration.
     """
-    checkpoint = open_weights(config.init_checkpoint)
-    model = fitting_config(config.bert_config_file, checkpoint, vocabulary)
+    checkpoint = open_weights(init_checkpoint)
+    model = fitting_config(bert_config_file, checkpoint, vocabulary)
     variables = named_weights(pretraining_model(model))
     for head in _HEADS:
         if f"{head}output_bias" not in checkpoint:

@@ -8,7 +8,7 @@ Which shards, in what order, how wide the batches are, and what they look like.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bert_data.bounds import check_choice, check_integer
 from bert_data.objectives.next_sentence import check_next_sentence
@@ -18,9 +18,7 @@ from bert_data.reader.planning.config import BATCHINGS, PACKED, is_ascending
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from bert_data.reader.samples import SampleReaderConfig
-
-Config = TypeVar("Config", "ReaderConfig", "SampleReaderConfig")
+Config = TypeVar("Config")
 
 WIDTH_OF_BATCH = "batch"
 WIDTH_MAX = "max"
@@ -207,13 +205,15 @@ def for_replica(config: Config, context: "tf.distribute.InputContext") -> Config
     """Return the configuration of the batches of all replicas of a host.
 
     Args:
-      config: whose batch_size and start_batch are those of all replicas.
+      config: of a reader; its batch_size and start_batch are those of all replicas.
     """
+    settings: Any = config
     replicas = context.num_replicas_in_sync // context.num_input_pipelines
-    return dataclasses.replace(
-        config,
-        batch_size=context.get_per_replica_batch_size(config.batch_size),
-        start_batch=config.start_batch * replicas,
+    replaced: Config = dataclasses.replace(
+        settings,
+        batch_size=context.get_per_replica_batch_size(settings.batch_size),
+        start_batch=settings.start_batch * replicas,
         num_hosts=context.num_input_pipelines,
         host_index=context.input_pipeline_id,
     )
+    return replaced

@@ -19,7 +19,8 @@ from bert_data.work.engine import (
     make_engine,
     open_executor,
 )
-from bert_data.work.executor import MAX_WORKERS, Engine, Executor, count_workers, open_threads
+from bert_data.work.executor import MAX_WORKERS, Engine, Executor, count_workers
 from bert_data.work.folder_tasks import Filled, FolderTask, Made, read_report
 from bert_data.work.tasks import Task, fingerprint, run_tasks
+from bert_data.work.threads import open_threads
 from bert_data.work.work_folder import open_work, open_work_folder, remove_damaged

@@ -188,16 +188,3 @@ def count_workers(num_workers: int) -> int:
     if hasattr(os, "sched_getaffinity"):  # macOS has none
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def open_threads(num_workers: int) -> Executor:
-    """Return workers that share this process's memory, for functions that release the GIL.
-
-    Args:
-      num_workers: >= 1; a single one works in the caller's thread.
-    """
-    if num_workers == 1:
-        return InProcess()
-    from bert_data.work.threads import Threads
-
-    return Threads(num_workers)

@@ -28,7 +28,7 @@ from bert_data.storage import (
     read_json,
     write_bytes,
 )
-from bert_data.work.executor import open_threads
+from bert_data.work.threads import open_threads
 
 _REPORT, _SUMS = "report.json", "sums.json"
 _BLOCK_BYTES = 1 << 20

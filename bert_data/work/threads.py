@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from bert_data import forced_end
-from bert_data.work.executor import Executor
+from bert_data.work.executor import Executor, InProcess
 
 
 class Threads(Executor):
@@ -41,3 +41,14 @@ class Threads(Executor):
         for pending in unfinished:
             if isinstance(pending, Future):
                 pending.cancel()
+
+
+def open_threads(num_workers: int) -> Executor:
+    """Return workers that share this process's memory, for functions that release the GIL.
+
+    Args:
+      num_workers: >= 1; a single one works in the caller's thread.
+    """
+    if num_workers == 1:
+        return InProcess()
+    return Threads(num_workers)

@@ -29,8 +29,9 @@ from bert_data.storage import (
     remove_folder,
 )
 from bert_data.work.engine import Engine, open_executor
-from bert_data.work.executor import Executor, open_threads
+from bert_data.work.executor import Executor
 from bert_data.work.folder_tasks import NUM_REQUESTS, find_damage
+from bert_data.work.threads import open_threads
 
 _NUM_BATCHES, _MOST_IN_BATCH = 64, 16
 """Finished tasks are checked in so many batches, or in more, each of up to so many tasks."""
