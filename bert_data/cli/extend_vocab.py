@@ -57,6 +57,7 @@ flags.DEFINE_bool("overwrite", False, "Replace an existing folder.")
 def main(_: Sequence[str]) -> None:
     """Extend as the flags say."""
     from bert_data import hub, storage
+    from bert_data.hub.extending import MAKER
     from bert_data.text.formats import input_files
     from bert_data.text.spans import as_spans
     from bert_data.tokens.new_tokens import choose_new_tokens, count_split_words, read_new_tokens
@@ -66,7 +67,9 @@ def main(_: Sequence[str]) -> None:
     if not (FLAGS.input_file or FLAGS.new_tokens_file):
         raise ValueError("set --input_file, --new_tokens_file or both: they name the new tokens")
     config = from_flags(hub.ExtensionConfig)
-    storage.refuse_existing([], overwrite=config.overwrite, folders=[config.output_dir])
+    storage.refuse_existing(
+        [], overwrite=config.overwrite, folders=[config.output_dir], maker=MAKER
+    )
     tokenizer = load_wordpiece(
         FLAGS.vocab_file,
         FLAGS.tokenizer_file,

@@ -67,6 +67,7 @@ def export(config: ExportConfig) -> ExportReport:
         folders=paths,
         reads=config.inputs,
         overwrite=config.overwrite,
+        maker="bert-data export-hub",
     ) as outputs:
         text = None
         if config.has_text:

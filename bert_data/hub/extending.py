@@ -29,6 +29,8 @@ from bert_data.training.hugging_face import find_hugging_face_folder
 if TYPE_CHECKING:
     from bert_data.hub.extended_weights import Comparison
 
+MAKER = "bert-data extend-vocab"
+"""The command whose folders are replaced."""
 _VOCABULARY, _TOKENIZER = "vocab.txt", "tokenizer.json"
 _SHOWN = 8  # new tokens, in the report
 
@@ -123,6 +125,7 @@ def extend_vocabulary(
         folders=[config.output_dir],
         reads=[path for path in paths if path],
         overwrite=config.overwrite,
+        maker=MAKER,
     ) as outputs:
         result = outputs.partial(config.output_dir)
         is_for_hugging_face = find_hugging_face_folder(config.init_checkpoint) is not None

@@ -36,6 +36,7 @@ from bert_data.storage.hidden import (
     work_folder,
 )
 from bert_data.storage.paths import common_folder, is_remote, open_named
+from bert_data.storage.products import note_product
 from bert_data.storage.reading import open_input
 from bert_data.storage.refusals import (
     refuse_doubles,
@@ -70,6 +71,7 @@ class OutputSet:
         reads: Iterable[str],
         overwrite: bool,
         folders: Sequence[str] = (),
+        maker: str = "",
         work_dir: str | None = None,
         obsolete: Callable[[], Sequence[str]] = tuple,
     ) -> None:
@@ -82,6 +84,8 @@ class OutputSet:
           reads: all files that the run reads; none of them may be replaced or removed.
           overwrite: whether to replace existing files and folders.
           folders: folders that the run will write; they are renamed before the files.
+          maker: the command that writes the folders. Each gets a list of what is in it, and only a
+            folder with such a list of this command, and nothing else in it, is replaced.
           work_dir: folder for temporary files; None: the folder of the first output or, if that is
             remote, the system's folder.
           obsolete: finds files of earlier runs, in the same folders, that would be mistaken for
@@ -89,12 +93,13 @@ class OutputSet:
             commit.
         """
         self._name, self._lock_path = name, own_work_folder(name, "lock")
+        assert maker or not folders
         self._files, self._folders = tuple(paths), tuple(folders)
         self._paths = (*self._folders, *self._files)
         self._places = {path: follow_link(path) for path in self._paths}
         self._numbers = {path: number for number, path in enumerate(self._paths)}
         self._reads = tuple(reads)
-        self._overwrite = overwrite
+        self._overwrite, self._maker = overwrite, maker
         self._work_parent = work_dir
         self._obsolete = obsolete
         self._is_remote = any(map(is_remote, self._paths))
@@ -109,7 +114,7 @@ class OutputSet:
         self._check_names()
         try:
             parent = self._make_places()
-            refuse_existing(self._files, folders=self._folders, overwrite=self._overwrite)
+            self._refuse_existing()
             assert self._lock is not None
             places = [self._lock_path] if self._is_remote else self._places.values()
             self._lock.note_start(self._token, places, parent)
@@ -134,6 +139,11 @@ class OutputSet:
                 )
         files = [*self._files, *self._obsolete()]
         refuse_inputs(files, self._reads, folders=self._folders)
+
+    def _refuse_existing(self) -> None:
+        refuse_existing(
+            self._files, folders=self._folders, overwrite=self._overwrite, maker=self._maker
+        )
 
     def _make_places(self) -> str:
         """Make folders, and take the lock; return the parent of the work folder."""
@@ -215,13 +225,15 @@ class OutputSet:
         """
         final = (*paths, *vouchers)
         written = [path for path in final if path not in self._copied]
+        for folder in self._folders:
+            note_product(self.partial(folder), self._maker)
         _sync_all([self.partial(path) for path in written])  # raises if one was never written
         if self._is_remote:
             self._upload(final, vouchers)
             return
         places = [self._places[path] for path in final]
         with commits_held(map(os.path.dirname, places)):
-            refuse_existing(self._files, folders=self._folders, overwrite=self._overwrite)
+            self._refuse_existing()
             earlier = self._obsolete()
             states = {path: _identities(path) for path in earlier}
             states |= {self._places[path]: _identities(self.partial(path), path) for path in final}
@@ -242,7 +254,7 @@ class OutputSet:
                 sync_folder(folder)
 
     def _upload(self, final: Sequence[str], vouchers: Sequence[str]) -> None:
-        refuse_existing(self._files, folders=self._folders, overwrite=self._overwrite)
+        self._refuse_existing()
         assert self._lock is not None
         self._lock.note_uploads(final, is_vouched=bool(vouchers))
         for path in (*reversed(vouchers), *self._obsolete()):

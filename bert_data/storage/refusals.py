@@ -8,14 +8,18 @@ from pathlib import PurePath
 from bert_data.storage.failures import is_bucket_missing
 from bert_data.storage.file_systems import split_known
 from bert_data.storage.paths import is_remote, local_path, split_uri
+from bert_data.storage.products import refuse_foreign
 from bert_data.storage.statuses import read_statuses
 
 
-def refuse_existing(paths: Sequence[str], *, overwrite: bool, folders: Sequence[str] = ()) -> None:
+def refuse_existing(
+    paths: Sequence[str], *, overwrite: bool, folders: Sequence[str] = (), maker: str = ""
+) -> None:
     """Refuse to replace what exists.
 
     Args:
       overwrite: whether a file may replace a file, and a folder a folder.
+      maker: the command whose folders may be replaced, see `products`.
 
     Raises:
       OSError: something exists; the error names it.
@@ -34,6 +38,8 @@ def refuse_existing(paths: Sequence[str], *, overwrite: bool, folders: Sequence[
             raise FileExistsError(errno.EEXIST, reason, path)
         if is_folder and (status is None or not status.is_folder or os.path.islink(path)):
             raise NotADirectoryError(errno.ENOTDIR, "is not a folder to replace", path)
+        if is_folder:
+            refuse_foreign(path, maker)
         if not is_folder and status is not None and not status.is_file:
             raise FileExistsError(errno.EEXIST, "is not a regular file", path)
 

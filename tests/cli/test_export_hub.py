@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bert_data.storage.products import note_product
 from tests.hub.exports import write_model
 
 pytestmark = pytest.mark.process
@@ -36,6 +37,9 @@ def test_exports_and_says_what(checkout: Path, tmp_path: Path) -> None:
     assert (folder / "encoder" / "saved_model.pb").read_bytes() == b"precious"
     assert os.listdir(folder) == ["encoder"]
 
+    foreign = run(checkout, *flags, "--overwrite").stderr
+    assert "was not made by bert-data export-hub" in foreign
+    note_product(str(folder / "encoder"), "bert-data export-hub")
     result = run(checkout, *flags, "--overwrite")
     assert result.returncode == 0, result.stderr
     assert "  vocabulary     11 tokens\n" in result.stderr

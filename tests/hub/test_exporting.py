@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from bert_data.hub import saving
 from bert_data.hub.exporting import ExportConfig, export
+from bert_data.storage.products import PRODUCT_LIST, note_product
 from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.vocabulary import load_vocabulary
 from bert_data.training.config import BertConfig
@@ -270,6 +271,7 @@ def test_a_full_disk_is_named_and_leaves_the_old_folders(tmp_path: Path, monkeyp
     for name in ("preprocess", "encoder"):
         (tmp_path / "hub" / name).mkdir(parents=True)
         (tmp_path / "hub" / name / "old").write_text("precious")
+        note_product(str(tmp_path / "hub" / name), "bert-data export-hub")
     before = sorted(tmp_path.rglob("*"))
     with (
         full_disk(3000),
@@ -278,7 +280,7 @@ def test_a_full_disk_is_named_and_leaves_the_old_folders(tmp_path: Path, monkeyp
         export(config)
     assert sorted(tmp_path.rglob("*")) == before
     export(dataclasses.replace(config, init_checkpoint=None))
-    names = ["assets", "fingerprint.pb", "saved_model.pb", "variables"]
+    names = ["assets", PRODUCT_LIST, "fingerprint.pb", "saved_model.pb", "variables"]
     assert sorted(os.listdir(tmp_path / "hub" / "preprocess")) == names
     assert not list(scratch.iterdir())  # what TensorFlow generates would outlive a killed run
 
@@ -286,5 +288,5 @@ def test_a_full_disk_is_named_and_leaves_the_old_folders(tmp_path: Path, monkeyp
 @pytest.mark.slow
 def test_an_export_of_both_leaves_nothing_else(exported: Path) -> None:
     assert sorted(os.listdir(exported)) == ["encoder", "preprocess"]
-    names = ["assets", "fingerprint.pb", "saved_model.pb", "variables"]
+    names = ["assets", PRODUCT_LIST, "fingerprint.pb", "saved_model.pb", "variables"]
     assert sorted(os.listdir(exported / "encoder")) == names

@@ -14,6 +14,7 @@ from bert_data.hub import (
     extend_vocabulary,
     extended_weights,
 )
+from bert_data.storage.products import PRODUCT_LIST
 from bert_data.tokens.new_tokens import count_split_words
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
@@ -50,7 +51,7 @@ def test_new_rows_are_the_means_of_the_pieces(model: Model, tmp_path: Path) -> N
     output = tmp_path / "out" / "longer"
     report = extend(model, output, ["badly", "goodly"])
     assert sorted(path.name for path in output.iterdir()) == [
-        "bert_config.json", "checkpoint", "model.ckpt-0.data-00000-of-00001",
+        "bert_config.json", PRODUCT_LIST, "checkpoint", "model.ckpt-0.data-00000-of-00001",
         "model.ckpt-0.index", "tokenizer.json", "vocab.txt",
     ]  # fmt: skip
     old, new = tokenizer_of(model.vocab_file), tokenizer_of(output / "vocab.txt")
@@ -107,9 +108,8 @@ def test_a_folder_of_hugging_face_becomes_one(model: Model, tmp_path: Path) -> N
         )
     )
     extend(model, output, ["badly"], init_checkpoint=source)
-    assert {path.name for path in output.iterdir()} == {
-        path.name for path in Path(source).iterdir()
-    }
+    names = {path.name for path in Path(source).iterdir()}
+    assert {path.name for path in output.iterdir()} == {*names, PRODUCT_LIST}
     assert tokenizer_of(output / "vocab.txt").encode("badly") == [11]
     weights = named_weights(load_pretrained(str(output)))
     rows = tiny_weights()[TABLE]
