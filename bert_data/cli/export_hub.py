@@ -37,7 +37,7 @@ flags.DEFINE_enum(
     "twice as fast, but with other ids for some 7,500 code points and for words that "
     "end in a capital sigma.",
 )
-flags.DEFINE_bool("overwrite", False, "Replace existing folders.")
+flags.DEFINE_bool("overwrite", False, "Replace folders that this command wrote.")
 
 
 def main(_: Sequence[str]) -> None:

@@ -51,13 +51,13 @@ flags.DEFINE_bool(
 )
 TEXT = text_flags.define_text_flags()
 flags.DEFINE_string("output_dir", None, "New folder for vocabulary and model.", required=True)
-flags.DEFINE_bool("overwrite", False, "Replace an existing folder.")
+flags.DEFINE_bool("overwrite", False, "Replace a folder that this command wrote.")
 
 
 def main(_: Sequence[str]) -> None:
     """Extend as the flags say."""
-    from bert_data import hub, storage
-    from bert_data.hub.extending import MAKER
+    from bert_data import hub
+    from bert_data.hub.extending import check_output
     from bert_data.text.formats import input_files
     from bert_data.text.spans import as_spans
     from bert_data.tokens.new_tokens import choose_new_tokens, count_split_words, read_new_tokens
@@ -67,9 +67,10 @@ def main(_: Sequence[str]) -> None:
     if not (FLAGS.input_file or FLAGS.new_tokens_file):
         raise ValueError("set --input_file, --new_tokens_file or both: they name the new tokens")
     config = from_flags(hub.ExtensionConfig)
-    storage.refuse_existing(
-        [], overwrite=config.overwrite, folders=[config.output_dir], maker=MAKER
-    )
+    texts = input_files(FLAGS.input_file, TEXT()) if FLAGS.input_file else []
+    lists = (FLAGS.vocab_file, FLAGS.tokenizer_file, FLAGS.new_tokens_file)
+    reads = [*texts, *filter(None, lists)]
+    config = check_output(config, reads)
     tokenizer = load_wordpiece(
         FLAGS.vocab_file,
         FLAGS.tokenizer_file,
@@ -80,8 +81,7 @@ def main(_: Sequence[str]) -> None:
     if FLAGS.new_tokens_file:
         new_tokens = read_new_tokens(FLAGS.new_tokens_file, tokenizer)
     if FLAGS.input_file:
-        spans = as_spans(input_files(FLAGS.input_file, TEXT()))
-        words = count_split_words(read_lines(spans, TEXT()), tokenizer)
+        words = count_split_words(read_lines(as_spans(texts), TEXT()), tokenizer)
     if words and not FLAGS.new_tokens_file:
         new_tokens = choose_new_tokens(
             words, tokenizer.vocabulary, num_tokens=FLAGS.num_tokens, min_count=FLAGS.min_count
@@ -93,7 +93,7 @@ def main(_: Sequence[str]) -> None:
             )
     with quiet_tensorflow():
         import tensorflow  # noqa: F401
-    logging.info("%s", hub.extend_vocabulary(config, tokenizer, new_tokens, words))
+    logging.info("%s", hub.extend_vocabulary(config, tokenizer, new_tokens, words, reads))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 
 from bert_data.hub.extended_words import WordChanges, compare_words
 from bert_data.hub.hugging_face import HuggingFaceExportConfig, export_hugging_face
-from bert_data.storage import OutputSet, folder_size, make_folder, write_bytes
+from bert_data.storage import (
+    OutputSet,
+    folder_size,
+    make_folder,
+    refuse_existing,
+    refuse_inputs,
+    remove_left_overs,
+    write_bytes,
+)
 from bert_data.tokens.casing import validate_case_matches_checkpoint
 from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.new_tokens import SplitWords, extend_tokens
@@ -61,6 +69,11 @@ class ExtensionConfig:
         if not self.output_dir:
             raise ValueError("output_dir is not set; it names the folder to write")
 
+    @property
+    def inputs(self) -> list[str]:
+        """The model's files that are read; of a checkpoint its prefix or folder."""
+        return [path for path in (self.init_checkpoint, self.bert_config_file) if path]
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExtensionReport:
@@ -99,11 +112,32 @@ class ExtensionReport:
         return "\n".join(["extended a vocabulary and its model", *(f"  {line}" for line in lines)])
 
 
+def check_output(config: ExtensionConfig, reads: Sequence[str]) -> ExtensionConfig:
+    """Check that the folder can be written, and remove what a killed run left beside it.
+
+    Args:
+      reads: files of the text and the new tokens.
+
+    Returns:
+      The configuration; a run that was killed when it had just written the folder is repeated.
+
+    Raises:
+      ValueError: the folder holds what is read.
+      OSError: the folder exists, and is not to be replaced or was not written by this command.
+    """
+    refuse_inputs([], [*config.inputs, *reads], folders=[config.output_dir])
+    if remove_left_overs(config.output_dir):
+        config = dataclasses.replace(config, overwrite=True)
+    refuse_existing([], overwrite=config.overwrite, folders=[config.output_dir], maker=MAKER)
+    return config
+
+
 def extend_vocabulary(
     config: ExtensionConfig,
     tokenizer: FastTokenizer,
     new_tokens: Sequence[str],
     words: SplitWords | None = None,
+    reads: Sequence[str] = (),
 ) -> ExtensionReport:
     """Write the folder.
 
@@ -111,19 +145,20 @@ def extend_vocabulary(
       config: where the weights come from and where the folder goes.
       new_tokens: words as `choose_new_tokens` or `read_new_tokens` returns them.
       words: of a text; the report says how they are split then.
+      reads: files of the text and the new tokens, which the folder must not hold.
 
     Raises:
       ValueError: the vocabulary does not fit the model, a token cannot be added, or the new model's
         outputs differ from the old one's.
       OSError: a file cannot be read, or the folder exists or cannot be written.
     """
-    paths = (config.init_checkpoint, tokenizer.vocabulary.path, config.bert_config_file)
+    config = check_output(config, [tokenizer.vocabulary.path, *reads])
     validate_case_matches_checkpoint(tokenizer.do_lower_case, config.init_checkpoint)
     with OutputSet(
         config.output_dir,
         [],
         folders=[config.output_dir],
-        reads=[path for path in paths if path],
+        reads=[*config.inputs, tokenizer.vocabulary.path, *reads],
         overwrite=config.overwrite,
         maker=MAKER,
     ) as outputs:

@@ -242,9 +242,15 @@ def _open_no_link(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
-def remove_left_overs(name: str) -> None:
-    """Remove what a killed run left of a set of files, unless another run is making the set."""
+def remove_left_overs(name: str) -> bool:
+    """Remove what a killed run left of a set of files, unless another run is making the set.
+
+    Returns:
+      Whether there was one.
+    """
     path = own_work_folder(name, "lock")
     if os.path.lexists(path):
         with contextlib.suppress(OSError):  # held by another process, or not ours to remove
             RunLock(path).release()
+            return True
+    return False

@@ -14,6 +14,7 @@ from bert_data.hub import (
     extend_vocabulary,
     extended_weights,
 )
+from bert_data.storage import OutputSet, outputs
 from bert_data.storage.products import PRODUCT_LIST
 from bert_data.tokens.new_tokens import count_split_words
 from bert_data.tokens.tokenizer import FastTokenizer
@@ -149,3 +150,49 @@ def test_other_outputs_leave_no_folder(
     ):
         extend(model, tmp_path / "out", ["badly"], use_unused=False)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_folder_of_others_is_not_replaced(model: Model, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "thesis").mkdir(parents=True)
+    (home / ".bashrc").write_text("alias ll")
+    with pytest.raises(FileExistsError, match=r"was not made by bert-data extend-vocab"):
+        extend(model, home, ["badly"], overwrite=True)
+    assert (home / ".bashrc").read_text() == "alias ll"
+    extend(model, tmp_path / "out", ["badly"])
+    with pytest.raises(FileExistsError, match="exists already"):
+        extend(model, tmp_path / "out", ["goodly"])
+    (tmp_path / "out" / "thesis").mkdir()
+    with pytest.raises(FileExistsError, match="holds 'thesis/', which bert-data ext"):
+        extend(model, tmp_path / "out", ["goodly"], overwrite=True)
+    (tmp_path / "out" / "thesis").rmdir()
+    extend(model, tmp_path / "out", ["goodly"], overwrite=True)
+    assert (tmp_path / "out" / "vocab.txt").read_text().endswith("goodly\n")
+
+
+def test_what_is_read_is_not_replaced(model: Model, tmp_path: Path) -> None:
+    extend(model, tmp_path / "out", ["badly"])
+    tokenizer = tokenizer_of(model.vocab_file)
+    config = ExtensionConfig(
+        init_checkpoint=model.checkpoint, output_dir=str(tmp_path / "out"), overwrite=True
+    )
+    with pytest.raises(ValueError, match=r"holds the input '.*words.txt'"):
+        extend_vocabulary(config, tokenizer, ["goodly"], reads=[str(tmp_path / "out/words.txt")])
+
+
+def test_a_run_that_was_killed_after_its_rename_is_repeated(model: Model, tmp_path: Path) -> None:
+    class KilledError(BaseException):
+        pass
+
+    def die(_: str) -> None:
+        raise KilledError
+
+    with pytest.MonkeyPatch.context() as patch:
+        # As the end of a process does, it gives the lock free and removes nothing.
+        patch.setattr(OutputSet, "_remove_everything", lambda made: made._lock._file.close())
+        patch.setattr(outputs, "sync_folder", die)
+        with pytest.raises(KilledError):
+            extend(model, tmp_path / "out", ["badly"])
+    assert [each.name for each in tmp_path.glob(".*")] and (tmp_path / "out").is_dir()
+    extend(model, tmp_path / "out", ["badly"])
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["model", "out"]
