@@ -17,7 +17,7 @@ from bert_data.api.python_errors import with_python_errors
 from bert_data.api.reading import Files, names_of
 from bert_data.api.text import Path
 from bert_data.plain_values import plain
-from bert_data.reader import ReaderConfig, describe_order, next_sentence_of, vocab_size_of_manifests
+from bert_data.reader import ReaderConfig, describe_order, objective_of, vocab_size_of_manifests
 from bert_data.reader.config import REMOTE_CACHE_BYTES
 from bert_data.training.config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE
 from bert_data.training.reading import (
@@ -98,7 +98,7 @@ def train(
         batch_size=data.batch_size or 1,  # where tokens bound a batch, any number of rows
         learning_rate=learning_rate,
         random_seed=seed,
-        next_sentence=next_sentence_of(data),
+        next_sentence=objective_of(data).name,
         optimizer=arguments.config(OptimizerConfig),
     )
     held_out = None

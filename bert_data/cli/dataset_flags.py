@@ -8,7 +8,7 @@ from absl import flags
 
 from bert_data.cli import engine_flags, text_flags, tokenizer_flags
 from bert_data.formats import registry
-from bert_data.objectives.next_sentence import NEXT_SENTENCE, NSP
+from bert_data.objectives.next_sentence import DEFAULT, OBJECTIVES
 from bert_data.schema import fields
 from bert_data.tokens.special_tokens import parse_special_tokens
 
@@ -23,8 +23,8 @@ def define_dataset_flags() -> Callable[[], dict[str, Any]]:
     """
     flags.DEFINE_enum(
         "next_sentence",
-        NSP,
-        NEXT_SENTENCE,
+        DEFAULT,
+        list(OBJECTIVES),
         "The task for two segments, A and B. nsp: does B follow A, or is it from another"
         " document, as in BERT. sop: are A and B in order or swapped, as in ALBERT. none: no"
         " task; an instance is one segment, filled with consecutive sentences of a document"

@@ -7,7 +7,7 @@ from absl import flags
 from bert_data.cli import text_flags
 from bert_data.cli.flag_values import from_flags, numbers_of
 from bert_data.cli.tokenizer_flags import one_vocabulary
-from bert_data.objectives.next_sentence import NEXT_SENTENCE
+from bert_data.objectives.next_sentence import OBJECTIVES
 from bert_data.text.documents import TextConfig
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def define_record_flags(
     flags.DEFINE_enum(
         "next_sentence",
         None,
-        NEXT_SENTENCE,
+        list(OBJECTIVES),
         "The records' task for two segments, if no manifest says it.",
     )
 

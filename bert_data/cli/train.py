@@ -158,10 +158,10 @@ def evaluation_data(train_data: "ReaderConfig") -> "ReaderConfig":
 
 def check_data(configs: Sequence["ReaderConfig"]) -> None:
     """Tells what does not fit before anything is written."""
-    from bert_data.reader import limits_of_manifests, next_sentence_of
+    from bert_data.reader import limits_of_manifests, objective_of
 
     train_data, eval_data = configs[0], configs[-1]
-    asked, asked_later = next_sentence_of(train_data), next_sentence_of(eval_data)
+    asked, asked_later = objective_of(train_data).name, objective_of(eval_data).name
     if asked != asked_later:
         raise ValueError(
             f"--input_file was made with next_sentence {asked}, but --eval_input_file with"
@@ -213,14 +213,14 @@ def batch_width() -> str | tuple[int, ...] | None:
 
 def settings(data: "ReaderConfig", batch_size: int) -> "TrainingConfig":
     """The flags about training."""
-    from bert_data.reader import next_sentence_of
+    from bert_data.reader import objective_of
     from bert_data.training import OptimizerConfig, TrainingConfig
 
     return from_flags(
         TrainingConfig,
         batch_size=batch_size,
         optimizer=from_flags(OptimizerConfig),
-        next_sentence=next_sentence_of(data),
+        next_sentence=objective_of(data).name,
     )
 
 
@@ -255,7 +255,7 @@ def train(
 def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
     """Measures the last checkpoint of --output_dir, or else --init_checkpoint, on one device."""
     from bert_data import training
-    from bert_data.reader import next_sentence_of, read_batches
+    from bert_data.reader import objective_of, read_batches
 
     last = training.last_whole_checkpoint(FLAGS.output_dir, use_older=FLAGS.use_older_checkpoint)
     checkpoint = training.open_weights(last or FLAGS.init_checkpoint or FLAGS.output_dir)
@@ -266,7 +266,7 @@ def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
             " nothing about new text; --eval_input_file names records that were held out"
         )
     model = training.load_pretrained(
-        checkpoint.prefix, config, next_sentence=next_sentence_of(data)
+        checkpoint.prefix, config, next_sentence=objective_of(data).name
     )
     step = int(checkpoint.read("global_step")) if "global_step" in checkpoint else 0
     results = training.evaluate(model, read_batches(data).take(FLAGS.max_eval_steps))

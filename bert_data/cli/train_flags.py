@@ -2,7 +2,7 @@
 
 from absl import flags
 
-from bert_data.objectives.next_sentence import NEXT_SENTENCE
+from bert_data.objectives.next_sentence import OBJECTIVES
 from bert_data.training.config import BertConfig
 
 GROUPS = {  # what --help shows first
@@ -198,7 +198,7 @@ flags.DEFINE_bool(
 flags.DEFINE_enum(
     "next_sentence",
     None,
-    NEXT_SENTENCE,
+    list(OBJECTIVES),
     "What the records were made with, see create_pretraining_data.py; by default, what their"
     " manifest says, or nsp.",
 )

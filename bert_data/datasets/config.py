@@ -24,7 +24,6 @@ from bert_data.formats.registry import (
     find_format,
 )
 from bert_data.objectives.making import InstanceConfig, InstanceCounts
-from bert_data.objectives.next_sentence import LABELS, NSP
 from bert_data.objectives.rows import Instance
 from bert_data.plain_values import make_plain
 from bert_data.schema.fields import RAGGED, masked_lm_records
@@ -185,7 +184,7 @@ def make_writer(config: DatasetConfig, manifest: Manifest) -> ShardWriter:
         config.record_layout,
         max_seq_length=config.instances.max_seq_length,
         max_predictions_per_seq=config.instances.max_predictions_per_seq,
-        sentence_field=LABELS[config.instances.next_sentence],
+        sentence_field=config.instances.objective.label,
     )
     settings = WriterSettings(
         compression=config.compression,
@@ -226,8 +225,7 @@ def describe_set(
         **config.text.settings(),
     }
     # Flags that the reference does not have are omitted where they change nothing.
-    if instances.next_sentence != NSP:
-        flags["next_sentence"] = instances.next_sentence
+    flags |= instances.changed_flags()
     if config.special_tokens:
         flags["special_tokens"] = dict(config.special_tokens)
     if config.num_partitions:

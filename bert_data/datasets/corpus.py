@@ -12,7 +12,7 @@ import errno
 from collections.abc import Sequence
 
 from bert_data.datasets.stored_corpus import check_stores, cut_stores, load_documents
-from bert_data.objectives.next_sentence import TASKS
+from bert_data.objectives.objective import Objective
 from bert_data.storage import exists
 from bert_data.text.documents import AUTO, TextConfig
 from bert_data.text.formats import find_plain_format, input_files
@@ -146,15 +146,19 @@ def check_corpus(
 
 
 def warn_of_tokens(
-    files: CorpusFiles, text: TextConfig, tokenizer: Tokenizer, tokens: TokenCounts, objective: str
+    files: CorpusFiles,
+    text: TextConfig,
+    tokenizer: Tokenizer,
+    tokens: TokenCounts,
+    objective: Objective,
 ) -> None:
-    """Warn of tokens that a good corpus does not have; `objective` is one of `NEXT_SENTENCE`."""
+    """Warn of tokens that a good corpus for an objective does not have."""
     warn_of_counts(
         dataclasses.asdict(tokens),
         paths=() if files.stores else files.paths,
         text=text,
         tokenizer=tokenizer,
-        has_pairs=objective in TASKS,
+        has_pairs=objective.label is not None,
     )
 
 

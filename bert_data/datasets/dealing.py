@@ -19,8 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.objectives.mersenne import RandomStream, seeded_stream
-from bert_data.objectives.shuffling import shuffled_indices
+from bert_data.objectives.mersenne import RandomStream, seeded_stream, shuffled_indices
 
 _DECK_BYTES = 8 << 20  # of rows
 _LEAST_LANES, _LEAST_OF_SHARD = 1 << 12, 16

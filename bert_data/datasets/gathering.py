@@ -18,7 +18,7 @@ from bert_data.datasets.dealing import LaneShuffler
 from bert_data.datasets.lanes import INDEX, INDEX_WORDS, ROWS, TOKENS, as_bytes
 from bert_data.errors import CorruptDataError
 from bert_data.kernels.crc32c import extend_crc32cs
-from bert_data.objectives.moving_rows import count_tokens, place_rows, take_rows
+from bert_data.objectives.rows import count_tokens, place_rows, take_rows
 from bert_data.storage import file_size, read_many, read_range
 
 _BYTES_BESIDE_ROW = 32  # while lanes are sorted

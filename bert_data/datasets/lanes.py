@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bert_data.datasets.dealing import Dealer, deck_size
 from bert_data.formats.summed_file import SummedFile
 from bert_data.kernels.crc32c import extend_crc32cs
-from bert_data.objectives.moving_rows import count_tokens, take_rows
+from bert_data.objectives.rows import count_tokens, take_rows
 from bert_data.storage import open_scratch
 from bert_data.tokens.store import TokenStore
 

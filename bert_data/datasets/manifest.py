@@ -22,7 +22,8 @@ from bert_data.errors import CorruptDataError
 from bert_data.formats.index import INDEX_PREFIX
 from bert_data.formats.registry import COMPRESSIONS, TFRECORD, find_format, format_names
 from bert_data.formats.summed_file import ManifestFile
-from bert_data.objectives.next_sentence import NEXT_SENTENCE, NSP
+from bert_data.objectives.next_sentence import DEFAULT, OBJECTIVES, find_objective
+from bert_data.objectives.objective import Objective
 from bert_data.schema.fields import LABELLED, LAYOUTS
 from bert_data.storage import (
     JsonObject,
@@ -103,9 +104,9 @@ class Manifest:
         return {file.name: file for file in self.files}
 
     @property
-    def next_sentence(self) -> str:
-        """What the records ask about two segments, one of `objectives.next_sentence`."""
-        return str(self.flags.get("next_sentence", NSP))
+    def objective(self) -> Objective:
+        """What is asked about the records' segments."""
+        return find_objective(str(self.flags.get("next_sentence", DEFAULT)))
 
     def to_json(self) -> str:
         """Return the manifest as the text of its file."""
@@ -194,7 +195,7 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
         not is_known
         or manifest.record_layout not in (*LAYOUTS, LABELLED)
         or manifest.compression not in (*COMPRESSIONS, own)
-        or manifest.next_sentence not in NEXT_SENTENCE
+        or str(manifest.flags.get("next_sentence", DEFAULT)) not in OBJECTIVES
     ):
         what = "output_format, record_layout, compression or next_sentence"
         raise CorruptDataError(path, 0, f"an unknown {what}")

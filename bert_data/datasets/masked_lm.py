@@ -106,7 +106,7 @@ def _make(run: _Run) -> Dataset:
     with run.stage("read tokens" if run.corpus.stores else "tokenize") as sizes:
         store, tokens = _load_tokens(run)
         sizes.append(tokens.num_bytes)
-    warn_of_tokens(run.corpus, config.text, run.tokenizer, tokens, config.instances.next_sentence)
+    warn_of_tokens(run.corpus, config.text, run.tokenizer, tokens, config.instances.objective)
     spool_path = run.path("instances")
     with run.stage("make instances") as sizes:
         with open_scratch(spool_path) as spool:

@@ -49,7 +49,6 @@ from bert_data.formats.registry import find_format
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.kernels import clock
 from bert_data.objectives.making import InstanceCounts
-from bert_data.objectives.next_sentence import TASKS
 from bert_data.objectives.rows import Instance
 from bert_data.progress import progress
 from bert_data.storage import JsonObject, Status, expand_outputs, own_work_folder, read_statuses
@@ -241,10 +240,10 @@ class _Run:
             raise NoSentenceError(
                 f"no sentence in the text of {len(self.corpus.paths)} file(s), {first!r} the first"
             )
-        config, objective = self.config, self.config.instances.next_sentence
+        config, objective = self.config, self.config.instances.objective
         warn_of_tokens(self.corpus, config.text, self._work.tokenizer, tokens, objective)
         num_alone = sum(each["tokens"]["num_documents"] == 1 for each in reports)
-        if objective in TASKS and num_alone and tokens.num_documents > 1:
+        if objective.label is not None and num_alone and tokens.num_documents > 1:
             logging.warning(
                 "%d of the %d partitions have a single document, so the random next sentences"
                 " there come from that document, too; use fewer partitions",

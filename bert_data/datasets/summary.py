@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bert_data.formats.registry import PARQUET
-from bert_data.objectives.next_sentence import NONE, NSP, TASKS
 from bert_data.progress import size
 from bert_data.schema.fields import REFERENCE
 
@@ -12,6 +11,7 @@ if TYPE_CHECKING:  # so that a command loads only what makes its own kind of set
     from bert_data.datasets.config import Dataset
     from bert_data.datasets.labelled import LabelledDataset
     from bert_data.objectives.making import InstanceCounts
+    from bert_data.objectives.objective import Objective
     from bert_data.objectives.rows import Instance
 
 _MAX_NAMED = 10
@@ -26,7 +26,7 @@ def describe_example(instance: "Instance", dataset: "Dataset") -> str:
       next sentence: it follows
       to predict: 2 cat (masked)
     """
-    vocabulary, task = dataset.vocabulary, TASKS.get(dataset.manifest.next_sentence)
+    vocabulary, objective = dataset.vocabulary, dataset.manifest.objective
     tokens = [vocabulary.tokens[i] for i in instance.ids]
     predictions = []
     for position, original in zip(instance.masked_positions, instance.masked_ids, strict=True):
@@ -34,9 +34,8 @@ def describe_example(instance: "Instance", dataset: "Dataset") -> str:
         change = changes.get(instance.ids[position], "replaced")
         predictions.append(f"{position} {vocabulary.tokens[original]} ({change})")
     lines = [f"tokens: {' '.join(tokens)}"]
-    if task is not None:
-        label = "random" if task == TASKS[NSP] else "swapped"
-        lines.append(f"{task.replace('_', ' ')}: {label if instance.label else 'it follows'}")
+    if objective.label is not None:
+        lines.append(f"{objective.title}: {objective.short_meanings[bool(instance.label)]}")
     lines.append(f"to predict: {', '.join(predictions) or 'nothing'}")
     return "\n  ".join(lines)
 
@@ -72,7 +71,7 @@ def _lines(dataset: "Dataset") -> Iterator[str]:
     )
     padding = _percent(room - counts.num_tokens, room)
     yield _row("padding", f"{padding} if every row is padded to {manifest.max_seq_length}")
-    yield _segments_row(counts, manifest.next_sentence)
+    yield _segments_row(counts, manifest.objective)
     shares = (
         f"{_percent(part, predicted)} {name}"
         for part, name in (
@@ -88,14 +87,14 @@ def _lines(dataset: "Dataset") -> Iterator[str]:
     yield from _files(dataset)
 
 
-def _segments_row(counts: "InstanceCounts", next_sentence: str) -> str:
-    random = f"{_percent(counts.num_random_next, counts.num_instances)} random"
-    if next_sentence == NONE:
+def _segments_row(counts: "InstanceCounts", objective: "Objective") -> str:
+    if objective.label is None:
         return _row("next sentence", "none, one segment per instance")
+    random = f"{_percent(counts.num_random_next, counts.num_instances)} random"
     if counts.num_swapped is None:
-        return _row("next sentence", random)
+        return _row(objective.title, random)
     swapped = f"{_percent(counts.num_swapped, counts.num_instances)} swapped"
-    return _row("sentence order", f"{swapped}, {random} after lone sentences")
+    return _row(objective.title, f"{swapped}, {random} after lone sentences")
 
 
 def summarize_labelled(dataset: "LabelledDataset") -> str:

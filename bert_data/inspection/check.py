@@ -37,7 +37,6 @@ from bert_data.inspection.rules import GOOGLES_CASE, rule_of, settings_of, speci
 from bert_data.inspection.same_document import count_same_document
 from bert_data.inspection.set_files import check_listed, check_listing
 from bert_data.inspection.surveying import FoundDamage, Survey, add_padded, survey_shard
-from bert_data.objectives.next_sentence import NONE, NSP
 from bert_data.plain_values import make_plain
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.shards import Shard, find_shards
@@ -255,7 +254,7 @@ def _look_at_corpus(
         lower = flags.get("do_lower_case", GOOGLES_CASE) is not False
     tokenizer = read_tokenizer(config.vocab_file, do_lower_case=lower)
     words = [] if files.stores else unknown_words(files.paths, text, tokenizer)
-    if shards[0].next_sentence != NSP:
+    if not shards[0].objective.ones_are_elsewhere:
         return None, words
     return count_same_document(shards, files, text, tokenizer), words
 
@@ -287,15 +286,15 @@ def _refuse_others(
     """Refuse other vocabularies, and different objectives."""
     for shard in shards:
         manifest = shard.manifest
-        if next_sentence not in (None, shard.next_sentence):
+        if next_sentence not in (None, shard.objective.name):
             raise ValueError(
                 f"next_sentence is {next_sentence}, but {shard.path} was made with next_sentence"
-                f" {shard.next_sentence}"
+                f" {shard.objective.name}"
             )
-        if shard.next_sentence != shards[0].next_sentence:
+        if shard.objective != shards[0].objective:
             raise ValueError(
-                f"{shard.path} was made with next_sentence {shard.next_sentence}, but"
-                f" {shards[0].path} with {shards[0].next_sentence}; check them one at a time"
+                f"{shard.path} was made with next_sentence {shard.objective.name}, but"
+                f" {shards[0].path} with {shards[0].objective.name}; check them one at a time"
             )
         if manifest is None:
             continue
@@ -325,12 +324,10 @@ def _faults(set_: Surveyed) -> Iterator[Finding]:
     for name, total in set_.faults.items():
         if not total:
             continue
-        what = FAULTS[name]
+        what = FAULTS[name] or set_.objective.form
         first = next(survey for survey in set_.surveys if name in survey.places)
         is_about_flags = name in ("too_many", "too_few")
         assumed = uncertain(set_.settings) if is_about_flags else ""
-        if name == "form" and set_.objective == NONE:
-            what = "that are not [CLS] A [SEP]"
         yield Finding(
             name,
             DOUBTFUL if assumed else HARMFUL,

@@ -17,7 +17,7 @@ from bert_data.inspection.measuring import COUNTS, FAULTS
 from bert_data.inspection.repeats import Repeats
 from bert_data.inspection.rules import GOOGLES_PROB, Settings
 from bert_data.inspection.surveying import Survey
-from bert_data.objectives.next_sentence import NONE, NSP
+from bert_data.objectives.objective import Objective
 from bert_data.reader.files.shards import Shard
 from bert_data.tokens.oddities import MOST_UNKNOWN
 
@@ -73,9 +73,9 @@ class Surveyed:
         return dict(zip(FAULTS, total.tolist(), strict=True))
 
     @property
-    def objective(self) -> str:
-        """What the records ask about two segments."""
-        return self.shards[0].next_sentence
+    def objective(self) -> Objective:
+        """What is asked about the records' segments."""
+        return self.shards[0].objective
 
     @functools.cached_property
     def limits(self) -> "Limits":
@@ -151,7 +151,7 @@ def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
 
 
 def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
-    if set_.objective == NONE:
+    if set_.objective.label is None:
         return
     records = set_.counts["records"]
     counted = [
@@ -162,14 +162,9 @@ def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
     if counted[0] is not None and counted[2] == records:
         expected = percent((counted[0] + (counted[1] or 0)) / max(1, records))
     random = set_.counts["random_next"]
-    yield Figure(_meaning_of_1(set_), random, records, expected, is_sample=True)
+    yield Figure(set_.objective.ones, random, records, expected, is_sample=True)
     if set_.same_document is not None:
         yield set_.same_document
-
-
-def _meaning_of_1(set_: Surveyed) -> str:
-    """Return what the label 1 says of records."""
-    return "random next sentences" if set_.objective == NSP else "segments not in order"
 
 
 def _other_figures(set_: Surveyed) -> Iterator[Figure]:
@@ -217,7 +212,7 @@ def findings_of(set_: Surveyed) -> Iterator[Finding]:
 
 def _same_document(set_: Surveyed) -> Iterator[Finding]:
     random, records = set_.counts["random_next"], set_.counts["records"]
-    if set_.objective != NSP or not random:
+    if not set_.objective.ones_are_elsewhere or not random:
         return
     share = set_.same_document
     if share is not None:
@@ -259,9 +254,9 @@ def _judge_masks(set_: Surveyed) -> Iterator[Finding]:
 
 def _judge_sentences(set_: Surveyed) -> Iterator[Finding]:
     random, records = set_.counts["random_next"], set_.counts["records"]
-    if set_.objective == NONE or not records:
+    if set_.objective.label is None or not records:
         return
-    what, share = _meaning_of_1(set_), random / records
+    what, share = set_.objective.ones, random / records
     low, high = wilson(random, records, CERTAIN)
     if share < 0.5 - LEAST_DEVIATION and high < 0.5:
         yield _harmful(

@@ -40,7 +40,7 @@ COUNTS = (
 ) = range(len(COUNTS))  # fmt: skip
 
 FAULTS = {
-    "form": "that are not [CLS] A [SEP] B [SEP] with segments 0 and 1",
+    "form": "",  # the objective says it
     "ids": "with an id outside the vocabulary",
     "mask": "whose input_mask or masked_lm_weights have a 0 before a 1",
     "positions": "whose masked_lm_positions do not ascend inside their tokens",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.dense import decode_block, short_records
 from bert_data.inspection.measuring import Rule
-from bert_data.objectives.next_sentence import NONE
+from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.files.blocks import look_at_first, read_blocks
 from bert_data.reader.files.corruption import Damage
@@ -39,7 +39,7 @@ class Settings:
       masked_lm_prob: share of tokens to predict.
       whole_words: whether all pieces of a word are predicted together; None if that is unknown.
       num_passes: over the text, each with other masks.
-      next_sentence: the objective.
+      objective: of the records.
       are_known: whether a manifest says so.
     """
 
@@ -48,7 +48,7 @@ class Settings:
     masked_lm_prob: float
     whole_words: bool | None
     num_passes: int
-    next_sentence: str
+    objective: Objective
     are_known: bool
 
     def most_to_predict(self, lengths: NDArray[np.integer]) -> NDArray[np.int32]:
@@ -78,7 +78,7 @@ def settings_of(shard: Shard) -> Settings:
             masked_lm_prob=min(1.0, max(0.0, flags.get("masked_lm_prob", GOOGLES_PROB))),
             whole_words=flags.get("do_whole_word_mask") is True,
             num_passes=passes if isinstance(passes, int) else GOOGLES_PASSES,
-            next_sentence=shard.next_sentence,
+            objective=shard.objective,
             are_known=True,
         )
     try:
@@ -92,7 +92,7 @@ def settings_of(shard: Shard) -> Settings:
         masked_lm_prob=GOOGLES_PROB,
         whole_words=None,
         num_passes=GOOGLES_PASSES,
-        next_sentence=shard.next_sentence,
+        objective=shard.objective,
         are_known=False,
     )
 
@@ -156,7 +156,7 @@ def rule_of(
         vocab_size,
         -1 if longest is None else longest,
         -1 if most is None else most,
-        int(settings.next_sentence != NONE),
+        int(settings.objective.num_segments == 2),
         -1 if settings.whole_words is None else int(settings.whole_words),
         num_to_predict,
         np.zeros(0, np.uint16) if vocabulary is None else vocabulary.word_bits,

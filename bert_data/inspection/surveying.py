@@ -150,7 +150,7 @@ def _read_rows(
 ) -> Iterator[tuple[RecordBlock, NDArray[np.int64]]]:
     """Yield the undamaged rows of a Parquet file, and about which rows they are."""
     num_rows = 0
-    for block in read_row_blocks(shard.path, shard.num_records, damage, shard.next_sentence):
+    for block in read_row_blocks(shard.path, shard.num_records, damage, shard.objective):
         first = num_rows + damage.num_records
         yield _with_all_spans(block), np.arange(first, first + block.num_records)
         num_rows += block.num_records

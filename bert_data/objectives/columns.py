@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.objectives.prefetching import prefetch_instances
-from bert_data.objectives.rows import HEADER_WORDS, code_bits
+from bert_data.objectives.rows import HEADER_WORDS, code_bits, prefetch_instances
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import (
     INPUT_IDS,

@@ -13,22 +13,17 @@ with this module.
 
 import dataclasses
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from bert_data.objectives.masking_definition import CLS, SEP, create_masked_lm_predictions
-from bert_data.objectives.next_sentence import NONE, NSP, SOP
+from bert_data.objectives.nsp import NSP
+from bert_data.objectives.objective import Document, Objective
 from bert_data.storage import read_bytes
 from bert_data.tokens.definition import printable_text
 from bert_data.tokens.vocabulary_file import stripped_lines
 
 MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
-
-Document = Sequence[Sequence[str]]
-Segments = tuple[list[str], list[str], bool | None]
-"""The tokens of a and b, and whether b does not follow a; no b and None for a single segment."""
-
-_MAX_DRAWS = 10  # of a document other than this one
 
 
 class Tokenizer(Protocol):
@@ -131,7 +126,7 @@ def create_instances_from_documents(
     rng: random.Random,
     *,
     do_whole_word_mask: bool = False,
-    next_sentence: str = NSP,
+    objective: Objective = NSP,
 ) -> list[TrainingInstance]:
     """Make the instances of documents, as `create_training_instances` does for files.
 
@@ -153,7 +148,7 @@ def create_instances_from_documents(
                 vocab_words,
                 rng,
                 do_whole_word_mask=do_whole_word_mask,
-                next_sentence=next_sentence,
+                objective=objective,
             )
     rng.shuffle(instances)
     return instances
@@ -170,27 +165,19 @@ def create_instances_from_document(
     rng: random.Random,
     *,
     do_whole_word_mask: bool = False,
-    next_sentence: str = NSP,
+    objective: Objective = NSP,
 ) -> list[TrainingInstance]:
     """Make the instances of one pass over one document.
-
-    `next_sentence` chooses the segments, see `bert_data.objectives.next_sentence`.
 
     Raises:
       ValueError: max_seq_length is below 5.
     """
     if max_seq_length < MIN_SEQ_LENGTH:
         raise ValueError(f"max_seq_length is {max_seq_length}; it must be {MIN_SEQ_LENGTH} or more")
-    num_special = 2 if next_sentence == NONE else 3
-    target_length = max_num_tokens = max_seq_length - num_special
+    target_length = max_num_tokens = max_seq_length - objective.num_special
     if rng.random() < short_seq_prob:
         target_length = rng.randint(2, max_num_tokens)
-    segments: Iterator[Segments]
-    if next_sentence == NONE:
-        segments = _full_sentences(all_documents[document_index], target_length)
-    else:
-        swaps = next_sentence == SOP
-        segments = _pairs(all_documents, document_index, target_length, swaps, rng)
+    segments = objective.draw_segments(all_documents, document_index, target_length, rng)
     instances = []
     for tokens_a, tokens_b, is_random_next in segments:
         truncate_seq_pair(tokens_a, tokens_b, max_num_tokens, rng)
@@ -206,83 +193,6 @@ def create_instances_from_document(
         segment_ids = [0] * len(segment_a) + [1] * len(segment_b)
         instances.append(TrainingInstance(tokens, segment_ids, positions, labels, is_random_next))
     return instances
-
-
-def _pairs(
-    all_documents: Sequence[Document],
-    document_index: int,
-    target_length: int,
-    swaps: bool,
-    rng: random.Random,
-) -> Iterator[Segments]:
-    """Yield a and b of each chunk of a document, untruncated, and whether b does not follow a.
-
-    Sentences are gathered until they reach the target length. A random number of them, from the
-    front, is a, and the rest is b. Half of the time b does not follow a: either both are swapped,
-    or b is taken from elsewhere, and the rest is used again. A single sentence has no rest, so b is
-    from elsewhere.
-    """
-    document = all_documents[document_index]
-    start = 0
-    while start < len(document):
-        chunk = _gather_chunk(document, start, target_length)
-        num_sentences_a = rng.randint(1, len(chunk) - 1) if len(chunk) > 1 else 1
-        tokens_a, tokens_b = _join(chunk[:num_sentences_a]), _join(chunk[num_sentences_a:])
-        is_random_next = len(chunk) == 1 or rng.random() < 0.5
-        start += len(chunk)
-        if is_random_next and swaps and tokens_b:
-            tokens_a, tokens_b = tokens_b, tokens_a
-        elif is_random_next:
-            missing = target_length - len(tokens_a)
-            start -= len(chunk) - num_sentences_a
-            tokens_b = _draw_random_next(all_documents, document_index, missing, rng)
-        yield tokens_a, tokens_b, is_random_next
-
-
-def _full_sentences(document: Document, target_length: int) -> Iterator[Segments]:
-    """Yield a, which is all following sentences that fit, without b and label.
-
-    If a single sentence does not fit, a is the part that fits, and the rest counts as a sentence.
-    """
-    sentences = list(map(list, reversed(document)))
-    while sentences:
-        tokens = sentences.pop()
-        if len(tokens) > target_length:
-            sentences.append(tokens[target_length:])
-            del tokens[target_length:]
-        while sentences and len(tokens) + len(sentences[-1]) <= target_length:
-            tokens += sentences.pop()
-        yield tokens, [], None
-
-
-def _gather_chunk(document: Document, start: int, target_length: int) -> Document:
-    """Return the sentences from `start` that together reach the target length."""
-    length = 0
-    for end in range(start, len(document)):
-        length += len(document[end])
-        if length >= target_length:
-            return document[start : end + 1]
-    return document[start:]
-
-
-def _draw_random_next(
-    all_documents: Sequence[Document], document_index: int, length: int, rng: random.Random
-) -> list[str]:
-    """Return sentences from a random place: `length` tokens, or as many as the document has.
-
-    They are from another document, unless ten draws in a row give this one.
-    """
-    for _ in range(_MAX_DRAWS):
-        index = rng.randint(0, len(all_documents) - 1)
-        if index != document_index:
-            break
-    document = all_documents[index]
-    start = rng.randint(0, len(document) - 1)
-    return _join(_gather_chunk(document, start, length))
-
-
-def _join(sentences: Iterable[Sequence[str]]) -> list[str]:
-    return [token for sentence in sentences for token in sentence]
 
 
 def truncate_seq_pair(

@@ -10,7 +10,7 @@ All draws come from one stream, as in the reference: the shuffle of the document
 import dataclasses
 import mmap
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +33,11 @@ from bert_data.objectives.masking import (
     masking_rule,
     masking_scratch,
 )
-from bert_data.objectives.mersenne import reserve_for, seeded_stream
-from bert_data.objectives.next_sentence import NEXT_SENTENCE, NONE, NSP, SOP, check_next_sentence
+from bert_data.objectives.mersenne import reserve_for, seeded_stream, shuffled_indices
+from bert_data.objectives.next_sentence import DEFAULT, find_objective
+from bert_data.objectives.objective import Objective
 from bert_data.objectives.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
-from bert_data.objectives.sentences import SegmentRule, Sentences
-from bert_data.objectives.shuffling import shuffled_indices
+from bert_data.objectives.segments import SegmentRule, Sentences
 from bert_data.plain_values import make_plain
 from bert_data.progress import progress
 from bert_data.storage import naming
@@ -47,6 +47,7 @@ from bert_data.tokens.vocabulary import Vocabulary
 MAX_DUPE_FACTOR = 1_000_000
 _MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
 _ROWS_BYTES = 2 << 20  # of rows between two writes
+_OWN_FLAGS = ("next_sentence",)  # that the reference does not have
 _PAGES_OF_ROW = (
     6  # of the store that making an instance reads: sentences and tokens of both segments
 )
@@ -65,7 +66,7 @@ class InstanceConfig:
       masked_lm_prob: share of tokens to predict, in [0, 1].
       short_seq_prob: probability of a document with a shorter target length, in [0, 1].
       do_whole_word_mask: whether all pieces of a word are masked together.
-      next_sentence: one of `next_sentence.NEXT_SENTENCE`.
+      next_sentence: one of `next_sentence.OBJECTIVES`.
     """
 
     max_seq_length: int = 128
@@ -75,11 +76,11 @@ class InstanceConfig:
     masked_lm_prob: float = 0.15
     short_seq_prob: float = 0.1
     do_whole_word_mask: bool = False
-    next_sentence: str = NSP
+    next_sentence: str = DEFAULT
 
     def __post_init__(self) -> None:
         make_plain(self)
-        check_next_sentence(self.next_sentence)
+        find_objective(self.next_sentence)
         for field, low, high in (
             ("max_seq_length", _MIN_SEQ_LENGTH, MAX_SEQ_LENGTH),
             ("max_predictions_per_seq", 0, MAX_SEQ_LENGTH),
@@ -88,6 +89,17 @@ class InstanceConfig:
             ("short_seq_prob", 0, 1),
         ):
             check_bounds(field, getattr(self, field), low, high)
+
+    @property
+    def objective(self) -> Objective:
+        """The objective that `next_sentence` names."""
+        return find_objective(self.next_sentence)
+
+    def changed_flags(self) -> dict[str, Any]:
+        """Return the flags that the reference does not have, where they change anything."""
+        defaults = InstanceConfig()
+        values = {name: getattr(self, name) for name in _OWN_FLAGS}
+        return {name: value for name, value in values.items() if value != getattr(defaults, name)}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -159,9 +171,10 @@ class RowMaker:
             order=shuffled_indices(self.stream, store.num_documents),
         )
         self._segment_rule = SegmentRule(
-            objective=NEXT_SENTENCE.index(config.next_sentence),
+            num_segments=config.objective.num_segments,
+            swaps=config.objective.swaps,
             short_seq_prob=float(config.short_seq_prob),
-            max_num_tokens=config.max_seq_length - (2 if config.next_sentence == NONE else 3),
+            max_num_tokens=config.max_seq_length - config.objective.num_special,
             reserve=reserve,
         )
         self._rule = masking_rule(
@@ -179,7 +192,7 @@ class RowMaker:
     @property
     def counts(self) -> InstanceCounts:
         """What has been made so far."""
-        return _instance_counts(self._counts, self._config.next_sentence)
+        return _instance_counts(self._counts, self._config.objective)
 
     def __iter__(self) -> Iterator[NDArray[np.uint32]]:
         """Yield uint32[any, words]: rows, which the next ones overwrite."""
@@ -230,12 +243,12 @@ def make_instances(
     )
 
 
-def _instance_counts(counts: NDArray[np.int64], next_sentence: str) -> InstanceCounts:
+def _instance_counts(counts: NDArray[np.int64], objective: Objective) -> InstanceCounts:
     """Name the numbers that the kernels counted."""
     return InstanceCounts(
         num_instances=int(counts[NUM_INSTANCES]),
         num_random_next=int(counts[NUM_RANDOM_NEXT]),
-        num_swapped=int(counts[NUM_SWAPPED]) if next_sentence == SOP else None,
+        num_swapped=int(counts[NUM_SWAPPED]) if objective.swaps else None,
         num_tokens=int(counts[NUM_TOKENS]),
         num_masked=int(counts[NUM_MASKED]),
         num_kept=int(counts[NUM_KEPT]),

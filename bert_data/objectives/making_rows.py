@@ -15,12 +15,23 @@ from bert_data.objectives.masking import (
     list_candidates,
     mask_candidates,
 )
-from bert_data.objectives.mersenne import RandomStream, draw_below, draw_of_three, top_up
-from bert_data.objectives.next_sentence import CODE_NONE
-from bert_data.objectives.pairing import IN_ORDER, choose_pair
+from bert_data.objectives.mersenne import (
+    RandomStream,
+    draw_below,
+    draw_of_three,
+    next_shuffled,
+    shuffle_down,
+    top_up,
+)
 from bert_data.objectives.rows import put_header, put_predictions
-from bert_data.objectives.sentences import SegmentRule, Sentences, draw_target, sentences_fitting
-from bert_data.objectives.shuffling import next_shuffled, shuffle_down
+from bert_data.objectives.segments import (
+    IN_ORDER,
+    SegmentRule,
+    Sentences,
+    choose_pair,
+    draw_target,
+    sentences_fitting,
+)
 
 DOCUMENT, SENTENCE, FRONT, TARGET = range(4)  # of a cursor
 NO_SENTENCE = -1
@@ -102,7 +113,7 @@ def make_rows(
         if sentence == NO_SENTENCE:
             sentence = bounds[order[document]]
             target, position = draw_target(draws, position, segment_rule)
-        if segment_rule.objective == CODE_NONE:
+        if segment_rule.num_segments == 1:
             a_begin = offsets[sentence] // np.int64(sentences.ids.itemsize) + front
             a_length, sentence, front = sentences_fitting(lengths, sentence, front, stop, target)
             b_begin, b_length, kind = a_begin, np.int64(0), IN_ORDER

@@ -17,12 +17,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import Scalar, inner
+from bert_data.kernels import Scalar, inner, kernel
+from bert_data.kernels.prefetching import prefetch
 from bert_data.objectives.masking import NOT_PREDICTED
 from bert_data.tokens.vocabulary import Vocabulary
 
 HEADER_WORDS = 6
 MAX_SEQ_LENGTH = (1 << 16) - 1  # lengths of A and B share a word
+
+_AHEAD = 8  # instances whose tokens are fetched before their use, and twice as many rows
+_LINE_WORDS, _LINE_IDS = 16, 32  # of a cache line
 
 
 def code_bits(vocab_size: int) -> int:
@@ -142,3 +146,94 @@ def put_predictions(
         k += np.int64(code != NOT_PREDICTED)
         shown[t] = NOT_PREDICTED
         t += 1
+
+
+@inner
+def _prefetch(array: NDArray[np.generic], place: Scalar) -> None:
+    """Prefetch the cache line of array[place], which may be out of bounds."""
+    prefetch(np.int64(array.ctypes.data) + place * array.itemsize)
+
+
+@inner
+def _prefetch_tokens(row: NDArray[np.uint32], ids: NDArray[np.integer]) -> None:
+    """Prefetch the tokens of an instance, which may be anywhere in the store."""
+    for half in range(2):
+        begin = np.int64(row[2 * half]) | np.int64(row[2 * half + 1]) << 32
+        for line in range(2):
+            _prefetch(ids, begin + _LINE_IDS * line)
+
+
+@inner
+def prefetch_instances(
+    rows: NDArray[np.uint32], order: NDArray[np.uint32], i: Scalar, ids: NDArray[np.integer]
+) -> None:
+    """Prefetch what comes after instance i of an order: a row, and the tokens of one before it.
+
+    Processors cannot foresee such an order, and waiting for memory costs more than the work.
+
+    Args:
+      rows: uint32[any, words], see `bert_data.objectives.rows`.
+      order: uint32[instances], the rows in the order in which they are used.
+      i: in [0, instances).
+      ids: uint16 or int32[tokens] that the rows point into.
+    """
+    last = order.size - 1
+    row = rows[order[min(i + 2 * _AHEAD, last)]]
+    for word in range(0, row.size, _LINE_WORDS):
+        _prefetch(row, word)
+    _prefetch_tokens(rows[order[min(i + _AHEAD, last)]], ids)
+
+
+def count_tokens(rows: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Return int64[rows], the tokens of both segments of each row: uint32[rows, words]."""
+    lengths = rows[:, 4]
+    return (lengths & 0xFFFF).astype(np.int64) + (lengths >> 16)
+
+
+@inner
+def _put_begins(row: NDArray[np.uint32], begin: Scalar) -> Scalar:
+    """Point a row to tokens that lie end to end; return where they end."""
+    middle = begin + (np.int64(row[4]) & 0xFFFF)
+    row[0], row[1] = np.uint32(begin), np.uint32(begin >> 32)
+    row[2], row[3] = np.uint32(middle), np.uint32(middle >> 32)
+    return middle + (np.int64(row[4]) >> 16)
+
+
+@kernel
+def take_rows(
+    rows: NDArray[np.uint32],
+    order: NDArray[np.uint32],
+    ids: NDArray[np.integer],
+    out_rows: NDArray[np.uint32],
+    out_ids: NDArray[np.integer],
+) -> None:
+    """Copy rows and their tokens.
+
+    Args:
+      rows: uint32[any, words], see `bert_data.objectives.rows`.
+      order: uint32[n], the rows to copy.
+      ids: uint16 or int32[tokens] that the rows point into.
+      out_rows: uint32[n, words], filled; the tokens of the first begin at 0.
+      out_ids: [the sum of `count_tokens`], of the dtype of `ids`, filled.
+    """
+    end = np.int64(0)
+    for i in range(order.size):
+        prefetch_instances(rows, order, i, ids)
+        row, out = rows[order[i]], out_rows[i]
+        for word in range(row.size):
+            out[word] = row[word]
+        at, end = end, _put_begins(out, end)
+        a_begin = np.int64(row[0]) | np.int64(row[1]) << 32
+        b_begin = np.int64(row[2]) | np.int64(row[3]) << 32
+        a_length, b_length = np.int64(row[4]) & 0xFFFF, np.int64(row[4]) >> 16
+        for t in range(a_length):
+            out_ids[at + t] = ids[a_begin + t]
+        for t in range(b_length):
+            out_ids[at + a_length + t] = ids[b_begin + t]
+
+
+@kernel
+def place_rows(rows: NDArray[np.uint32], begin: Scalar) -> None:
+    """Point rows, uint32[rows, words], to tokens that lie end to end from `begin` on."""
+    for i in range(rows.shape[0]):
+        begin = _put_begins(rows[i], begin)

@@ -20,7 +20,7 @@ from bert_data.reader.config import ReaderConfig
 from bert_data.reader.description import (
     describe_order,
     limits_of_manifests,
-    next_sentence_of,
+    objective_of,
     vocab_size_of_manifests,
 )
 from bert_data.reader.files.corruption import explain
@@ -58,7 +58,7 @@ __all__ = [
     "iterate_arrays",
     "iterate_batches",
     "limits_of_manifests",
-    "next_sentence_of",
+    "objective_of",
     "pack_segments",
     "parse_ragged",
     "ragged_tensor_features",

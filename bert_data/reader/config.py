@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bert_data.bounds import check_choice, check_integer
-from bert_data.objectives.next_sentence import check_next_sentence
+from bert_data.objectives.next_sentence import find_objective
 from bert_data.plain_values import make_plain
 from bert_data.reader.planning.config import BATCHINGS, PACKED, is_ascending
 
@@ -129,7 +129,7 @@ class ReaderConfig:
     def __post_init__(self) -> None:
         make_plain(self)
         if self.next_sentence is not None:
-            check_next_sentence(self.next_sentence)
+            find_objective(self.next_sentence)
         if not self.patterns or not all(self.patterns):
             raise ValueError(f"input_patterns is {self.input_patterns!r}; must name files")
         at_least_one = ("shuffle_buffer", "num_hosts", "pool_batches", "num_buckets")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from bert_data import storage
 from bert_data.kernels.crc32c import crc32c
+from bert_data.objectives.objective import Objective
 from bert_data.reader.config import WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.files.checks import Limits
 from bert_data.reader.files.shards import Shard, find_shards
@@ -86,13 +87,13 @@ def _describe_shard(shard: Shard) -> str:
     return f"{name}: {shard.num_bytes} bytes, crc32c {checksum:#010x} where they begin"
 
 
-def next_sentence_of(config: ReaderConfig) -> str:
-    """Return the records' objective, see `bert_data.objectives.next_sentence`.
+def objective_of(config: ReaderConfig) -> Objective:
+    """Return the records' objective.
 
     Raises:
       ValueError, OSError, CorruptDataError: see `find_shards`.
     """
-    return find_shards(config)[0].next_sentence
+    return find_shards(config)[0].objective
 
 
 def limits_of_manifests(config: ReaderConfig) -> Limits:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.objectives.masking import MaskingRule, masking_rule
-from bert_data.objectives.next_sentence import NONE
 from bert_data.reader.ahead import work_ahead
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.examples.block import Gathered
@@ -103,7 +102,7 @@ class PlannedSource:
       plan: of all epochs.
       layout: of the batches.
       shapes_differ: see `GroupSource`.
-      next_sentence: the records' objective for two segments.
+      objective: of the records.
     """
 
     def __init__(self, config: ReaderConfig, shards: Sequence[Shard], parts: Parts) -> None:
@@ -132,11 +131,11 @@ class PlannedSource:
         )
         if config.num_epochs is not None:
             check_start(config.start_batch, config.num_epochs * self.plan.num_batches)
-        self.next_sentence = shards[0].next_sentence
+        self.objective = shards[0].objective
         self._special_tokens = shards[0].special_tokens
         self.layout: Layout = PACKED if config.batching == PACKED_ROWS else PLANNED
         self.shapes_differ = config.batching != PLAIN
-        if self.next_sentence == NONE:
+        if self.objective.label is None:
             self.layout = without_labels(self.layout)
         self._rule = self._masking_rule() if config.dynamic_masking else None
         self._most_predictions = self._bound_predictions(shards) if parts.num_parts > 1 else None

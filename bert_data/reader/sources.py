@@ -21,7 +21,7 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.objectives.next_sentence import TASKS
+from bert_data.objectives.objective import Objective
 from bert_data.reader.config import (
     REMOTE_CACHE_BYTES,
     STREAM,
@@ -154,7 +154,10 @@ _LABELS = tuple(
 
 
 def form_batch(
-    batch: dict[str, Any], config: ReaderConfig, next_sentence: str, ones_like: Callable[[Any], Any]
+    batch: dict[str, Any],
+    config: ReaderConfig,
+    objective: Objective,
+    ones_like: Callable[[Any], Any],
 ) -> Any:
     """Put a batch into the configured structure.
 
@@ -171,13 +174,13 @@ def form_batch(
         return inputs, labels
     of_heads = {"masked_lm": batch[fields.MASKED_LM_IDS.name]}
     weights_of_heads = {"masked_lm": batch[fields.MASKED_LM_WEIGHTS.name]}
-    task = TASKS.get(next_sentence)
-    if task is not None:
-        of_heads[task] = batch[fields.NEXT_SENTENCE_LABELS.name]
+    if objective.task is not None:
+        of_heads[objective.task] = batch[fields.NEXT_SENTENCE_LABELS.name]
         weights = batch.get(fields.NEXT_SENTENCE_WEIGHTS.name)
         if weights is None:
-            weights = ones_like(of_heads[task])
-        weights_of_heads[task] = weights if fields.INSTANCE_IDS.name in batch else weights[..., 0]
+            weights = ones_like(of_heads[objective.task])
+        is_packed = fields.INSTANCE_IDS.name in batch
+        weights_of_heads[objective.task] = weights if is_packed else weights[..., 0]
     return inputs, of_heads, weights_of_heads
 
 
@@ -202,7 +205,7 @@ def iterate_arrays(config: ReaderConfig) -> Iterator[Any]:
 def _iterate(source: BatchSource | PlannedSource, config: ReaderConfig) -> Iterator[Any]:
     for group in source.groups():
         for batch in arrays_of(group, source.layout):
-            yield form_batch(batch, config, source.next_sentence, _ones_like)
+            yield form_batch(batch, config, source.objective, _ones_like)
 
 
 def _ones_like(values: NDArray[Any]) -> NDArray[np.float32]:

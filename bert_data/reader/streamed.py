@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from bert_data.objectives.next_sentence import NONE
 from bert_data.reader.ahead import work_ahead
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.examples.block import RecordBlock, join_blocks, one_block
@@ -178,7 +177,7 @@ class BatchSource:
       limits: the most that a row may hold.
       layout: of the batches.
       shapes_differ: see `GroupSource`.
-      next_sentence: the records' objective for two segments.
+      objective: of the records.
     """
 
     shapes_differ = False
@@ -192,9 +191,9 @@ class BatchSource:
         self.config = config
         self.shards: tuple[Shard, ...] = find_shards(config)
         self.limits: Limits = check_shards(self.shards, config)
-        self.next_sentence = self.shards[0].next_sentence
+        self.objective = self.shards[0].objective
         self.layout: Layout = STREAMED
-        if self.next_sentence == NONE:
+        if self.objective.label is None:
             self.layout = without_labels(STREAMED)
         check_start(config.start_batch, self._count_batches() or None)
 

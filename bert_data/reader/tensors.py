@@ -57,8 +57,8 @@ def read_batches(
         damaged.
     """
     source = make_source(config, input_context)
-    asks = source.next_sentence
-    return dataset_of_groups(source, lambda batch: form_batch(batch, config, asks, _ones_like))
+    asked = source.objective
+    return dataset_of_groups(source, lambda batch: form_batch(batch, config, asked, _ones_like))
 
 
 def iterate_batches(config: ReaderConfig) -> Iterator[Any]:

@@ -117,7 +117,7 @@ def _report(
         num_train_steps=config.num_train_steps,
         masked_lm_losses=rows[:, 0],
         segment_losses=rows[:, 1],
-        sentence_task=state.model.sentence_task,
+        task=state.model.objective.task,
         learning_rate=float(schedule(step - 1)),
         gradient_norm=float(optimizer.gradient_norm.numpy()),
         loss_scale=float(optimizer.loss_scale.numpy()) if optimizer.loss_scaling else None,

@@ -28,7 +28,7 @@ class Evaluator:
 
     def __init__(self, model: PretrainingModel) -> None:
         """Take a model, on one device or several; the evaluation runs on one."""
-        self._task = model.sentence_task
+        self._task = model.objective.task
         self._sums_of = tf.function(
             lambda batch: batch_sums(model, batch), reduce_retracing=True, autograph=False
         )
@@ -87,15 +87,15 @@ def _answer_sums(scores: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> li
     return [tf.reduce_sum(weights * values) for values in (1.0, losses, hits)]
 
 
-def metrics(rows: np.ndarray, sentence_task: str | None) -> dict[str, float]:
+def metrics(rows: np.ndarray, task: str | None) -> dict[str, float]:
     """Return the metrics from float64[batches, 6] as `batch_sums` gives them."""
     by_batch = rows[:, 1] / (rows[:, 0] + 1e-5) + rows[:, 4] / np.maximum(rows[:, 3], 1.0)
     results = {"loss": float(by_batch.mean())}
-    for task, sums in zip((MASKED_LM, sentence_task), np.split(rows.sum(0), 2), strict=True):
-        if task is not None:
+    for name, sums in zip((MASKED_LM, task), np.split(rows.sum(0), 2), strict=True):
+        if name is not None:
             count, losses, hits = sums
-            results[f"{task}_accuracy"] = float(hits / max(count, 1.0))
-            results[f"{task}_loss"] = float(losses / max(count, 1.0))
+            results[f"{name}_accuracy"] = float(hits / max(count, 1.0))
+            results[f"{name}_loss"] = float(losses / max(count, 1.0))
     return results
 
 

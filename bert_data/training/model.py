@@ -6,7 +6,7 @@
 Rows that hold several instances have "instance_ids", "position_ids" and "next_sentence_positions"
 as well, see `bert_data.features`; then "next_sentence" is [batch, instances, 2]. With the objective
 "sop" the second output is "sentence_order", with "none" there is no second one; see
-`bert_data.objectives.next_sentence`.
+`bert_data.objectives`.
 
 It trains in `loop` and with Keras' own loop, with the same losses:
 
@@ -22,7 +22,7 @@ import keras
 import tensorflow as tf
 
 from bert_data.bounds import check_choice
-from bert_data.objectives.next_sentence import NSP, TASKS, check_next_sentence
+from bert_data.objectives.next_sentence import DEFAULT, find_objective
 from bert_data.schema import fields
 from bert_data.training.accuracy import WeightedAccuracy
 from bert_data.training.config import BertConfig
@@ -43,10 +43,9 @@ class PretrainingModel(KerasModel):
     """BERT with both heads. Make it with `pretraining_model`.
 
     Attributes:
-      next_sentence: what the records ask about the two segments, see `pretraining_model`.
-      sentence_task: the output about the two segments; None: there is none. The weights that it
-        needs are there in any case, so that checkpoints have all variables of released ones, but
-        without it they are not trained.
+      objective: what the records ask about the segments. The weights of its head are there in any
+        case, so that checkpoints have all variables of released ones, but where nothing is asked
+        they are not trained.
     """
 
     input_names = (
@@ -57,12 +56,10 @@ class PretrainingModel(KerasModel):
     )
 
     def __init__(
-        self, config: BertConfig, random_seed: int, next_sentence: str = NSP, **kwargs: Any
+        self, config: BertConfig, random_seed: int, next_sentence: str = DEFAULT, **kwargs: Any
     ) -> None:
         super().__init__(config, random_seed, name="pretraining", **kwargs)
-        check_next_sentence(next_sentence)
-        self.next_sentence = next_sentence
-        self.sentence_task = TASKS.get(next_sentence)
+        self.objective = find_objective(next_sentence)
         policy = self.dtype_policy
         seeds = WeightSeeds(config.initializer_range, random_seed + 1)
         self.encoder = Encoder(config, random_seed, dtype=policy)
@@ -76,7 +73,7 @@ class PretrainingModel(KerasModel):
         """Create the weights."""
         self.encoder.build()
         self.heads.build(self.config.hidden_size)
-        if self.sentence_task is None:
+        if self.objective.task is None:
             self.encoder.pooler.trainable = False
             self.heads.parts["seq_relationship"].trainable = False
 
@@ -105,8 +102,8 @@ class PretrainingModel(KerasModel):
         )
         table = self.encoder.embeddings.word_embeddings.value
         scores = {MASKED_LM: self.heads.parts["predictions"](hidden, positions, table)}
-        if self.sentence_task is not None:
-            scores[self.sentence_task] = self.heads.parts["seq_relationship"](pooled)
+        if self.objective.task is not None:
+            scores[self.objective.task] = self.heads.parts["seq_relationship"](pooled)
         return scores
 
     def compile(self, optimizer: keras.optimizers.Optimizer, **kwargs: Any) -> None:
@@ -134,7 +131,7 @@ class PretrainingModel(KerasModel):
         del x, training
         self.check_batches((None, y, sample_weight))
         assert y is not None and y_pred is not None and sample_weight is not None
-        task = self.sentence_task
+        task = self.objective.task
         return pretraining_losses(
             y_pred[MASKED_LM],
             y[MASKED_LM],
@@ -158,12 +155,12 @@ class PretrainingModel(KerasModel):
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's argument besides those of all models."""
-        return {"next_sentence": self.next_sentence}
+        return {"next_sentence": self.objective.name}
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """The names of the outputs."""
-        return (MASKED_LM,) if self.sentence_task is None else (MASKED_LM, self.sentence_task)
+        return (MASKED_LM,) if self.objective.task is None else (MASKED_LM, self.objective.task)
 
     def _instances_of_rows(self, features: Features) -> dict[str, tf.Tensor]:
         """Return the encoder's arguments about instances; none where a row is one."""
@@ -171,7 +168,7 @@ class PretrainingModel(KerasModel):
             "instance_ids": fields.INSTANCE_IDS.name,
             "position_ids": fields.POSITION_IDS.name,
         }
-        if self.sentence_task is not None:
+        if self.objective.task is not None:
             arguments["first_positions"] = fields.NEXT_SENTENCE_POSITIONS.name
         missing = [name for name in arguments.values() if name not in features]
         if len(missing) == len(arguments):
@@ -191,7 +188,7 @@ def pretraining_model(
     *,
     random_seed: int = 12345,
     mixed_precision: str = "none",
-    next_sentence: str = NSP,
+    next_sentence: str = DEFAULT,
 ) -> PretrainingModel:
     """Make the model with new weights, which depend on nothing but the configuration and seed.
 

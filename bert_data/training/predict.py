@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from bert_data.objectives.next_sentence import NSP
+from bert_data.objectives.next_sentence import DEFAULT
 from bert_data.schema import fields
 from bert_data.storage import is_folder
 from bert_data.training.config import BertConfig
@@ -21,7 +21,7 @@ from bert_data.training.output_folder import folder_config
 
 
 def load_pretrained(
-    path: str, config: BertConfig | None = None, *, next_sentence: str = NSP
+    path: str, config: BertConfig | None = None, *, next_sentence: str = DEFAULT
 ) -> PretrainingModel:
     """Make the model of a checkpoint.
 

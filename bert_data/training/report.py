@@ -33,7 +33,7 @@ class TrainingReport:
       num_examples: read in the n steps.
       num_tokens: in them, without padding.
       seconds: that the n steps took.
-      sentence_task: what segment_losses are of, or None, and they are 0.
+      task: what segment_losses are of, or None, and they are 0.
       is_first: whether it is about a process's first step, whose pace says nothing.
     """
 
@@ -47,7 +47,7 @@ class TrainingReport:
     num_examples: int
     num_tokens: int
     seconds: float
-    sentence_task: str | None
+    task: str | None
     is_first: bool
 
     @property
@@ -59,8 +59,8 @@ class TrainingReport:
     def last_losses(self) -> dict[str, float]:
         """Of the last step, by task."""
         losses = {"masked_lm": self.masked_lm_losses[-1]}
-        if self.sentence_task is not None:
-            losses[self.sentence_task] = self.segment_losses[-1]
+        if self.task is not None:
+            losses[self.task] = self.segment_losses[-1]
         return losses
 
     @property

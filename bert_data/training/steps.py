@@ -112,7 +112,7 @@ def segment_answers(
     Raises:
       ValueError: the batch has no labels of them, though the model needs them.
     """
-    task = model.sentence_task
+    task = model.objective.task
     if task is None:
         return ()
     if fields.NEXT_SENTENCE_LABELS.name not in batch:

@@ -9,7 +9,7 @@ import dataclasses
 from typing import Any
 
 from bert_data.bounds import check_bounds, check_choice, check_integer
-from bert_data.objectives.next_sentence import NSP, check_next_sentence
+from bert_data.objectives.next_sentence import DEFAULT, find_objective
 from bert_data.plain_values import make_plain
 
 _MAX_STEPS = 2**31 - 1  # a call of the graph counts its steps in int32
@@ -112,12 +112,12 @@ class TrainingConfig:
     random_seed: int = 12345
     mixed_precision: str = "none"
     jit_compile: bool = False
-    next_sentence: str = NSP
+    next_sentence: str = DEFAULT
     use_older_checkpoint: bool = False
 
     def __post_init__(self) -> None:
         make_plain(self)
-        check_next_sentence(self.next_sentence)
+        find_objective(self.next_sentence)
         check_choice("continue_with", self.continue_with, CONTINUE_WITH)
         check_choice("best_metric", self.best_metric, BEST_METRICS)
         if self.continue_from and self.init_checkpoint:

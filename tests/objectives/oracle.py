@@ -59,7 +59,7 @@ def instances_of(
         drawn_from(vocabulary),
         random.Random(config.random_seed),
         do_whole_word_mask=config.do_whole_word_mask,
-        next_sentence=config.next_sentence,
+        objective=config.objective,
     )
     if tally is not None:
         for instance in instances:

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from bert_data.formats.examples import ExampleEncoder
 from bert_data.objectives.columns import read_columns
 from bert_data.objectives.making import InstanceConfig
-from bert_data.objectives.next_sentence import NONE
 from bert_data.objectives.rows import code_bits
 from bert_data.schema import fields
-from bert_data.schema.fields import NEXT_SENTENCE_LABELS, masked_lm_records
+from bert_data.schema.fields import masked_lm_records
 from tests.formats.tfrecords import features_of, split_records
 from tests.objectives.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
 from tests.objectives.oracle import instances_of
@@ -61,8 +60,7 @@ def assert_records(corpus, vocabulary, config: InstanceConfig, name: str) -> Non
     with tempfile.TemporaryDirectory() as folder:
         store = store_of(corpus, vocabulary, folder)
     spooled, rows = make_rows_of(store, vocabulary, config)
-    label = None if config.next_sentence == NONE else NEXT_SENTENCE_LABELS
-    kind = masked_lm_records(name, **lengths, sentence_field=label)
+    kind = masked_lm_records(name, **lengths, sentence_field=config.objective.label)
     data, ends, num_tokens = write(rows, spooled.order, store.ids, vocabulary, kind)
     expected = instances_of(corpus, vocabulary, config)
     records = split_records(data)

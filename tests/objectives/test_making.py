@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 
 from bert_data.objectives import making
 from bert_data.objectives.making import InstanceConfig, InstanceCounts, make_instances
-from bert_data.objectives.next_sentence import NEXT_SENTENCE, NONE, SOP
+from bert_data.objectives.next_sentence import OBJECTIVES
 from bert_data.objectives.rows import decode_row
 from tests.objectives.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
 from tests.objectives.oracle import Document, Drawn, OfText, instances_of
 
 COVERS = (
     "objectives/making_rows",
-    "objectives/next_sentence",
-    "objectives/pairing",
-    "objectives/sentences",
+    "objectives/none",
+    "objectives/nsp",
+    "objectives/segments",
+    "objectives/sop",
 )
 
 
@@ -38,7 +39,7 @@ CONFIGS = st.builds(
     masked_lm_prob=PROBABILITIES,
     short_seq_prob=PROBABILITIES,
     do_whole_word_mask=st.booleans(),
-    next_sentence=st.sampled_from(NEXT_SENTENCE),
+    next_sentence=st.sampled_from(sorted(OBJECTIVES)),
 )
 
 
@@ -77,7 +78,7 @@ def assert_equal_to_the_oracle(corpus, vocabulary, config, **options) -> None:
     counts = spooled.counts
     num_labelled = sum(bool(instance.label) for instance in expected)
     assert counts.num_random_next + (counts.num_swapped or 0) == num_labelled
-    assert (counts.num_swapped is None) == (config.next_sentence != SOP)
+    assert (counts.num_swapped is None) == (config.next_sentence != "sop")
     assert counts == InstanceCounts(
         num_instances=len(expected),
         num_random_next=counts.num_random_next,
@@ -146,7 +147,7 @@ def test_halves_in_the_other_order_are_labelled_and_lone_sentences_get_another_d
     first, last, lone, other = [5] * 4, [6] * 4, [8] * 4, [9] * 4
     config = InstanceConfig(
         max_seq_length=11, dupe_factor=50, masked_lm_prob=0, max_predictions_per_seq=0,
-        short_seq_prob=0, next_sentence=SOP,
+        short_seq_prob=0, next_sentence="sop",
     )  # fmt: skip
     spooled, instances = make([[first, last], [lone], [other]], VOCABULARY, config)
     cls, sep = VOCABULARY.cls_id, VOCABULARY.sep_id
@@ -174,7 +175,7 @@ def test_full_sentences_fill_one_segment_and_a_long_one_goes_on():
     document = [[5] * 3, [6] * 4, [8] * 2, [9] * 25, [10] * 2]
     config = InstanceConfig(
         max_seq_length=12, dupe_factor=1, max_predictions_per_seq=0, short_seq_prob=0,
-        next_sentence=NONE,
+        next_sentence="none",
     )  # fmt: skip
     spooled, instances = make([document], VOCABULARY, config)
     cls, sep = VOCABULARY.cls_id, VOCABULARY.sep_id

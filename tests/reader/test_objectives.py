@@ -10,8 +10,8 @@ import pytest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.errors import CorruptDataError
 from bert_data.objectives.making import InstanceConfig
-from bert_data.objectives.next_sentence import NEXT_SENTENCE, TASKS
-from bert_data.reader import ReaderConfig, iterate_arrays, next_sentence_of, read_batches
+from bert_data.objectives.next_sentence import OBJECTIVES
+from bert_data.reader import ReaderConfig, iterate_arrays, objective_of, read_batches
 
 WAYS = ("stream", "plain", "pools", "buckets", "packed")
 KINDS = ("ragged", "reference", "parquet")
@@ -36,7 +36,7 @@ def datasets(small_text, small_vocabulary, tmp_path_factory):
                 num_examples=10_000,
             )
         )
-        for kind, name in itertools.product(KINDS, NEXT_SENTENCE)
+        for kind, name in itertools.product(KINDS, OBJECTIVES)
     }
 
 
@@ -66,7 +66,7 @@ def instances_of(batches) -> Counter:
     return instances
 
 
-@pytest.mark.parametrize("name", NEXT_SENTENCE)
+@pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_made_is_what_comes(datasets, kind, name):
     dataset = datasets[kind, name]
@@ -78,14 +78,14 @@ def test_what_was_made_is_what_comes(datasets, kind, name):
         batches = list(iterate_arrays(config))
         assert instances_of(batches) == written, batching
         assert all((LABELS in batch) == (name != "none") for batch in batches)
-    assert next_sentence_of(config) == name
+    assert objective_of(config) is OBJECTIVES[name]
 
 
-@pytest.mark.parametrize("name", NEXT_SENTENCE)
+@pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("batching", ["stream", "packed"])
 def test_the_outputs_of_fit_have_the_tasks_names(datasets, name, batching):
     config = config_of(datasets["ragged", name], batching=batching, form="fit")
-    tasks = {"masked_lm", TASKS.get(name, "masked_lm")}
+    tasks = {"masked_lm", OBJECTIVES[name].task or "masked_lm"}
     inputs, labels, weights = next(iter(read_batches(config)))
     assert set(labels) == set(weights) == tasks
     assert not any(key.startswith(LABELS) for key in inputs)

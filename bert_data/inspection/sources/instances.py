@@ -33,7 +33,6 @@ from bert_data.inspection.sources.shards import (
     within,
 )
 from bert_data.inspection.words import Words
-from bert_data.objectives.next_sentence import NONE, NSP, SOP, TASKS
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import MASK
 from bert_data.reader.files.blocks import read_blocks
@@ -53,10 +52,6 @@ _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
 _POSITIONS, _LABELS = fields.MASKED_LM_POSITIONS.name, fields.MASKED_LM_IDS.name
 _WEIGHTS, _NEXT = fields.MASKED_LM_WEIGHTS.name, fields.NEXT_SENTENCE_LABELS.name
 _MAX_VALUES = 1 << 20  # of a field, padding included, in memory at a time
-_MEANINGS = {
-    NSP: ("B follows A", "B is from elsewhere"),
-    SOP: ("A and B are in order", "A and B are swapped"),
-}
 
 
 class InstanceSource(ShardSource):
@@ -69,12 +64,12 @@ class InstanceSource(ShardSource):
           ValueError: they were made with different vocabularies, or for different tasks.
         """
         super().__init__(shards, describe_shards(shards, KIND))
-        self.next_sentence = shards[0].next_sentence
+        self.objective = shards[0].objective
         for shard in shards:
-            if shard.next_sentence != self.next_sentence:
-                first = f"next_sentence is {self.next_sentence!r} in {shards[0].path}"
+            if shard.objective != self.objective:
+                first = f"next_sentence is {self.objective.name!r} in {shards[0].path}"
                 raise ValueError(
-                    f"{first} and {shard.next_sentence!r} in {shard.path}; look at one at a time"
+                    f"{first} and {shard.objective.name!r} in {shard.path}; look at one at a time"
                 )
 
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
@@ -86,7 +81,7 @@ class InstanceSource(ShardSource):
                     chosen = within(places, range(first, first + block.num_records))
                     block = block.take(np.array(chosen, np.int64) - first)
                 for place, (values, padding) in zip(chosen, fields_of_records(block), strict=True):
-                    if shard.next_sentence == NONE:
+                    if shard.objective.label is None:
                         del values[_NEXT]
                     yield place, values, padding
                 if places is not None and first + block.num_records > places[-1]:
@@ -118,8 +113,7 @@ class InstanceSource(ShardSource):
             )
             lines.append(("AB"[segment] if segment in (0, 1) else f"segment {segment}", spans))
         if _NEXT in content:
-            task = TASKS[self.next_sentence].replace("_", " ")
-            lines.append((task, self._meaning_of(content[_NEXT])))
+            lines.append((self.objective.title, self._meaning_of(content[_NEXT])))
         outside = [position for position in predicted if position >= len(ids)]
         if outside:
             where = f"position {outside[0]} is outside the {len(ids)} tokens"
@@ -144,7 +138,7 @@ class InstanceSource(ShardSource):
         weights = batch[_WEIGHTS].astype(np.float32)
         columns = [batch[name] for name in (_IDS, _SEGMENTS, _POSITIONS, _LABELS)]
         columns += [block.lengths, np.where(is_real & (weights != 1), weights, 0).view(np.int32)]
-        if self.next_sentence != NONE:
+        if self.objective.label is not None:
             columns.append(batch[_NEXT])
             labels = collections.Counter(batch[_NEXT][:, 0].astype(bool).tolist())
             counts["label"] = collections.Counter(
@@ -153,7 +147,7 @@ class InstanceSource(ShardSource):
         return Tally(_digests(columns), counts)
 
     def _meaning_of(self, label: int) -> str:
-        return _MEANINGS[self.next_sentence][int(bool(label))]
+        return self.objective.meanings[int(bool(label))]
 
     def row(self, item: Item, words: Words) -> dict[str, Any]:
         """Return the fields, and tokens where there is a vocabulary."""
@@ -195,7 +189,7 @@ def _row_blocks(
             first += block.num_records
         return
     with parquet_of(shard.path) as file:
-        schema = schema_of_records(shard.next_sentence)
+        schema = schema_of_records(shard.objective)
         check_columns(file.schema_arrow, schema, shard.path)
         for group, first in groups_with(file, places):
             for rows in read_group(file, schema, group):

@@ -27,15 +27,13 @@ from bert_data.inspection.sources.recognizing import (
 from bert_data.inspection.sources.samples import NAMES, SampleShards, SampleSource
 from bert_data.inspection.sources.stores import StoreSource
 from bert_data.inspection.sources.texts import TextSource
-from bert_data.objectives.next_sentence import NONE, NSP, SOP
+from bert_data.objectives.next_sentence import find_objective, objective_with_label
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.schema import fields
 from bert_data.storage import JsonObject
 from bert_data.text.documents import AUTO, TextConfig
 from bert_data.tokens.store_names import are_store_names, expand_stores
-
-_LABEL_COLUMNS = {fields.SENTENCE_ORDER_LABELS.column: SOP, fields.NEXT_SENTENCE_LABELS.column: NSP}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -146,9 +144,9 @@ def _with_objective(shard: Shard, config: SourceConfig) -> Shard:
     """Return a shard with the objective that its columns show, if no manifest says it."""
     if shard.manifest is not None or not shard.is_parquet:
         return shard
-    columns = columns_of(shard.path)
-    objective = next((_LABEL_COLUMNS[name] for name in columns if name in _LABEL_COLUMNS), NONE)
-    return dataclasses.replace(shard, next_sentence=config.next_sentence or objective)
+    if config.next_sentence is not None:
+        return dataclasses.replace(shard, objective=find_objective(config.next_sentence))
+    return dataclasses.replace(shard, objective=objective_with_label(columns_of(shard.path)))
 
 
 def _open_tfrecord(shards: Sequence[Shard], config: SourceConfig) -> Source:
@@ -164,7 +162,9 @@ def _open_tfrecord(shards: Sequence[Shard], config: SourceConfig) -> Source:
     if first and fields.INPUT_IDS.name not in first:
         return ExampleSource(shards)
     if first and fields.NEXT_SENTENCE_LABELS.name not in first and config.next_sentence is None:
-        shards = [dataclasses.replace(shard, next_sentence=NONE) for shard in shards]
+        shards = [
+            dataclasses.replace(shard, objective=objective_with_label(())) for shard in shards
+        ]
     return InstanceSource(shards)
 
 

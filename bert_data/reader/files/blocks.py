@@ -197,7 +197,7 @@ def read_blocks(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
       CorruptDataError: damage, unless it is counted.
     """
     if shard.is_parquet:
-        return read_row_blocks(shard.path, shard.num_records, damage, shard.next_sentence)
+        return read_row_blocks(shard.path, shard.num_records, damage, shard.objective)
     return _read_frames(shard, damage)
 
 

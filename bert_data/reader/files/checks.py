@@ -45,7 +45,7 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
       CorruptDataError: the size of a shard is not what its manifest or index says, or its first
         record is damaged (unless config.skip_corrupt).
     """
-    _check_next_sentences(shards, config)
+    _check_objectives(shards, config)
     known_lengths: list[tuple[int, int]] = []
     has_records = False
     path = config.vocab_file
@@ -77,14 +77,14 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
     return _limits(known_lengths, config)
 
 
-def _check_next_sentences(shards: Sequence[Shard], config: ReaderConfig) -> None:
+def _check_objectives(shards: Sequence[Shard], config: ReaderConfig) -> None:
     setting = f"next_sentence is {config.next_sentence}"
     for shard in shards:
-        actual = f"{shard.path} was made with next_sentence {shard.next_sentence}"
-        if config.next_sentence not in (None, shard.next_sentence):
+        actual = f"{shard.path} was made with next_sentence {shard.objective.name}"
+        if config.next_sentence not in (None, shard.objective.name):
             raise ValueError(f"{setting}, but {actual}")
-        if shard.next_sentence != shards[0].next_sentence:
-            other = f"{shards[0].path} with {shards[0].next_sentence}"
+        if shard.objective != shards[0].objective:
+            other = f"{shards[0].path} with {shards[0].objective.name}"
             raise ValueError(f"{actual}, but {other}; they cannot share batches")
 
 

@@ -20,7 +20,7 @@ from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import FRAME_BYTES, INDEX_DTYPE, index_path, read_index_file
 from bert_data.kernels import Scalar, kernel
-from bert_data.objectives.next_sentence import NONE
+from bert_data.objectives.none import NONE
 from bert_data.reader.files.blocks import walk_frames
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.many_files import map_files
@@ -100,7 +100,7 @@ def _scan(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
 def _scan_once(path: str, num_bytes: int, changed: int, skip_corrupt: bool) -> NDArray[np.void]:
     """Return the index of a shard in the state that `changed`, its time of modification, names."""
     del changed
-    shard = Shard(path=path, num_bytes=num_bytes, is_gzip=False, next_sentence=NONE)
+    shard = Shard(path=path, num_bytes=num_bytes, is_gzip=False, objective=NONE)
     damage = Damage(skip=skip_corrupt)
     parts, end = [], 0
     for frames in walk_frames(shard, damage):

@@ -19,7 +19,7 @@ from bert_data import storage
 from bert_data.datasets.manifest import Manifest, is_manifest, parse_manifest
 from bert_data.formats.parquet import METADATA_KEY, parquet_schema
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.objectives.next_sentence import LABELS as LABEL_FIELDS
+from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import (
     FEATURES,
@@ -306,9 +306,9 @@ def look_inside(path: str) -> Inside | None:
     return Inside(parse_manifest(text, path) if is_manifest(text) else None, num_rows)
 
 
-def schema_of_records(next_sentence: str) -> "pyarrow.Schema":
+def schema_of_records(objective: Objective) -> "pyarrow.Schema":
     """Return the columns of masked LM records."""
-    kind = masked_lm_records(RAGGED, sentence_field=LABEL_FIELDS[next_sentence])
+    kind = masked_lm_records(RAGGED, sentence_field=objective.label)
     return parquet_schema(kind.in_parquet())
 
 

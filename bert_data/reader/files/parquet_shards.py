@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
+from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import Gathered, RecordBlock, join_blocks, no_records
 from bert_data.reader.examples.example import FEATURES, OK
 from bert_data.reader.files.corruption import Damage
@@ -84,7 +85,7 @@ class GroupRows(NamedTuple):
 
 
 def read_row_blocks(
-    path: str, num_records: int | None, damage: Damage, next_sentence: str
+    path: str, num_records: int | None, damage: Damage, objective: Objective
 ) -> Generator[RecordBlock]:
     """Yield the records of a file, in order.
 
@@ -98,7 +99,7 @@ def read_row_blocks(
     record = 0
     try:
         with open_parquet(path) as file:
-            schema = schema_of_records(next_sentence)
+            schema = schema_of_records(objective)
             check_columns(file.schema_arrow, schema, path)
             for group in range(file.num_row_groups):
                 offset, first = offset_of_group(file, group), record
@@ -168,7 +169,7 @@ class _RowGroup(NamedTuple):
     number: int
     offset: int
     num_rows: int
-    next_sentence: str
+    objective: Objective
 
 
 class _Kept:
@@ -207,7 +208,7 @@ def _read_group(group: _RowGroup) -> GroupRows:
     try:
         if status is None or status.modified_ns == group.changed:  # opening a missing file raises
             with open_parquet(group.path) as file:
-                schema = schema_of_records(group.next_sentence)
+                schema = schema_of_records(group.objective)
                 blocks, statuses, reasons = zip(
                     *read_group(file, schema, group.number), strict=True
                 )
@@ -336,12 +337,12 @@ def _look_at(
         status = storage.read_status(shard.path)
         changed = 0 if status is None else status.modified_ns
         with open_parquet(shard.path) as file:
-            schema = schema_of_records(shard.next_sentence)
+            schema = schema_of_records(shard.objective)
             check_columns(file.schema_arrow, schema, shard.path)
             for number in range(file.num_row_groups):
                 offset = offset_of_group(file, number)
                 num_rows = rows_of_group(file, number)
-                place = shard.path, changed, number, offset, num_rows, shard.next_sentence
+                place = shard.path, changed, number, offset, num_rows, shard.objective
                 groups.append(_RowGroup(*place))
                 parts.append(_tokens_of_group(file, number, num_rows))
     except Exception as error:

@@ -28,7 +28,9 @@ from bert_data.errors import CorruptDataError
 from bert_data.formats import registry
 from bert_data.formats.index import index_path, read_index_file
 from bert_data.kernels.crc32c import masked_crc32c
-from bert_data.objectives.next_sentence import NONE, NSP
+from bert_data.objectives.next_sentence import find_objective
+from bert_data.objectives.nsp import NSP
+from bert_data.objectives.objective import Objective
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.many_files import map_files
@@ -52,7 +54,7 @@ class Shard:
       num_records: records that it must hold by its index or manifest, or by a Parquet file's
         footer; None if unknown.
       expected_bytes: size that it must have by its manifest or index; None if unknown.
-      next_sentence: the objective of its records for two segments, see `objectives.next_sentence`.
+      objective: of its records.
     """
 
     path: str
@@ -62,7 +64,7 @@ class Shard:
     manifest: Manifest | None = None
     num_records: int | None = None
     expected_bytes: int | None = None
-    next_sentence: str = NSP
+    objective: Objective = NSP
 
     @property
     def special_tokens(self) -> Mapping[str, str]:
@@ -72,7 +74,7 @@ class Shard:
     @property
     def needs_label(self) -> bool:
         """Whether each record must have next_sentence_labels."""
-        return self.next_sentence != NONE
+        return self.objective.label is not None
 
 
 def find_shards(config: ReaderConfig, damage: Damage | None = None) -> tuple[Shard, ...]:
@@ -209,10 +211,11 @@ def _add_details(
 
 def _with_objective(shard: Shard, config: ReaderConfig) -> Shard:
     """Add the objective, by the manifest or else the configuration."""
-    next_sentence = config.next_sentence or NSP
     if shard.manifest is not None:
-        next_sentence = shard.manifest.next_sentence
-    return dataclasses.replace(shard, next_sentence=next_sentence)
+        return dataclasses.replace(shard, objective=shard.manifest.objective)
+    if config.next_sentence is not None:
+        return dataclasses.replace(shard, objective=find_objective(config.next_sentence))
+    return shard
 
 
 def _is_gzip(head: bytes) -> bool:

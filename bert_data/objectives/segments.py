@@ -1,28 +1,108 @@
-"""Makes sentence pairs from documents: chooses A and B, and truncates them.
+"""Chooses the segments of instances: ranges of a token store's sentences.
 
-    document  s0 s1 s2 s3 s4 ...
-    chunk     s0 s1 s2            sentences until the target length is met or the document ends
-    A         s0                  a random number of them, at least one
-    B         s1 s2               the rest; or, half of the time,
-      nsp                         sentences from elsewhere, and the rest begins the next chunk
-      sop     s0                  with s1 s2 as A
+    document  s0 s1 s2 s3 s4 ...     tokens  5 9 4 7 3     target  12
+    a pair    s0 | s1                sentences that reach the target, split and truncated
+    single    s0                     sentences that fit
 
 The draws come in the reference's order (google-research/bert, create_instances_from_document and
-truncate_seq_pair; google-research/albert for the swap).
+truncate_seq_pair; google-research/albert for the swap). The definitions are those of the
+objectives: `nsp.py`, `sop.py`, `none.py`.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner
 from bert_data.objectives.mersenne import draw_below, draw_unit, top_up
-from bert_data.objectives.next_sentence import CODE_SOP
-from bert_data.objectives.sentences import SegmentRule, Sentences, sentences_reaching
 
 IN_ORDER, FROM_ELSEWHERE, SWAPPED = range(3)  # kinds of pairs
 
 _FRONT = np.uint32(0x80000000)  # random() < 0.5 iff the top bit of its first draw is 0
 _MAX_TRIES = 10  # draws for another document
+
+
+class Sentences(NamedTuple):
+    """The token store, and the order of its documents.
+
+    Attributes:
+      ids: uint16 or int32[tokens].
+      lengths: int32[sentences], >= 1.
+      offsets: int64[sentences], in bytes.
+      bounds: int64[documents + 1], first sentence of each document.
+      order: uint32[documents], the shuffled documents.
+    """
+
+    ids: NDArray[np.integer]
+    lengths: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    order: NDArray[np.uint32]
+
+
+class SegmentRule(NamedTuple):
+    """What the segments of an instance depend on, besides the random numbers.
+
+    Attributes:
+      num_segments, swaps: of the objective.
+      short_seq_prob: probability that a document's target length is random, in [0, 1].
+      max_num_tokens: of all segments together, without special tokens, >= 2.
+      reserve: draws that an instance may use, see `reserve_for`.
+    """
+
+    num_segments: int
+    swaps: bool
+    short_seq_prob: float
+    max_num_tokens: int
+    reserve: int
+
+
+@inner
+def draw_target(
+    draws: NDArray[np.uint32], position: Scalar, rule: SegmentRule
+) -> tuple[Scalar, Scalar]:
+    """Draw the target length of a document's instances: (tokens, position)."""
+    unit, position = draw_unit(draws, position)
+    if unit >= rule.short_seq_prob:
+        return np.int64(rule.max_num_tokens), position
+    short, position = draw_below(draws, position, rule.max_num_tokens - 1)
+    return 2 + short, position
+
+
+@inner
+def sentences_reaching(
+    lengths: NDArray[np.int32], start: Scalar, stop: Scalar, target: Scalar
+) -> tuple[Scalar, Scalar]:
+    """Gather sentences from `start` until they have `target` tokens or `stop`: (end, tokens)."""
+    num_tokens: Scalar = np.int64(0)
+    end = start
+    while True:
+        num_tokens += lengths[end]
+        end += 1
+        if end == stop or num_tokens >= target:
+            return end, num_tokens
+
+
+@inner
+def sentences_fitting(
+    lengths: NDArray[np.int32], start: Scalar, front: Scalar, stop: Scalar, target: Scalar
+) -> tuple[Scalar, Scalar, Scalar]:
+    """Gather sentences from token `front` of `start` on while they fit into `target` tokens.
+
+    If a single sentence does not fit, only the part that fits is taken.
+
+    Returns:
+      (tokens, the next sentence, its first unused token).
+    """
+    num_tokens = np.int64(lengths[start]) - front
+    if num_tokens > target:
+        return target, start, front + target
+    end = start + 1
+    while end < stop and num_tokens + lengths[end] <= target:
+        num_tokens += lengths[end]
+        end += 1
+    return num_tokens, end, np.int64(0)
 
 
 @inner
@@ -143,7 +223,7 @@ def choose_pair(
       the pair, position).
     """
     a_sentence, a_length, b_sentence, b_length, sentence, kind, position = _split_chunk(
-        draws, position, sentences, document, sentence, stop, target, rule.objective == CODE_SOP
+        draws, position, sentences, document, sentence, stop, target, rule.swaps
     )
     a_front, a_length, b_front, b_length, position = _truncate(
         state, draws, position, a_length, b_length, rule.max_num_tokens
