@@ -102,7 +102,7 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
     "work_dir in /proc": ({"work_dir": "/proc/new"}, "/proc/new: "),
     "an unknown scheme": ({"output_file": "ftp://h/a"}, "'ftp://h/a' is not a supported path"),
     "local and remote outputs": (
-        {"output_file": "out,file:///tmp/a"},
+        {"output_file": "out,s3://bucket/a"},
         "is local, but other outputs are remote",
     ),
 }

@@ -13,13 +13,14 @@ import dataclasses
 import functools
 import json
 import os
+import re
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import bert_data
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import INDEX_PREFIX
+from bert_data.formats.index import INDEX_PREFIX, index_path
 from bert_data.formats.registry import COMPRESSIONS, TFRECORD, find_format, format_names
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.objectives.next_sentence import DEFAULT, OBJECTIVES, find_objective
@@ -33,6 +34,7 @@ from bert_data.storage import (
     open_input,
     parse_json,
     read_bytes,
+    side_files,
 )
 
 MANIFEST_PREFIX = "manifest."
@@ -47,6 +49,7 @@ _FLAGS_OF_LABELLED: dict[str, type] = {
     "sep_id": int,
 }
 _MAX_NAME_BYTES = 255
+_OF_SHARD = re.compile(r"-\d{5}-of-\d{5}\Z")
 _FORMAT_WITHIN_BYTES = 100  # of a manifest: it comes first
 _SETTINGS = (
     "created_by", "output_format", "record_layout", "compression", "max_seq_length",
@@ -258,6 +261,18 @@ def manifests_beside(shards: Iterable[str], formats: Sequence[str]) -> Iterator[
     """Yield the paths of the manifests of some formats in the folders of local shards."""
     for folder in dict.fromkeys(os.path.dirname(path) for path in shards if not is_remote(path)):
         yield from list_manifests(folder, formats)
+
+
+@side_files
+def _indexes_and_manifests(paths: Sequence[str]) -> Iterator[str]:
+    """Yield the indexes of shards, and the manifests that list them; remote ones by their names."""
+    shards = set(paths)
+    for path in paths:
+        yield index_path(path)
+        yield manifest_path(_OF_SHARD.sub("", path))
+    for manifest in manifests_beside(paths, (FORMAT, SAMPLES_FORMAT)):
+        if not shards.isdisjoint(listed_shards(manifest)):
+            yield manifest
 
 
 def is_manifest(text: bytes, formats: Sequence[str] = (FORMAT,)) -> bool:

@@ -19,7 +19,15 @@ from typing import IO
 from bert_data.datasets.manifest import is_sidecar
 from bert_data.inspection.content import STYLES, Plot, Span, Table, Text, spans_of, visible
 from bert_data.inspection.plots import NUM_COLOURS, draw_plot
-from bert_data.storage import is_folder, is_remote, open_whole, refuse_existing, refuse_inputs
+from bert_data.storage import (
+    find_files,
+    is_folder,
+    is_remote,
+    open_whole,
+    real_path,
+    refuse_existing,
+    refuse_inputs,
+)
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1c2430; --back: #fff; --rule: #d8dee8; --faint: #6b7687;
@@ -96,15 +104,15 @@ def open_page(
 
     Args:
       path: local, or a URI.
-      reads: files that the run reads, which the page must not replace.
+      reads: files and patterns of files that the run reads, which the page must not replace.
       overwrite: whether it may replace a file of that name.
 
     Raises:
       ValueError: the page would replace a file of `reads`, or has the name of an index or manifest.
       OSError: a file exists there, or cannot be written.
     """
-    refuse_inputs([path], reads)
-    if is_sidecar(path):
+    refuse_inputs([path], [file for entry in reads for file in find_files(entry) or [entry]])
+    if is_sidecar(path) or is_sidecar(real_path(path)):
         raise ValueError(f"output {path!r} has the name of a set's index or manifest")
     refuse_existing([path], overwrite=overwrite)
     folder = os.path.dirname(path)

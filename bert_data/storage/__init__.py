@@ -59,7 +59,7 @@ from bert_data.storage.reading import (
     read_many,
     read_range,
 )
-from bert_data.storage.refusals import real_path, refuse_existing, refuse_inputs
+from bert_data.storage.refusals import real_path, refuse_existing, refuse_inputs, side_files
 from bert_data.storage.run_lock import RunLock, remove_left_overs
 from bert_data.storage.scratch_folders import scratch_folder
 from bert_data.storage.staging import CopiedFolder, StagedFolder

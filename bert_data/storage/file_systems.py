@@ -26,6 +26,8 @@ OBJECT_SCHEMES = ("s3", "gs", "abfs", "abfss")
 """Of stores that have objects, but no folders, and no renaming."""
 HADOOP_SCHEMES = ("hdfs", "viewfs")
 
+_NO_NAMES = {"", ".", ".."}
+_SECRET = re.compile(r"[?&]\w*(?:key|secret|password|token)\w*=", re.IGNORECASE)
 _CONNECTION = "AZURE_STORAGE_CONNECTION_STRING"
 _SERVERS = {
     "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
@@ -60,15 +62,31 @@ def split_known(path: Path) -> Uri:
     """Return the parts of a URI.
 
     Raises:
-      ValueError: its scheme is unknown.
+      ValueError: its scheme is unknown, it holds credentials, or its key has a part that some
+        stores leave out, so that it would be another name of the same file.
     """
-    parts = split_uri(path)
+    uri = os.fspath(path)
+    parts = split_uri(uri)
     if parts is None or parts.scheme not in SCHEMES:
         known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
-        raise ValueError(
-            f"{os.fspath(path)!r} is not a supported path; use a local path or {known}"
-        )
+        shown = f"{uri.partition('://')[0]}://..." if "@" in uri else uri
+        raise ValueError(f"{shown!r} is not a supported path; use a local path or {known}")
+    _refuse_credentials(parts)
+    names = parts.key.removesuffix("/").split("/") if parts.key else ()
+    if parts.scheme != "file" and not _NO_NAMES.isdisjoint(names):
+        raise ValueError(f"{uri!r} has a part '', '.' or '..', which some stores leave out")
     return parts
+
+
+def _refuse_credentials(parts: Uri) -> None:
+    """Refuse a URI with credentials, which logs and manifests would show; the error does not."""
+    user, _, host = parts.root.partition("://")[2].rpartition("@")
+    has_colon = ":" in (host if parts.scheme in OBJECT_SCHEMES and not user else user)
+    if has_colon or (user and parts.scheme == "s3") or _SECRET.search(parts.options):
+        raise ValueError(
+            f"{parts.scheme}:// URI with credentials, which logs would show; set them in the"
+            " environment or the store's own configuration"
+        )
 
 
 @functools.lru_cache
@@ -154,11 +172,11 @@ def _split_endpoint(endpoint: str, account: str) -> tuple[str, str]:
 
 def _open_s3(root: str, options: str, server: str) -> tuple["fs.FileSystem", str]:
     """Return the file system of a bucket, and the bucket."""
-    from urllib.parse import parse_qsl, unquote  # not at the top: local files need neither
+    from urllib.parse import parse_qsl  # not at the top: local files do not need it
 
     from pyarrow import fs
 
-    user, _, bucket = root.removeprefix("s3://").rpartition("@")
+    bucket = root.removeprefix("s3://")
     values = dict(parse_qsl(options.removeprefix("?"), keep_blank_values=True))
     for name in values:
         if name not in _S3_OPTIONS:
@@ -172,9 +190,6 @@ def _open_s3(root: str, options: str, server: str) -> tuple["fs.FileSystem", str
         arguments["endpoint_override"] = host.rstrip("/")
     elif "region" not in values:
         arguments["region"] = fs.resolve_s3_region(bucket)
-    if user:
-        key, _, secret = user.partition(":")
-        arguments |= {"access_key": unquote(key), "secret_key": unquote(secret)}
     arguments["anonymous"] = values.get("anonymous", "").lower() == "true"
     system = fs.S3FileSystem(
         **arguments,

@@ -5,11 +5,14 @@
 
     /tmp/bert_data-copies-0/files/3f2a...         a copy, named after URI, size and time of change
                            /users/n7-1c9e21-89.../    a process's links to the copies that it uses
+                           /CACHEDIR.TAG          says that the folder is of this module
 
-Processes share the copies. The folder is that of the environment's BERT_DATA_COPIES, where copies
-stay for the next run, or one among the temporary files, which the last process removes. It holds
-up to BERT_DATA_COPIES_GB, 100 by default: to make room, the least recently used copies that no
-process uses are removed. What a killed process used is unused, as its lock is gone.
+Processes share the copies. The folder is bert_data-copies in that of the environment's
+BERT_DATA_COPIES, where copies stay for the next run, or one among the temporary files, which the
+last process removes. It holds up to BERT_DATA_COPIES_GB, 100 by default: to make room, the least
+recently used copies that no process uses are removed. What a killed process used is unused, as its
+lock is gone. Only a folder with the tag is used, no link is followed, and nothing is removed but
+files and folders of this user whose names are such as this module gives.
 """
 
 import atexit
@@ -19,7 +22,8 @@ import fcntl
 import hashlib
 import itertools
 import os
-import shutil
+import re
+import stat
 import threading
 from collections.abc import Iterator
 from typing import IO
@@ -29,13 +33,19 @@ from absl import logging
 from bert_data.storage.attempts import retried
 from bert_data.storage.failures import naming
 from bert_data.storage.file_systems import resolve
-from bert_data.storage.hidden import new_token
+from bert_data.storage.hidden import is_token, new_token
 from bert_data.storage.statuses import Status, read_status
 
 PLACE, GIGABYTES = "BERT_DATA_COPIES", "BERT_DATA_COPIES_GB"
 _DEFAULT_GB = 100.0
 _COPY_BYTES = 8 << 20
 _LOGGED_BYTES = 64 << 20
+_FOLDER, _LOCK, _TAG = "bert_data-copies", "lock", "CACHEDIR.TAG"
+_TAG_TEXT = b"""Signature: 8a477f597d28d172789f06886806bc55
+# Copies of remote files, which bert_data makes and removes. See https://bford.info/cachedir/
+"""
+_COPY = re.compile(r"[0-9a-f]{32}(\.partial)?")
+_HELD = re.compile(r"[0-9]+-.*", re.DOTALL)
 
 
 def hold(uri: str) -> str:
@@ -99,7 +109,7 @@ class _User:
         """Copy the file, unless another process does so or has done so meanwhile."""
         partial = f"{shared}.partial"
         with self._locked():
-            file = open(partial, "ab")  # noqa: SIM115 (closed below)
+            file = open(partial, "ab", opener=_open_no_link)  # noqa: SIM115 (closed below)
         with file:
             fcntl.flock(file, fcntl.LOCK_EX)
             if os.path.exists(shared) or not os.path.exists(partial):
@@ -121,19 +131,17 @@ class _User:
         """Remove copies until there is room for another one."""
         limit = _max_bytes()
         self._remove_dead_users()
-        sizes = {
-            status.st_ino: status.st_size
-            for folder in (self._files, *self._all_users())
-            for status in map(os.stat, _paths(folder))
-        }
-        total = sum(sizes.values())
-        unused = [path for path in _paths(self._files) if os.stat(path).st_nlink == 1]
-        for path in sorted(unused, key=lambda path: os.stat(path).st_mtime_ns):
+        copies = _own_files(self._files, _COPY)
+        held = (_own_files(folder, _HELD).values() for folder in self._all_users())
+        files = {status.st_ino: status for status in itertools.chain(copies.values(), *held)}
+        total = sum(status.st_size for status in files.values())
+        unused = [path for path, status in copies.items() if status.st_nlink == 1]
+        for path in sorted(unused, key=lambda path: copies[path].st_mtime_ns):
             if total + num_bytes <= limit:
                 return
             if path.endswith(".partial") and not _is_unlocked(path):
                 continue
-            total -= os.stat(path).st_size
+            total -= os.lstat(path).st_size
             os.remove(path)
         if total + num_bytes > limit:
             raise ValueError(
@@ -144,19 +152,30 @@ class _User:
     def close(self) -> None:
         """Remove what this process used, and what nobody uses if nothing is to be kept."""
         with contextlib.suppress(OSError), self._locked():
-            shutil.rmtree(self._own, ignore_errors=True)
+            _remove_files(self._own, _HELD)
             os.close(self._lock)
             self._remove_dead_users()
             if not self._is_kept and not self._all_users():
-                shutil.rmtree(self.place, ignore_errors=True)
+                self._remove_place()
+
+    def _remove_place(self) -> None:
+        _remove_files(self._files, _COPY)
+        os.rmdir(self._users)
+        if not os.path.exists(self._files):
+            os.remove(os.path.join(self.place, _TAG))
+            os.remove(os.path.join(self.place, _LOCK))
+            os.rmdir(self.place)
 
     def _all_users(self) -> list[str]:
-        return _paths(self._users)
+        """Return the folders of processes."""
+        names = [name for name in os.listdir(self._users) if is_token(name)]
+        folders = (os.path.join(self._users, name) for name in names)
+        return [folder for folder in folders if _is_own(os.lstat(folder), stat.S_IFDIR)]
 
     def _remove_dead_users(self) -> None:
         for folder in self._all_users():
             if _is_unlocked(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove_files(folder, _HELD)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -169,27 +188,83 @@ class _User:
 
 
 def _open_lock(place: str, *folders: str) -> IO[bytes]:
-    path = os.path.join(place, "lock")
+    """Return the lock of a folder of copies, after making the folder if it does not exist.
+
+    Raises:
+      PermissionError: what is there was not made by this module for this user.
+    """
+    path, tag = os.path.join(place, _LOCK), os.path.join(place, _TAG)
     while True:
-        os.makedirs(place, 0o700, exist_ok=True)
-        if os.stat(place).st_uid != os.geteuid():
-            raise PermissionError(errno.EACCES, f"belongs to another user; set {PLACE}", place)
+        _make_own(place)
         with contextlib.suppress(FileNotFoundError):
-            lock = open(path, "ab")  # noqa: SIM115 (the caller closes it)
+            is_new = _is_new(place, tag)
+            lock = open(path, "ab", opener=_open_no_link)  # noqa: SIM115 (the caller closes it)
             fcntl.flock(lock, fcntl.LOCK_EX)
             if os.path.exists(path):
+                if is_new and _is_new(place, tag):
+                    with open(tag, "wb", opener=_open_no_link) as file:
+                        file.write(_TAG_TEXT)
                 for folder in folders:
-                    os.makedirs(folder, exist_ok=True)
+                    _make_own(folder)
                 return lock
             lock.close()  # the last user has just removed the folder
 
 
-def _paths(folder: str) -> list[str]:
-    return [os.path.join(folder, name) for name in os.listdir(folder)]
+def _is_new(place: str, tag: str) -> bool:
+    """Return whether a folder has no tag yet, as this module has just made it.
+
+    Raises:
+      PermissionError: it has none, as it is somebody's.
+    """
+    with contextlib.suppress(FileNotFoundError), open(tag, "rb", opener=_open_no_link) as file:
+        if file.read() == _TAG_TEXT:
+            return False
+    if not {_LOCK, _TAG}.issuperset(os.listdir(place)):
+        reason = f"was not made for copies of remote files; set {PLACE} to another folder"
+        raise PermissionError(errno.EACCES, reason, place)
+    return True
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+
+
+def _make_own(folder: str) -> None:
+    """Make a folder, or check that it is one of this user, and not a link."""
+    with contextlib.suppress(FileExistsError):
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        os.mkdir(folder, 0o700)
+    with contextlib.suppress(FileNotFoundError):  # the last user has just removed it
+        if not _is_own(os.lstat(folder), stat.S_IFDIR):
+            reason = f"is not a folder of this user; set {PLACE} to one"
+            raise PermissionError(errno.EACCES, reason, folder)
+
+
+def _is_own(status: os.stat_result, kind: int) -> bool:
+    """Whether a status is of a folder or file, not a link, that belongs to this user."""
+    return stat.S_IFMT(status.st_mode) == kind and status.st_uid == os.geteuid()
+
+
+def _own_files(folder: str, names: re.Pattern[str]) -> dict[str, os.stat_result]:
+    """Return the statuses of this user's files in a folder whose names match, by their paths."""
+    statuses = {}
+    for name in filter(names.fullmatch, os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if _is_own(status := os.lstat(path), stat.S_IFREG):
+            statuses[path] = status
+    return statuses
+
+
+def _remove_files(folder: str, names: re.Pattern[str]) -> None:
+    """Remove this user's files in a folder whose names match, and the folder if nothing is left."""
+    for path in _own_files(folder, names):
+        release(path)
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
 
 
 def _is_unlocked(path: str) -> bool:
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
@@ -226,8 +301,9 @@ def _user() -> _User:
         if key not in _users:
             import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
 
-            default = os.path.join(tempfile.gettempdir(), f"bert_data-copies-{os.geteuid()}")
-            _users[key] = _User(os.path.abspath(place or default), is_kept=bool(place))
+            default = os.path.join(tempfile.gettempdir(), f"{_FOLDER}-{os.geteuid()}")
+            folder = os.path.abspath(os.path.join(place, _FOLDER) if place else default)
+            _users[key] = _User(folder, is_kept=bool(place))
             atexit.register(_close, key)
         return _users[key]
 

@@ -44,7 +44,6 @@ def expand_inputs(
             raise ValueError(f"the list of inputs {patterns!r} has an empty file name")
         matches = find_files(pattern)
         if not matches:
-            refuse_missing_buckets([pattern])
             raise ValueError(describe_absence(pattern))
         paths += matches
     files: list[str] = []
@@ -73,7 +72,12 @@ def find_files(entry: str) -> list[str]:
 
 
 def describe_absence(entry: str) -> str:
-    """Return the sentence that nothing matches an entry; it names sets of other numbers."""
+    """Return the sentence that nothing matches an entry; it names sets of other numbers.
+
+    Raises:
+      FileNotFoundError: its bucket does not exist.
+    """
+    refuse_missing_buckets([entry])
     sentence = f"no file matches {entry!r}"
     sharded = _SHARDED.fullmatch(entry)
     if sharded is None:

@@ -35,8 +35,8 @@ from bert_data.storage.hidden import (
     replaced_path,
     work_folder,
 )
-from bert_data.storage.paths import common_folder, is_remote, open_named
-from bert_data.storage.products import note_product
+from bert_data.storage.paths import common_folder, is_remote, local_path, open_named
+from bert_data.storage.products import PRODUCT_LIST, note_product
 from bert_data.storage.reading import open_input
 from bert_data.storage.refusals import (
     refuse_doubles,
@@ -92,15 +92,16 @@ class OutputSet:
             part of this set or would be wrong; they are removed at the end, while no other run can
             commit.
         """
-        self._name, self._lock_path = name, own_work_folder(name, "lock")
         assert maker or not folders
-        self._files, self._folders = tuple(paths), tuple(folders)
+        self._name = _plain(name)
+        self._lock_path = own_work_folder(self._name, "lock")
+        self._files, self._folders = tuple(map(_plain, paths)), tuple(map(_plain, folders))
         self._paths = (*self._folders, *self._files)
         self._places = {path: follow_link(path) for path in self._paths}
         self._numbers = {path: number for number, path in enumerate(self._paths)}
         self._reads = tuple(reads)
         self._overwrite, self._maker = overwrite, maker
-        self._work_parent = work_dir
+        self._work_parent = None if work_dir is None else _plain(work_dir)
         self._obsolete = obsolete
         self._is_remote = any(map(is_remote, self._paths))
         self._token = new_token()
@@ -137,8 +138,15 @@ class OutputSet:
                     f"output {path!r} has a name reserved for unfinished files, like .NAME.lock or"
                     " .NAME.partial"
                 )
-        files = [*self._files, *self._obsolete()]
+        files = [*self._files, *self._earlier_files()]
         refuse_inputs(files, self._reads, folders=self._folders)
+
+    def _earlier_files(self) -> list[str]:
+        """Return what `obsolete` finds; a folder of such a name is nothing that a run has made."""
+        paths = list(map(_plain, self._obsolete()))
+        if self._is_remote:
+            return paths
+        return [path for path in paths if os.path.islink(path) or not os.path.isdir(path)]
 
     def _refuse_existing(self) -> None:
         refuse_existing(
@@ -178,6 +186,7 @@ class OutputSet:
 
     def partial(self, path: str) -> str:
         """Return where a file or folder of the set is written until it gets its name."""
+        path = _plain(path)
         if self._is_remote:
             return os.path.join(self.work_dir, f"output-{self._numbers[path]}")
         return partial_path(self._places[path], self._token)
@@ -223,6 +232,7 @@ class OutputSet:
           FileExistsError: another program has created one of the files meanwhile, and `overwrite`
             is not set.
         """
+        paths, vouchers = list(map(_plain, paths)), list(map(_plain, vouchers))
         final = (*paths, *vouchers)
         written = [path for path in final if path not in self._copied]
         for folder in self._folders:
@@ -234,7 +244,7 @@ class OutputSet:
         places = [self._places[path] for path in final]
         with commits_held(map(os.path.dirname, places)):
             self._refuse_existing()
-            earlier = self._obsolete()
+            earlier = self._earlier_files()
             states = {path: _identities(path) for path in earlier}
             states |= {self._places[path]: _identities(self.partial(path), path) for path in final}
             assert self._lock is not None
@@ -257,14 +267,16 @@ class OutputSet:
         self._refuse_existing()
         assert self._lock is not None
         self._lock.note_uploads(final, is_vouched=bool(vouchers))
-        for path in (*reversed(vouchers), *self._obsolete()):
+        for path in (*reversed(vouchers), *self._earlier_files()):
             remove(path)
         for path in self._folders:
             remove_remote_folder(path)
         begun: list[str] = []
         try:
             for path in self._folders:
-                for sources in files_by_depth(self.partial(path), path):
+                *inner, outer = files_by_depth(self.partial(path), path)
+                note = os.path.join(path, PRODUCT_LIST)  # so that what is left can be replaced
+                for sources in ({note: outer.pop(note)}, *inner, outer):
                     upload_all(sources, begun)
             files = [path for path in final if path not in (*vouchers, *self._folders)]
             upload_all({path: self._copied.get(path, self.partial(path)) for path in files}, begun)
@@ -311,6 +323,11 @@ class OutputSet:
         for folder in reversed(self._made_folders):
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
+
+
+def _plain(path: str) -> str:
+    """Return a path as it is, or the local path of a `file://` URI."""
+    return local_path(path) or path
 
 
 def _sync_all(paths: Sequence[str]) -> None:

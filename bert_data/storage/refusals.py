@@ -1,8 +1,14 @@
-"""Refuses to replace what a run reads, and, unless the user allows it, what exists."""
+"""Refuses to replace what a run reads, and, unless the user allows it, what exists.
+
+    @side_files
+    def ...(paths): ...      files that belong to others: the index of a shard, the parts of a store
+
+What reads a file may read those that belong to it, so they are not replaced either.
+"""
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from bert_data.storage.failures import is_bucket_missing
@@ -10,6 +16,18 @@ from bert_data.storage.file_systems import split_known
 from bert_data.storage.paths import is_remote, local_path, split_uri
 from bert_data.storage.products import refuse_foreign
 from bert_data.storage.statuses import read_statuses
+
+_Finder = Callable[[Sequence[str]], Iterable[str]]
+_finders: list[_Finder] = []
+
+
+def side_files(find: _Finder) -> _Finder:
+    """Register a function that returns the files, which need not exist, that belong to some files.
+
+    It takes local paths and URIs, and returns paths that are not damaged by a wrong guess.
+    """
+    _finders.append(find)
+    return find
 
 
 def refuse_existing(
@@ -55,10 +73,15 @@ def refuse_inputs(
     Raises:
       ValueError: an output is an input, or a folder holds one; the error names it.
     """
-    read = {key for path in inputs for key in _keys(path)}
+    read = {key: "an input too" for path in inputs for key in _keys(path)}
+    for path in (path for find in _finders for path in find(inputs)):
+        if is_remote(path) or os.path.exists(path):
+            for key in _keys(path):
+                read.setdefault(key, f"read too: {path!r} belongs to an input")
     for path in outputs:
-        if not read.isdisjoint(_keys(path)):
-            raise ValueError(f"output {path!r} is an input too")
+        for key in _keys(path):
+            if key in read:
+                raise ValueError(f"output {path!r} is {read[key]}")
     for folder in folders:
         place = PurePath(real_path(folder))
         for path in inputs:
@@ -70,11 +93,11 @@ def refuse_missing_buckets(paths: Iterable[str]) -> None:
     """Refuse URIs in a bucket that does not exist, or that cannot be asked.
 
     Raises:
-      OSError: a bucket does not exist; the error names a path in it.
+      OSError: a bucket does not exist; the error names it.
     """
-    for path in {uri.root: path for path in paths if (uri := split_uri(path))}.values():
+    for root, path in {uri.root: path for path in paths if (uri := split_uri(path))}.items():
         if is_bucket_missing(path):
-            raise FileNotFoundError(errno.ENOENT, "the bucket does not exist", path)
+            raise FileNotFoundError(errno.ENOENT, "the bucket does not exist", root)
 
 
 def refuse_doubles(paths: Sequence[str]) -> None:

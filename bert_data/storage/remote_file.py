@@ -7,7 +7,7 @@ Google's store asks for all that follows, even if only a few bytes are read, or 
 """
 
 import io
-from typing import Any, cast
+from typing import Any
 
 from bert_data.storage.attempts import retried
 from bert_data.storage.failures import naming
@@ -16,6 +16,8 @@ from bert_data.storage.file_systems import resolve
 
 class RemoteFile(io.RawIOBase):
     """A remote file, open for reading; each read is one request, and its errors name the URI."""
+
+    _file: Any = None  # not there if it could not be opened; it is closed nevertheless
 
     def __init__(self, uri: str) -> None:
         """Open the file.
@@ -26,7 +28,7 @@ class RemoteFile(io.RawIOBase):
         self._uri, self._position = uri, 0
         with naming(uri):
             system, key = resolve(uri)
-            self._file = cast(Any, system.open_input_file(key))
+            self._file = system.open_input_file(key)
 
     def readable(self) -> bool:
         """Return True."""
@@ -79,6 +81,6 @@ class RemoteFile(io.RawIOBase):
 
     def close(self) -> None:
         """Close the file."""
-        if not self.closed:
+        if not self.closed and self._file is not None:
             self._file.close()
         super().close()

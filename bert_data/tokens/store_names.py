@@ -6,9 +6,9 @@
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from bert_data.storage import describe_absence, exists, expand_outputs, glob
+from bert_data.storage import describe_absence, exists, expand_outputs, glob, side_files
 
 _INDEX = ".idx"
 _FILES = (".bin", _INDEX)
@@ -29,6 +29,15 @@ def expand_store(name: str) -> list[str]:
     if not matches and _PARTITIONED.fullmatch(prefix):
         return list(expand_outputs(prefix).paths)
     return [match.removesuffix(_INDEX) for match in matches] or [prefix]
+
+
+@side_files
+def _rest_of_stores(paths: Sequence[str]) -> Iterator[str]:
+    """Yield the files of the stores to which some files belong."""
+    for path in paths:
+        for ending in _ALL_FILES:
+            if path.endswith(ending):
+                yield from (path.removesuffix(ending) + each for each in _ALL_FILES)
 
 
 def expand_stores(names: Iterable[str]) -> list[str]:

@@ -1,12 +1,18 @@
 """Every failure of an object store is one sentence that names the URI, and ends in bounded time."""
 
+import itertools
+
 import pytest
 from pyarrow import ArrowException
 
 from bert_data import storage
+from bert_data.inspection.sources.recognizing import expand_records
+from bert_data.reader.config import ReaderConfig
+from bert_data.reader.files.shards import find_shards
 from bert_data.storage import file_systems
 from bert_data.storage.failures import naming
 from bert_data.storage.uploading import upload
+from bert_data.tokens.store_names import expand_stores
 
 
 @pytest.fixture
@@ -109,7 +115,7 @@ def test_inputs_that_are_not_there(object_store, uri, sentence):
     uri = uri.replace("@", object_store.uri())
     with pytest.raises((OSError, ValueError), match=sentence) as caught:
         storage.expand_inputs(uri)
-    assert uri in str(caught.value)
+    assert (uri if object_store.bucket in uri else "'s3://no-such-bucket'") in str(caught.value)
 
 
 def test_what_is_not_there(object_store, tmp_path):
@@ -124,8 +130,26 @@ def test_what_is_not_there(object_store, tmp_path):
     with pytest.raises(FileNotFoundError, match="the bucket does not exist"):
         upload(tmp_path / "b", "s3://no-such-bucket/a")
     with pytest.raises(FileNotFoundError, match="the bucket does not exist") as caught:
-        storage.OutputSet("s3://no/a", ["s3://no/a"], reads=[], overwrite=True).__enter__()
-    assert caught.value.filename == "s3://no/a"
+        paths = ["s3://no/a", "s3://no/manifest.a.json"]
+        storage.OutputSet("s3://no/a", paths, reads=[], overwrite=True).__enter__()
+    assert caught.value.filename == "s3://no"
+
+
+FINDERS = {
+    "shards": lambda uri: find_shards(ReaderConfig(input_patterns=uri, batch_size=1)),
+    "items": expand_records,
+    "stores": lambda uri: expand_stores([uri]),
+}
+
+
+@pytest.mark.parametrize(
+    ("finder", "key"),
+    [*itertools.product(["shards", "items"], ["a", "a*", "a@2"]), ("stores", "a@2")],
+)
+def test_every_reader_says_that_a_bucket_does_not_exist(object_store, finder, key):
+    with pytest.raises(FileNotFoundError, match="the bucket does not exist") as caught:
+        FINDERS[finder](f"s3://no-such-bucket/{key}")
+    assert caught.value.filename == "s3://no-such-bucket"
 
 
 def test_a_server_that_is_not_there(monkeypatch):

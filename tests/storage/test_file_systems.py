@@ -3,7 +3,7 @@
 import pytest
 
 from bert_data import storage
-from bert_data.storage.file_systems import resolve
+from bert_data.storage.file_systems import resolve, split_known
 
 
 def test_the_parts_of_uris(tmp_path):
@@ -28,10 +28,54 @@ def test_the_endpoint_of_a_uri_comes_before_that_of_the_environment(object_store
     assert storage.read_bytes(object_store.uri("a")) == b"content"
 
 
-def test_credentials_in_a_uri(object_store, monkeypatch):
-    object_store.put("a", b"content")
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    assert storage.read_bytes(f"s3://a-key:a%2Fsecret@{object_store.bucket}/a") == b"content"
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "s3://AKIA:hunter2@bucket/a",
+        "s3://AKIA:hun/hunter2@bucket/a",
+        "s3://hunter2@bucket/a",
+        "s3://bucket/a?secret_key=hunter2",
+        "abfs://container:hunter2@account.dfs.core.windows.net/a",
+        "abfss://c@account.dfs.core.windows.net/a?tenant_id=b&client_secret=hunter2",
+        "gs://anonymous:hunter2@bucket/a",
+        "hdfs://ann:hunter2@namenode:8020/a",
+        "https://ann:hunter2@example.com/a",
+    ],
+)
+def test_credentials_in_a_uri_are_refused_and_not_repeated(uri):
+    calls = [storage.read_bytes, storage.exists, storage.expand_inputs, storage.remove]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"with credentials|is not a supported path") as caught:
+            call(uri)
+        assert "hunter2" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"with credentials|is not a supported path") as caught:
+        storage.OutputSet(uri, [uri], reads=[], overwrite=False).__enter__()
+    assert "hunter2" not in str(caught.value)
+
+
+def test_users_that_are_no_credentials():
+    for uri in (
+        "gs://anonymous@bucket/a@2",
+        "abfs://c@account.dfs.core.windows.net/a:b@2",
+        "hdfs://ann@namenode:8020/a@2?kerb_ticket=/tmp/a",
+    ):
+        assert split_known(uri).scheme in uri
+
+
+@pytest.mark.parametrize(
+    "key", ["x/../text.txt", "./text.txt", "x/.", "x//text.txt", "/text.txt", "..", "x/..", "x//"]
+)
+def test_keys_that_name_another_file_on_some_stores(key):
+    for scheme in ("s3", "gs", "abfs", "hdfs"):
+        with pytest.raises(ValueError, match=r"has a part '', '\.' or '\.\.'"):
+            storage.exists(f"{scheme}://bucket/{key}")
+        with pytest.raises(ValueError, match=r"has a part '', '\.' or '\.\.'"):
+            storage.refuse_inputs([f"{scheme}://bucket/{key}"], [])
+
+
+def test_keys_with_dots_in_names():
+    for key in ("", "x/", ".x/..y/a..", "a./.b"):
+        assert split_known(f"s3://bucket/{key}").key == key
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from bert_data import storage
 from bert_data.storage import local_copies
+from bert_data.storage.hidden import new_token
 from tests.storage.output_sets import contents
 
 HOLD = """
@@ -27,7 +29,7 @@ def place(tmp_path, monkeypatch):
     """Where copies are, as long as a test lasts."""
     place = tmp_path / "copies"
     monkeypatch.setenv(local_copies.PLACE, str(place))
-    yield place
+    yield place / "bert_data-copies"
     local_copies._close((os.getpid(), str(place)))
 
 
@@ -149,3 +151,77 @@ def test_what_a_killed_process_used_is_removed(object_store, checkout, tmp_path,
         assert [path.name for path in tmp_path.iterdir()] == [f"bert_data-copies-{os.geteuid()}"]
         ended.stdin.close()
     assert ended.returncode == 0 and list(tmp_path.iterdir()) == []
+
+
+class TestDataOfOthers:
+    """What this module has not made stays, whatever its name, and no link is followed."""
+
+    @pytest.mark.parametrize("inside", ["", "bert_data-copies"])
+    def test_folders_named_like_ours(self, object_store, place, inside):
+        """A person's data/users and data/files, as they are in many places."""
+        theirs = place.parent / inside
+        for name in ("users/ann/thesis", "users/bob", "files/a.partial", "lock/x"):
+            path = theirs / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"precious")
+        before = contents(theirs)
+        object_store.put("a", b"0123456789")
+        if inside:
+            with pytest.raises(PermissionError, match="was not made for copies of remote files"):
+                storage.map_file(object_store.uri("a"))
+            assert contents(theirs) == before
+        else:
+            storage.map_file(object_store.uri("a"))
+            after = contents(theirs)
+            assert {name: after[name] for name in before} == before
+
+    def test_other_names_in_our_folders(self, object_store, place, monkeypatch):
+        monkeypatch.setenv(local_copies.GIGABYTES, "0.000000015")  # 15 bytes
+        for name in "ab":
+            object_store.put(name, b"0123456789")
+        local_copies.release(local_copies.hold(object_store.uri("a")))
+        dead = place / "users" / new_token()
+        dead.mkdir()
+        (dead / "0-a").write_bytes(b"")
+        theirs = place.parent / "theirs"
+        theirs.mkdir()
+        (theirs / "0-file").write_bytes(b"precious")
+        for path in (place / "files" / ("0" * 32), place / "users" / new_token(), dead / "1-link"):
+            path.symlink_to(theirs)
+        for name in ("files/notes.txt", "files/0a", "users/ann/0-thesis"):
+            (place / name).parent.mkdir(exist_ok=True)
+            (place / name).write_bytes(b"precious")
+        before = contents(place.parent)
+        storage.map_file(object_store.uri("b"))
+        after = contents(place.parent)
+        gone = {name for name in before if name not in after}
+        assert {str(place.parent / name) for name in gone} == {
+            str(path) for path in (dead / "0-a", next(iter(gone_copy(before, place))))
+        }
+        assert all(after[name] == before[name] for name in before if name not in gone)
+
+    def test_a_planted_link_is_not_followed(self, object_store, tmp_path, monkeypatch):
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        monkeypatch.delenv(local_copies.PLACE, raising=False)
+        theirs = tmp_path / "theirs"
+        (theirs / "users" / "ann").mkdir(parents=True)
+        (tmp_path / f"bert_data-copies-{os.geteuid()}").symlink_to(theirs)
+        before = contents(theirs)
+        object_store.put("a", b"0123456789")
+        with pytest.raises(PermissionError, match="is not a folder of this user"):
+            storage.map_file(object_store.uri("a"))
+        assert contents(theirs) == before
+
+    def test_a_folder_of_another_user(self, object_store, place, monkeypatch):
+        place.mkdir(parents=True)
+        monkeypatch.setattr(os, "geteuid", lambda: 1 + os.getuid())
+        object_store.put("a", b"0123456789")
+        with pytest.raises(PermissionError, match="is not a folder of this user"):
+            storage.map_file(object_store.uri("a"))
+        assert contents(place) == {}
+
+
+def gone_copy(before, place):
+    """The path of the copy in a listing from the folder above."""
+    names = (name for name, data in before.items() if data == b"0123456789")
+    return [place.parent / name for name in names if "/files/" in name]

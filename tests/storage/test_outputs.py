@@ -264,3 +264,20 @@ def test_a_file_that_cannot_be_made_is_named():
     ):
         pass
     assert raised.value.filename == "/proc/x.bin"
+
+
+def test_uris_of_local_files_are_local(tmp_path):
+    """They may stand beside paths, follow links, and leave nothing in the folder of others."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "b").symlink_to("disk/b")
+    uris = [f"file://{tmp_path}/a", str(tmp_path / "b"), f"file://{tmp_path}/m"]
+    with OutputSet(uris[0], uris, reads=[], overwrite=True) as outputs:
+        assert (tmp_path / ".a.lock").exists()
+        for uri in uris:
+            with outputs.open(uri) as file:
+                file.write(b"new")
+        outputs.commit(uris[:-1], uris[-1:])
+    files = dict.fromkeys(["a", "b", "disk/b", "m"], b"new")
+    assert contents(tmp_path) == {**files, "disk": None}
+    with pytest.raises(ValueError, match="two outputs have the same name"):
+        OutputSet("a", [uris[0], str(tmp_path / "a")], reads=[], overwrite=True).__enter__()

@@ -10,6 +10,7 @@ import pytest
 from bert_data.errors import CorruptDataError
 from bert_data.storage import open_input, read_array
 from bert_data.storage.ranges import RemoteFiles, UnnamedFile
+from bert_data.storage.remote_file import RemoteFile
 from tests.object_store import ObjectStore
 
 COVERS = ["storage/remote_file"]
@@ -40,6 +41,16 @@ def test_changes_are_noticed(object_store: ObjectStore) -> None:
     with pytest.raises(FileNotFoundError, match="has been removed since it was opened") as raised:
         files.read(0, 0, 4)
     assert raised.value.filename == object_store.uri("a")
+
+
+def test_what_could_not_be_opened_is_collected_without_an_error(object_store: ObjectStore) -> None:
+    """Since Python 3.13, an error of `close` at that moment is told."""
+    file = RemoteFile.__new__(RemoteFile)
+    with pytest.raises(FileNotFoundError):
+        file.__init__(object_store.uri("none"))  # type: ignore[misc]
+    file.close()
+    assert file.closed
+    RemoteFile.__new__(RemoteFile).close()
 
 
 def test_errors_of_streams_name_the_uri(object_store: ObjectStore) -> None:

@@ -1,11 +1,15 @@
 """No run replaces what it reads, in any command and by whatever name."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
+from bert_data.datasets import manifest  # noqa: F401 - registers the side files of sets
+from bert_data.inspection.page import open_page
 from bert_data.storage import OutputSet, refuse_inputs
+from bert_data.tokens import store_names  # noqa: F401 - registers those of stores
 from tests.forking import Programs
 from tests.storage.output_sets import contents
 
@@ -123,3 +127,83 @@ class TestRefuseInputs:
         with pytest.raises(ValueError, match="b' is an input too"):
             outputs.__enter__()
         assert contents(tmp_path) == {"b": b""}
+
+    def test_a_folder_of_the_name_of_what_a_set_would_remove(self, tmp_path):
+        """A manifest that lists it, or "..", is damaged or somebody's."""
+        path, folder = tmp_path / "a", tmp_path / "b"
+        folder.mkdir()
+        (folder / "thesis").write_bytes(b"precious")
+        obsolete = [str(folder), f"{folder}/.."]
+        with OutputSet(
+            str(path), [str(path)], reads=[], overwrite=True, obsolete=lambda: obsolete
+        ) as outputs:
+            outputs.open(str(path)).__enter__().close()
+            outputs.commit([str(path)])
+        assert contents(tmp_path) == {"a": b"", "b": None, "b/thesis": b"precious"}
+
+
+class TestSideFiles:
+    """What belongs to an input is not replaced, by whatever name or link."""
+
+    @pytest.mark.parametrize("output", ["s.store.json", "s.bin", "link", "hard"])
+    def test_the_rest_of_a_store(self, tmp_path, output):
+        for ending in (".bin", ".idx", ".store.json"):
+            (tmp_path / f"s{ending}").touch()
+        (tmp_path / "link").symlink_to("s.bin")
+        os.link(tmp_path / "s.store.json", tmp_path / "hard")
+        with pytest.raises(ValueError, match=r"is read too: '.*/s\.\w+.*' belongs to an input"):
+            refuse_inputs([str(tmp_path / output)], [str(tmp_path / "s.idx")])
+        refuse_inputs([str(tmp_path / "t.bin")], [str(tmp_path / "s.idx")])
+
+    @pytest.mark.parametrize("output", ["index.b.npy", "manifest.a.json", "link", "hard"])
+    def test_the_index_and_the_manifest_of_a_shard(self, tmp_path, output):
+        files = [{"name": name} for name in "ab"]
+        noted = {"format": "bert_data records", "files": files}
+        (tmp_path / "manifest.a.json").write_text(json.dumps(noted))
+        (tmp_path / "manifest.c.json").write_text(json.dumps({**noted, "files": []}))
+        for name in ("a", "b", "index.b.npy"):
+            (tmp_path / name).touch()
+        (tmp_path / "link").symlink_to("manifest.a.json")
+        os.link(tmp_path / "index.b.npy", tmp_path / "hard")
+        with pytest.raises(ValueError, match=r"is read too: .* belongs to an input"):
+            refuse_inputs([str(tmp_path / output)], [str(tmp_path / "b")])
+        refuse_inputs([str(tmp_path / "manifest.c.json")], [str(tmp_path / "b")])
+
+    def test_of_remote_files_by_their_names(self):
+        reads = ["s3://b/x/train-00001-of-00002", "s3://b/x/s.idx"]
+        for name in ("index.train-00001-of-00002.npy", "manifest.train.json", "s.store.json"):
+            with pytest.raises(ValueError, match="is read too"):
+                refuse_inputs([f"s3://b/x/{name}"], reads)
+        refuse_inputs(["s3://b/x/manifest.other.json"], reads)
+
+    @pytest.mark.process
+    def test_the_checksums_of_a_store_that_create_reads(self, programs, folder):
+        for name in ("store.idx", "store.bin", "store.store.json"):
+            (folder / name).write_bytes(b"precious")
+        before = contents(folder)
+        flags = ["--input_file=store.idx", "--output_file=store.store.json"]
+        flags.append("--vocab_file=vocab.txt")
+        assert "is read too" in run(programs, folder, "create", flags)
+        assert contents(folder) == before
+
+    def test_a_page_replaces_no_shard_of_a_pattern_and_no_manifest_by_a_link(self, tmp_path):
+        noted = {"format": "bert_data records", "files": [{"name": "train-00000-of-00001"}]}
+        (tmp_path / "manifest.train.json").write_text(json.dumps(noted))
+        (tmp_path / "train-00000-of-00001").write_bytes(b"precious")
+        (tmp_path / "link").symlink_to("manifest.train.json")
+        (tmp_path / "other").symlink_to("manifest.other.json")
+        before = contents(tmp_path)
+        for name in ("train-00000-of-00001", "link"):
+            for pattern in ("train@1", "train-*"):
+                reads = [str(tmp_path / pattern)]
+                with (
+                    pytest.raises(ValueError, match=r"is an input too|is read too"),
+                    open_page(str(tmp_path / name), "title", reads=reads, overwrite=True),
+                ):
+                    pass
+        with (
+            pytest.raises(ValueError, match="has the name of a set's index or manifest"),
+            open_page(str(tmp_path / "other"), "title", overwrite=True),
+        ):
+            pass
+        assert contents(tmp_path) == before

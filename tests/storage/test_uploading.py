@@ -161,7 +161,12 @@ def test_a_folder_is_put_with_what_is_directly_in_it_last(object_store):
     def write(names, *, overwrite):
         folder = object_store.uri("out/f")
         with storage.OutputSet(
-            object_store.uri("out/e"), [], folders=[folder], reads=[], overwrite=overwrite
+            object_store.uri("out/e"),
+            [],
+            folders=[folder],
+            reads=[],
+            overwrite=overwrite,
+            maker="test",
         ) as outputs:
             for name in names:
                 path = Path(outputs.partial(folder), name)
@@ -171,15 +176,16 @@ def test_a_folder_is_put_with_what_is_directly_in_it_last(object_store):
 
     write(["a.pb", "in/b", "in/c/d"], overwrite=False)
     objects = {f"out/f/{name}": name.encode() for name in ("a.pb", "in/b", "in/c/d")}
-    assert object_store.contents() == objects
+    note = object_store.get("out/f/bert_data.json")
+    assert object_store.contents() == {**objects, "out/f/bert_data.json": note}
     puts = [request.key for request in object_store.requests if request.method == "PUT"]
-    assert puts[-1].endswith("a.pb")
-    assert storage.folder_size(object_store.uri("out/f")) == 14
+    assert puts[-1].endswith("a.pb") and puts[0].endswith("bert_data.json")
+    assert storage.folder_size(object_store.uri("out/f")) == 14 + len(note)
     with pytest.raises(FileExistsError, match="exists already"):
         write(["a.pb"], overwrite=False)
     write(["a.pb", "in/e"], overwrite=True)
     files = [key for key in object_store.keys("out/f/") if not key.endswith("/")]
-    assert files == ["out/f/a.pb", "out/f/in/e"]
+    assert files == ["out/f/a.pb", "out/f/bert_data.json", "out/f/in/e"]
 
 
 @pytest.mark.process
