@@ -1,7 +1,7 @@
 """Pages of the site that lie outside docs/: a hook of MkDocs.
 
     README.md                       ->  index.md
-    CHANGELOG.md, CONTRIBUTING.md   ->  changelog.md, contributing.md
+    SECURITY.md and the like        ->  security.md
     benchmarks/results/reading.md   ->  results/reading.md
 
 Links are written as they work in the repository, `[results](../benchmarks/results/reading.md)`, and
@@ -23,6 +23,7 @@ RENAMED = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "examples/from_text_to_model.ipynb": "from_text_to_model.ipynb",
 }
 _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=[)#])")

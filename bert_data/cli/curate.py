@@ -86,6 +86,12 @@ flags.DEFINE_string(
     "id_field", None, "Field of the rows that identifies documents; by default, file and row do."
 )
 flags.DEFINE_string("pipeline", None, "A YAML file with inputs, steps and output.")
+flags.DEFINE_list(
+    "allow_steps_from",
+    [],
+    "Modules and packages whose steps --pipeline may name (my_module.MyStep), separated by commas:"
+    " their code runs. Those of --steps are always allowed.",
+)
 flags.DEFINE_string(
     "preset",
     None,
@@ -263,7 +269,9 @@ def _pipeline() -> "Pipeline":
     if FLAGS.pipeline:
         if FLAGS.preset or FLAGS.steps:
             raise ValueError("--pipeline already defines the steps; drop --preset and --steps")
-        pipeline_file = read_pipeline_file(FLAGS.pipeline, text, FLAGS.id_field)
+        pipeline_file = read_pipeline_file(
+            FLAGS.pipeline, text, FLAGS.id_field, FLAGS.allow_steps_from
+        )
     data_sets = pipeline_file.data_sets
     if FLAGS.input_file:
         data_sets = tuple(parse_inputs(FLAGS.input_file, text, FLAGS.id_field))

@@ -13,7 +13,7 @@ import inspect
 import os
 import secrets
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TypeVar
 
 from bert_data.storage import is_file, read_bytes
@@ -28,6 +28,25 @@ def installed_steps() -> dict[str, str]:
     """Return the "module.Class" of each entry point, by its name."""
     points = importlib.metadata.entry_points(group=ENTRY_POINTS)
     return {point.name: point.value.replace(":", ".") for point in points}
+
+
+def check_allowed(name: str, allowed: Collection[str]) -> None:
+    """Refuse a step whose module would be imported although nobody allowed it: its code runs.
+
+    Args:
+      name: of a step; without a dot, it is one of this package or of an installed one.
+      allowed: names of modules or packages.
+
+    Raises:
+      ValueError: the module is not among them, nor in one of the packages.
+    """
+    module = name.rpartition(".")[0]
+    package = __name__.partition(".")[0]
+    if module and not any(f"{module}.".startswith(f"{each}.") for each in (package, *allowed)):
+        raise ValueError(
+            f"step {name!r} imports the module {module!r}, whose code runs; if you trust it,"
+            f" --allow_steps_from={module} allows it"
+        )
 
 
 def load_own_step(name: str, base: type[Base]) -> type[Base]:

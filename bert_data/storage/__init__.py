@@ -71,6 +71,8 @@ from bert_data.storage.statuses import (
     folder_size,
     is_file,
     is_folder,
+    is_inside,
+    is_link,
     list_folder,
     modified_ns,
     read_status,

@@ -243,6 +243,19 @@ def walk_files(folder: str) -> Iterator[str]:
             yield path
 
 
+def is_link(path: str) -> bool:
+    """Whether a path is a local symbolic link."""
+    return not is_remote(path) and os.path.islink(path)
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a file, and what it is a link to, is in a folder; links on the way count, too."""
+    if is_remote(path):
+        return True
+    root = os.path.realpath(folder)
+    return os.path.commonpath([root, os.path.realpath(path)]) == root
+
+
 def list_folder(path: Path) -> list[str]:
     """Return the names in a folder, sorted.
 

@@ -26,7 +26,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.storage import absolute_path, exists, is_remote, read_many, read_range
 from bert_data.text.compression import open_bytes
 from bert_data.text.documents import DocumentBlock, RowError, TextConfig
-from bert_data.text.html import CONTENT_TYPES, MAX_PAGE_BYTES, add_too_long
+from bert_data.text.html import CONTENT_TYPES, MAX_PAGE_BYTES, add_too_long, max_page_bytes
 from bert_data.text.lines import LineBlock, count_lines_before, read_bounded_lines
 from bert_data.text.spans import Span
 from bert_data.text.warc import add_record, is_page_or_text, read_records
@@ -151,6 +151,10 @@ def _parse(index: str, row: int, line: bytes, columns: list[str] | None) -> _Ent
     if not values.get("filename"):
         raise RowError("no filename")
     inner, file = posixpath.split(str(values["filename"]))
+    if ".." in inner.split("/"):
+        raise RowError(
+            f"the filename leads out of the archive's folder: {values['filename']!r:.80}"
+        )
     place = _find_folder(posixpath.dirname(absolute_path(index)), inner, file)
     path = posixpath.join(place, file)
     return _Entry(row, path, offset, length, str(values.get("languages", "")))
@@ -196,6 +200,7 @@ def _find_folder(folder: str, inner: str, name: str) -> str:
 
 def _add(batch: Sequence[_Entry], block: DocumentBlock, config: TextConfig) -> None:
     """Add the documents of entries to a block."""
+    most = max_page_bytes(config)
     contents = read_many(_read, batch, [entry.path for entry in batch])
     for entry, content in zip(batch, contents, strict=True):
         before = len(block.documents)
@@ -210,7 +215,7 @@ def _add(batch: Sequence[_Entry], block: DocumentBlock, config: TextConfig) -> N
                 raise RowError(
                     f"{entry.path}: no WARC record at byte {entry.offset:,}; is the offset right?"
                 )
-            for record in read_records(entry.path, io.BytesIO(data)):
+            for record in read_records(entry.path, io.BytesIO(data), most):
                 if is_page_or_text(record.headers):
                     add_record(config, block, entry.row, record)
                     break

@@ -36,13 +36,6 @@ _MAGIC = {
     ".bz2": (b"BZh",),
     ".xz": (b"\xfd7zXZ\0",),
 }
-_DECOMPRESSORS: dict[str, Callable[[], Any]] = {
-    ".zst": lambda: zstandard.ZstdDecompressor().decompressobj(),
-    ".bz2": bz2.BZ2Decompressor,
-    ".xz": lzma.LZMADecompressor,
-}
-# Compressed bytes decompressed at a time: few, because they can expand enormously.
-_INPUT_BYTES = 8 << 10
 
 
 @contextlib.contextmanager
@@ -52,8 +45,8 @@ def open_bytes(
     """Open a file for reading, decompressed.
 
     Args:
-      start: where to begin in the file as it is stored; in a `.zst`, `.bz2` or `.xz` file of
-        several streams, the start of one. Not for `.gz`.
+      start: where to begin in the file as it is stored; in a compressed file of several streams,
+        the start of one.
       end: where to end, exclusive; the end of a stream. None: with the file.
 
     Yields:
@@ -69,15 +62,12 @@ def open_bytes(
                 raise EOFError("the file is empty, without even a header")
             if start:
                 file.seek(start)
-            if path.endswith(".gz"):
-                yield cast(IO[bytes], _GzipFile(file)), file
-                return
-            part = file if end is None else cast(IO[bytes], _FirstBytes(file, end - start))
-            ending = next((each for each in _DECOMPRESSORS if path.endswith(each)), None)
+            part = file if end is None else cast(IO[bytes], FirstBytes(file, end - start))
+            ending = next((each for each in COMPRESSIONS if path.endswith(each)), None)
             if ending is None:
                 yield part, file
             else:
-                yield cast(IO[bytes], _StreamsFile(part, _DECOMPRESSORS[ending])), file
+                yield cast(IO[bytes], StreamsFile(part, ending, start)), file
         except DAMAGE as error:
             offset = file.tell()
             reason = _other_kind(path, file) or f"the compressed data is damaged ({error})"
@@ -97,7 +87,7 @@ def _other_kind(path: str, file: IO[bytes]) -> str:
     return f"its name ends with {ending}, but it is {kind}"
 
 
-class _FirstBytes:
+class FirstBytes:
     """Reads the next bytes of a file, up to a number of them."""
 
     def __init__(self, file: IO[bytes], num_bytes: int) -> None:
@@ -111,54 +101,72 @@ class _FirstBytes:
         return data
 
 
-class _GzipFile:
-    """Reads the members of a file; gzip's own reader discards what it has read before damage."""
+class _GzipStream:
+    """A member of a gzip file, with the interface of `bz2.BZ2Decompressor`."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = gzip.GzipFile(fileobj=file)
-        self._damage: Exception | None = None
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(31)
 
-    def read(self, num_bytes: int) -> bytes:
-        """Return the next bytes: `num_bytes`, or fewer at the end or before damage.
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        return self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
 
-        Raises:
-          gzip.BadGzipFile, zlib.error, EOFError: only damage follows.
-        """
-        pieces: list[bytes] = []
-        while num_bytes > 0 and self._damage is None:
-            try:
-                piece = self._file.read1(num_bytes)
-            except DAMAGE as error:
-                self._damage = error
-                break
-            if not piece:
-                break
-            pieces.append(piece)
-            num_bytes -= len(piece)
-        if not pieces and self._damage is not None:
-            raise self._damage
-        return b"".join(pieces)
+    @property
+    def needs_input(self) -> bool:
+        return not self._stream.unconsumed_tail
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._stream.unused_data
 
 
-class _StreamsFile:
-    """Reads the streams (of zstandard: frames) of a file, one after the other.
+class _ZstdStream:
+    """A frame of a zstandard file, with that interface."""
+
+    def __init__(self) -> None:
+        self._stream = zstandard.ZstdDecompressor().decompressobj()
+        self.needs_input = True
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Decompress all of the data, which must be short: nothing bounds the result."""
+        return self._stream.decompress(data)
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._stream.unused_data
+
+
+class StreamsFile:
+    """Reads the streams (members, frames) of a compressed file, one after the other.
 
     The libraries' own readers accept a truncated file as whole, or lose what precedes damage.
+
+    Attributes:
+      stream_start: where the last stream that was begun begins in the file.
     """
 
-    def __init__(self, file: IO[bytes], new_decompressor: Callable[[], Any]) -> None:
+    def __init__(self, file: IO[bytes], ending: str, start: int = 0) -> None:
         self._file = file
-        self._new_decompressor = new_decompressor
+        self._new_stream, self._input_bytes = _STREAMS[ending]
+        self._padding = b"\0" if ending == ".gz" else b""
         self._stream: Any = None
         self._compressed = b""
         self._text = bytearray()
         self._damage: Exception | None = None
+        self.stream_start = self._position = start
 
     def read(self, num_bytes: int) -> bytes:
         """Return the next bytes: `num_bytes`, or fewer at the end or before damage.
 
         Raises:
-          zstandard.ZstdError, StreamError, EOFError: only damage follows.
+          DAMAGE: only damage follows.
         """
         try:
             while self._damage is None and len(self._text) < num_bytes and self._decompress_some():
@@ -172,19 +180,36 @@ class _StreamsFile:
         return data
 
     def _decompress_some(self) -> bool:
-        """Decompress some more bytes of the file; return whether there were any."""
-        data = self._compressed or self._file.read(_INPUT_BYTES)
-        if not data:
-            if self._stream is not None:
-                raise EOFError("it ends before the end of its stream")
-            return False
+        """Decompress some more bytes of the file; return whether there may be more."""
+        data = b""
+        if self._stream is None or self._stream.needs_input:
+            data = self._compressed or self._file.read(self._input_bytes)
+            self._position += len(data) - len(self._compressed)
+            self._compressed = b""
+            if not data:
+                if self._stream is not None:
+                    raise EOFError("it ends before the end of its stream")
+                return False
         if self._stream is None:
-            self._stream = self._new_decompressor()
+            data = data.lstrip(self._padding) if self._padding else data
+            if not data:
+                return True
+            self.stream_start = self._position - len(data)
+            self._stream = self._new_stream()
         try:
-            self._text += self._stream.decompress(data)
+            self._text += self._stream.decompress(data, _OUTPUT_BYTES)
         except (OSError, lzma.LZMAError) as error:
             raise StreamError(error) from error
-        self._compressed = b""
         if self._stream.eof:
             self._compressed, self._stream = self._stream.unused_data, None
         return True
+
+
+# By ending: a decompressor of a stream, and the compressed bytes that it is given at a time.
+_STREAMS: dict[str, tuple[Callable[[], Any], int]] = {
+    ".gz": (_GzipStream, 32 << 10),
+    ".zst": (_ZstdStream, 2 << 10),
+    ".bz2": (bz2.BZ2Decompressor, 8 << 10),
+    ".xz": (lzma.LZMADecompressor, 8 << 10),
+}
+_OUTPUT_BYTES = 256 << 10

@@ -15,24 +15,35 @@ All other records are skipped. ISO 28500 defines the format; Common Crawl publis
 it.
 """
 
+import contextlib
 import dataclasses
 import functools
+import re
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
+from bert_data.storage import naming, open_input
 from bert_data.text.block_filling import fill_blocks
-from bert_data.text.compression import open_bytes
-from bert_data.text.documents import DocumentBlock, RowError, TextConfig, TextDocument, decode_text
+from bert_data.text.compression import DAMAGE, StreamsFile, open_bytes
+from bert_data.text.documents import (
+    STRICT,
+    DocumentBlock,
+    RowError,
+    TextConfig,
+    TextDocument,
+    decode_text,
+)
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 from bert_data.text.html import (
     CONTENT_TYPES,
-    MAX_PAGE_BYTES,
     add_too_long,
     decode_page,
     max_page_bytes,
 )
+from bert_data.text.http_content import decode_content
 from bert_data.text.spans import Span
 
 if TYPE_CHECKING:
@@ -41,6 +52,10 @@ if TYPE_CHECKING:
 _STATUS_OK = 200
 _PLAIN = "text/plain"
 _MAGIC = b"WARC/"
+_CODINGS = ("Content-Encoding", "Transfer-Encoding")  # the latter are applied last
+_MEMBER = re.compile(rb"\x1f\x8b\x08[\0-\x1f]")
+_HEAD_OF_MEMBER = 4 << 10  # bytes that show whether a member begins with a record
+_SEARCH_BYTES = 1 << 20
 
 
 def read_warc(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
@@ -48,15 +63,74 @@ def read_warc(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
 
     Raises:
       ValueError: fastwarc is not installed; or a page cannot be decoded, or has more than
-        `MAX_PAGE_BYTES`, and `on_error` is "strict"; with file and record.
+        `html.MAX_PAGE_BYTES`, and `on_error` is "strict"; with file and record.
       CorruptDataError: a file is damaged or ends too early; everything before the damage was read.
     """
     for span in spans:
-        with open_bytes(span.path) as (stream, file):
-            records = read_records(span.path, stream)
-            add = functools.partial(add_record, config)
-            position = file.tell if file.seekable() else lambda: 0  # a pipe has none
-            yield from fill_blocks(span.path, records, add, position=position)
+        records = _RecordsOfFile(span.path, config)
+        add = functools.partial(add_record, config)
+        yield from fill_blocks(span.path, iter(records), add, position=records.position)
+
+
+class _RecordsOfFile:
+    """The records of a file; of a `.gz`, the members after a damaged one, too."""
+
+    def __init__(self, path: str, config: TextConfig) -> None:
+        self._path, self._config = path, config
+        self._position = 0
+
+    def position(self) -> int:
+        """Return how far the file has been read; of a pipe, which has no positions, 0."""
+        return self._position
+
+    def __iter__(self) -> Iterator["Record | CorruptDataError"]:
+        """Yield records, and an error in the place of those that damage took.
+
+        Raises:
+          CorruptDataError: nothing intact follows the damage, or `on_error` is "strict".
+        """
+        start: int | None = 0
+        while start is not None:
+            with open_bytes(self._path, start) as (stream, file):
+                try:
+                    for record in read_records(self._path, stream, max_page_bytes(self._config)):
+                        self._position = file.tell() if file.seekable() else 0
+                        yield record
+                    self._position = file.tell() if file.seekable() else 0
+                    return
+                except DAMAGE as error:
+                    can_go_on = self._path.endswith(".gz") and self._config.on_error != STRICT
+                    if not can_go_on or not isinstance(stream, StreamsFile):
+                        raise
+                    damaged = stream.stream_start
+                    start = _find_member(self._path, damaged + 1)
+                    if start is None:
+                        raise
+                    reason = f"the compressed data is damaged ({error}); skipped to byte {start:,}"
+            yield CorruptDataError(self._path, damaged, reason)
+
+
+def _find_member(path: str, position: int) -> int | None:
+    """Return where the first gzip member with a record at or after a place in a file begins."""
+    with naming(path), open_input(path) as file:
+        if not file.seekable():
+            return None
+        file.seek(position)
+        data = b""
+        while more := file.read(_SEARCH_BYTES):
+            position -= len(data)
+            data += more
+            for match in _MEMBER.finditer(data):
+                if len(data) - match.start() < _HEAD_OF_MEMBER and len(more) == _SEARCH_BYTES:
+                    break
+                stream = zlib.decompressobj(31)
+                with contextlib.suppress(zlib.error):
+                    head = data[match.start() : match.start() + _HEAD_OF_MEMBER]
+                    if stream.decompress(head, len(_MAGIC)) == _MAGIC:
+                        return position + match.start()
+            position += len(data)
+            data = data[-_HEAD_OF_MEMBER:]
+    return None
 
 
 class _Counted:
@@ -87,8 +161,11 @@ class Record:
     num_bytes: int
 
 
-def read_records(path: str, stream: IO[bytes]) -> Iterator[Record]:
+def read_records(path: str, stream: IO[bytes], most: int) -> Iterator[Record]:
     """Yield the records of a stream, with the content of pages and texts.
+
+    Args:
+      most: bytes of the longest content that is held.
 
     Raises:
       ValueError: fastwarc is not installed.
@@ -105,7 +182,7 @@ def read_records(path: str, stream: IO[bytes]) -> Iterator[Record]:
             if record is None:
                 return
             offset = record.stream_pos
-            yield _read(path, offset, record)
+            yield _read(path, offset, record, most)
         except OSError as error:
             # Errors of the stream itself have a number, or are the decompressor's.
             if type(error) is not OSError or error.errno is not None:
@@ -116,14 +193,14 @@ def read_records(path: str, stream: IO[bytes]) -> Iterator[Record]:
             raise CorruptDataError(path, offset, f"not WARC from here on ({error})") from error
 
 
-def _read(path: str, offset: int, record: "WarcRecord") -> Record:
+def _read(path: str, offset: int, record: "WarcRecord", most: int) -> Record:
     """Read a record's whole content, to notice if it ends too early."""
     headers = {name.lower(): value for name, value in record.headers.items()}
     content_length = headers.get("content-length", "").strip()
     if not (content_length.isascii() and content_length.isdigit()):
         raise CorruptDataError(path, offset, "a WARC record has no Content-Length")
     num_bytes = int(content_length)
-    if num_bytes > MAX_PAGE_BYTES or not is_page_or_text(headers):
+    if num_bytes > most or not is_page_or_text(headers):
         num_read = record.consume() if num_bytes else 0
         content = None
     else:
@@ -144,13 +221,18 @@ def is_page_or_text(headers: dict[str, str]) -> bool:
     return kind == "conversion" and headers.get("content-type", "").lower().startswith(_PLAIN)
 
 
-def add_record(config: TextConfig, block: DocumentBlock, row: int, record: Record) -> int:
+def add_record(
+    config: TextConfig, block: DocumentBlock, row: int, record: Record | CorruptDataError
+) -> int:
     """Add the document of a record, if it has one, to a block; return its characters."""
+    if isinstance(record, CorruptDataError):
+        block.skip(row, RowError(f"at byte {record.offset:,}: {record.reason}"), config)
+        return 0
     if not is_page_or_text(record.headers):
         return 0
     most = max_page_bytes(config)
     try:
-        if record.content is None or len(record.content) > most:
+        if record.content is None:
             add_too_long(block, row, record.num_bytes, config)
             return 0
         if record.headers["warc-type"].strip().lower() == "conversion":
@@ -180,26 +262,27 @@ def _open_page(record: Record, most: int) -> tuple[bytes, str, str | None] | Non
     At most one byte more than `most` is decompressed.
 
     Raises:
-      RowError: it is not in the encoding (chunks, gzip) that the server names.
+      RowError: it is not in the coding (chunks, gzip) that the server names.
     """
     from fastwarc.warc import WarcRecord
 
-    # A separate record: if decoding fails within the file's own, its iterator ends.
+    # A separate record: if parsing fails within the file's own, its iterator ends.
     answer = WarcRecord()
     answer.is_http = True
     answer.set_bytes_content(record.content or b"")
     try:
-        answer.parse_http(auto_decode="all", quirks_mode=True)
-        if answer.http_headers is None:
-            return None
-        if (answer.http_headers.status_code or _STATUS_OK) != _STATUS_OK:
+        answer.parse_http(auto_decode="none", quirks_mode=True)
+        headers = answer.http_headers
+        if headers is None or (headers.status_code or _STATUS_OK) != _STATUS_OK:
             return None
         content_type = (answer.http_content_type or "").lower()
         if content_type not in CONTENT_TYPES:
             return None
-        return answer.reader.read(most + 1), content_type, answer.http_charset
+        content = answer.reader.read()
     except OSError as error:
         raise RowError(f"unreadable HTTP response ({error})") from None
+    codings = [value for name in _CODINGS for value in headers.get_multiple(name)]
+    return decode_content(content, codings, most), content_type, answer.http_charset
 
 
 def _fields(headers: dict[str, str], content_type: str) -> dict[str, str]:

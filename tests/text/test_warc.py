@@ -1,7 +1,9 @@
 """Archives of pages: which records are documents, what they carry, and damage of every kind."""
 
 import gzip
+import os
 import sys
+import tracemalloc
 import zlib
 from pathlib import Path
 
@@ -12,8 +14,11 @@ from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
 from bert_data.text import block_filling, html, warc
-from bert_data.text.documents import DocumentBlock, TextConfig
+from bert_data.text.documents import DocumentBlock, RowError, TextConfig
 from bert_data.text.formats import read_documents
+from bert_data.text.http_content import decode_content
+
+COVERS = ("text/http_content",)
 
 
 def record(
@@ -113,6 +118,91 @@ def test_encodings_of_answers(tmp_path):
     assert [text[-13:] for text in answers] == ["zipped 中文</p>"] * 4
 
 
+def test_content_without_the_coding_that_its_header_names(tmp_path):
+    page = "<p>Café".encode()
+    codings = [
+        *("Content-Encoding: gzip", "Content-Encoding: br", "Content-Encoding: deflate"),
+        *("Transfer-Encoding: chunked", "Content-Encoding: utf-8"),
+    ]
+    data = [record(n, page, http=f"{coding}\r\n") for n, coding in enumerate(codings)]
+    assert texts(tmp_path / "a.warc", b"".join(data)) == ["<p>Café"] * len(codings)
+
+
+def compressed_by(name: str, data: bytes) -> bytes:
+    raw = zlib.compressobj(wbits=-15)
+    return {
+        "gzip": gzip.compress,
+        "x-gzip": gzip.compress,
+        "deflate": zlib.compress,
+        "zstd": zstandard.compress,
+        "br": pytest.importorskip("brotli").compress,
+        "Deflate ": lambda data: raw.compress(data) + raw.flush(),
+    }[name](data)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "x-gzip", "deflate", "Deflate ", "br", "zstd"])
+def test_compressed_content_is_decompressed_up_to_the_bound(coding):
+    most, page = 1000, b"<p>" * 300
+    content = compressed_by(coding, page)
+    assert decode_content(content, [coding], most) == page
+    assert decode_content(compressed_by("gzip", content), [coding, " gzip"], most) == page
+    tracemalloc.start()
+    bomb = compressed_by(coding, bytes(8 << 20))
+    tracemalloc.reset_peak()
+    before, _ = tracemalloc.get_traced_memory()
+    assert len(decode_content(bomb, [coding], most)) == most + 1
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak - before < 1 << 20
+    with pytest.raises(RowError, match="6 codings"):
+        decode_content(bomb, [coding] * 6, most)
+
+
+def test_a_record_that_is_too_long_is_not_held(tmp_path):
+    long = raw_record(1, b"a" * 5000, "conversion", "text/plain")
+    (path := tmp_path / "a.warc").write_bytes(long + PAGES[1])
+    with path.open("rb") as stream:
+        records = list(warc.read_records(str(path), stream, 4999))
+    assert [each.content is None for each in records] == [True, False]
+
+
+def test_chunks(tmp_path):
+    chunks = b"2;name=x\r\n<p\r\n 05 \r\n>abcd\r\n0\r\nTrailer: x\r\n\r\n"
+    assert decode_content(chunks, ["Chunked"], 100) == b"<p>abcd"
+    assert decode_content(chunks.replace(b"\r\n", b"\n"), ["chunked"], 100) == b"<p>abcd"
+    assert decode_content(chunks[:24], ["chunked"], 100) == b"<p>abc"
+    with pytest.raises(RowError, match="no size of a chunk at byte 5"):
+        decode_content(b"1\r\nab\r\n", ["chunked"], 100)
+
+
+@pytest.mark.parametrize("where", [3, 15, 0.5, -4, "missing"])
+def test_reading_goes_on_with_the_member_after_a_damaged_one(tmp_path, where):
+    pages = [record(n, b"<p>%d " % n + os.urandom(9000).hex().encode()) for n in range(20)]
+    members = [gzip.compress(page) for page in pages]
+    whole = texts(tmp_path / "a.warc.gz", b"".join(members))
+    assert len(whole) == 20
+    start = sum(map(len, members[:7]))
+    middle = bytearray(members[7])
+    if where == "missing":
+        del middle[100:200]
+    else:
+        place = int(where * len(middle)) if isinstance(where, float) else where
+        middle[place] ^= 0xFF
+    members[7] = bytes(middle)
+    data = b"".join(members)
+    blocks = read(tmp_path / "a.warc.gz", data)
+    (skipped,) = [sentence for block in blocks for sentence in block.skipped]
+    assert f"at byte {start:,}: the compressed data is damaged" in skipped
+    read_texts = [document.text for block in blocks for document in block.documents]
+    assert [text for text in read_texts if text in whole] == read_texts
+    assert set(whole) - set(read_texts) <= {whole[7]}
+    assert sum(block.num_file_bytes for block in blocks) == len(data)
+    with pytest.raises(CorruptDataError, match="the compressed data is damaged"):
+        read(tmp_path / "a.warc.gz", data, on_error="strict")
+    with pytest.raises(CorruptDataError, match="the compressed data is damaged"):
+        read(tmp_path / "a.warc.gz", data[:-10])
+
+
 @pytest.mark.parametrize(
     ("body", "http", "reason"),
     [
@@ -159,8 +249,7 @@ def test_long_pages_are_passed_over(tmp_path, monkeypatch):
     (block,) = read(tmp_path / "a.warc", data, max_row_bytes=800)
     assert [document.row for document in block.documents] == [3]
     assert [row for row, _ in block.too_long] == [1, 2]
-    for module in (html, warc):
-        monkeypatch.setattr(module, "MAX_PAGE_BYTES", 800)
+    monkeypatch.setattr(html, "MAX_PAGE_BYTES", 800)
     (block,) = read(tmp_path / "a.warc", data)
     assert len(block.skipped) == 2 and "a.warc:2: a page has more than 800" in block.skipped[1]
 

@@ -16,6 +16,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from bert_data.curation.own_steps import check_allowed
 from bert_data.curation.parameters import convert_parameter
 from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import AUTO, Output
@@ -65,11 +66,17 @@ class PipelineFile:
     output: Output | None = None
 
 
-def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None) -> PipelineFile:
+def read_pipeline_file(
+    path: str,
+    text: TextConfig,
+    id_field: str | None = None,
+    allow_steps_from: Collection[str] = (),
+) -> PipelineFile:
     """Read a YAML file.
 
     Args:
       text: how to read data sets whose entries do not say otherwise.
+      allow_steps_from: modules and packages whose steps the file may name as "module.Class".
 
     Raises:
       ValueError: it is not YAML, or has an unknown key, step or value; with the file's name.
@@ -88,6 +95,9 @@ def read_pipeline_file(path: str, text: TextConfig, id_field: str | None = None)
             for n, each in enumerate(inputs, 1)
         )
         entries = _with_weights(_list("steps", top.get("steps")), data_sets)
+        for entry in entries:
+            for name in entry if isinstance(entry, Mapping) else [entry]:
+                check_allowed(str(name), allow_steps_from)
         return PipelineFile(
             data_sets=data_sets,
             steps=(*_preset(top, data_sets), *parse_steps(entries)),

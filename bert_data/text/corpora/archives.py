@@ -1,21 +1,27 @@
 """Archives: the files in `.tar` (also compressed) and `.zip`, one after the other.
 
 a.tar.gz  ->  Member("a/README", 17, read), Member("a/main.py", 230, read), ...
+
+A member is read up to the bytes that are asked for, whatever it would decompress to.
 """
 
 import dataclasses
+import functools
+import os
+import struct
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import naming, open_input
-from bert_data.text.compression import open_bytes
+from bert_data.text.compression import DAMAGE, FirstBytes, StreamsFile, open_bytes
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".zip")
 _BLOCK_BYTES = 512  # of tar, whose end is two blocks of zeros
+_PART_BYTES = 4 << 10  # zipfile decompresses at once what it reads of LZMA: this is 28 MB at most
+_HEADER = struct.Struct("<26xHH")  # of a member of a zip archive: lengths of its name and the rest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +53,32 @@ def read_members(path: str) -> Iterator[Member]:
     return _read_zip(path) if path.lower().endswith(".zip") else _read_tar(path)
 
 
+def read_zipped(archive: zipfile.ZipFile, name: str | zipfile.ZipInfo, num_bytes: int) -> bytes:
+    """Return the first bytes of a member of a zip archive, without decompressing many more.
+
+    Raises:
+      KeyError: there is none of that name.
+    """
+    info = archive.getinfo(name) if isinstance(name, str) else name
+    with archive.open(info) as member:
+        if info.compress_type != zipfile.ZIP_BZIP2:
+            return _read_parts(member, num_bytes)
+    # zipfile decompresses without a bound, and some 40 bytes of bzip2 are 45 MB.
+    assert archive.fp is not None
+    archive.fp.seek(info.header_offset)
+    archive.fp.seek(sum(_HEADER.unpack(archive.fp.read(_HEADER.size))), os.SEEK_CUR)
+    compressed = cast(IO[bytes], FirstBytes(archive.fp, info.compress_size))
+    return StreamsFile(compressed, ".bz2").read(num_bytes)
+
+
+def _read_parts(file: IO[bytes], num_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    while num_bytes and (part := file.read(min(num_bytes, _PART_BYTES))):
+        parts.append(part)
+        num_bytes -= len(part)
+    return b"".join(parts)
+
+
 class _Remembering:
     """A stream that keeps the last bytes read."""
 
@@ -71,7 +103,8 @@ def _read_tar(path: str) -> Iterator[Member]:
                     if info.isfile():
                         file = archive.extractfile(info)
                         assert file is not None
-                        yield Member(info.name, info.size, _reader(path, info.offset_data, file))
+                        read = functools.partial(_read_parts, file)
+                        yield Member(info.name, info.size, _reader(path, info.offset_data, read))
         except tarfile.TarError as error:
             reason = f"not a tar archive, or damaged ({error})"
             raise CorruptDataError(path, stream.num_bytes, reason) from error
@@ -82,17 +115,17 @@ def _read_tar(path: str) -> Iterator[Member]:
             raise CorruptDataError(path, stream.num_bytes, reason)
 
 
-def _reader(path: str, position: int, file: IO[bytes]) -> Callable[[int], bytes]:
+def _reader(path: str, position: int, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
     """Return a member's `read`, whose errors are those of damage."""
 
-    def read(num_bytes: int) -> bytes:
+    def read_or_raise(num_bytes: int) -> bytes:
         try:
-            return file.read(num_bytes)
-        except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+            return read(num_bytes)
+        except (tarfile.TarError, zipfile.BadZipFile, *DAMAGE) as error:
             reason = f"a file in the archive is damaged ({error})"
             raise CorruptDataError(path, position, reason) from error
 
-    return read
+    return read_or_raise
 
 
 def _read_zip(path: str) -> Iterator[Member]:
@@ -101,10 +134,11 @@ def _read_zip(path: str) -> Iterator[Member]:
             with zipfile.ZipFile(file) as archive:
                 for info in archive.infolist():
                     if not info.filename.endswith("/"):  # a folder
-                        with archive.open(info) as member:
-                            read = _reader(path, info.header_offset, member)
-                            yield Member(info.filename, info.file_size, read)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+                        archive.open(info).close()  # an error if it is damaged or needs a password
+                        first_bytes = functools.partial(read_zipped, archive, info)
+                        read = _reader(path, info.header_offset, first_bytes)
+                        yield Member(info.filename, info.file_size, read)
+        except (zipfile.BadZipFile, *DAMAGE, NotImplementedError) as error:
             raise CorruptDataError(
                 path, file.tell(), f"not a zip archive, or damaged ({error})"
             ) from error

@@ -20,7 +20,7 @@ import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 
-from bert_data.storage import file_size, is_file, read_bytes
+from bert_data.storage import file_size, is_file, is_inside, read_bytes
 from bert_data.text.block_filling import fill_blocks
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
@@ -116,10 +116,12 @@ def _unpack(name: str, data: bytes) -> _Paper:
                 data = file.read(MAX_PAPER_BYTES + 1)
         if problem := _too_long(data):
             return _Paper(paper, {}, problem)
-        if not tarfile.is_tarfile(io.BytesIO(data)):
+        try:
+            archive = tarfile.TarFile(fileobj=io.BytesIO(data))  # not compressed again
+        except tarfile.ReadError:
             text = _decode(data)
             return _Paper(paper, {"main.tex": text} if "\\" in text else {})
-        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        with archive:
             files = dict(_sources(archive))
         return _Paper(paper, files, _too_long("".join(files.values())))
     except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
@@ -177,9 +179,15 @@ def _read(files: dict[str, str], path: str, name: str) -> str | None:
             return files[candidate]
         if not is_archive(path) and not candidate.startswith(("/", "../")):
             place = posixpath.join(posixpath.dirname(path), candidate)
-            if is_file(place) and file_size(place) <= MAX_PAPER_BYTES:
+            is_own = is_file(place) and is_inside(place, posixpath.dirname(path))
+            if is_own and file_size(place) <= MAX_PAPER_BYTES:
                 return _decode(read_bytes(place))
     return None
+
+
+def _stem(name: str) -> str:
+    """Return the name by which `\\input` means a file: without its `.tex`."""
+    return posixpath.normpath(name).removesuffix(".tex")
 
 
 class _Joining:
@@ -187,24 +195,29 @@ class _Joining:
 
     def __init__(self, read: Read) -> None:
         self._read = read
+        self._open: list[str] = []  # files that are being joined: TeX would never end
         self._characters_left = MAX_PAPER_BYTES
 
     def join(self, name: str) -> str:
         """Return a file with what it inputs."""
-        return self._join(self._read(name) or "", posixpath.dirname(name), 0)
+        self._open = [_stem(name)]
+        return self._join(self._read(name) or "", posixpath.dirname(name))
 
-    def _join(self, text: str, folder: str, depth: int) -> str:
+    def _join(self, text: str, folder: str) -> str:
         text = drop_comments(text)
         self._characters_left -= len(text)
         if self._characters_left < 0:
             raise RowError(f"its files, joined, have more than {MAX_PAPER_BYTES:,} bytes")
-        if depth == _MAX_INPUT_DEPTH:
+        if len(self._open) > _MAX_INPUT_DEPTH:
             return text
         pieces: list[str] = []
         position = 0
         for match in _INPUT.finditer(text):
-            file = self._read(posixpath.join(folder, match[1] or match[2]))
+            name = posixpath.join(folder, match[1] or match[2])
+            file = "" if _stem(name) in self._open else self._read(name)
             if file is not None:
-                pieces += [text[position : match.start()], self._join(file, folder, depth + 1)]
+                self._open.append(_stem(name))
+                pieces += [text[position : match.start()], self._join(file, folder)]
+                self._open.pop()
                 position = match.end()
         return "".join([*pieces, text[position:]])

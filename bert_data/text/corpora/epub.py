@@ -12,28 +12,28 @@ import posixpath
 import re
 import urllib.parse
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.storage import file_size, naming, open_input
+from bert_data.text.compression import DAMAGE
+from bert_data.text.corpora.archives import read_zipped
 from bert_data.text.corpora.chapters import Chapter, make_block
 from bert_data.text.documents import DocumentBlock, RowError, TextConfig
 from bert_data.text.html import decode_page
 from bert_data.text.spans import Span
+from bert_data.text.tag_measures import measure_tags
 
-MAX_PAGE_BYTES = 64 << 20
+MAX_PAGE_BYTES, MAX_BOOK_BYTES = 64 << 20, 256 << 20
+"""The longest page, and the longest text of all pages, with their tags."""
 
 _CONTAINER = "META-INF/container.xml"
 _RIGHTS = "META-INF/rights.xml"
-# Readings of ruby, and the numbers of printed pages.
-_ASIDES = re.compile(
-    r"<(rt|rp)\b[^<>]*>[^<]*</\1\s*>|<(\w+)\b[^<>]*\bpagebreak\b[^<>]*(?:/>|>[^<]*</\2\s*>)",
-    re.IGNORECASE,
-)
-_LEAST_WORDS = 3  # of a page; covers have fewer
+_ELEMENT = re.compile(r"<(\w++)([^<>]*+)>(?:(?<=/>)|[^<]*+</\1\s*+>)", re.IGNORECASE)
+_MOST_DEPTH, _MOST_ATTRIBUTES = 512, 1_000  # parsing takes quadratic time
+_PAGE_NUMBER = re.compile(r"\bpagebreak\b", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
 _PAGE_TYPES = ("application/xhtml+xml", "text/html")
 
@@ -55,7 +55,7 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
             block.skip(1, error, config)
             yield block
             continue
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, KeyError) as error:
+        except (zipfile.BadZipFile, *DAMAGE, NotImplementedError, KeyError) as error:
             raise CorruptDataError(span.path, 0, f"not an EPUB, or damaged ({error})") from error
         except ElementTree.ParseError as error:
             reason = f"the description of the book is damaged ({error})"
@@ -76,16 +76,30 @@ def _read(
     package = ElementTree.fromstring(_member(book, place))
     extract = load_package("resiliparse.extract.html2text", f"{path}: EPUB")
     chapters: list[Chapter] = []
-    for name in _pages(package, posixpath.dirname(place)):
-        page, _ = decode_page(_member(book, name), None, config.encoding_errors)
+    num_bytes = 0
+    for name in dict.fromkeys(_pages(package, posixpath.dirname(place))):
+        data = _member(book, name)
+        num_bytes += len(data)
+        if num_bytes > MAX_BOOK_BYTES:
+            raise RowError(f"its pages have more than {MAX_BOOK_BYTES:,} bytes")
+        page, _ = decode_page(data, None, config.encoding_errors)
+        tags = measure_tags(page, few_attributes=_MOST_ATTRIBUTES)
+        if tags.depth > _MOST_DEPTH or tags.num_attributes > _MOST_ATTRIBUTES:
+            raise RowError(f"{name} has too many nested elements, or attributes of one")
         text = extract.extract_plain_text(
-            _ASIDES.sub("", page), preserve_formatting=True, main_content=False
+            _ELEMENT.sub(_without_aside, page), preserve_formatting=True, main_content=False
         )
-        if len(text.split()) >= _LEAST_WORDS:
+        if any(map(str.isalnum, text)):
             chapters.append(Chapter("", _BLANK_LINES.sub("\n\n", text).strip()))
     if not chapters:
         raise RowError("the book has no text")
     return chapters, _describe(package)
+
+
+def _without_aside(element: re.Match[str]) -> str:
+    """Return an element, "" for readings of ruby and the numbers of printed pages."""
+    is_aside = element[1].lower() in ("rt", "rp") or _PAGE_NUMBER.search(element[2])
+    return "" if is_aside else element[0]
 
 
 def _member(book: zipfile.ZipFile, name: str) -> bytes:
@@ -95,8 +109,7 @@ def _member(book: zipfile.ZipFile, name: str) -> bytes:
       KeyError: there is none of that name.
       RowError: it has more than `MAX_PAGE_BYTES`.
     """
-    with book.open(name) as file:
-        data = file.read(MAX_PAGE_BYTES + 1)
+    data = read_zipped(book, name, MAX_PAGE_BYTES + 1)
     if len(data) > MAX_PAGE_BYTES:
         raise RowError(f"{name} has more than {MAX_PAGE_BYTES:,} bytes")
     return data

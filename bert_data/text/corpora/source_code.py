@@ -23,11 +23,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from absl import logging
+
 from bert_data.storage import (
     absolute_path,
     exists,
     file_size,
     is_file,
+    is_inside,
+    is_link,
     list_folder,
     read_bytes,
     walk_files,
@@ -87,6 +91,10 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
       CorruptDataError: an archive is damaged; everything before the damage was read.
     """
     for span in spans:
+        if is_link(span.path) and not is_inside(span.path, _repository_of(span.path) or "/"):
+            reason = "left out: a link to a file outside its repository"
+            yield DocumentBlock(path=span.path, num_rows=1, skipped=[f"{span.path}:1: {reason}"])
+            continue
         add = functools.partial(_add_file, span.path, config)
         yield from fill_blocks(span.path, _files(span.path), add)
 
@@ -98,13 +106,22 @@ def code_language(path: str) -> str | None:
 
 
 def files_in(folder: str) -> list[str]:
-    """Return the source files in a folder and its subfolders; hidden ones are left out.
+    """Return the source files in a folder and its subfolders.
+
+    Hidden ones, and links to what is not in the folder, are left out.
 
     Raises:
       ValueError: there are none, or more than `MAX_FILES`.
     """
     sources = (path for path in walk_files(folder) if code_language(path) or is_archive(path))
     paths = list(itertools.islice(sources, MAX_FILES + 1))
+    links_out = {path for path in paths if is_link(path) and not is_inside(path, folder)}
+    if links_out:
+        logging.warning(
+            "%s links to files outside the folder %s are left out, such as %s",
+            *(len(links_out), folder, min(links_out)),
+        )
+        paths = [path for path in paths if path not in links_out]
     if not paths:
         raise ValueError(f"the folder {folder!r} has no source files, nor archives of them")
     if len(paths) > MAX_FILES:
@@ -157,10 +174,16 @@ def _joined(before: str | None, licence: str | None) -> str:
 
 def _nearest(licences: dict[str, str], folder: str) -> str | None:
     while folder not in licences:
-        if not folder:
+        parent = posixpath.dirname(folder)
+        if parent == folder:  # "", or "/" of an absolute name
             return None
-        folder = posixpath.dirname(folder)
+        folder = parent
     return licences[folder]
+
+
+def _repository_of(path: str) -> str | None:
+    """Return the folder of the repository that a file is in; None if it is in none."""
+    return _repository_of_folder(posixpath.dirname(absolute_path(path)), _MAX_PARENTS)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -181,9 +204,9 @@ def _licence_of_folder(folder: str, num_parents: int) -> str | None:
 
 @functools.lru_cache(maxsize=4096)
 def _repository_of_folder(folder: str, num_parents: int) -> str | None:
-    """Return the name of the nearest folder, from a folder upwards, that has a `.git`."""
+    """Return the nearest folder, from a folder upwards, that has a `.git`."""
     if exists(posixpath.join(folder, ".git")):
-        return posixpath.basename(folder)
+        return folder
     parent = posixpath.dirname(folder.rstrip("/"))
     if parent in ("", folder) or parent.endswith(":/") or not num_parents:
         return None
@@ -214,10 +237,10 @@ def _add_file(archive: str, config: TextConfig, block: DocumentBlock, _: int, fi
 def _fields(archive: str, file: _File) -> dict[str, str]:
     fields = {"path": file.path}
     if is_archive(archive):
-        repository, has_folder, _ = file.path.partition("/")
-        fields["repository"] = repository if has_folder else posixpath.basename(archive)
-    elif name := _repository_of_folder(posixpath.dirname(absolute_path(archive)), _MAX_PARENTS):
-        fields["repository"] = name
+        first, has_folder, _ = file.path.partition("/")
+        fields["repository"] = first if has_folder else posixpath.basename(archive)
+    elif repository := _repository_of(archive):
+        fields["repository"] = posixpath.basename(repository)
     if language := code_language(file.path):
         fields["code_language"] = language
     return fields | ({} if file.licence is None else {"licence": file.licence})

@@ -30,7 +30,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.text.compression import DAMAGE, open_bytes
 from bert_data.text.corpora import seven_zip
-from bert_data.text.corpora.xml_events import XmlEvents, element_name, read_blocks
+from bert_data.text.corpora.xml_events import Event, XmlEvents, element_name, read_blocks
 from bert_data.text.documents import DocumentBlock, TextConfig, TextDocument
 from bert_data.text.spans import Span
 
@@ -99,7 +99,10 @@ class _Posts:
         Raises:
           CorruptDataError: it is damaged, or no such dump.
         """
-        for event, element in self._xml.feed(data):
+        self._add(self._xml.feed(data))
+
+    def _add(self, events: Iterator[Event]) -> None:
+        for event, element in events:
             if self._root is None:
                 self._root = element
             elif event == "end" and element_name(element) == "row":
@@ -108,9 +111,8 @@ class _Posts:
                 self._root.clear()
 
     def close(self) -> None:
-        """Refuse a dump that is not complete."""
-        for _ in self._xml.close():
-            pass
+        """Add the last posts; refuse a dump that is not complete."""
+        self._add(self._xml.close())
 
 
 def _feed(path: str, posts: _Posts) -> None:

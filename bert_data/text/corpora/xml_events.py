@@ -18,7 +18,11 @@ Event = tuple[str, ElementTree.Element]
 
 
 class XmlEvents:
-    """Parses a file whose parts it is given one after the other."""
+    """Parses a file whose parts it is given one after the other.
+
+    While an element goes on, the parser gets as much at a time as it had of it: Expat before 2.6
+    begins a long tag anew with every part.
+    """
 
     def __init__(self, path: str, *, root: str, kind: str) -> None:
         """Make a parser.
@@ -29,7 +33,8 @@ class XmlEvents:
         self._path = path
         self._root, self._kind = root, kind
         self._parser: ElementTree.XMLPullParser = ElementTree.XMLPullParser(["start", "end"])
-        self._num_bytes = self._last_event = 0
+        self._num_bytes = self._last_event = self._num_parsed = 0
+        self._pending: list[bytes] = []
         self._is_kind = False
 
     def feed(self, data: bytes) -> Iterator[Event]:
@@ -39,11 +44,9 @@ class XmlEvents:
           CorruptDataError: it is not XML or not of this kind, or an element is too long.
         """
         self._num_bytes += len(data)
-        try:
-            self._parser.feed(data)
-            yield from self._events()
-        except ElementTree.ParseError as error:
-            raise self._damage(error) from None
+        self._pending.append(data)
+        if self._num_bytes - self._num_parsed >= self._num_parsed - self._last_event:
+            yield from self._parse()
         if self._num_bytes - self._last_event > MAX_ELEMENT_BYTES:
             reason = f"an element of the XML has more than {MAX_ELEMENT_BYTES:,} bytes"
             raise CorruptDataError(self._path, self._last_event, reason)
@@ -54,8 +57,17 @@ class XmlEvents:
         Raises:
           CorruptDataError: the XML is not complete.
         """
+        yield from self._parse()
         try:
             self._parser.close()
+            yield from self._events()
+        except ElementTree.ParseError as error:
+            raise self._damage(error) from None
+
+    def _parse(self) -> Iterator[Event]:
+        data, self._pending, self._num_parsed = b"".join(self._pending), [], self._num_bytes
+        try:
+            self._parser.feed(data)
             yield from self._events()
         except ElementTree.ParseError as error:
             raise self._damage(error) from None

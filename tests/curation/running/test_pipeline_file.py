@@ -1,6 +1,7 @@
 """Pipelines as they are written: in a file and in flags, and what is refused."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -256,3 +257,20 @@ def test_parameters_are_for_all_steps_of_a_name_or_for_that_of_a_source():
         if step.name == "language"
     ]
     assert found == [(("commoncrawl",), 500, 0.5), (("c4",), 500, 0.9)]
+
+
+def test_a_file_imports_only_modules_that_are_allowed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "evil_steps.py").write_text("raise SystemExit('it ran')")
+    for step in ("evil_steps.Calm", "evil_steps.Calm: {a: 1}"):
+        for allowed in ([], ["evil", "steps", "evil_steps.Calm"]):
+            (tmp_path / "p.yaml").write_text(f"steps: [length, {{{step}}}]")
+            if ":" not in step:
+                (tmp_path / "p.yaml").write_text(f"steps: [length, {step}]")
+            with pytest.raises(ValueError, match=r"p\.yaml.*--allow_steps_from=evil_steps allows"):
+                read_pipeline_file("p.yaml", TEXT, allow_steps_from=allowed)
+        with pytest.raises(SystemExit, match="it ran"):
+            read_pipeline_file("p.yaml", TEXT, allow_steps_from=["evil_steps"])
+    (tmp_path / "p.yaml").write_text("steps: [bert_data.curation.steps.length.Length]")
+    assert [each.name for each in read_pipeline_file("p.yaml", TEXT).steps] == ["length"]

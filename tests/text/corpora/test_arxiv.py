@@ -130,11 +130,37 @@ def test_damaged_archives(tmp_path):
         read(path)
 
 
-def test_files_that_input_themselves_are_bounded(tmp_path, monkeypatch):
+def test_files_that_input_each_other_are_read_once(tmp_path):
+    files = {
+        "a.tex": b"\\documentclass{a}\\begin{document}One.\\input{b}Four.\\end{document}",
+        "b.tex": b"Two.\\input{./a.tex}\\input{b}Three.",
+    }
+    (tmp_path / "a.tar").write_bytes(tar({"1.gz": gzip.compress(tar(files))}))
+    ((document,),) = (block.documents for block in read(tmp_path / "a.tar"))
+    assert document.text.split() == ["One.Two.Three.Four."]
+
+
+def test_nothing_outside_the_folder_is_read(tmp_path):
+    (tmp_path / "secret.tex").write_text("Secret.")
+    folder = tmp_path / "paper"
+    folder.mkdir()
+    (folder / "link.tex").symlink_to(tmp_path / "secret.tex")
+    (folder / "near.tex").write_text("Near.")
+    (folder / "other.tex").symlink_to(folder / "near.tex")
+    secret = tmp_path / "secret"
+    (folder / "a.tex").write_text(
+        rf"\documentclass{{a}}A.\input{{link}}\input{{../secret}}\input{{{secret}}}\input{{other}}"
+    )
+    ((document,),) = (block.documents for block in read(folder / "a.tex"))
+    assert "Secret" not in document.text and "Near." in document.text
+
+
+def test_inputs_are_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(arxiv, "MAX_PAPER_BYTES", 20_000)
     path = tmp_path / "a.tar"
-    itself = b"\\documentclass{a}\\section{A}" + b"\\input{a}" * 9
-    path.write_bytes(tar({"1.gz": gzip.compress(tar({"a.tex": itself}))}))
+    files = {f"{n}.tex": b"\\section{A}" + b"\\input{%d}" % (n + 1) * 9 for n in range(9)}
+    files["0.tex"] += b"\\documentclass{a}"
+    path.write_bytes(tar({"1.gz": gzip.compress(tar(files))}))
     with pytest.raises(ValueError, match="its files, joined, have more than 20,000 bytes"):
         read(path)
     for files in ({"a.tex": b"a" * 40_000}, {"a.tex": b"a" * 15_000, "b.tex": b"b" * 15_000}):

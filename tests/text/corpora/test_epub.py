@@ -8,6 +8,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.text.corpora import epub
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_format, read_documents
+from tests.curation.growth import assert_linear
 
 CONTAINER = """<?xml version="1.0"?>
 <container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>
@@ -59,7 +60,7 @@ def read(path, **settings):
     return block
 
 
-TEXTS = ["This page comes first.", "Rivers\n\nThey 川 flow & end."]
+TEXTS = ["Cover", "This page comes first.", "Rivers\n\nThey 川 flow & end."]
 
 
 def test_a_book(tmp_path):
@@ -76,6 +77,35 @@ def test_a_book(tmp_path):
 def test_pages_are_chapters(tmp_path):
     block = read(write(tmp_path / "a.epub"), document_end="heading")
     assert [(each.row, each.text) for each in block.documents] == list(enumerate(TEXTS, 1))
+
+
+def test_short_pages_and_pages_without_spaces_are_kept(tmp_path):
+    texts = {"two": "<p>川は流れる。</p>", "cover": " "}
+    pages = {f"OPS/{name}.xhtml": PAGE.format(text) for name, text in texts.items()}
+    (document,) = read(write(tmp_path / "a.epub", **pages)).documents
+    assert document.text == f"川は流れる。\n\n{TEXTS[2]}"
+
+
+def test_a_book_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(epub, "MAX_BOOK_BYTES", 600)
+    twice = PACKAGE.replace('<itemref idref="b"/>', '<itemref idref="b"/>' * 9)
+    path = write(tmp_path / "a.epub", **{"OPS/package.opf": twice})
+    assert len(read(path).documents) == 1
+    monkeypatch.setattr(epub, "MAX_BOOK_BYTES", 300)
+    with pytest.raises(ValueError, match="its pages have more than 300 bytes"):
+        read(path)
+
+
+@pytest.mark.parametrize("body", ["<rt>" * 100_000, f"<p {'pagebreak ' * 100_000}> One."])
+def test_pages_that_would_stop_a_parser(tmp_path, body):
+    path = write(tmp_path / "a.epub", **{"OPS/two.xhtml": PAGE.format(body)})
+    with pytest.raises(ValueError, match=r"two\.xhtml has too many nested elements"):
+        read(path)
+
+
+@pytest.mark.parametrize("part", ["<a pagebreak pagebreak", "<rt pagebreak ", "<rt>a", "<a></"])
+def test_asides_are_found_in_linear_time(part):
+    assert_linear(lambda text: epub._ELEMENT.sub(epub._without_aside, text), part)
 
 
 def test_damage(tmp_path):
@@ -100,6 +130,7 @@ def test_books_without_text(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"a\.epub:1: the book is encrypted"):
         read(path)
     empty = {"OPS/text/one page.xhtml": PAGE.format(""), "OPS/two.xhtml": PAGE.format("")}
+    empty["OPS/cover.xhtml"] = PAGE.format("*")
     assert read(write(path, **empty), on_error="skip").skipped == [
         f"{path}:1: the book has no text"
     ]

@@ -3,13 +3,14 @@
 import gzip
 import io
 import tarfile
+import tracemalloc
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from bert_data.errors import CorruptDataError
-from bert_data.text.corpora import source_code
+from bert_data.text.corpora import archives, source_code
 from bert_data.text.corpora.licence_texts import PRINTS, find_licence, fingerprint
 from bert_data.text.corpora.source_code import code_language
 from bert_data.text.documents import TextConfig
@@ -92,6 +93,48 @@ def test_files_by_name(tmp_path):
     assert not read(tmp_path / "data.csv")
     licences = [each.fields.get("licence") for each in documents]
     assert licences == ["Apache-2.0", "unknown", None]
+
+
+@pytest.mark.parametrize("name", ["a.tar.gz", "a.zip"])
+def test_absolute_names_in_an_archive(tmp_path, name):
+    path = write(tmp_path / name, {"/a/LICENSE": b"?", "/a/f.py": b"f\n", "/g.py": b"g\n"})
+    assert [each.fields.get("licence") for each in read(path)] == ["unknown", None]
+
+
+def test_nothing_outside_the_folder_is_read(tmp_path, caplog):
+    (tmp_path / "secret.py").write_text("secret\n")
+    repository = tmp_path / "repository"
+    (repository / "src").mkdir(parents=True)
+    (repository / "src" / "a.py").write_text("a\n")
+    (repository / "b.py").symlink_to(repository / "src" / "a.py")
+    (repository / "passwd.py").symlink_to(tmp_path / "secret.py")
+    (repository / "folder").symlink_to(tmp_path)
+    config = TextConfig(input_format="code")
+    caplog.set_level("WARNING", "absl")
+    paths = input_files(str(repository), config)
+    assert [Path(path).name for path in paths] == ["b.py", "a.py"]
+    assert "1 links to files outside the folder" in caplog.text and "passwd.py" in caplog.text
+    # Patterns name links, too; a repository shows what is outside.
+    (repository / ".git").mkdir()
+    blocks = list(read_documents([str(path) for path in repository.glob("*.py")], config))
+    assert [each.text for block in blocks for each in block.documents] == ["a\n"]
+    (skipped,) = [sentence for block in blocks for sentence in block.skipped]
+    assert "passwd.py:1: left out: a link to a file outside its repository" in skipped
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_DEFLATED])
+def test_members_are_decompressed_up_to_the_bound(tmp_path, monkeypatch, method):
+    monkeypatch.setattr(source_code, "MAX_LICENCE_BYTES", 1000)
+    monkeypatch.setattr(archives, "_PART_BYTES", 256)
+    monkeypatch.setattr(zipfile.ZipExtFile, "MIN_READ_SIZE", 256)  # of what is compressed
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as archive:
+        archive.writestr("LICENSE", bytes(64 << 20))
+        archive.writestr("a.py", "a\n")
+    tracemalloc.start()
+    assert [each.text for each in read(tmp_path / "a.zip")] == ["a\n"]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 32 << 20
 
 
 def test_long_files_and_damage(tmp_path):

@@ -3,6 +3,7 @@
 import gzip
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from xml.sax.saxutils import quoteattr
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.corpora import seven_zip
+from bert_data.text.corpora.xml_events import XmlEvents
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_format, read_documents
 
@@ -106,6 +108,22 @@ def test_what_precedes_damage_is_read(tmp_path):
     packed.write_bytes(gzip.compress(data)[:-9])
     with pytest.raises(CorruptDataError, match="the compressed data is damaged"):
         read(packed)
+
+
+def test_a_long_attribute_is_parsed_a_few_times_only(tmp_path):
+    path = write(tmp_path / "Posts.xml", [row(1, QUESTION, "a" * (8 << 20))])
+    assert [len(document.text) for document in read(path)] == [(8 << 20) + 3]
+    xml, sizes = XmlEvents(str(path), root="posts", kind="posts"), []
+    feed, data = xml._parser.feed, path.read_bytes()
+    xml._parser = SimpleNamespace(
+        feed=lambda part: (sizes.append(len(part)), feed(part)), read_events=xml._parser.read_events
+    )
+    events = []
+    for start in range(0, len(data), 1 << 12):
+        events += xml.feed(data[start : start + (1 << 12)])
+    events += xml._parse()
+    assert [event for event, _ in events] == ["start", "start", "end", "end"]
+    assert len(sizes) < 20 and sum(sizes) == len(data)
 
 
 def test_another_table_of_the_dump(tmp_path):
