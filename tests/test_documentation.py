@@ -111,6 +111,7 @@ def test_the_site_has_every_page() -> None:
         "index.md",
         "changelog.md",
         "contributing.md",
+        "security.md",
     }
 
 
