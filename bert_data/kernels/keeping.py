@@ -13,6 +13,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -116,10 +117,10 @@ class Shelf:
 
     def _remove_outdated(self, folder: str) -> None:
         storage.remove_abandoned(folder)
-        for name in os.listdir(folder):
-            is_own = name.startswith(f"{self._name}-") and name.endswith(_ENDING)
-            if is_own and not name.startswith(f"{self._name}-{self._stamp}-"):
-                storage.remove(os.path.join(folder, name))
+        others = f"(?!{self._stamp})[0-9a-f]{{{_DIGITS}}}-[0-9a-f]{{{_DIGITS}}}"
+        storage.remove_matching(
+            folder, re.compile(f"{re.escape(self._name)}-{others}{re.escape(_ENDING)}")
+        )
 
 
 def _wait_for_lock(descriptor: int) -> None:

@@ -24,14 +24,18 @@ scratch_folders.py  folders for what is written before an output
 
 from bert_data.storage.arrays import load_array, load_values, read_array, read_values, save_array
 from bert_data.storage.changing import (
+    is_own_folder,
     make_folder,
     open_folder,
     open_marker,
     open_scratch,
     open_whole,
+    refuse_planted,
     remove,
     remove_abandoned,
     remove_folder,
+    remove_if_empty,
+    remove_matching,
     remove_unfinished_uploads,
     write_bytes,
 )

@@ -7,9 +7,12 @@ A lock is held while the file is written, so that `remove_abandoned` can tell wh
 """
 
 import contextlib
+import errno
 import fcntl
 import os
+import re
 import shutil
+import stat
 from collections.abc import Collection, Iterator
 from typing import IO
 
@@ -17,7 +20,7 @@ from bert_data.storage.failures import naming, naming_folder
 from bert_data.storage.file_systems import resolve
 from bert_data.storage.hidden import is_of_this_host, new_token, token_of, writing_path
 from bert_data.storage.paths import Path, is_remote, open_named
-from bert_data.storage.statuses import exists, list_statuses
+from bert_data.storage.statuses import exists, is_folder, list_folder, list_statuses
 from bert_data.storage.uploading import (
     files_by_depth,
     is_in_object_store,
@@ -159,10 +162,63 @@ def remove_abandoned(folder: str) -> None:
             mode = os.O_RDONLY if os.path.isdir(path) else os.O_RDWR  # NFS locks no read-only file
             descriptor = os.open(path, mode | os.O_NOFOLLOW)
             try:
+                if os.fstat(descriptor).st_uid != os.geteuid():
+                    continue
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 remove(path)
             finally:
                 os.close(descriptor)
+
+
+def remove_matching(folder: Path, names: "re.Pattern[str]") -> list[str]:
+    """Remove the files of a folder whose whole names match a pattern; return the names.
+
+    No folder is removed, and no link.
+    """
+    found = sorted(filter(names.fullmatch, list_folder(folder)))
+    if not is_remote(folder):
+        found = [name for name in found if _kind(os.path.join(folder, name)) == stat.S_IFREG]
+    for name in found:
+        remove(os.path.join(folder, name))
+    return found
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove a folder with nothing in it; any other stays."""
+    if not is_remote(folder):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+    elif is_folder(folder) and not list_folder(folder):
+        remove_remote_folder(os.fspath(folder))
+
+
+def is_own_folder(path: Path) -> bool:
+    """Whether a path is a folder, not a link; a local one must be this user's."""
+    if is_remote(path):
+        return is_folder(path)
+    return _kind(path) == stat.S_IFDIR and os.lstat(path).st_uid == os.geteuid()
+
+
+def refuse_planted(folder: Path) -> None:
+    """Refuse a hidden folder under a name that others may foresee, unless it is this user's own.
+
+    Raises:
+      PermissionError: the name is that of a link or, where everyone may write, of another user.
+    """
+    if is_remote(folder) or not os.path.lexists(folder):
+        return
+    may_be_planted = os.stat(os.path.dirname(os.path.abspath(folder))).st_mode & stat.S_IWOTH
+    if _kind(folder) != stat.S_IFDIR or (may_be_planted and not is_own_folder(folder)):
+        reason = "is not a folder of this user; remove it, or name another work folder"
+        raise PermissionError(errno.EACCES, reason, os.fspath(folder))
+
+
+def _kind(path: Path) -> int:
+    """Return the type of what has a name; links are not followed; 0 if there is nothing."""
+    try:
+        return stat.S_IFMT(os.lstat(path).st_mode)
+    except OSError:
+        return 0
 
 
 def remove_unfinished_uploads(folder: str, names: Collection[str] | None = None) -> None:

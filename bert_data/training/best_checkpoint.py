@@ -69,8 +69,8 @@ class BestCheckpoint:
         evaluation = json.dumps({"data": self._data, "results": results})
         values = {**state.values(), _EVALUATION: np.array(evaluation, object)}
         write_config(self.folder, self._config)
-        prefix = save_checkpoint(self.folder, state.step, values, num_kept=1)
-        remove_other_checkpoints(prefix)
+        prefix = save_checkpoint(self.folder, state.step, values, num_kept=1, is_own=_is_own)
+        remove_other_checkpoints(prefix, _is_own)
         write_results_file(self.folder, state.step, results)
         self.value = value
         return True
@@ -96,3 +96,11 @@ class BestCheckpoint:
             )
             return None
         return evaluation["results"][self._metric]
+
+
+def _is_own(prefix: str) -> bool:
+    """Whether a checkpoint was written here, and not put here by somebody who keeps it."""
+    try:
+        return _EVALUATION in Checkpoint(prefix)
+    except CorruptDataError:  # then it is if it was the best
+        return prefix == latest_checkpoint(os.path.dirname(prefix))

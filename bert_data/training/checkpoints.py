@@ -12,7 +12,7 @@ Bundles in a remote folder are written locally and uploaded, the index last, and
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import tensorflow as tf
@@ -29,6 +29,7 @@ from bert_data.storage import (
     read_bytes,
     remove,
     remove_abandoned,
+    remove_matching,
     remove_unfinished_uploads,
     write_bytes,
 )
@@ -38,8 +39,10 @@ _HEADS = "cls/"
 _LIST = "checkpoint"
 _INDEX = re.compile(rf"({re.escape(_NAME)}-([0-9]+))\.index")
 _LAST = re.compile(rb'^model_checkpoint_path: *"([^"]+)"', re.MULTILINE)
-_DATA = re.compile(rf"({re.escape(_NAME)}-[0-9]+)\.data-.*")
-_LEFT_OVER = re.compile(rf"{re.escape(_NAME)}-\d+\..*tempstate.*")
+_FILES = r"\.(?:index|data-\d{5}-of-\d{5})"
+_TEMPORARY = r"\.tempstate\d+"  # TensorFlow's ending of files that it is writing
+_DATA = re.compile(rf"({re.escape(_NAME)}-[0-9]+)\.data-\d{{5}}-of-\d{{5}}")
+_LEFT_OVER = re.compile(rf"{re.escape(_NAME)}-\d+{_FILES}{_TEMPORARY}")
 
 
 class Checkpoint:
@@ -164,13 +167,19 @@ def _find_damage(prefix: str) -> CorruptDataError | None:
 
 
 def save_checkpoint(
-    folder: str, step: int, values: Mapping[str, np.ndarray | tf.Tensor], *, num_kept: int
+    folder: str,
+    step: int,
+    values: Mapping[str, np.ndarray | tf.Tensor],
+    *,
+    num_kept: int,
+    is_own: Callable[[str], bool] = bool,
 ) -> str:
     """Write a checkpoint and remove the oldest ones.
 
     Args:
       folder: to write to; a local one exists.
       num_kept: how many to keep, >= 1.
+      is_own: whether a checkpoint, by its prefix, may be removed; every one by default.
 
     Returns:
       The prefix.
@@ -194,17 +203,17 @@ def save_checkpoint(
         with contextlib.suppress(OSError):
             _remove_bundle(prefix)
         raise
-    kept = _list_checkpoints(folder, most_steps=step)
+    kept = list(filter(is_own, _list_checkpoints(folder, most_steps=step)))
     _write_list(folder, kept[-num_kept:])
     for each in kept[:-num_kept]:
         _remove_bundle(each)
     return prefix
 
 
-def remove_other_checkpoints(prefix: str) -> None:
-    """Remove all checkpoints of a folder but one."""
+def remove_other_checkpoints(prefix: str, is_own: Callable[[str], bool]) -> None:
+    """Remove all checkpoints of a folder but one, and those that are not own."""
     for other in _list_checkpoints(os.path.dirname(prefix)):
-        if other != prefix:
+        if other != prefix and is_own(other):
             _remove_bundle(other)
 
 
@@ -227,12 +236,14 @@ def remove_left_overs(folder: str) -> None:
     if is_remote(folder) and not is_folder(folder):
         return
     (remove_unfinished_uploads if is_remote(folder) else remove_abandoned)(folder)
-    names = list_folder(folder)
-    for name in names:
-        data = _DATA.fullmatch(name) if is_remote(folder) else None  # uploaded before the index
-        if _LEFT_OVER.fullmatch(name) or (data is not None and f"{data[1]}.index" not in names):
-            logging.info("removing %s, which a killed run has left", name)
-            remove(os.path.join(folder, name))
+    removed = remove_matching(folder, _LEFT_OVER)
+    names = list_folder(folder) if is_remote(folder) else []
+    for data in filter(None, map(_DATA.fullmatch, names)):  # uploaded before the index
+        if f"{data[1]}.index" not in names:
+            remove(os.path.join(folder, data[0]))
+            removed.append(data[0])
+    for name in removed:
+        logging.info("removed %s, which a killed run had left", name)
 
 
 def _list_checkpoints(folder: str, *, most_steps: int | None = None) -> list[str]:
@@ -257,15 +268,17 @@ def _write_list(folder: str, prefixes: list[str]) -> None:
 
 def _remove_bundle(prefix: str) -> None:
     """Remove a bundle, its index first: without it the rest is no checkpoint."""
-    remove(f"{prefix}.index")
-    for path in _files_of(prefix):
-        remove(path)
+    folder, name = os.path.split(prefix)
+    if is_remote(folder) and not is_folder(folder):
+        return
+    for ending in (r"\.index", f"{_FILES}(?:{_TEMPORARY})?"):
+        remove_matching(folder, re.compile(re.escape(name) + ending))
 
 
 def _files_of(prefix: str) -> list[str]:
-    """Return the paths of the files of a bundle, and of what a killed run has left of one."""
+    """Return the paths of the files of a bundle."""
     folder, name = os.path.split(prefix)
     if is_remote(folder) and not is_folder(folder):
         return []
-    ours = (f"{name}.data-", f"{name}.index")
-    return [os.path.join(folder, each) for each in list_folder(folder) if each.startswith(ours)]
+    matches = re.compile(re.escape(name) + _FILES).fullmatch
+    return [os.path.join(folder, each) for each in list_folder(folder) if matches(each)]

@@ -9,12 +9,10 @@ import os
 
 from bert_data.storage import (
     is_file,
-    is_folder,
-    list_folder,
     make_folder,
     read_bytes,
-    remove,
     remove_abandoned,
+    remove_if_empty,
     write_bytes,
 )
 
@@ -39,5 +37,5 @@ def has_committed(parent: str, fingerprint: str, path: str) -> bool:
 def finish_removal(parent: str, *, is_own: bool) -> None:
     """Remove what a run was removing when it was killed: folders, and the parent if it is own."""
     remove_abandoned(parent)
-    if is_own and is_folder(parent) and not list_folder(parent):
-        remove(parent)
+    if is_own:
+        remove_if_empty(parent)

@@ -11,6 +11,7 @@ tasks run again; if others have removed what these would read, the run starts fr
 import contextlib
 import functools
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from absl import logging
@@ -20,13 +21,15 @@ from bert_data.errors import CorruptDataError
 from bert_data.progress import progress, tell_time
 from bert_data.storage import (
     is_folder,
+    is_own_folder,
     is_remote,
     list_folder,
     make_folder,
     naming_folder,
-    remove,
+    refuse_planted,
     remove_abandoned,
     remove_folder,
+    remove_if_empty,
 )
 from bert_data.work.engine import Engine, open_executor
 from bert_data.work.executor import Executor
@@ -35,6 +38,7 @@ from bert_data.work.threads import open_threads
 
 _NUM_BATCHES, _MOST_IN_BATCH = 64, 16
 """Finished tasks are checked in so many batches, or in more, each of up to so many tasks."""
+_RUN = re.compile(r"[0-9a-f]{16}")  # a fingerprint: nothing else in the folder above is a run's
 _LEAST_DEPTH = 3  # of a task's file: kind of tasks, task, file
 
 _Find = Callable[[str], CorruptDataError | None]
@@ -141,18 +145,21 @@ def open_work_folder(
       parent: the folder above it.
       fingerprint: of all that the run depends on; the folder's name.
       is_own: whether the parent belongs to this output alone; then it is also removed when the
-        block succeeds, with unfinished work of other runs.
+        block succeeds, with unfinished work of other runs, if there is nothing else in it.
       useless_after: errors that the same run would raise again.
 
     Yields:
       The path of the folder.
     """
     root = os.path.join(parent, fingerprint)
+    if is_own:
+        refuse_planted(parent)
+    refuse_planted(root)
     is_new = not is_folder(parent)
     with naming_folder(parent):
         make_folder(root)
     remove_abandoned(parent)
-    others = [name for name in _names(parent) if name != fingerprint] if is_own else []
+    others = [name for name in _runs(parent) if name != fingerprint] if is_own else []
     if others:
         logging.warning(
             "%s has unfinished work of %d other run(s), with other files, steps or parameters; this"
@@ -179,6 +186,12 @@ def _names(folder: str) -> list[str]:
     return list_folder(folder) if not is_remote(folder) or is_folder(folder) else []
 
 
+def _runs(parent: str) -> list[str]:
+    """Return the names of the folders of runs; others that somebody has put there stay."""
+    names = filter(_RUN.fullmatch, _names(parent))
+    return [name for name in names if is_own_folder(os.path.join(parent, name))]
+
+
 def _task_folders(root: str) -> Iterator[str]:
     """Yield the folders of tasks; of those in an object store, some may be unfinished."""
     for folder in (os.path.join(root, name) for name in filter(_is_visible, _names(root))):
@@ -192,8 +205,7 @@ def _is_visible(name: str) -> bool:
 def _remove_root(parent: str, root: str, *, with_parent: bool, if_empty: bool) -> None:
     """Remove a work folder, and its parent if that is the run's own, or new and empty."""
     with tell_time("removing the work folder"):
-        for name in _names(parent) if with_parent else [os.path.basename(root)]:
+        for name in {*(_runs(parent) if with_parent else ()), os.path.basename(root)}:
             remove_folder(os.path.join(parent, name))
-    is_empty = is_folder(parent) and not list_folder(parent)
-    if with_parent or (if_empty and is_empty):
-        (remove_folder if is_remote(parent) else remove)(parent)
+    if with_parent or if_empty:
+        remove_if_empty(parent)

@@ -45,6 +45,24 @@ def test_what_is_kept_is_found(kept, shelf):
     assert kept.name.startswith("pairing.make_rows-5555555555555555-")
 
 
+def test_only_machine_code_of_earlier_sources_is_removed(cache, shelf, tmp_path):
+    Shelf("/sources/pairing.py", "make_rows", "4" * 64).keep(TYPES, CODE)
+    (earlier,) = cache.rglob("*.kernel")
+    theirs = [
+        earlier.with_name(f"pairing.make_rows-{name}.kernel")
+        for name in ("notes", f"{'4' * 16}-{'g' * 16}", f"{'4' * 16}-{'1' * 17}")
+    ]
+    for path in theirs:
+        path.write_bytes(b"precious")
+    link, folder = (earlier.with_name(earlier.name.replace("4" * 16, digit * 16)) for digit in "36")
+    (tmp_path / "theirs").mkdir()
+    link.symlink_to(tmp_path / "theirs")
+    folder.mkdir()
+    shelf.keep(TYPES, CODE)
+    assert not earlier.exists() and link.is_symlink() and folder.is_dir()
+    assert all(path.read_bytes() == b"precious" for path in theirs)
+
+
 def test_every_flipped_bit_is_noticed(kept, shelf):
     content = kept.read_bytes()
     for at in range(len(content)):

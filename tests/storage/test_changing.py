@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -241,3 +242,36 @@ def test_unfinished_uploads_of_this_host_go(tmp_path):
     storage.remove_unfinished_uploads(f"file://{tmp_path}")
     assert set(os.listdir(tmp_path)) == {f".a.{theirs}.writing", "a"}
     storage.remove_unfinished_uploads(f"file://{tmp_path}/none")
+
+
+def test_abandoned_files_of_another_user_stay(tmp_path, monkeypatch):
+    path = Path(hidden.writing_path(str(tmp_path / "a"), hidden.new_token()))
+    path.write_bytes(b"precious")
+    monkeypatch.setattr(os, "geteuid", lambda: 1 + os.getuid())
+    storage.remove_abandoned(str(tmp_path))
+    assert path.read_bytes() == b"precious"
+    monkeypatch.undo()
+    storage.remove_abandoned(str(tmp_path))
+    assert not path.exists()
+
+
+def test_only_files_are_removed_by_a_pattern(tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "file").write_bytes(b"precious")
+    for name in ("a1", "a2", "a22", "b1"):
+        (tmp_path / name).touch()
+    (tmp_path / "a3").symlink_to(theirs / "file")
+    (tmp_path / "a4").symlink_to(theirs)
+    (tmp_path / "a5").mkdir()
+    assert storage.remove_matching(str(tmp_path), re.compile("a[0-9]")) == ["a1", "a2"]
+    assert set(contents(tmp_path)) == {"a22", "a3", "a4", "a5", "b1", "theirs", "theirs/file"}
+
+
+def test_only_an_empty_folder_goes(tmp_path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    storage.remove_if_empty(str(tmp_path / "a"))
+    storage.remove_if_empty(str(tmp_path / "none"))
+    assert (tmp_path / "a" / "b").is_dir()
+    storage.remove_if_empty(str(tmp_path / "a" / "b"))
+    assert contents(tmp_path) == {"a": None}

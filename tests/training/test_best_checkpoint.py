@@ -3,9 +3,11 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bert_data.training.best_checkpoint import BestCheckpoint
+from bert_data.training.checkpoints import latest_checkpoint, save_checkpoint
 from bert_data.training.model import pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay
 from bert_data.training.predict import load_pretrained
@@ -51,6 +53,20 @@ def test_only_the_best_is_kept(tmp_path: Path, state: TrainingState) -> None:
     assert not offer(again, state, 9, masked_lm_loss=4.6)
     assert offer(again, state, 4, masked_lm_loss=4.4)  # it continues from before step 6
     assert checkpoints(again) == ["model.ckpt-4.index"]
+
+
+def test_checkpoints_that_somebody_keeps_there_stay(tmp_path: Path, state: TrainingState) -> None:
+    values = {"global_step": np.int64(2)}
+    (tmp_path / "best").mkdir()
+    save_checkpoint(str(tmp_path / "best"), 2, values, num_kept=1)
+    (tmp_path / "best" / "model.ckpt-3.data-backup").write_bytes(b"precious")
+    best = new(tmp_path)
+    for step, loss in ((3, 5.0), (6, 4.0), (1, 3.0)):
+        assert offer(best, state, step, masked_lm_loss=loss)
+        kept = {f"model.ckpt-{number}.index" for number in (2, step)}
+        assert set(checkpoints(best)) == kept
+        assert latest_checkpoint(best.folder) == f"{best.folder}/model.ckpt-{step}"
+    assert (tmp_path / "best" / "model.ckpt-3.data-backup").read_bytes() == b"precious"
 
 
 def test_the_highest_accuracy_is_best(tmp_path: Path, state: TrainingState) -> None:

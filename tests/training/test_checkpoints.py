@@ -99,6 +99,28 @@ def test_what_a_killed_run_leaves_is_removed(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == before
 
 
+def test_what_only_looks_like_a_checkpoint_stays(tmp_path: Path) -> None:
+    """Also if a checkpoint of these steps is written again, and removed."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "file").write_bytes(b"precious")
+    save(tmp_path, 3)
+    folder = tmp_path / "model.ckpt-3.data-00001-of-00002"
+    for name in ("model.ckpt-3.data-backup", "model.ckpt-3.index.tempstate-of-mine"):
+        (tmp_path / name).write_bytes(b"precious")
+    folder.mkdir()
+    (folder / "file").write_bytes(b"precious")
+    (tmp_path / "model.ckpt-3.index.tempstate1").symlink_to(theirs)
+    before = {str(path) for path in tmp_path.rglob("*")}
+    remove_left_overs(str(tmp_path))
+    save(tmp_path, 3)
+    save(tmp_path, 4, num_kept=1)
+    after = {str(path) for path in tmp_path.rglob("*")}
+    assert before - after == {
+        f"{tmp_path}/model.ckpt-3.{ending}" for ending in ("index", "data-00000-of-00001")
+    }
+
+
 def test_no_checkpoint_is_told_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"there is no checkpoint '.*none' \(no file .*none.index"):
         Checkpoint(str(tmp_path / "none"))

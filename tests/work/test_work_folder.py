@@ -18,11 +18,22 @@ from bert_data.work import (
 )
 from tests.work.test_folder_tasks import Letters, write_letters
 
+RUN, OTHER = "f1" * 8, "f2" * 8  # as fingerprints are
 OPTIONS = {"num_workers": 1, "engine": THIS_MACHINE, "task_bytes": 0}
 
 
 class TestWorkFolder:
-    def use(self, parent, name="f1", *, done=True, error=None, is_own=True, keeps=False, **options):
+    def use(
+        self,
+        parent,
+        name=RUN,
+        *,
+        done=True,
+        error=None,
+        is_own=True,
+        keeps=False,
+        **options,
+    ):
         """A run that may do a task, and may end with an error."""
         options |= OPTIONS | {"is_own": is_own, "keeps_inputs": keeps}
         with open_work(str(parent), name, **options) as (root, _):
@@ -54,21 +65,21 @@ class TestWorkFolder:
 
     def test_work_of_other_runs_is_told_of_and_goes_with_an_own_parent(self, tmp_path, caplog):
         with pytest.raises(ValueError):
-            self.use(tmp_path / "work", "f1", error=ValueError())
+            self.use(tmp_path / "work", RUN, error=ValueError())
         with pytest.raises(ValueError):
-            self.use(tmp_path / "work", "f2", error=ValueError())
+            self.use(tmp_path / "work", OTHER, error=ValueError())
         assert "unfinished work of 1 other run(s)" in caplog.text
-        assert sorted(os.listdir(tmp_path / "work")) == ["f1", "f2"]
-        assert self.use(tmp_path / "work", "f2") == ["t"]
+        assert sorted(os.listdir(tmp_path / "work")) == [RUN, OTHER]
+        assert self.use(tmp_path / "work", OTHER) == ["t"]
         assert os.listdir(tmp_path) == []
 
     def test_a_parent_that_others_use_stays(self, tmp_path, caplog):
         (tmp_path / "shared").mkdir()
         with pytest.raises(ValueError):
-            self.use(tmp_path / "shared", "f1", error=ValueError(), is_own=False)
-        self.use(tmp_path / "shared", "f2", is_own=False)
-        assert os.listdir(tmp_path / "shared") == ["f1"]
-        self.use(tmp_path / "shared", "f1", is_own=False)
+            self.use(tmp_path / "shared", RUN, error=ValueError(), is_own=False)
+        self.use(tmp_path / "shared", OTHER, is_own=False)
+        assert os.listdir(tmp_path / "shared") == [RUN]
+        self.use(tmp_path / "shared", RUN, is_own=False)
         assert os.listdir(tmp_path / "shared") == []
         self.use(tmp_path / "new", is_own=False)
         assert os.listdir(tmp_path) == ["shared"]
@@ -78,7 +89,7 @@ class TestWorkFolder:
     def test_goes_if_a_file_of_a_task_is_damaged(self, tmp_path, caplog, name):
         with pytest.raises(ValueError):
             self.use(tmp_path / "work", error=ValueError())
-        path = tmp_path / "work/f1/t/a" / name
+        path = tmp_path / f"work/{RUN}/t/a" / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(path.read_bytes()[:-1] + b"!" if path.exists() else b"")
         assert self.use(tmp_path / "work", error=None) == []
@@ -101,7 +112,10 @@ class TestWorkFolder:
     def test_a_damaged_task_alone_runs_again_if_what_tasks_read_stays(self, tmp_path, caplog, name):
         def run(error: type[Exception] | None) -> list[bool]:
             options = OPTIONS | {"is_own": True, "keeps_inputs": True}
-            with open_work(str(tmp_path / "work"), "f1", **options) as (root, executor):
+            with open_work(str(tmp_path / "work"), RUN, **options) as (
+                root,
+                executor,
+            ):
                 task = FolderTask(parent=f"{root}/t", function=write_letters)
                 items = [*map(Letters, ("a", "bb", "ccc"))]
                 done = [is_new for _, is_new in run_tasks("t", task, items, executor)]
@@ -111,22 +125,22 @@ class TestWorkFolder:
 
         with pytest.raises(KeyError):
             run(KeyError)
-        path = tmp_path / "work/f1/t/bb/letters"
+        path = tmp_path / f"work/{RUN}/t/bb/letters"
         path.write_text("b!")
         assert run(None) == [False, True, False]
         assert f"{path}: byte offset 0: not the file that the task wrote" in caplog.text
         with pytest.raises(KeyError):
             run(KeyError)
-        os.remove(tmp_path / "work/f1/t/a" / name)
+        os.remove(tmp_path / f"work/{RUN}/t/a" / name)
         assert run(None) == [True, False, False]
-        assert f"work/f1/t/a/{name}: byte offset 0: " in caplog.text
+        assert f"work/{RUN}/t/a/{name}: byte offset 0: " in caplog.text
         assert os.listdir(tmp_path) == []
 
     def test_what_a_task_has_used_may_be_gone_but_no_report(self, tmp_path, caplog):
         def run(name: str) -> list[str]:
             with pytest.raises(KeyError):
                 self.use(tmp_path, error=KeyError(), is_own=False)
-            os.remove(tmp_path / "f1/t/a" / name)
+            os.remove(tmp_path / f"{RUN}/t/a" / name)
             return self.use(tmp_path, is_own=False)
 
         assert (run("letters"), run("report.json")) == (["t"], [])
@@ -136,19 +150,19 @@ class TestWorkFolder:
     @pytest.mark.parametrize("keeps", [True, False])
     def test_what_a_run_finds_damaged_later_is_made_again(self, tmp_path, keeps):
         for name in ("a", "bb"):
-            FolderTask(parent=f"{tmp_path}/f1/t", function=write_letters)(Letters(name))
-        damaged = CorruptDataError(f"{tmp_path}/f1/t/bb/letters", 0, "x")
+            FolderTask(parent=f"{tmp_path}/{RUN}/t", function=write_letters)(Letters(name))
+        damaged = CorruptDataError(f"{tmp_path}/{RUN}/t/bb/letters", 0, "x")
         with pytest.raises(CorruptDataError):
             self.use(tmp_path, done=False, error=damaged, is_own=False, keeps=keeps)
-        left = [path.name for path in tmp_path.glob("f1/t/*")]
+        left = [path.name for path in tmp_path.glob(f"{RUN}/t/*")]
         assert left == (["a"] if keeps else [])
 
-    @pytest.mark.parametrize("path", ["in.gz", "f1/t", "f1-other/t/a/letters"])
+    @pytest.mark.parametrize("path", ["in.gz", f"{RUN}/t", f"{RUN}-other/t/a/letters"])
     def test_work_stays_if_a_run_finds_another_file_damaged(self, tmp_path, path):
-        FolderTask(parent=f"{tmp_path}/f1/t", function=write_letters)(Letters("a"))
+        FolderTask(parent=f"{tmp_path}/{RUN}/t", function=write_letters)(Letters("a"))
         with pytest.raises(CorruptDataError):
             self.use(tmp_path, done=False, error=CorruptDataError(tmp_path / path, 0, "x"))
-        assert (tmp_path / "f1/t/a/letters").exists()
+        assert (tmp_path / f"{RUN}/t/a/letters").exists()
 
     def test_contents_that_others_check_are_not_read(self, tmp_path, monkeypatch):
         """Of a file without a checksum, the size is compared."""
@@ -157,7 +171,7 @@ class TestWorkFolder:
             return Filled(write_letters(item, folder), {"letters": (len(item.name), None)})
 
         read: list[str] = []
-        task = FolderTask(parent=f"{tmp_path}/f1/t", function=write)
+        task = FolderTask(parent=f"{tmp_path}/{RUN}/t", function=write)
         task(Letters("a"))
         sum_up = folder_tasks._sum_up
         monkeypatch.setattr(
@@ -166,24 +180,28 @@ class TestWorkFolder:
         assert self.use(tmp_path, done=False, is_own=False) == ["t"]
         assert [os.path.basename(path) for path in read] == ["report.json"]
         task(Letters("a"))
-        (tmp_path / "f1/t/a/letters").write_text("ab")
+        (tmp_path / f"{RUN}/t/a/letters").write_text("ab")
         assert self.use(tmp_path, done=False, is_own=False) == []
 
     def test_stays_if_a_task_removed_what_it_used(self, tmp_path):
         with pytest.raises(ValueError):
             self.use(tmp_path / "work", error=ValueError())
-        (tmp_path / "work/f1/t/a/letters").unlink()
+        (tmp_path / f"work/{RUN}/t/a/letters").unlink()
         assert self.use(tmp_path / "work") == ["t"]
 
 
 class TestInAnObjectStore:
     def run(self, store, *names, function=write_letters, keep=False, keeps_inputs=False):
-        """A run that does tasks in bucket/work/f1; returns whether it did each, or None."""
+        """A run that does tasks in bucket/work/RUN; returns whether it did each, or None."""
         done = []
         with (
             contextlib.suppress(KeyError),
             open_work(
-                store.uri("work"), "f1", is_own=True, keeps_inputs=keeps_inputs, **OPTIONS
+                store.uri("work"),
+                RUN,
+                is_own=True,
+                keeps_inputs=keeps_inputs,
+                **OPTIONS,
             ) as (root, executor),
         ):
             task = FolderTask(parent=f"{root}/t", function=function)
@@ -195,13 +213,13 @@ class TestInAnObjectStore:
     def test_a_run_resumes_and_removes_its_folder(self, object_store):
         assert self.run(object_store, "a", "bb", keep=True) == [True, True]
         names = ("letters", "report.json", "sums.json")
-        assert object_store.keys("work/f1/t/a/") == [f"work/f1/t/a/{name}" for name in names]
+        assert object_store.keys(f"work/{RUN}/t/a/") == [f"work/{RUN}/t/a/{name}" for name in names]
         assert self.run(object_store, "a", "bb", "c") == [False, False, True]
         assert not any(object_store.contents("work/").values())
 
     def test_a_task_whose_upload_did_not_end_is_not_done(self, object_store, caplog):
         self.run(object_store, "a", "bb", keep=True)
-        object_store.remove("work/f1/t/a/sums.json")
+        object_store.remove(f"work/{RUN}/t/a/sums.json")
         assert self.run(object_store, "a", "bb") == [True, False]
         assert "damaged" not in caplog.text
 
@@ -209,7 +227,7 @@ class TestInAnObjectStore:
         object_store.fail("403", method="PUT", key="a/letters", times=99)
         with pytest.raises(PermissionError):
             self.run(object_store, "a")
-        assert not object_store.get("work/f1/t/a/sums.json")
+        assert not object_store.get(f"work/{RUN}/t/a/sums.json")
 
     def test_requests_are_a_few_for_each_task_however_many_there_are(self, object_store):
         """To resume, a folder is listed and two small files are read."""
@@ -227,6 +245,41 @@ class TestInAnObjectStore:
 
     def test_a_file_of_another_size_is_damage(self, object_store, caplog):
         self.run(object_store, "a", keep=True)
-        object_store.put("work/f1/t/a/letters", b"other")
+        object_store.put(f"work/{RUN}/t/a/letters", b"other")
         assert self.run(object_store, "a") == [True]
         assert "a/letters: byte offset 0: not the file that the task wrote" in caplog.text
+
+
+class TestDataOfOthers:
+    """What a run has not made stays, though it lies in a folder that only the run uses."""
+
+    def test_names_that_no_run_has(self, tmp_path):
+        theirs, parent = tmp_path / "theirs", tmp_path / "work"
+        for path in (theirs / "file", parent / "notes.txt", parent / "thesis" / "file"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(b"precious")
+        (parent / ("a" * 16)).symlink_to(theirs)
+        (parent / ("b" * 16)).write_bytes(b"precious")
+        (parent / ("c" * 16)).mkdir()
+        before = {path for path in tmp_path.rglob("*") if path.name != "c" * 16}
+        TestWorkFolder().use(parent)
+        assert set(tmp_path.rglob("*")) == before
+
+    @pytest.mark.parametrize("name", ["work", f"work/{RUN}"])
+    def test_a_planted_link_is_not_followed(self, tmp_path, name):
+        (tmp_path / "theirs" / RUN / "t").mkdir(parents=True)
+        before = set((tmp_path / "theirs").rglob("*"))
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).symlink_to(tmp_path / "theirs")
+        with pytest.raises(PermissionError, match="is not a folder of this user"):
+            TestWorkFolder().use(tmp_path / "work")
+        assert set((tmp_path / "theirs").rglob("*")) == before
+
+    def test_a_folder_of_another_user_where_everyone_may_write(self, tmp_path, monkeypatch):
+        (tmp_path / "work").mkdir()
+        monkeypatch.setattr(os, "geteuid", lambda: 1 + os.getuid())
+        tmp_path.chmod(0o1777)
+        with pytest.raises(PermissionError, match="is not a folder of this user"):
+            TestWorkFolder().use(tmp_path / "work")
+        tmp_path.chmod(0o755)
+        TestWorkFolder().use(tmp_path / "work")
