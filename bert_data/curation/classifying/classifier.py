@@ -7,10 +7,13 @@ The probabilities are those that fastText's own `predict` returns: 0.00001 is ad
 its logarithm is taken.
 """
 
+import abc
+import dataclasses
+import functools
 import itertools
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +27,19 @@ from bert_data.curation.classifying.fasttext_kernels import (
     SOFTMAX,
     Arrays,
     Settings,
-    list_rows,
-    max_rows,
-)
-from bert_data.curation.classifying.fasttext_model import huffman_tree, read_arrays, wrap_words
-from bert_data.curation.classifying.fasttext_vectors import (
     divide,
+    list_rows,
     logarithm,
+    max_rows,
     mean_vector,
     multiply,
     sigmoid,
 )
+from bert_data.curation.classifying.fasttext_model import huffman_tree, read_arrays, wrap_words
+from bert_data.curation.document import Document
+from bert_data.curation.parameters import Name
+from bert_data.curation.step import DocumentStep
+from bert_data.curation.verdict import Verdict
 from bert_data.kernels import Constants, inner, kernel
 from bert_data.storage import load_array, save_array
 
@@ -215,3 +220,23 @@ def _score_all(
             sums[k] = 0
         score = _score(texts[bounds[i] : bounds[i + 1]], model, label, listed, sums, products)
         out[i] = min(score, 1.0)  # what logarithms add may exceed it
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClassifierStep(DocumentStep):
+    """A step that scores texts by the probability of a label."""
+
+    model_file: Name
+    label: Name
+
+    def prepare(self, folder: Path) -> None:
+        """Read the model, and leave its arrays."""
+        write_model(folder, self.model_file, self.label)
+
+    def open(self, folder: str) -> Callable[[Document], Verdict]:
+        """Map the model."""
+        return functools.partial(self.judge_by, open_classifier(folder, self.label))
+
+    @abc.abstractmethod
+    def judge_by(self, classifier: Classifier, document: Document) -> Verdict:
+        """Judge a document by the scores of its texts."""

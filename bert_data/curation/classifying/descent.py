@@ -1,29 +1,309 @@
 """Gradient descent: the vectors of a classifier, from random ones to trained ones.
 
+rows = write_rows(texts, order, num_tokens, model, path, executor)      numbers of words and n-grams
 descent = Descent(num_rows, num_labels, dim, loss, seed, executor)
-descent.train(texts, epochs=5, learning_rate=0.1)      the loss of the last epoch
-descent.judge(texts, scored=0)                         labels, and scores of label 0
+descent.train(rows, epochs=5, learning_rate=0.1)      the loss of the last epoch
+descent.judge(rows, scored=0)                          labels, and scores of label 0
+
+A step of the descent follows each text and needs what the one before has changed, so a single
+thread makes them all, and the result is fastText's own, with one thread.
 """
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.classifying.fasttext_training import (
-    Model,
-    Rates,
-    Texts,
-    draw_numbers,
-    judge_texts,
-    train_texts,
+from bert_data.curation.classifying.fasttext_kernels import (
+    SOFTMAX,
+    Arrays,
+    list_rows,
+    max_rows,
+    mean_vector,
+    multiply,
+    sigmoid,
 )
+from bert_data.curation.classifying.training_texts import LEAST_WRAPPED, SpooledTexts
+from bert_data.kernels import Constants, Scalar, inner, kernel
 from bert_data.progress import progress
+from bert_data.storage import load_values, open_scratch
 from bert_data.work import Executor
 
+_RUN_BYTES = 1 << 20
 TENTHS = 10
 """Parts of the vectors, each of which has its own generator of random numbers, as in fastText."""
 
 _CHUNK_ROWS = 2_000_000  # between reports of progress: a fraction of a second
 _CHECKED_ROWS = 1 << 16
+_RATE_TOKENS = 100  # between changes of the learning rate, as in fastText
+_FACTOR, _MODULUS, _BITS = np.uint64(48271), np.uint64(2**31 - 1), np.uint64(31)
+_SQUARE = np.uint64(48271**2 % (2**31 - 1))
+_RANGE = 2147483646.0
+
+
+class Texts(NamedTuple):
+    """Texts to train on.
+
+    Attributes:
+      rows: int32, of all texts, one after the other.
+      ends: int64 [texts + 1], 0 and the end of each text in `rows`.
+      targets: int32 [texts], the label of each.
+      num_tokens: int64 [texts], of each, with its label and its end.
+    """
+
+    rows: NDArray[np.int32]
+    ends: NDArray[np.int64]
+    targets: NDArray[np.int32]
+    num_tokens: NDArray[np.int64]
+
+
+class Model(NamedTuple):
+    """A model in training.
+
+    Attributes:
+      vectors: float32 [rows, dim].
+      outputs: float32 [labels, dim].
+      hidden: float32 [dim], the mean vector of a text.
+      gradient: float32 [dim], its change.
+      shares: float32 [labels], of a text.
+    """
+
+    vectors: NDArray[np.float32]
+    outputs: NDArray[np.float32]
+    hidden: NDArray[np.float32]
+    gradient: NDArray[np.float32]
+    shares: NDArray[np.float32]
+
+
+class Rates(NamedTuple):
+    """The learning rate, which falls to 0 with the tokens that were read.
+
+    Attributes:
+      learning_rate: at the start.
+      num_tokens: that all epochs have.
+      loss: `SOFTMAX` or `ONE_VS_ALL`.
+    """
+
+    learning_rate: float
+    num_tokens: int
+    loss: int
+
+
+@inner
+def _multiply_modulo(state: np.uint64, factor: np.uint64) -> np.uint64:
+    """Return state * factor modulo 2**31 - 1, of numbers below that."""
+    product = state * factor
+    rest = (product & _MODULUS) + (product >> _BITS)
+    return rest - _MODULUS if rest >= _MODULUS else rest
+
+
+@kernel
+def draw_numbers(numbers: NDArray[np.float32], bound: float, seed: int) -> None:
+    """Fill an array with fastText's random numbers: those of C++'s minstd_rand, two for each.
+
+    Args:
+      numbers: 1-D, receives numbers between -bound and bound.
+      bound: > 0.
+      seed: >= 0.
+    """
+    bound = np.float64(np.float32(bound))
+    state = np.uint64(seed) % _MODULUS
+    if state == 0:
+        state = np.uint64(1)
+    for i in range(len(numbers)):
+        low = np.float64(np.int64(_multiply_modulo(state, _FACTOR))) - 1.0
+        state = _multiply_modulo(state, _SQUARE)  # the number after that
+        high = np.float64(np.int64(state)) - 1.0
+        share = (low + high * _RANGE) / (_RANGE * _RANGE)
+        numbers[i] = np.float32(share * (bound + bound) - bound)
+
+
+@inner
+def _find_shares(texts: Texts, text: Scalar, model: Model, loss: Scalar) -> Scalar:
+    """Compute the mean vector and the shares of a text; return the label of the largest."""
+    shares, hidden = model.shares, model.hidden
+    start, end = texts.ends[text], texts.ends[text + 1]
+    for i in range(len(hidden)):
+        hidden[i] = 0
+    mean_vector(model.vectors, texts.rows[start:end], end - start, hidden)
+    best = 0
+    for label in range(len(shares)):
+        shares[label] = multiply(model.outputs, label, hidden)
+        if shares[label] > shares[best]:
+            best = label
+    if loss != SOFTMAX:
+        for label in range(len(shares)):
+            shares[label] = sigmoid(shares[label])
+        return best
+    largest, total = shares[best], np.float32(0)
+    for label in range(len(shares)):
+        shares[label] = np.float32(math.exp(shares[label] - largest))
+        total += shares[label]
+    for label in range(len(shares)):
+        shares[label] /= total
+    return best
+
+
+@inner
+def _step(texts: Texts, text: Scalar, model: Model, rate: np.float32) -> None:
+    """Change vectors and outputs, as the shares of a text demand."""
+    vectors, outputs, hidden, gradient = model.vectors, model.outputs, model.hidden, model.gradient
+    start, end = texts.ends[text], texts.ends[text + 1]
+    for i in range(len(gradient)):
+        gradient[i] = 0
+    for label in range(len(outputs)):
+        target = np.float32(1) if label == texts.targets[text] else np.float32(0)
+        change = np.float32(rate * np.float32(target - model.shares[label]))
+        for i in range(len(gradient)):
+            gradient[i] += change * outputs[label, i]
+            outputs[label, i] += change * hidden[i]
+    share = np.float32(1.0 / (end - start))
+    for i in range(len(gradient)):
+        gradient[i] *= share
+    for at in range(start, end):
+        row = np.uint64(texts.rows[at])  # unsigned as in `add_rows`
+        for i in range(len(gradient)):
+            vectors[row, i] += gradient[i]
+
+
+@kernel
+def train_texts(
+    first: int, last: int, texts: Texts, model: Model, rates: Rates, state: NDArray[np.int64]
+) -> float:
+    """Train on texts[first:last]; return the sum of their losses.
+
+    Args:
+      state: [2], tokens that the learning rate has taken note of, and those since; changes.
+    """
+    losses = 0.0
+    for text in range(first, last):
+        if texts.ends[text] < texts.ends[text + 1]:
+            _find_shares(texts, text, model, rates.loss)
+            losses -= math.log(np.float64(model.shares[texts.targets[text]]) + 1e-5)
+            left = 1.0 - np.float64(state[0]) / rates.num_tokens
+            _step(texts, text, model, np.float32(rates.learning_rate * left))
+        state[1] += texts.num_tokens[text]
+        if state[1] > _RATE_TOKENS:
+            state[0] += state[1]
+            state[1] = 0
+    return losses
+
+
+@kernel
+def judge_texts(
+    scored: int,
+    loss: int,
+    texts: Texts,
+    model: Model,
+    best: NDArray[np.int32],
+    scores: NDArray[np.float32],
+) -> None:
+    """Find the likeliest label of texts, and their shares of one label.
+
+    Args:
+      loss: see `Rates`.
+      best: [texts], receives the labels; -1: nothing is known of a text.
+      scores: [texts], receives the shares.
+    """
+    for text in range(len(best)):
+        best[text], scores[text] = -1, 0
+        if texts.ends[text] < texts.ends[text + 1]:
+            best[text] = _find_shares(texts, text, model, loss)
+            scores[text] = model.shares[scored]
+
+
+class _Run(NamedTuple):
+    """Texts of a run, and where each ends in its own bytes."""
+
+    data: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+
+
+def write_rows(
+    texts: SpooledTexts,
+    order: NDArray[np.int64],
+    num_tokens: NDArray[np.int64],
+    model: Arrays,
+    path: str,
+    executor: Executor,
+) -> Texts:
+    """Write the rows of texts to a file, and map it.
+
+    Args:
+      order: int64 [some], numbers of the texts.
+      num_tokens: int64 [some], of each of them.
+      path: of the file, in the run's work folder.
+    """
+    constants = Constants((model,))
+
+    def list_run(run: _Run) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        most = max_rows(model.settings, len(run.data), len(run.data) // LEAST_WRAPPED)
+        listed = np.empty(most + len(run.ends) * model.settings.word_ngrams, np.int32)
+        hashes = np.empty(len(run.data) // LEAST_WRAPPED + 1, np.int32)
+        ends = np.empty(len(run.ends), np.int64)
+        _list_texts(run.data, run.ends, constants, hashes, listed, ends)
+        return listed[: ends[-1]], ends
+
+    sizes = []
+    with (
+        open_scratch(path) as file,
+        progress("list n-grams", total=len(order), unit="text") as advance,
+    ):
+        for listed, ends in executor.ordered_map(list_run, _cut_runs(texts, order)):
+            file.write(listed.tobytes())
+            sizes.append(np.diff(ends, prepend=0))
+            advance(len(ends))
+    all_ends = np.concatenate([np.zeros(1, np.int64), *sizes]).cumsum()
+    return Texts(
+        rows=load_values(path, np.int32) if all_ends[-1] else np.zeros(0, np.int32),
+        ends=all_ends,
+        targets=texts.targets[order],
+        num_tokens=num_tokens,
+    )
+
+
+def _cut_runs(texts: SpooledTexts, order: Iterable[int]) -> Iterator[_Run]:
+    """Yield texts in runs of about `_RUN_BYTES`, or of a longer text."""
+    parts: list[NDArray[np.uint8]] = []
+    size = 0
+    for text in order:
+        part = texts.data[texts.ends[text] : texts.ends[text + 1]]
+        if parts and size + len(part) > _RUN_BYTES:
+            yield _make_run(parts)
+            parts, size = [], 0
+        parts.append(part)
+        size += len(part)
+    if parts:
+        yield _make_run(parts)
+
+
+def _make_run(parts: Sequence[NDArray[np.uint8]]) -> _Run:
+    return _Run(np.concatenate(parts), np.cumsum([len(part) for part in parts], dtype=np.int64))
+
+
+@kernel
+def _list_texts(
+    data: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    model: tuple[Arrays],
+    hashes: NDArray[np.int32],
+    listed: NDArray[np.int32],
+    listed_ends: NDArray[np.int64],
+) -> None:
+    """List the rows of texts, one after the other.
+
+    Args:
+      ends: [texts], the end of each.
+      hashes: see `list_rows`.
+      listed_ends: [texts], receives the end of each text's rows.
+    """
+    start, num_listed = 0, 0
+    for text in range(len(ends)):
+        rest = listed[num_listed:]
+        num_listed += list_rows(data[start : ends[text]], model[0], hashes, rest)
+        listed_ends[text], start = num_listed, ends[text]
 
 
 class Descent:

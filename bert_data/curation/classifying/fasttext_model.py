@@ -9,13 +9,220 @@ n-grams of characters within "<word>", and of its n-grams of words, except those
 Everything happens in fastText's order and precision.
 """
 
-from typing import Any
+import math
+import struct
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.classifying.fasttext_file import Header, ModelFile
 from bert_data.curation.classifying.fasttext_kernels import END_BYTES, Arrays, Settings, fill_slots
+from bert_data.errors import CorruptDataError
+from bert_data.storage import map_file
+
+MAGIC, _VERSIONS = 793712314, (11, 12)
+SUPERVISED = 3
+_LOSSES = (1, 2, 3, 4)
+_NUM_CENTROIDS = 256
+_MAX_DIM, _MAX_LENGTH = 1 << 16, 1 << 10
+ENTRY = struct.Struct("<qb")  # a name's count and kind
+_KINDS = "word", "label"
+
+
+class Header(NamedTuple):
+    """The arguments of the training that matter for prediction; see `fasttext_kernels.Settings`."""
+
+    dim: int
+    word_ngrams: int
+    loss: int
+    num_buckets: int
+    min_characters: int
+    max_characters: int
+
+
+class Dictionary(NamedTuple):
+    """Words, labels and n-grams.
+
+    Attributes:
+      num_words: the words come before the labels.
+      names: bytes of all names, one after the other.
+      ends: int32 [names + 1], 0 and the end of each name.
+      counts: int64 [labels], how often each label occurred.
+      kept: int32 [n-grams, 2], bucket and row of those that pruning kept; None: nothing was pruned.
+    """
+
+    num_words: int
+    names: NDArray[np.uint8]
+    ends: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    kept: NDArray[np.int32] | None
+
+
+class ModelFile:
+    """Reads a model from its start to its end.
+
+    Every method raises CorruptDataError where the file is damaged.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Open a file."""
+        self._path = path
+        self._data: Any = map_file(path).data
+        self._place = 0
+
+    def refuse_unless(self, is_sound: bool, reason: str) -> None:
+        """Raise CorruptDataError with a reason unless something holds."""
+        if not is_sound:
+            raise CorruptDataError(self._path, self._place, reason)
+
+    def read_header(self) -> Header:
+        """Read the arguments of the training."""
+        self.refuse_unless(
+            len(self._data) >= 8 and self._data[:4].view("<i4")[0] == MAGIC,
+            "not a model of fastText",
+        )
+        _, version = self._numbers("<i4", 2)
+        self.refuse_unless(version in _VERSIONS, f"version {version}; only 11 and 12 are known")
+        dim, _, _, _, _, words, loss, model, buckets, shortest, longest, _ = self._numbers(
+            "<i4", 12
+        )
+        self._numbers("<f8", 1)
+        self.refuse_unless(
+            model == SUPERVISED, "a model of words alone; only supervised ones classify texts"
+        )
+        self.refuse_unless(loss in _LOSSES, f"unknown loss {loss}")
+        self.refuse_unless(
+            0 < dim <= _MAX_DIM
+            and 0 <= words <= _MAX_LENGTH
+            and buckets >= 0
+            and 0 <= shortest <= _MAX_LENGTH
+            and 0 <= longest <= _MAX_LENGTH,
+            "its dimensions are out of range",
+        )
+        longest = 0 if version == 11 else longest  # fastText does so, too
+        return Header(dim, words, loss, buckets, shortest, longest)
+
+    def read_dictionary(self) -> Dictionary:
+        """Read words, labels, and the n-grams that pruning kept."""
+        num_names, num_words, num_labels = self._numbers("<i4", 3)
+        _, num_pruned = self._numbers("<i8", 2)
+        self.refuse_unless(
+            num_words > 0 and num_labels > 0 and num_names == num_words + num_labels,
+            "the numbers of words and labels are out of range",
+        )
+        names, counts = self._read_names(num_names, num_words)
+        kept = None
+        if num_pruned >= 0:
+            kept = self._array("<i4", num_pruned, 2)
+        ends = np.cumsum([0, *map(len, names)], dtype=np.int64)
+        self.refuse_unless(ends[-1] < 1 << 31, "its words have more than 2 GiB")
+        joined = np.frombuffer(b"".join(names), np.uint8)
+        return Dictionary(num_words, joined, ends.astype(np.int32), counts[num_words:], kept)
+
+    def _read_names(self, num_names: int, num_words: int) -> tuple[list[bytes], NDArray[np.int64]]:
+        """Read all names, and the count of each."""
+        self._need(num_names * (1 + ENTRY.size))
+        names: list[bytes] = []
+        counts = np.zeros(num_names, np.int64)
+        place = self._place
+        for number in range(num_names):
+            end = _find_zero(self._data, place)
+            names.append(self._data[place:end].tobytes())
+            self._place, place = place, end + 1 + ENTRY.size
+            self.refuse_unless(place <= len(self._data), "the model ends too early")
+            counts[number], kind = ENTRY.unpack_from(self._data, end + 1)
+            if kind != (number >= num_words) or counts[number] < 0:
+                self.refuse_unless(False, f"{_KINDS[number >= num_words]} {number} is damaged")
+        self._place = place
+        return names, counts
+
+    def read_matrix(
+        self, dim: int, num_rows: int, is_quantized: bool = True
+    ) -> tuple[NDArray[np.float32], bool]:
+        """Read a matrix.
+
+        Args:
+          dim: numbers of a row.
+          num_rows: that it must have.
+          is_quantized: whether it may be quantized.
+
+        Returns:
+          float32 [rows, dim], and whether it was quantized.
+        """
+        (flag,) = self._numbers("u1", 1)
+        self.refuse_unless(flag in (0, 1), "a flag is neither 0 nor 1")
+        has_norms = self._numbers("u1", 1)[0] if flag and is_quantized else 0
+        shape = self._numbers("<i8", 2)
+        self.refuse_unless(
+            shape == [num_rows, dim],
+            f"a matrix of {shape[0]} x {shape[1]} numbers; {num_rows} x {dim} are due",
+        )
+        if not (flag and is_quantized):
+            matrix = self._array("<f4", num_rows, dim)
+            self.refuse_unless(bool(np.isfinite(matrix).all()), "a number is not finite")
+            return matrix, bool(flag)
+        (num_codes,) = self._numbers("<i4", 1)
+        self.refuse_unless(
+            num_codes > 0 and num_codes % num_rows == 0, "the number of codes is wrong"
+        )
+        codes = self._array("u1", num_rows, num_codes // num_rows)
+        matrix = self._decode(codes, dim)
+        if has_norms:
+            norm_codes = self._array("u1", num_rows, 1)
+            matrix *= self._decode(norm_codes, 1)
+        return matrix, True
+
+    def _decode(self, codes: NDArray[np.uint8], dim: int) -> NDArray[np.float32]:
+        """Read what codes stand for: [rows, parts] codes -> float32 [rows, dim]."""
+        quantized_dim, num_parts, width, last_width = self._numbers("<i4", 4)
+        self.refuse_unless(
+            quantized_dim == dim
+            and num_parts == codes.shape[1]
+            and width > 0
+            and 0 < last_width <= width
+            and (num_parts - 1) * width + last_width == dim,
+            "the parts of quantized vectors do not fit their size",
+        )
+        centroids = self._array("<f4", _NUM_CENTROIDS * dim)
+        self.refuse_unless(bool(np.isfinite(centroids).all()), "a number is not finite")
+        matrix = np.empty((len(codes), dim), np.float32)
+        for part in range(num_parts):
+            start = part * width
+            end = min(start + width, dim)
+            table = centroids[_NUM_CENTROIDS * start : _NUM_CENTROIDS * end]
+            matrix[:, start:end] = table.reshape(_NUM_CENTROIDS, -1)[codes[:, part]]
+        return matrix
+
+    def check_end(self) -> None:
+        """Check that nothing is left."""
+        self.refuse_unless(self._place == len(self._data), "bytes after the end of the model")
+
+    def _need(self, num_bytes: int) -> None:
+        if num_bytes > len(self._data) - self._place:
+            raise CorruptDataError(self._path, len(self._data), "the model ends too early")
+
+    def _take(self, num_bytes: int) -> NDArray[np.uint8]:
+        self._need(num_bytes)
+        self._place += num_bytes
+        return self._data[self._place - num_bytes : self._place]
+
+    def _numbers(self, dtype: str, count: int) -> list[Any]:
+        return self._array(dtype, count).tolist()
+
+    def _array(self, dtype: str, *shape: int) -> NDArray[Any]:
+        data = self._take(math.prod(shape) * np.dtype(dtype).itemsize)
+        return np.frombuffer(data, dtype).reshape(shape) if len(data) else np.zeros(shape, dtype)
+
+
+def _find_zero(data: NDArray[np.uint8], start: int) -> int:
+    """Return the place of the next 0, or the end of the data."""
+    width = 64
+    while start < len(data):
+        place = data[start : start + width].tobytes().find(b"\0")
+        if place >= 0:
+            return start + place
+        start, width = start + width, 2 * width
+    return len(data)
 
 
 def read_arrays(path: str) -> Arrays:

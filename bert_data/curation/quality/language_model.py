@@ -13,9 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.classifying.fasttext_kernels import Arrays, list_rows, max_rows
+from bert_data.curation.classifying.fasttext_kernels import (
+    Arrays,
+    divide,
+    list_rows,
+    logarithm,
+    max_rows,
+    mean_vector,
+    multiply,
+)
 from bert_data.curation.classifying.fasttext_model import huffman_tree, read_arrays
-from bert_data.curation.classifying.fasttext_vectors import divide, logarithm, mean_vector, multiply
 from bert_data.errors import CorruptDataError
 from bert_data.kernels import Constants, Scalar, inner, kernel
 from bert_data.storage import read_bytes

@@ -4,8 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from bert_data.curation.classifying.classifier import Classifier
-from bert_data.curation.classifying.classifier_step import ClassifierStep
+from bert_data.curation.classifying.classifier import Classifier, ClassifierStep
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import NewField, Share
 from bert_data.curation.quality.percentiles import HEAD, MIDDLE, TAIL

@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bert_data.curation.classifying.classifier import Classifier
-from bert_data.curation.classifying.classifier_step import ClassifierStep
+from bert_data.curation.classifying.classifier import Classifier, ClassifierStep
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Share
 from bert_data.curation.quality.languages import language_of

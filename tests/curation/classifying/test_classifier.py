@@ -15,11 +15,8 @@ from bert_data.errors import CorruptDataError
 from tests.curation.classifying.fasttext_models import LOSSES, Model
 
 COVERS = (
-    "curation/classifying/classifier_step",
-    "curation/classifying/fasttext_file",
     "curation/classifying/fasttext_kernels",
     "curation/classifying/fasttext_model",
-    "curation/classifying/fasttext_vectors",
 )
 WORDS = "the cat sat __label__hq __label__other </s> 水は naïve naïve\u00a0cat x\0y < dog \n \t"
 TEXTS = st.lists(st.sampled_from(WORDS.split(" ")), max_size=12).map(" ".join) | st.text(

@@ -7,20 +7,18 @@ import math
 import numpy as np
 import pytest
 
-from bert_data.curation.classifying import text_rows
+from bert_data.curation.classifying import descent as descending
 from bert_data.curation.classifying.classifier import open_classifier, write_arrays
 from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
-from bert_data.curation.classifying.descent import TENTHS, Descent
-from bert_data.curation.classifying.fasttext_file import ModelFile
+from bert_data.curation.classifying.descent import TENTHS, Descent, write_rows
 from bert_data.curation.classifying.fasttext_model import (
+    ModelFile,
     dictionary_arrays,
     read_arrays,
     wrap_words,
 )
-from bert_data.curation.classifying.text_rows import write_rows
 from bert_data.curation.classifying.training import train_classifier
-from bert_data.curation.classifying.training_texts import SpooledTexts
-from bert_data.curation.classifying.word_counting import WordTable
+from bert_data.curation.classifying.training_texts import SpooledTexts, WordTable
 from bert_data.errors import CorruptDataError
 from bert_data.text.documents import TextConfig
 from bert_data.work import open_threads
@@ -29,17 +27,13 @@ from tests.goldens.fasttext_program import COMMON, MODELS, training_lines
 COVERS = (
     "curation/classifying/config",
     "curation/classifying/descent",
-    "curation/classifying/fasttext_training",
-    "curation/classifying/fasttext_writing",
-    "curation/classifying/text_rows",
-    "curation/classifying/training_texts",
 )
 SMALL = {"dimension": 8, "buckets": 500, "learning_rate": 0.5, "epochs": 20, "num_workers": 1}
 
 
 @pytest.mark.parametrize("loss", MODELS)
 def test_models_are_those_of_fasttext(checkout, tmp_path, monkeypatch, loss):
-    monkeypatch.setattr(text_rows, "_RUN_BYTES", 150)
+    monkeypatch.setattr(descending, "_RUN_BYTES", 150)
     content = lzma.decompress((checkout / f"tests/goldens/fasttext/{loss}.bin.xz").read_bytes())
     path = tmp_path / "golden.bin"
     path.write_bytes(content)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.curation.classifying.fasttext_model import wrap_words
-from bert_data.curation.classifying.word_counting import WordTable
+from bert_data.curation.classifying.training_texts import WordTable
 
 WORDS = st.sampled_from(["the", "cat", "</s>", "__label__x", "naïve", "水", "<", "a" * 300])
 TEXTS = st.lists(st.lists(WORDS, max_size=9).map(" ".join) | st.text(max_size=9), max_size=9)
