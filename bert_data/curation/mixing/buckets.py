@@ -1,19 +1,42 @@
-"""Buckets of documents: the values of a field, or a score that is cut at bounds or percentiles.
+"""Divide documents into buckets, and draw some of them.
 
 Buckets(field="perplexity_bucket")                         "head", "middle", "tail"
 Buckets(field="score", bounds=(0.2, 0.8))                  0.1 -> "0", 0.2 -> "1", 0.9 -> "2"
 Buckets(field="score", percentiles=(90,), names=("rest", "top"))
+draw("7", document)  ->  0.6180...
+
+A draw depends on nothing but its key, the data set and the document's id. Percentiles are exact,
+and found in rounds of bounded memory.
 """
 
 import bisect
 import dataclasses
+import functools
 import itertools
 import math
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
 from bert_data.curation.document import Document, FieldError
+from bert_data.storage import load_array, save_array
+from bert_data.work.float_keys import from_keys, to_keys
+from bert_data.work.ranges import Range, RangeReader
+from bert_data.work.records import Layout
+from bert_data.work.rounds import Own, Part, Rounds, Writers
+
+
+def draw(key: str, document: Document) -> float:
+    """Return a number in [0, 1); those of other keys are independent of it."""
+    name = f"{key}\0{document.source}\0{document.id}".encode(errors="surrogatepass")
+    return (xxhash.xxh3_64_intdigest(name) >> 11) / 2**53
+
 
 _MAX_BUCKETS = 1000  # of a data set; a field with more values is a mistake
 _MAX_NAME = 100  # characters
@@ -143,3 +166,62 @@ def _check_ascending(name: str, values: Sequence[float], above: float, below: fl
     if not inside or any(a >= b for a, b in itertools.pairwise(values)):
         within = "" if math.isinf(below) else f" between {above:g} and {below:g}"
         raise ValueError(f"{name} is {list(values)}; it must have rising numbers{within}")
+
+
+_SCORES = "scores.npy"
+_SCORE = Layout(("score",), num_keys=1)
+_FOUND = Layout(("place", "score"), num_keys=1)
+
+
+def write_scores(folder: Path, scores: NDArray[np.float64]) -> None:
+    """Write the scores of a shard, [documents], finite, to its folder."""
+    save_array(folder / _SCORES, scores)
+
+
+def read_scores(folder: str) -> NDArray[np.float64]:
+    """Return the scores of a shard, [documents]."""
+    return load_array(os.path.join(folder, _SCORES))
+
+
+def find_bounds(
+    rounds: Rounds, sources: Sequence[str], percentiles: Sequence[float]
+) -> dict[str, list[float]]:
+    """Return the scores at percentiles of each data set.
+
+    Percentile p of n scores is the one with n * p / 100 (rounded down) others before it.
+
+    Args:
+      sources: names of the data sets; the others have no scores.
+      percentiles: above 0, below 100.
+    """
+    numbers = {source: str(number) for number, source in enumerate(sources)}
+    scores = rounds.over_parts(
+        "scores", functools.partial(_write, numbers), dict.fromkeys(numbers.values(), _SCORE)
+    )
+    bounds = {}
+    for source, number in numbers.items():
+        values = scores[number]
+        places = [int(len(values) * percentile / 100) for percentile in percentiles]
+        found = rounds.over_ranges(
+            "percentiles", functools.partial(_find, sorted(set(places))), values, {"found": _FOUND}
+        )["found"]
+        records = RangeReader(found, Range(), 1 << 62).records()
+        at = dict(zip(records["place"].tolist(), from_keys(records["score"]).tolist(), strict=True))
+        bounds[source] = [at[place] for place in places] if len(values) else []
+        rounds.remove(values)
+    return bounds
+
+
+def _write(numbers: Mapping[str, str], part: Part, own: Own, writers: Writers) -> None:
+    if part.source in numbers:
+        writers[numbers[part.source]].add(score=to_keys(read_scores(part.path)))
+
+
+def _find(places: Sequence[int], reader: RangeReader, writers: Writers) -> None:
+    before = reader.num_before
+    for portion in reader.portions():
+        for place in places:
+            if before <= place < before + len(portion):
+                score = portion[place - before, 0]
+                writers["found"].add(place=np.array([place], np.uint64), score=np.array([score]))
+        before += len(portion)

@@ -1,12 +1,109 @@
-"""How often each part of a mixture passes: the one place where weights become epochs.
+"""From the parameters of a mixture to epochs: the one place where weights become epochs.
 
-plan_epochs({"wiki": Portion(weight=1, size=100), "web": Portion(weight=3, size=900)}, 1.0)
-  ->  {"wiki": 1.0, "web": 0.333...}                    100 and 300: shares of 1/4 and 3/4
+{"web": {"head": 3}, "wiki": 2}, ["web/head:3", "wiki:2"]  ->  {"web/head": 3, "wiki": 2}
+find_entry(those, "web", "head")  ->  "web/head"      "*/head" is the head of every data set
+
+Mix(weights={"web/head": 3, "web": 1}).plan(["web"], {"web/head": 100, "web/tail": 200})
+  ->  web/head 1 epoch, web/tail 1/6: shares of 3/4 and 1/4
 """
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from bert_data.curation.parameters import Within, items_of
+from bert_data.curation.step import CorpusStep
+
+EVERY = "*"
+_SEPARATOR = "/"
+
+
+def numbers_by_name(field: str, entries: Any) -> dict[str, Any]:
+    """Return {"a": 1} for ("a:1",), for {"a:1": None}, as YAML reads "a:1", and for itself.
+
+    A mapping in a mapping has the numbers of a data set's buckets; "*" is all its other ones.
+
+    Raises:
+      ValueError: the value has another form.
+    """
+    if not isinstance(entries, Mapping | tuple | list | str):
+        raise ValueError(f"{field} is {entries!r:.60}; NAME: NUMBER is needed")
+    numbers: dict[str, Any] = {}
+    for name, value in _pairs(entries):
+        if isinstance(name, str):
+            name = name.removesuffix(f"{_SEPARATOR}{EVERY}")
+        if not isinstance(name, str) or name in numbers:
+            raise ValueError(f"{field} has {name!r:.60}; each data set's name is needed once")
+        numbers[name] = value
+    return numbers
+
+
+def _pairs(entries: Any) -> Iterable[tuple[Any, Any]]:
+    for name, value in items_of(entries, of_numbers=True):
+        if isinstance(value, Mapping):
+            buckets = items_of(value, of_numbers=True)
+            yield from ((cell_name(name, bucket), each) for bucket, each in buckets)
+        else:
+            yield name, value
+
+
+def cell_name(source: str, bucket: Any) -> str:
+    """Return the name of a data set's bucket, or of the data set if the bucket is None."""
+    return source if bucket is None else f"{source}{_SEPARATOR}{bucket}"
+
+
+def split_name(name: str) -> tuple[str, str | None]:
+    """Return the data set and the bucket (None: of all its documents) that a name means."""
+    source, separator, bucket = name.partition(_SEPARATOR)
+    return source, bucket if separator else None
+
+
+def find_entry(entries: Collection[str], source: str, bucket: str | None) -> str | None:
+    """Return the entry that holds for a bucket: the first of web/head, */head, web; or None."""
+    names = [source]
+    if bucket is not None:
+        names = [cell_name(source, bucket), cell_name(EVERY, bucket), source]
+    return next((name for name in names if name in entries), None)
+
+
+def idle_entries(entries: Iterable[str], cells: Iterable[str]) -> list[str]:
+    """Return the entries that name a data set, or a bucket, of which there is no cell."""
+    known = set(map(split_name, cells))
+    known |= {(EVERY, bucket) for _, bucket in known} | {(source, None) for source, _ in known}
+    return [name for name in entries if split_name(name) not in known]
+
+
+def bucketed_sources(entries: Iterable[str]) -> frozenset[str]:
+    """Return the data sets of which entries name a bucket; with `EVERY`, it is all."""
+    return frozenset(source for source, bucket in map(split_name, entries) if bucket is not None)
+
+
+def check_sources(field: str, entries: Iterable[str], sources: Collection[str]) -> None:
+    """Refuse entries of unknown data sets.
+
+    Raises:
+      ValueError: with the entry and the known names.
+    """
+    for name in sorted(entries):
+        source, bucket = split_name(name)
+        if source not in sources and not (source == EVERY and bucket is not None):
+            known = ", ".join(sources)
+            raise ValueError(f"{field} names {source!r:.60}; the data sets are {known}")
+
+
+def check_buckets(field: str, entries: Iterable[str], cells: Collection[str]) -> None:
+    """Refuse entries of buckets that no document of any data set is in.
+
+    Raises:
+      ValueError: with the entry and the known buckets.
+    """
+    known = {bucket for _, bucket in map(split_name, cells) if bucket is not None}
+    for name in sorted(entries):
+        bucket = split_name(name)[1]
+        if bucket is not None and bucket not in known:
+            shown = ", ".join(sorted(known)[:20]) or "none"
+            raise ValueError(f"{field} names the bucket {bucket!r:.60}; the buckets are {shown}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,3 +164,135 @@ def _scale_to(
         left -= most_epochs * parts[name].size
         weight -= parts[name].weight
     return math.inf
+
+
+_MAX_EXPONENT = 10
+_MOST_EPOCHS, _MOST_EPOCHS_OF_BUDGET = 1.0, 4.0
+_LEAST_NUMBER = 1e-100  # of those that are > 0; products of them and of sizes are numbers, too
+_MOST = {"weights": 1e100, "budget": 1e100, "epochs": 1e6, "most_epochs": 1e6}
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Epochs of each cell of a mixture.
+
+    Attributes:
+      epochs: of each cell.
+      wanted: epochs of each cell that have the wanted shares, at any scale.
+      portions: cells of each portion, by its name.
+    """
+
+    epochs: Mapping[str, float]
+    wanted: Mapping[str, float]
+    portions: Mapping[str, Sequence[str]]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MixingStep(CorpusStep):
+    """A step with the parameters of a mixture, which `mix` describes.
+
+    A cell is a data set, or a bucket of one; a portion is the cells that an entry names together.
+    """
+
+    weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    epochs: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    exponent: Annotated[float, Within(0, _MAX_EXPONENT)] | None = None
+    unit: Literal["documents", "words", "bytes", "tokens"] = "bytes"
+    budget: float | None = None
+    most_epochs: float | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("weights", "epochs"):
+            object.__setattr__(self, field, numbers_by_name(field, getattr(self, field)))
+        super().__post_init__()
+        for field, least in (("weights", _LEAST_NUMBER), ("epochs", 0)):
+            for name, value in getattr(self, field).items():
+                _check_number(f"{field} has {name}:", value, least, _MOST[field])
+        for field in ("budget", "most_epochs"):
+            value = getattr(self, field)
+            if value is not None:
+                _check_number(f"{field} is", value, _LEAST_NUMBER, _MOST[field])
+            if value is not None and self.epochs:
+                raise ValueError(f"{field} goes with weights or exponent, not with epochs")
+        is_weighted = bool(self.weights) or self.exponent is not None
+        if not self.epochs and not is_weighted:
+            raise ValueError("mix needs weights or epochs, by the names of data sets, or exponent")
+        if self.epochs and is_weighted:
+            raise ValueError(
+                "epochs are given, and weights or exponent; one or the other is needed"
+            )
+
+    @property
+    def entry_field(self) -> str:
+        """The parameter that has the entries."""
+        return "epochs" if self.epochs else "weights"
+
+    @property
+    def entries(self) -> Mapping[str, float]:
+        """Weights or epochs."""
+        return self.epochs or self.weights
+
+    def plan(self, sources: Sequence[str], sizes: Mapping[str, int]) -> Plan:
+        """Plan a mixture.
+
+        Raises:
+          ValueError: nothing is left of what has a weight, a weight is missing, or the budget
+            cannot be reached.
+        """
+        if self.epochs:
+            epochs = {cell: self._number(cell, 1.0) for cell in sizes}
+            return Plan(epochs, epochs, {cell: [cell] for cell in sizes})
+        portions = self._portions(sources, sizes)
+        named = {name: self._portion(name, cells, sizes) for name, cells in portions.items()}
+        most = self.most_epochs
+        if most is None:
+            most = _MOST_EPOCHS if self.budget is None else _MOST_EPOCHS_OF_BUDGET
+        planned = plan_epochs(named, most, self.budget)
+        return Plan(
+            {cell: planned[name] for name, cells in portions.items() for cell in cells},
+            {
+                cell: named[name].weight / named[name].size if named[name].size else 0.0
+                for name, cells in portions.items()
+                for cell in cells
+            },
+            portions,
+        )
+
+    def _portions(self, sources: Sequence[str], sizes: Mapping[str, int]) -> dict[str, list[str]]:
+        portions: dict[str, list[str]] = {}
+        if self.exponent is not None:
+            return {cell: [cell] for cell in sizes}
+        for source in sources:
+            if not any(size for cell, size in sizes.items() if split_name(cell)[0] == source):
+                raise ValueError(f"data set {source} has no {self.unit} left to mix")
+        for cell in sizes:
+            entry = find_entry(self.weights, *split_name(cell))
+            if entry is None:
+                raise ValueError(f"weights has no entry for {cell}")
+            name = cell if split_name(entry)[0] == EVERY else entry
+            portions.setdefault(name, []).append(cell)
+        for name in self.weights:
+            is_empty = not sum(sizes[cell] for cell in portions.get(name, ()))
+            if is_empty and split_name(name)[0] != EVERY:
+                raise ValueError(f"weights has {name}, of which no {self.unit} are left to mix")
+        return portions
+
+    def _portion(self, name: str, cells: Sequence[str], sizes: Mapping[str, int]) -> Portion:
+        size = sum(sizes[cell] for cell in cells)
+        weight = self._number(name, 1.0)
+        if self.exponent is not None:
+            weight *= float(size) ** self.exponent if size else 0.0
+        return Portion(weight, size)
+
+    def _number(self, cell: str, default: float) -> float:
+        """Return the number that holds for a cell or a portion."""
+        entry = find_entry(self.entries, *split_name(cell))
+        return default if entry is None else self.entries[entry]
+
+
+def _check_number(what: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        sign = ">" if least else ">="
+        raise ValueError(
+            f"{what} {value!r}; it must be a number {sign} 0 ({least:g} to {most:,.9g})"
+        )

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 
 from bert_data.curation.document import Document
-from bert_data.curation.mixing.wishes import Plan
+from bert_data.curation.mixing.plan import Plan
 from bert_data.curation.table import Table, Value
 
 DOCUMENTS, BYTES, WORDS, TOKENS = UNITS = ("documents", "bytes", "words", "tokens")
@@ -98,13 +98,11 @@ def make_table(reached: Reached, unit: str, plan: Plan) -> Table:
     for each in _units_shown(reached, unit):
         columns += [(each, name) for name in ("reached", "share", "wanted")]
         before, after = reached.before[each], reached.after[each]
-        share, wish = (
-            shares(after),
-            shares({cell: plan.wishes[cell] * before[cell] for cell in cells}),
-        )
+        share = shares(after)
+        wanted = shares({cell: plan.wanted[cell] * before[cell] for cell in cells})
         for row, cell in zip(rows, cells, strict=False):
-            row += [after[cell], share[cell], wish[cell]]
-        rows[-1] += [sum(after.values()), math.fsum(share.values()), math.fsum(wish.values())]
+            row += [after[cell], share[cell], wanted[cell]]
+        rows[-1] += [sum(after.values()), math.fsum(share.values()), math.fsum(wanted.values())]
     return Table(tuple(columns), tuple(map(tuple, rows)))
 
 
@@ -121,7 +119,7 @@ def _units_shown(reached: Reached, unit: str) -> list[str]:
 def describe_misses(reached: Reached, unit: str, plan: Plan, budget: float | None) -> str | None:
     """Name the shares of portions that are off by more than a tenth, and a budget that is."""
     before, after = reached.before[unit], reached.after[unit]
-    wanted = _shares_of_portions(plan, {cell: plan.wishes[cell] * before[cell] for cell in before})
+    wanted = _shares_of_portions(plan, {cell: plan.wanted[cell] * before[cell] for cell in before})
     planned = _shares_of_portions(plan, {cell: plan.epochs[cell] * before[cell] for cell in before})
     got = _shares_of_portions(plan, after)
     total = sum(after.values())

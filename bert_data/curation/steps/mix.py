@@ -13,25 +13,30 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
 
 import numpy as np
 from absl import logging
 
 from bert_data.curation.document import Document
-from bert_data.curation.mixing.buckets import Buckets, check_number
-from bert_data.curation.mixing.draws import draw
-from bert_data.curation.mixing.entries import (
+from bert_data.curation.mixing.buckets import (
+    Buckets,
+    check_number,
+    draw,
+    find_bounds,
+    read_scores,
+    write_scores,
+)
+from bert_data.curation.mixing.plan import (
     EVERY,
+    MixingStep,
+    Plan,
     bucketed_sources,
     cell_name,
     check_buckets,
     check_sources,
     idle_entries,
-    numbers_by_name,
     split_name,
 )
-from bert_data.curation.mixing.percentiles import find_bounds, read_scores, write_scores
 from bert_data.curation.mixing.reached import (
     TOKENS,
     count_document,
@@ -41,15 +46,12 @@ from bert_data.curation.mixing.reached import (
     read_counts,
     size_of,
 )
-from bert_data.curation.mixing.wishes import Plan, Wishes
-from bert_data.curation.parameters import Within
-from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
+from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.table import Table
 from bert_data.curation.verdict import Measured, Verdict
 from bert_data.storage import load_array, make_folder, read_json, save_array, write_bytes
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 
-_MAX_EXPONENT = 10
 _CELLS, _SIZES = "cells.json", "sizes.npy"
 
 Bounds = Mapping[str, Sequence[float]]
@@ -57,7 +59,7 @@ Bounds = Mapping[str, Sequence[float]]
 
 @register
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Mix(CorpusStep):
+class Mix(MixingStep):
     """Samples data sets, or buckets of them, by weight or by epochs, and repeats their documents.
 
     With `epochs`, a data set of 2 epochs passes twice, one of 0.3 with about 30% of its documents,
@@ -107,12 +109,6 @@ class Mix(CorpusStep):
     accepts_markup = True
     is_meant_to_shorten = True
     draws_by_seed = True
-    weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    epochs: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    exponent: Annotated[float, Within(0, _MAX_EXPONENT)] | None = None
-    unit: Literal["documents", "words", "bytes", "tokens"] = "bytes"
-    budget: float | None = None
-    most_epochs: float | None = None
     bucket_field: str | None = None
     bucket_bounds: tuple[float, ...] = ()
     bucket_percentiles: tuple[float, ...] = ()
@@ -120,28 +116,15 @@ class Mix(CorpusStep):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for field in ("weights", "epochs"):
-            object.__setattr__(self, field, numbers_by_name(field, getattr(self, field)))
         super().__post_init__()
-        wishes, buckets = self._wishes, self._buckets
-        if buckets is None and bucketed_sources(wishes.entries):
+        buckets = self._buckets
+        if buckets is None and bucketed_sources(self.entries):
             raise ValueError(
-                f"{wishes.field} names buckets; bucket_field must say which field has them"
+                f"{self.entry_field} names buckets; bucket_field must say which field has them"
             )
         if buckets is not None and buckets.is_score:
             names = (cell_name("", name) for name in buckets.score_names)
-            check_buckets(wishes.field, wishes.entries, list(names))
-
-    @functools.cached_property
-    def _wishes(self) -> Wishes:
-        return Wishes(
-            weights=self.weights,
-            epochs=self.epochs,
-            exponent=self.exponent,
-            unit=self.unit,
-            budget=self.budget,
-            most_epochs=self.most_epochs,
-        )
+            check_buckets(self.entry_field, self.entries, list(names))
 
     @functools.cached_property
     def _buckets(self) -> Buckets | None:
@@ -165,8 +148,7 @@ class Mix(CorpusStep):
         """Check that weights and epochs name data sets that it mixes, and weights all of them."""
         super().check_data_sets(names)
         names = list(filter(self.judges, names))
-        wishes = self._wishes
-        check_sources(wishes.field, wishes.entries, names)
+        check_sources(self.entry_field, self.entries, names)
         if self.weights and self.exponent is None:
             in_buckets = bucketed_sources(self.weights)
             for name in names:
@@ -179,7 +161,7 @@ class Mix(CorpusStep):
 
     @functools.cached_property
     def _cut_sources(self) -> frozenset[str]:
-        return bucketed_sources(self._wishes.entries) or frozenset([EVERY])
+        return bucketed_sources(self.entries) or frozenset([EVERY])
 
     def _cell_of(self, document: Document, bounds: Bounds) -> str:
         """Return the name of a document's bucket, or of its data set.
@@ -230,7 +212,7 @@ class Mix(CorpusStep):
         rounds.over_parts("sizes", functools.partial(self._read_sizes, bounds), {})
         sizes = dict(rounds.counted)
         self._check_cells(sizes)
-        epochs = self._wishes.plan(sources, sizes).epochs
+        epochs = self.plan(sources, sizes).epochs
         for cell, each in epochs.items():
             logging.info("%s: %s is used for %.4g epochs", self.name, cell, each)
         return Decisions(notes={"epochs": epochs, "bounds": bounds})
@@ -255,7 +237,7 @@ class Mix(CorpusStep):
         for source, number in Counter(split_name(cell)[0] for cell in cells).items():
             check_number(source, self._buckets.field, number)
         if not self._buckets.is_score:
-            check_buckets(self._wishes.field, self._wishes.entries, cells)
+            check_buckets(self.entry_field, self.entries, cells)
 
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
@@ -283,14 +265,16 @@ class Mix(CorpusStep):
         sizes = reached.before.get(self.unit)
         if not sizes:
             return None
-        plan, wishes = self._plan(sizes), self._wishes
+        plan = self._plan(sizes)
         if self.epochs:
             misses = describe_missed_epochs(reached, self.unit, plan)
         else:
             misses = describe_misses(reached, self.unit, plan, self.budget)
-        idle = ", ".join(idle_entries(wishes.entries, sizes))
-        unused = f"{wishes.field} names {idle}, of which there are no documents" if idle else None
-        return "; ".join(filter(None, (unused, misses))) or None
+        idle = ", ".join(idle_entries(self.entries, sizes))
+        unused = (
+            f"{self.entry_field} names {idle}, of which there are no documents" if idle else None
+        )
+        return "; ".join(filter(None, (idle and unused, misses))) or None
 
     def _plan(self, sizes: Mapping[str, int]) -> Plan:
         sources = list(dict.fromkeys(split_name(cell)[0] for cell in sizes))
@@ -300,4 +284,4 @@ class Mix(CorpusStep):
             source, bucket = split_name(cell)
             return sources.index(source), names.index(bucket) if bucket in names else 0, cell
 
-        return self._wishes.plan(sources, {cell: sizes[cell] for cell in sorted(sizes, key=place)})
+        return self.plan(sources, {cell: sizes[cell] for cell in sorted(sizes, key=place)})

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from bert_data.curation.document import Document, FieldError
-from bert_data.curation.mixing.buckets import read_score
-from bert_data.curation.mixing.draws import draw
+from bert_data.curation.mixing.buckets import draw, read_score
 from bert_data.curation.parameters import Name, Within
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict

@@ -1,13 +1,17 @@
 """The buckets of documents by a field, or by a score."""
 
+import itertools
 import math
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.mixing.buckets import Buckets, check_number
+from bert_data.curation.mixing.buckets import Buckets, check_number, draw, find_bounds, write_scores
+from bert_data.work import rounds
+from bert_data.work.rounds import Part, Rounds
 
 
 def having(**fields):
@@ -93,3 +97,71 @@ def test_a_field_of_ever_new_values_is_no_bucket():
     check_number("web", "url", 1000)
     with pytest.raises(ValueError, match="field 'url' has more than 1,000 values in web; each is"):
         check_number("web", "url", 1001)
+
+
+def document(name, source="web"):
+    return Document(id=name, source=source, text="")
+
+
+def test_draws_are_uniform_and_those_of_keys_independent():
+    draws = {k: np.array([draw(k, document(str(n))) for n in range(5000)]) for k in ("0", "1")}
+    for values in draws.values():
+        counts = np.histogram(values, 10, (0, 1))[0]
+        assert counts.sum() == 5000
+        assert abs(counts - 500).max() < 6 * np.sqrt(500)
+    assert abs(np.corrcoef(draws["0"], draws["1"])[0, 1]) < 0.1
+
+
+@given(st.text(), st.text())
+def test_a_draw_depends_on_key_data_set_and_id_alone(key, name):
+    value = draw(key, document(name))
+    assert 0 <= value < 1
+    assert value == draw(key, Document(id=name, source="web", text="other", fields={"a": 1}))
+    assert value != draw(key, document(name, "wiki"))
+    assert value != draw(key, document(f"{name}x"))
+
+
+def test_draws_stay_what_they_are():
+    """A new version selects the same documents."""
+    assert draw("0", document("web/web.jsonl:1")) == 0.614134215128226
+
+
+SCORES = st.lists(
+    st.floats(-10, 10) | st.sampled_from([-0.0, 0.0, 0.5, 1e300, -1e300]), max_size=60
+)
+
+
+def bounds_of(folder, shards, percentiles, max_bytes):
+    """The bounds for shards of (data set, scores)."""
+    parts, first = [], 0
+    for number, (source, scores) in enumerate(shards):
+        path = folder / f"{number}"
+        path.mkdir()
+        write_scores(path, np.array(scores, np.float64))
+        parts.append(Part(str(path), source, first, first + len(scores), 10**9))
+        first += len(scores)
+    return find_bounds(Rounds(str(folder / "round"), parts, max_bytes), ["a", "b"], percentiles)
+
+
+@settings(max_examples=25)
+@given(SCORES, SCORES, st.integers(1, 4), st.sampled_from([(50,), (0.1, 30, 60, 99.9)]))
+def test_they_are_those_of_sorting(tmp_path_factory, a, b, num_shards, percentiles):
+    shards = [
+        ("c", [math.pi]),
+        *((s, v[i::num_shards]) for s, v in (("a", a), ("b", b)) for i in range(num_shards)),
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds, "_MIN_BYTES", 1)
+        patch.setattr(rounds, "_PROCESS_BYTES", 0)
+        found = [
+            bounds_of(tmp_path_factory.mktemp("s"), shards, percentiles, max_bytes)
+            for max_bytes in (600, 10**9)
+        ]
+    assert found[0] == found[1]
+    for source, scores in (("a", a), ("b", b)):
+        places = [int(len(scores) * percentile / 100) for percentile in percentiles]
+        assert found[0][source] == ([sorted(scores)[p] for p in places] if scores else [])
+        for bound, percentile in itertools.product(found[0][source], percentiles):
+            if bound == found[0][source][percentiles.index(percentile)]:
+                lower = sum(score < bound for score in scores)
+                assert lower <= len(scores) * percentile / 100

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.mixing.plan import Portion, plan_epochs
+from bert_data.curation.mixing.plan import (
+    Portion,
+    bucketed_sources,
+    check_buckets,
+    check_sources,
+    find_entry,
+    idle_entries,
+    numbers_by_name,
+    plan_epochs,
+)
+from bert_data.curation.steps.mix import Mix
 
 PORTIONS = st.dictionaries(
     st.text("abcdef", min_size=1, max_size=2),
@@ -62,3 +72,155 @@ def test_what_is_empty_does_not_pass():
     assert plan_epochs(portions, 2) == {"a": 2, "b": 0, "c": 0}
     assert plan_epochs({"b": Portion(1, 0)}, 2) == {"b": 0}
     assert math.isclose(plan_epochs(portions, 2, 5)["a"], 0.5)
+
+
+FLAT = {"web/head": 3, "web": 0.5, "*/tail": 0.1, "wiki": 2}
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        FLAT,
+        {"web": {"head": 3, "*": 0.5}, "*": {"tail": 0.1}, "wiki": 2},
+        ["web/head:3", "web:0.5", "*/tail:0.1", "wiki:2"],
+        {"web": {"head": 3}, "web/*": 0.5, "*/tail:0.1": None, "wiki:2": None},
+    ],
+)
+def test_all_ways_to_write_them_mean_the_same(entries):
+    assert numbers_by_name("epochs", entries) == FLAT
+
+
+def test_the_entry_of_a_bucket_is_the_most_particular_one():
+    assert find_entry(FLAT, "web", "head") == "web/head"
+    assert find_entry(FLAT, "web", "tail") == "*/tail"
+    assert find_entry(FLAT, "web", "middle") == find_entry(FLAT, "web", None) == "web"
+    assert find_entry(FLAT, "books", "middle") is None
+    assert find_entry({"a/b/c": 1, "a": 2}, "a", "b/c") == "a/b/c"
+
+
+def test_which_data_sets_have_buckets():
+    assert bucketed_sources(FLAT) == {"web", "*"}
+    assert bucketed_sources(["web", "wiki"]) == frozenset()
+
+
+def test_what_nothing_is_called_is_told():
+    for entries, sentence in (
+        ({"wep/head": 1}, "epochs names 'wep'; the data sets are web, wiki"),
+        ({"*": 1}, r"epochs names '\*'; the data sets are web, wiki"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            check_sources("epochs", entries, ["web", "wiki"])
+    check_sources("epochs", FLAT, ["web", "wiki"])
+    with pytest.raises(
+        ValueError, match="epochs names the bucket 'head'; the buckets are tail, top"
+    ):
+        check_buckets("epochs", FLAT, ["web/top", "wiki/tail", "books"])
+    check_buckets("epochs", FLAT, ["web/head", "wiki/tail", "books"])
+
+
+@pytest.mark.parametrize(
+    ("entries", "sentence"),
+    [
+        (0.5, "epochs is 0.5; NAME: NUMBER is needed"),
+        ({"a": {"b": 1}, "a/b": 2}, "epochs has 'a/b'; each data set's name is needed once"),
+        ({"a": 1, "a/*": 2}, "epochs has 'a'; each data set's name is needed once"),
+        ({3: {"b": 1}, "3/b": 1}, "each data set's name is needed once"),
+        ([["a"]], r"epochs has \['a'\]; each data set's name is needed once"),
+    ],
+)
+def test_other_forms_are_refused(entries, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        numbers_by_name("epochs", entries)
+
+
+def test_idle_entries_name_what_is_not_there():
+    cells = ["web/head", "web/tail", "wiki"]
+    assert idle_entries(["web", "web/head", "*/tail", "wiki"], cells) == []
+    assert idle_entries(["web/x", "wiki/head", "*/x", "books"], cells) == [
+        "web/x", "wiki/head", "*/x", "books",
+    ]  # fmt: skip
+
+
+SIZES = {"web/head": 100, "web/middle": 300, "web/tail": 600, "wiki": 200}
+SOURCES = ["web", "wiki"]
+
+
+def mix(**parameters):
+    return Mix(bucket_field="bucket", **parameters)
+
+
+def amounts(plan, sizes=SIZES):
+    return {cell: epochs * sizes[cell] for cell, epochs in plan.epochs.items()}
+
+
+def test_epochs_of_the_most_particular_entry():
+    plan = mix(epochs={"web/head": 3, "web": 0.5, "*/tail": 0.0}).plan(SOURCES, SIZES)
+    assert plan.epochs == {"web/head": 3, "web/middle": 0.5, "web/tail": 0, "wiki": 1}
+
+
+def test_weights_are_the_shares_of_buckets_and_the_rest_of_a_data_set_shares_its_own():
+    plan = mix(weights={"web/head": 1, "web": 3, "wiki": 4}).plan(SOURCES, SIZES)
+    total = sum(amounts(plan).values())
+    shares = {cell: amount / total for cell, amount in amounts(plan).items()}
+    assert shares == pytest.approx(
+        {"web/head": 1 / 8, "web/middle": 1 / 8, "web/tail": 2 / 8, "wiki": 4 / 8}
+    )
+    assert max(plan.epochs.values()) == 1
+    assert plan.portions == {
+        "web/head": ["web/head"],
+        "web": ["web/middle", "web/tail"],
+        "wiki": ["wiki"],
+    }
+    every = mix(weights={"*/head": 1, "web": 1, "wiki": 2}).plan(SOURCES, SIZES)
+    assert every.portions.keys() == {"web/head", "web", "wiki"}
+
+
+@pytest.mark.parametrize(("exponent", "sampled"), [(0.7, 25**0.7), (0.3, 25**0.3), (0, 1)])
+def test_an_exponent_smooths_sizes(exponent, sampled):
+    """What is 25 times as large is sampled 25^0.7 times as often."""
+    sizes = {"en": 2500, "is": 100}
+    reached = amounts(mix(exponent=exponent).plan(list(sizes), sizes), sizes)
+    assert reached["en"] / reached["is"] == pytest.approx(sampled)
+
+
+@given(st.dictionaries(st.sampled_from("abcde"), st.integers(1, 10**9), min_size=1))
+def test_with_exponent_1_a_weight_says_how_much_more_often_a_bucket_passes(sizes):
+    plan = mix(exponent=1, weights={"a": 3}, most_epochs=3).plan(list(sizes), sizes)
+    rates = {name: 3 if name == "a" else 1 for name in sizes}
+    top = max(rates.values())
+    assert plan.epochs == pytest.approx({name: 3 * rate / top for name, rate in rates.items()})
+
+
+def test_with_a_budget_four_epochs_are_the_most_by_default():
+    plan = mix(weights={"web": 1, "wiki": 9}, budget=1000).plan(SOURCES, SIZES)
+    assert plan.epochs["wiki"] == 4
+    assert amounts(plan) == pytest.approx(
+        {"web/head": 20, "web/middle": 60, "web/tail": 120, "wiki": 800}
+    )
+    assert mix(weights={"web": 1, "wiki": 9}).plan(SOURCES, SIZES).epochs["wiki"] == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"weights": {"web/head": 1, "wiki": 1}}, "weights has no entry for web/middle"),
+        (
+            {"weights": {"web": 1, "web/top": 1, "wiki": 1}},
+            "weights has web/top, of which no bytes",
+        ),
+        (
+            {"weights": {"web": 1, "wiki": 1}, "budget": 1e9},
+            "budget is 1,000,000,000, but 4 epochs",
+        ),
+    ],
+)
+def test_what_cannot_be_is_told(parameters, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        mix(**parameters).plan(SOURCES, SIZES)
+
+
+def test_a_data_set_of_which_nothing_is_left_is_told():
+    with pytest.raises(ValueError, match="data set wiki has no bytes left to mix"):
+        mix(weights={"web": 1, "wiki": 1}).plan(SOURCES, {"web": 3})
+    plan = mix(exponent=0.5).plan(SOURCES, {"web": 3, "wiki": 0})
+    assert plan.epochs == {"web": 1, "wiki": 0}

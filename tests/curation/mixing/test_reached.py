@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 
 from bert_data.curation.document import Document
+from bert_data.curation.mixing.plan import Plan
 from bert_data.curation.mixing.reached import (
     count_document,
     describe_misses,
@@ -12,11 +13,10 @@ from bert_data.curation.mixing.reached import (
     read_counts,
     shares,
 )
-from bert_data.curation.mixing.wishes import Plan
 
 PLAN = Plan(
     epochs={"web/head": 2.0, "web/x of y": 0.5, "wiki": 1.0},
-    wishes={"web/head": 4.0, "web/x of y": 1.0, "wiki": 2.0},
+    wanted={"web/head": 4.0, "web/x of y": 1.0, "wiki": 2.0},
     portions={"web/head": ["web/head"], "web": ["web/x of y"], "wiki": ["wiki"]},
 )
 
@@ -91,7 +91,7 @@ def test_misses_are_told_with_their_reason():
         "too few documents to reach these shares of words: web/head has 0.5 instead of 0.4, web has"
         " 0 instead of 0.2, wiki has 0.5 instead of 0.4"
     )
-    capped = Plan({**PLAN.epochs, "web/head": 0.5}, PLAN.wishes, PLAN.portions)
+    capped = Plan({**PLAN.epochs, "web/head": 0.5}, PLAN.wanted, PLAN.portions)
     reached = read_counts(counts(("web/head", 10, 1), ("web/x of y", 20, 1), ("wiki", 20, 2)))
     assert describe_misses(reached, "words", capped, 50).endswith(
         "; the result has 70 words instead of 50"
