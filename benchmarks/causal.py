@@ -34,8 +34,12 @@ from machine import describe_machine  # noqa: E402
 
 from bert_data.causal import GptConfig, GptDataset  # noqa: E402
 from bert_data.causal.blending import build_blending_indices, normalize_weights  # noqa: E402
-from bert_data.causal.epochs import EpochCounts, plan_epochs  # noqa: E402
-from bert_data.causal.indices import build_document_index, build_sample_index  # noqa: E402
+from bert_data.causal.indices import (  # noqa: E402  # noqa: E402
+    EpochCounts,
+    build_document_index,
+    build_sample_index,
+    plan_epochs,
+)
 from bert_data.tokens.store_writer import StoreWriter  # noqa: E402
 
 Result = tuple[Any, ...]

@@ -32,8 +32,7 @@ from machine import describe_machine  # noqa: E402
 
 from bert_data.curation.document import Document  # noqa: E402
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations  # noqa: E402
-from bert_data.curation.duplicates.ragged_files import RaggedWriter  # noqa: E402
-from bert_data.curation.duplicates.rosters import RosterWriter  # noqa: E402
+from bert_data.curation.duplicates.ranks import RaggedWriter, RosterWriter  # noqa: E402
 from bert_data.curation.quality.percentiles import save_values  # noqa: E402
 from bert_data.curation.step import make_step  # noqa: E402
 from bert_data.storage import folder_size, save_array  # noqa: E402

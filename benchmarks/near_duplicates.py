@@ -29,7 +29,7 @@ from machine import describe_machine  # noqa: E402
 
 from bert_data.curation.document import Document  # noqa: E402
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations  # noqa: E402
-from bert_data.curation.duplicates.normal_text import folded_words  # noqa: E402
+from bert_data.curation.duplicates.winnowing import folded_words  # noqa: E402
 from bert_data.curation.step import read_decisions  # noqa: E402
 from bert_data.curation.steps.near_duplicates import (  # noqa: E402
     NearDuplicates,

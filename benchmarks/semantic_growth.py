@@ -29,11 +29,10 @@ from deciding_growth import DiskWatch, make_parts, process_status, run_alone  # 
 from machine import describe_machine  # noqa: E402
 
 from bert_data.curation.document import Document  # noqa: E402
-from bert_data.curation.duplicates.centroids import VECTORS  # noqa: E402
 from bert_data.curation.duplicates.decisions import KEPT  # noqa: E402
-from bert_data.curation.duplicates.ragged_files import RaggedWriter  # noqa: E402
-from bert_data.curation.duplicates.rosters import RosterWriter  # noqa: E402
+from bert_data.curation.duplicates.ranks import RaggedWriter, RosterWriter  # noqa: E402
 from bert_data.curation.duplicates.unit_vectors import round_to_unit  # noqa: E402
+from bert_data.curation.duplicates.vector_clusters import VECTORS  # noqa: E402
 from bert_data.curation.step import make_step  # noqa: E402
 from bert_data.work import open_executor  # noqa: E402
 from bert_data.work.rounds import Rounds  # noqa: E402

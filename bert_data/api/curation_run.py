@@ -17,12 +17,11 @@ from bert_data.curation.running.data_sets import DataSet, plan_all_shards
 from bert_data.curation.running.document_files import output_paths
 from bert_data.curation.running.markup import put_extract_first
 from bert_data.curation.running.pipeline import JSONL, Output, Pipeline, label_steps
-from bert_data.curation.running.pipeline_file import DEFAULT_NAME, parse_steps
+from bert_data.curation.running.pipeline_file import DEFAULT_NAME, parse_step_flags, parse_steps
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.running.step_log import DAMAGED
-from bert_data.curation.running.yaml_values import parse_step_flags
 from bert_data.curation.step import Step
 from bert_data.storage import open_input
 from bert_data.text.documents import SKIP, TextConfig

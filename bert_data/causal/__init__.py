@@ -6,7 +6,7 @@ The indices equal Megatron-LM's, array for array. `bert_data.reader.samples` mak
 of them; `bert-data build-samples` is the command.
 """
 
-from bert_data.causal.blended import BlendedDataset, exhaustive_blend, weighted_blend
+from bert_data.causal.blending import BlendedDataset, exhaustive_blend, weighted_blend
 from bert_data.causal.building import build_datasets
 from bert_data.causal.config import GptConfig
 from bert_data.causal.gathering import SampleBatch, causal_mask

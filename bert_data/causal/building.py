@@ -11,20 +11,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_data.bounds import check_integer
-from bert_data.causal.blended import BlendedDataset, exhaustive_blend, weighted_blend
 from bert_data.causal.blending import (
     SURPLUS,
     Blend,
+    BlendedDataset,
     check_num_datasets,
     check_weights,
+    exhaustive_blend,
     normalize_weights,
     share_samples,
+    weighted_blend,
 )
 from bert_data.causal.config import GptConfig
-from bert_data.causal.documents import Documents
-from bert_data.causal.epochs import MAX_EPOCHS, MAX_SAMPLES, count_samples
+from bert_data.causal.documents import SPLITS, Documents, parse_split
 from bert_data.causal.gpt import GptDataset, plan_split
-from bert_data.causal.splits import SPLITS, parse_split
+from bert_data.causal.indices import MAX_EPOCHS, MAX_SAMPLES, count_samples
 from bert_data.tokens.store_names import expand_stores
 
 BuiltDataset = GptDataset | BlendedDataset

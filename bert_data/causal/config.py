@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_data.bounds import check_integer
-from bert_data.causal.splits import parse_split
+from bert_data.causal.documents import parse_split
 from bert_data.plain_values import make_plain
 
 _MAX_SEED = 2**32 - 1

@@ -3,13 +3,61 @@
 import dataclasses
 import functools
 import hashlib
+import itertools
+import math
+import operator
 from typing import Any
 
-from bert_data.causal.splits import SPLITS, Range, split_documents
 from bert_data.storage import exists, read_status
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_notes import store_paths
 from bert_data.tokens.verifying import spot_check, verify_store
+
+SPLITS = ("train", "valid", "test")
+
+Range = tuple[int, int]
+
+
+def parse_split(split: str) -> list[float]:
+    """Parse the shares of the three splits, normalised; those that are not named are 0.
+
+    Args:
+      split: one to three numbers >= 0, separated by commas, such as "969,30,1" or "1".
+
+    Raises:
+      ValueError: it is anything else, or all shares are 0.
+    """
+    try:
+        shares = [float(part) for part in split.split(",")]
+    except ValueError:
+        shares = []
+    is_valid = 1 <= len(shares) <= len(SPLITS) and all(0 <= share < math.inf for share in shares)
+    # Added one by one: since Python 3.12, `sum` rounds differently.
+    total = functools.reduce(operator.add, shares, 0.0)
+    if not is_valid or not 0 < total < math.inf:
+        raise ValueError(
+            f"split is {split!r}; one to three numbers >= 0 that are not all 0 are allowed, such "
+            "as '969,30,1' for train, valid and test"
+        )
+    return [share / total for share in shares] + [0.0] * (len(SPLITS) - len(shares))
+
+
+def split_documents(split: str, num_documents: int) -> tuple[Range | None, ...]:
+    """Return the range of documents of each split; None for a share of 0.
+
+    A split with a share may be empty if there are few documents.
+
+    Raises:
+      ValueError: see `parse_split`.
+    """
+    bounds = list(itertools.accumulate(parse_split(split), initial=0.0))
+    return tuple(
+        (round(first * float(num_documents)), round(last * float(num_documents)))
+        if last > first
+        else None
+        for first, last in itertools.pairwise(bounds)
+    )
+
 
 _CHECKED_BOUNDS = 1 << 20  # at a time
 _MAX_DOCUMENTS = 2**31 - 1  # their numbers are int32

@@ -21,7 +21,6 @@ from bert_data.bounds import check_integer
 from bert_data.causal.cache import Arrays, IndexCache, check_array
 from bert_data.causal.config import GptConfig
 from bert_data.causal.documents import Documents
-from bert_data.causal.epochs import MAX_SAMPLES, EpochCounts, plan_epochs
 from bert_data.causal.gathering import (
     BAD_TOKEN,
     WHOLE,
@@ -32,9 +31,12 @@ from bert_data.causal.gathering import (
     new_batch,
 )
 from bert_data.causal.indices import (
+    MAX_SAMPLES,
+    EpochCounts,
     build_document_index,
     build_sample_index,
     build_shuffle_index,
+    plan_epochs,
     sample_index_dtype,
     shuffle_index_dtype,
 )

@@ -10,8 +10,7 @@ C           50.00%    50.00%        500         400     1.25       64,000
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from bert_data.causal.blended import BlendedDataset, weighted_blend
-from bert_data.causal.blending import check_weights
+from bert_data.causal.blending import BlendedDataset, check_weights, weighted_blend
 from bert_data.causal.gpt import GptDataset
 
 _HEADS = ("wanted", "reached", "samples", "per epoch", "epochs", "tokens")

@@ -61,7 +61,7 @@ def main(_: Sequence[str]) -> int:
     """Check the set; return the exit status."""
     from bert_data.inspection.check import CheckConfig, Report, check_set
     from bert_data.inspection.reports import show_check
-    from bert_data.inspection.sources.recognizing import expand_records
+    from bert_data.inspection.sources.opening import expand_records
 
     config = from_flags(
         CheckConfig,

@@ -310,9 +310,8 @@ def _pipeline() -> "Pipeline":
 
 def _steps(data_sets: Sequence[str]) -> "list[Step]":
     """Return the steps of --preset, and then those of --steps."""
-    from bert_data.curation.running.pipeline_file import parse_steps
+    from bert_data.curation.running.pipeline_file import parse_step_flags, parse_steps
     from bert_data.curation.running.presets import preset_steps
-    from bert_data.curation.running.yaml_values import parse_step_flags
 
     steps = preset_steps(FLAGS.preset, data_sets) if FLAGS.preset else []
     return [*steps, *parse_steps(parse_step_flags(FLAGS.steps))]

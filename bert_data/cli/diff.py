@@ -54,8 +54,7 @@ _EQUAL, _DIFFERENT, _ERROR = 0, 1, 2
 
 def main(_: Sequence[str]) -> int:
     """Compare; return the exit status."""
-    from bert_data.inspection.comparing import compare
-    from bert_data.inspection.differences import as_json, show_comparison
+    from bert_data.inspection.comparing import as_json, compare, show_comparison
     from bert_data.inspection.showing import check_vocabulary, fits
     from bert_data.inspection.words import load_words
 

@@ -43,8 +43,8 @@ from absl import flags
 from bert_data.cli import entry, output_flags, source_flags
 
 if TYPE_CHECKING:
-    from bert_data.inspection.choosing import Chosen
     from bert_data.inspection.content import Output
+    from bert_data.inspection.showing import Chosen
 
 FLAGS = flags.FLAGS
 
@@ -70,8 +70,14 @@ output_flags.define_output_flags("Write JSON Lines: a record in each line.")
 
 def main(_: Sequence[str]) -> None:
     """Show the chosen records."""
-    from bert_data.inspection.choosing import Choice, choose
-    from bert_data.inspection.showing import check_vocabulary, describe, rows_of, show_items
+    from bert_data.inspection.showing import (
+        Choice,
+        check_vocabulary,
+        choose,
+        describe,
+        rows_of,
+        show_items,
+    )
 
     choice = Choice(
         numbers=FLAGS.record,

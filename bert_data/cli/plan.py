@@ -44,10 +44,9 @@ output_flags.define_output_flags("Write the plan as JSON.")
 
 def main(_: Sequence[str]) -> None:
     """Plan the batches and show the ways."""
-    from bert_data.inspection.batchings import BatchingConfig
-    from bert_data.inspection.plan import PlanSetConfig, SetPlan, plan_set
+    from bert_data.inspection.plan import BatchingConfig, PlanSetConfig, SetPlan, plan_set
     from bert_data.inspection.reports import show_plan
-    from bert_data.inspection.sources.recognizing import expand_records
+    from bert_data.inspection.sources.opening import expand_records
 
     if (FLAGS.batch_size is None) == (FLAGS.max_tokens_per_batch is None):
         raise ValueError("set one of --batch_size and --max_tokens_per_batch")

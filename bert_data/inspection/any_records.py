@@ -17,7 +17,18 @@ from bert_data.formats.index import index_path
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.inspection.sources.shards import parquet_of, walk_blocks
 from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
+from bert_data.reader.examples.block import RecordBlock
+from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.files.shards import Shard
+from bert_data.reader.layout import (
+    STREAMED,
+    Arrays,
+    BatchGroup,
+    Shape,
+    arrays_of,
+    make_table,
+    new_buffer,
+)
 from bert_data.schema.fields import LABELLED
 from bert_data.storage import JsonObject
 
@@ -87,3 +98,23 @@ def _rows(shard: Shard) -> Iterator[int]:
     with parquet_of(shard.path) as file:
         for batch in file.iter_batches():
             yield batch.num_rows
+
+
+_MOST_VALUES = 4096  # of a field: a single long record would pad all others
+
+
+def short_records(block: RecordBlock) -> RecordBlock:
+    """Return the records of usual lengths, which are cheap to pad."""
+    is_short = (block.lengths <= _MOST_VALUES).all(axis=1) & (block.lengths[:, 0] > 0)
+    return block.take(np.flatnonzero(is_short))
+
+
+def decode_block(block: RecordBlock) -> Arrays:
+    """Return the fields of short records by name, padded with 0; at least one record."""
+    rows = block.num_records
+    width, predictions = np.maximum(block.lengths.max(axis=0), 1).tolist()
+    table, num_words = make_table([Shape(rows, width, predictions)], STREAMED)
+    words, splits = new_buffer(num_words), np.arange(rows + 1)
+    to_fill = Rows(np.ones(rows, np.bool_), splits, np.array([0, rows]))
+    decode_records(block, to_fill, STREAMED, table, words)
+    return next(arrays_of(BatchGroup(words, table), STREAMED))

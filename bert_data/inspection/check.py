@@ -22,16 +22,15 @@ from bert_data.datasets.corpus import find_corpus
 from bert_data.datasets.manifest import FORMAT, SAMPLES_FORMAT
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.any_records import kind_of_others, listed_files, survey_any
-from bert_data.inspection.batchings import (
+from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, Finding, by_harm
+from bert_data.inspection.judging import Surveyed, figures_of, findings_of, uncertain
+from bert_data.inspection.measuring import FAULTS
+from bert_data.inspection.plan import (
     Batching,
     BatchingConfig,
     compare_batchings,
     lengths_of_histogram,
 )
-from bert_data.inspection.figures import Figure
-from bert_data.inspection.findings import DAMAGED, DOUBTFUL, HARMFUL, Finding, by_harm
-from bert_data.inspection.judging import Surveyed, figures_of, findings_of, uncertain
-from bert_data.inspection.measuring import FAULTS
 from bert_data.inspection.repeats import SeenRecords
 from bert_data.inspection.rules import GOOGLES_CASE, rule_of, settings_of, special_ids
 from bert_data.inspection.same_document import count_same_document

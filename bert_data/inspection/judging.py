@@ -11,8 +11,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bert_data.datasets.manifest import Manifest
-from bert_data.inspection.figures import CERTAIN, Figure, percent, wilson
-from bert_data.inspection.findings import DOUBTFUL, HARMFUL, Finding
+from bert_data.inspection.figures import (
+    CERTAIN,
+    DOUBTFUL,
+    HARMFUL,
+    Figure,
+    Finding,
+    percent,
+    wilson,
+)
 from bert_data.inspection.measuring import COUNTS, FAULTS
 from bert_data.inspection.repeats import Repeats
 from bert_data.inspection.rules import GOOGLES_PROB, Settings

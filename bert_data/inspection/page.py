@@ -18,7 +18,7 @@ from typing import IO
 
 from bert_data.datasets.manifest import is_sidecar
 from bert_data.inspection.content import STYLES, Plot, Span, Table, Text, spans_of, visible
-from bert_data.inspection.plots import NUM_COLOURS, draw_plot
+from bert_data.inspection.reports import NUM_COLOURS, draw_plot
 from bert_data.storage import (
     find_files,
     is_folder,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.dense import decode_block, short_records
+from bert_data.inspection.any_records import decode_block, short_records
 from bert_data.inspection.measuring import Rule
 from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import RecordBlock

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.datasets.corpus import CorpusFiles, load_corpus
-from bert_data.inspection.dense import decode_block, short_records
+from bert_data.inspection.any_records import decode_block, short_records
 from bert_data.inspection.figures import Figure
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.files.blocks import read_blocks

@@ -19,7 +19,7 @@ from bert_data.formats.index import index_path
 from bert_data.formats.registry import find_format
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.inspection.content import first_of
-from bert_data.inspection.findings import DAMAGED, DOUBTFUL, Finding
+from bert_data.inspection.figures import DAMAGED, DOUBTFUL, Finding
 from bert_data.inspection.rules import Settings
 from bert_data.reader.files.shards import Shard, absent_by_name
 

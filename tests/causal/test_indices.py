@@ -6,19 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.causal import indices
-from bert_data.causal.epochs import count_samples, plan_epochs
 from bert_data.causal.indices import (
     build_document_index,
     build_sample_index,
     build_shuffle_index,
+    count_samples,
+    plan_epochs,
     sample_index_dtype,
     shuffle_index_dtype,
 )
 from tests.causal import oracle
 from tests.causal.stores import assert_golden, golden_length
 from tests.goldens.reading import load_goldens
-
-COVERS = ("causal/epochs",)
 
 
 def build(lengths, documents, seq_length, num_samples, seed, *, extra=1, drop_last=True):

@@ -3,8 +3,7 @@
 import io
 from pathlib import Path
 
-from bert_data.inspection.choosing import Choice, choose
-from bert_data.inspection.showing import describe, show_items
+from bert_data.inspection.showing import Choice, choose, describe, show_items
 from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.opening import SourceConfig, open_source
 from bert_data.inspection.terminal import Terminal

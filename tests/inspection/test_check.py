@@ -11,10 +11,9 @@ import pytest
 from bert_data.datasets.manifest import SampleManifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.formats.summed_file import ManifestFile
-from bert_data.inspection.batchings import BatchingConfig
 from bert_data.inspection.check import CheckConfig, Report, check_set
-from bert_data.inspection.findings import DOUBTFUL, HARMFUL
-from bert_data.inspection.plan import PlanSetConfig, plan_set
+from bert_data.inspection.figures import DOUBTFUL, HARMFUL
+from bert_data.inspection.plan import BatchingConfig, PlanSetConfig, plan_set
 from bert_data.objectives.making import InstanceConfig
 from tests.inspection.making import (
     CLS,
@@ -30,7 +29,6 @@ from tests.inspection.making import (
 )
 
 COVERS = (
-    "inspection/findings",
     "inspection/judging",
     "inspection/rules",
 )

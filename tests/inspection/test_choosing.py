@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.inspection.choosing import Choice, choose, parse_numbers, plural
+from bert_data.inspection.showing import Choice, choose, parse_numbers, plural
 from bert_data.inspection.words import load_words
 from tests.inspection.looking import instance, look, open_path, write_vocabulary
 from tests.reader.making import write_shard

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bert_data.inspection.comparing import compare
-from bert_data.inspection.differences import (
+from bert_data.inspection.comparing import (
     as_json,
+    compare,
     say_difference,
     show_comparison,
 )

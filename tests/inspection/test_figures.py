@@ -1,51 +1,47 @@
-"""Figures: intervals against published ones, and shares as text."""
+"""Statistics, shares and histograms are those of the values."""
 
-import pytest
+import collections
+import io
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.inspection.figures import Figure, percent, wilson
+from bert_data.inspection.content import Plot
+from bert_data.inspection.figures import share, show_distributions, summarize
+from bert_data.inspection.terminal import Terminal
 
 
-@pytest.mark.parametrize(
-    ("part", "whole", "low", "high"),
-    [  # Newcombe 1998, Statistics in Medicine 17, table I, method 3
-        (81, 263, 0.2553, 0.3662),
-        (15, 148, 0.0624, 0.1605),
-        (0, 20, 0.0, 0.1611),
-        (1, 29, 0.0061, 0.1718),
-    ],
-)
-def test_wilsons_interval(part: int, whole: int, low: float, high: float) -> None:
-    assert wilson(part, whole) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+class Plots(Terminal):
+    """Keeps the plots that are shown."""
+
+    def __init__(self) -> None:
+        super().__init__(io.StringIO())
+        self.plots: list[Plot] = []
+
+    def plot(self, plot: Plot) -> None:
+        self.plots.append(plot)
 
 
-@given(st.integers(0, 1000), st.integers(0, 1000), st.floats(0.1, 8))
-def test_an_interval_holds_the_share(part: int, rest: int, deviations: float) -> None:
-    low, high = wilson(part, part + rest, deviations)
-    assert 0 <= low <= high <= 1
-    if part + rest:
-        assert low <= part / (part + rest) <= high
-    mirrored = wilson(rest, part + rest, deviations)
-    assert mirrored == (pytest.approx(1 - high), pytest.approx(1 - low))
+def test_a_share_is_rounded_to_all_only_if_it_is_all() -> None:
+    assert (share(99_999, 100_000), share(5, 5), share(1, 3)) == ("99.9%", "100.0%", "33.3%")
 
 
-def test_a_figure_as_json() -> None:
-    figure = Figure(name="[UNK]", part=1, whole=4, expected="below 5.0%")
-    assert figure.as_json() == {
-        "name": "[UNK]", "part": 1, "whole": 4, "share": 0.25, "low": 0.25, "high": 0.25,
-        "expected": "below 5.0%",
-    }  # fmt: skip
-    assert Figure(name="x", part=0, whole=0).as_json()["share"] is None
+@given(st.lists(st.integers(-5, 10**9), min_size=1), st.lists(st.integers(0, 300)))
+def test_histograms_hold_every_value_once(one: list[int], other: list[int]) -> None:
+    output = Plots()
+    pair = collections.Counter(one), collections.Counter(other)
+    show_distributions(output, {"tokens": pair})
+    assert len(output.plots) == int(pair[0] != pair[1])
+    for plot in output.plots:
+        assert [sum(values) for values in plot.series.values()] == [len(one), len(other)]
+        assert len(plot.x) <= 24
 
 
-def test_shares_as_text() -> None:
-    shares = (0.8, 0.1234, 0.0004567, 0.0, 1.0, None)
-    assert [percent(share) for share in shares] == [
-        "80.0%",
-        "12.3%",
-        "0.046%",
-        "0.0%",
-        "100.0%",
-        "-",
-    ]
+def test_statistics_are_those_of_the_values() -> None:
+    assert summarize({2: 1, 4: 2, 1000: 1}) == {
+        "mean": "252.50",
+        "least": "2",
+        "median": "4",
+        "most": "1,000",
+    }
+    assert summarize({}) == {}

@@ -8,14 +8,12 @@ import pytest
 
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.inspection.check import CheckConfig, Report, check_set
-from bert_data.inspection.findings import HARMFUL
+from bert_data.inspection.figures import HARMFUL
 from bert_data.inspection.same_document import WINDOW, find_documents
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.goldens.inputs import as_text, documents
-
-COVERS = ("inspection/dense",)
 
 LONG = 20, 30, 25  # documents, sentences and words at most
 

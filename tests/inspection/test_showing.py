@@ -5,9 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.inspection.choosing import Choice, choose
 from bert_data.inspection.page import open_page
-from bert_data.inspection.showing import check_vocabulary, describe, rows_of, show_items
+from bert_data.inspection.showing import (
+    Choice,
+    check_vocabulary,
+    choose,
+    describe,
+    rows_of,
+    show_items,
+)
 from bert_data.inspection.words import load_words
 from tests.inspection.looking import header, instance, open_path, write_vocabulary
 from tests.reader.making import write_shard

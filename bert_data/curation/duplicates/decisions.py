@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.rosters import open_ids
+from bert_data.curation.duplicates.ranks import open_ids
 from bert_data.curation.step import Decisions, ShardDecisions
 from bert_data.curation.verdict import Measured, Verdict
 from bert_data.work.records import Layout, Records

@@ -19,13 +19,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.duplicates.components import EDGES, add_edges
 from bert_data.curation.duplicates.decisions import VALUES
 from bert_data.curation.duplicates.lsh_clusters import (
+    EDGES,
     NUM_REPRESENTATIVES,
     Bucket,
     Compared,
     Documents,
+    add_edges,
     compare_buckets,
 )
 from bert_data.curation.duplicates.minhash import (
@@ -34,8 +35,7 @@ from bert_data.curation.duplicates.minhash import (
     make_unit_shingles,
     permutations,
 )
-from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
-from bert_data.curation.duplicates.rosters import RANK, read_ranks
+from bert_data.curation.duplicates.ranks import RANK, RaggedWriter, open_ragged, read_ranks
 from bert_data.curation.words import Words
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import RangeReader

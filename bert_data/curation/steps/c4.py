@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.lines import SpacedLines, spaced_lines
+from bert_data.curation.lines import SpacedLines, spaced_lines, split_known
 from bert_data.curation.quality.languages import language_of, letters_per_word, marks_sentences
-from bert_data.curation.quality.phrase_lists import read_phrases
-from bert_data.curation.quality.phrases import Phrases, open_phrases, write_phrases
+from bert_data.curation.quality.phrases import Phrases, open_phrases, read_phrases, write_phrases
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.units import split_known
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
 from bert_data.text.sentences import check_language

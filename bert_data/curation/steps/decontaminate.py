@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ngram_index import NgramIndex, ngrams_of, open_index, write_index
-from bert_data.curation.duplicates.normal_text import folded_words
+from bert_data.curation.duplicates.winnowing import folded_words
 from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure

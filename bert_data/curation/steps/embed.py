@@ -10,8 +10,7 @@ import numpy as np
 from absl import logging
 
 from bert_data.curation.document import Document
-from bert_data.curation.models.embedding import Embedder, EmbeddingConfig, open_embedder
-from bert_data.curation.models.model_step import ModelStep
+from bert_data.curation.models.model_step import Embedder, EmbeddingConfig, ModelStep, open_embedder
 from bert_data.curation.parameters import NewField
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict

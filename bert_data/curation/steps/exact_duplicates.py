@@ -8,8 +8,8 @@ from typing import Annotated
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.decisions import KEPT, VALUES, decide_by, judge_duplicates
-from bert_data.curation.duplicates.normal_text import UnicodeForm, normalize
-from bert_data.curation.duplicates.rosters import EQUAL, RankedStep, RosterWriter, write_digests
+from bert_data.curation.duplicates.ranks import EQUAL, RankedStep, RosterWriter, write_digests
+from bert_data.curation.duplicates.winnowing import UnicodeForm, normalize
 from bert_data.curation.parameters import Within
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict

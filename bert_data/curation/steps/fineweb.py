@@ -11,7 +11,7 @@ from bert_data.curation.quality.languages import (
     marks_sentences,
     sentence_terminals,
 )
-from bert_data.curation.quality.repeats import repeated_lines
+from bert_data.curation.quality.ngrams import repeated_lines
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict
 

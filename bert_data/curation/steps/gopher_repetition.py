@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
 from bert_data.curation.quality.languages import letters_per_word
-from bert_data.curation.quality.ngrams import ngram_characters
-from bert_data.curation.quality.repeats import repeated_lines, repeated_paragraphs
+from bert_data.curation.quality.ngrams import ngram_characters, repeated_lines, repeated_paragraphs
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict
 

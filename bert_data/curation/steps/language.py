@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Share, Within
-from bert_data.curation.quality.language_model import LanguageModel, read_model
+from bert_data.curation.quality.languages import LanguageModel, read_model
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure
 

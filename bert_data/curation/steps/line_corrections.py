@@ -15,8 +15,7 @@ from bert_data.curation.parameters import Share, Within
 from bert_data.curation.quality.languages import LETTERS_PER_WORD
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Verdict, measure
-from bert_data.curation.web.web_counters import is_counter
-from bert_data.curation.web.web_phrases import cut_phrases
+from bert_data.curation.web.web_phrases import cut_phrases, is_counter
 from bert_data.curation.words import Words
 from bert_data.kernels import kernel
 

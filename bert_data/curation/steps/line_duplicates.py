@@ -12,12 +12,18 @@ import xxhash
 from absl import logging
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.normal_text import UnicodeForm, normalize
-from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
-from bert_data.curation.duplicates.rosters import RANK, RankedStep, RosterWriter, read_ranks
+from bert_data.curation.duplicates.ranks import (
+    RANK,
+    RaggedWriter,
+    RankedStep,
+    RosterWriter,
+    open_ragged,
+    read_ranks,
+)
+from bert_data.curation.duplicates.winnowing import UnicodeForm, normalize
+from bert_data.curation.lines import BLANK_LINES
 from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import Decisions, ShardDecisions, register
-from bert_data.curation.units import BLANK_LINES
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Layout

@@ -16,13 +16,11 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.components import find_components
 from bert_data.curation.duplicates.decisions import KEPT, decide_by, judge_duplicates
 from bert_data.curation.duplicates.lsh_buckets import SetWriter, compare_documents, set_sizes
-from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES
+from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES, find_components
 from bert_data.curation.duplicates.minhash import drop_repeated, make_shingles
-from bert_data.curation.duplicates.normal_text import folded_words
-from bert_data.curation.duplicates.rosters import (
+from bert_data.curation.duplicates.ranks import (
     EQUAL,
     RANK,
     RankedStep,
@@ -31,12 +29,18 @@ from bert_data.curation.duplicates.rosters import (
     read_ranks,
     write_digests,
 )
-from bert_data.curation.duplicates.unit_rosters import REJECTED, UnitWriter, find_cuts, number_units
-from bert_data.curation.duplicates.word_cuts import judge_cuts
+from bert_data.curation.duplicates.units_in_rounds import (
+    REJECTED,
+    UnitWriter,
+    find_cuts,
+    judge_cuts,
+    number_units,
+)
+from bert_data.curation.duplicates.winnowing import folded_words
+from bert_data.curation.lines import Unit, unit_bounds, with_whole_sentences
 from bert_data.curation.parameters import Share, Within
 from bert_data.curation.quality.languages import language_of
 from bert_data.curation.step import Decisions, ShardDecisions, register
-from bert_data.curation.units import Unit, unit_bounds, with_whole_sentences
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
 from bert_data.work.ranges import RangeReader

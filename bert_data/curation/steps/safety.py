@@ -14,8 +14,15 @@ from bert_data.curation.document import Document
 from bert_data.curation.lines import spaced_lines
 from bert_data.curation.parameters import Share
 from bert_data.curation.quality.languages import language_code, language_of
-from bert_data.curation.quality.phrase_lists import check_phrase, read_phrases
-from bert_data.curation.quality.phrases import Found, Phrase, Phrases, open_phrases, write_phrases
+from bert_data.curation.quality.phrases import (
+    Found,
+    Phrase,
+    Phrases,
+    check_phrase,
+    open_phrases,
+    read_phrases,
+    write_phrases,
+)
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words

@@ -20,20 +20,23 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.centroids import TWINS, VECTORS, KMeans
 from bert_data.curation.duplicates.decisions import KEPT, VALUES, decide_by, judge_duplicates
-from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
-from bert_data.curation.duplicates.rosters import (
+from bert_data.curation.duplicates.ranks import (
     EQUAL,
+    RaggedWriter,
     RankedStep,
     RosterWriter,
     open_ids,
+    open_ragged,
     write_digests,
 )
 from bert_data.curation.duplicates.unit_vectors import MAX_DIMENSION, round_to_unit
 from bert_data.curation.duplicates.vector_clusters import (
     CLUSTERS,
+    TWINS,
+    VECTORS,
     Joining,
+    KMeans,
     assign_documents,
     compare_clusters,
     members_of,

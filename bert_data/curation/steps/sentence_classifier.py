@@ -8,10 +8,10 @@ import numpy as np
 
 from bert_data.curation.classifying.classifier import Classifier, ClassifierStep
 from bert_data.curation.document import Document
+from bert_data.curation.lines import unit_bounds, with_whole_sentences
 from bert_data.curation.parameters import Share
 from bert_data.curation.quality.languages import language_of
 from bert_data.curation.step import PROSE_EXAMPLE, register
-from bert_data.curation.units import unit_bounds, with_whole_sentences
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.word_runs import cut_words, runs_of_marked
 

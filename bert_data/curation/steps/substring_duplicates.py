@@ -11,9 +11,9 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
+from bert_data.curation.duplicates.ranks import RaggedWriter, open_ragged
+from bert_data.curation.duplicates.units_in_rounds import CUTS, judge_cuts
 from bert_data.curation.duplicates.winnowing import hash_runs, winnow
-from bert_data.curation.duplicates.word_cuts import CUTS, judge_cuts
 from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict

@@ -11,7 +11,7 @@ functions take time linear in the length of the text.
 
 import re
 
-from bert_data.curation.web.name_lists import words_of
+from bert_data.curation.web.person_names import words_of
 from bert_data.curation.web.personal_addresses import HAN, Spans
 
 STREET_WORDS = words_of("""

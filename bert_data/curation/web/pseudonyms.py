@@ -18,7 +18,7 @@ import re
 import string
 from collections.abc import Iterator, Sequence
 
-from bert_data.curation.web.name_lists import (
+from bert_data.curation.web.person_names import (
     CHINESE_GIVEN,
     CHINESE_PLACES,
     CHINESE_SURNAMES,

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.inspection.any_records import decode_block
 from bert_data.inspection.content import Span
-from bert_data.inspection.dense import decode_block
 from bert_data.inspection.sources.items import Item, Line, Tally, View, show_ids
 from bert_data.inspection.sources.shards import (
     Decoded,

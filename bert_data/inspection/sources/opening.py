@@ -7,33 +7,129 @@ web.jsonl.gz, web.txt      documents of text
 """
 
 import dataclasses
+import gzip
 import itertools
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bert_data import storage
 from bert_data.bounds import check_choice
-from bert_data.datasets.manifest import SAMPLES_FORMAT, listed_shards, manifests_beside
+from bert_data.datasets.manifest import SAMPLES_FORMAT, is_sidecar, listed_shards, manifests_beside
 from bert_data.inspection.sources.examples import ExampleSource, read_shard_features
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.labelled import LabelledSource
 from bert_data.inspection.sources.ledgers import LedgerSource, is_ledger
-from bert_data.inspection.sources.recognizing import (
-    columns_of,
-    expand_names,
-    has_ending_of_text,
-    is_record_file,
-)
 from bert_data.inspection.sources.samples import NAMES, SampleShards, SampleSource
+from bert_data.inspection.sources.shards import parquet_of
 from bert_data.inspection.sources.stores import StoreSource
 from bert_data.inspection.sources.texts import TextSource
 from bert_data.objectives.next_sentence import find_objective, objective_with_label
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.files.shards import Shard, find_shards
+from bert_data.reader.files.parquet_rows import MAGIC
+from bert_data.reader.files.shards import HEADER_BYTES, Shard, find_shards, is_frame
 from bert_data.schema import fields
 from bert_data.storage import JsonObject
 from bert_data.text.documents import AUTO, TextConfig
-from bert_data.tokens.store_names import are_store_names, expand_stores
+from bert_data.text.formats import LINES, find_format
+from bert_data.tokens.store_names import are_store_names, expand_store, expand_stores, is_store_name
+
+_GZIP = b"\x1f\x8b"
+
+
+def expand_names(names: str) -> list[str]:
+    """Return the files of a list; a manifest stands for the shards that it lists.
+
+    Args:
+      names: paths and patterns, separated by commas; path@N names N shards.
+
+    Raises:
+      ValueError: a pattern matches nothing, the list names no shard, or one is a pipe or a device.
+    """
+    paths: list[str] = []
+    for entry in names.split(","):
+        if "@" in entry and not storage.exists(entry):
+            matches = _named_shards(entry)
+        else:
+            matches = storage.expand_inputs(entry)
+        for path in matches:
+            if is_sidecar(path) and matches == [path]:
+                paths += _shards_of_manifest(path)
+            elif not is_sidecar(path):
+                paths.append(path)
+    if not paths:
+        raise ValueError(f"{names!r} names no shard, only indexes or manifests")
+    for path in paths:
+        is_known = storage.is_file(path) or storage.is_folder(path) or not storage.exists(path)
+        if not is_known:
+            raise ValueError(f"{path} is not a regular file, and can be read only once")
+    return list(dict.fromkeys(paths))
+
+
+def _named_shards(entry: str) -> list[str]:
+    """Return all shards of "path@N", which need not all be there, by the naming of those that are.
+
+    Raises:
+      ValueError: there is none, or N is out of range.
+    """
+    paths = list(storage.expand_outputs(entry).paths)
+    existing = storage.find_files(entry)
+    if not existing:
+        raise ValueError(storage.describe_absence(entry))
+    return paths if existing[0] in paths else [*map(storage.with_ending_last, paths)]
+
+
+def expand_records(names: str) -> list[str]:
+    """Return the files of a list of shards of records, as `expand_names` does.
+
+    Raises:
+      ValueError: as there, or a name of the list is that of token stores.
+    """
+    for name in filter(is_store_name, names.split(",")):
+        prefix = expand_store(name)[0]
+        if storage.exists(f"{prefix}.idx"):
+            raise ValueError(
+                f"{name!r} names a token store, not shards of records; for a store, use"
+                f" bert_data.cli.tokenize --verify={prefix}"
+            )
+    return expand_names(names)
+
+
+def _shards_of_manifest(path: str) -> list[str]:
+    shards = listed_shards(path)
+    if not shards:
+        raise ValueError(f"{path} is not a manifest that lists shards; name the shards")
+    return shards
+
+
+def has_ending_of_text(paths: Sequence[str]) -> bool:
+    """Whether the files are text by their endings; Parquet files are looked into."""
+    text_format = find_format(paths[:1])
+    return text_format.name != "parquet" and text_format is not LINES
+
+
+def is_record_file(path: str) -> bool:
+    """Whether a file begins as TFRecord, compressed or not, or Parquet; or is empty."""
+    with storage.open_input(path) as file:
+        head = file.read(HEADER_BYTES)
+        if head.startswith(_GZIP):
+            file.seek(0)
+            try:
+                with gzip.GzipFile(fileobj=file) as unpacked:
+                    head = unpacked.read(HEADER_BYTES)
+            except (OSError, EOFError, zlib.error):
+                return True  # the reader says what is wrong
+    if not head:
+        return not path.endswith(".txt")
+    return head.startswith(MAGIC) or is_frame(head)
+
+
+def columns_of(path: str) -> list[str]:
+    """Return the names of the columns of a Parquet file."""
+    with parquet_of(path) as file:
+        return list(file.schema_arrow.names)
+
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -108,7 +204,7 @@ def open_source(config: SourceConfig) -> Source:
 
 def _open_samples(prefixes: Sequence[str], config: SampleConfig) -> Source:
     from bert_data.causal import GptConfig, build_datasets
-    from bert_data.causal.splits import SPLITS
+    from bert_data.causal.documents import SPLITS
 
     check_choice("split_name", config.split_name, SPLITS)
     built = build_datasets(

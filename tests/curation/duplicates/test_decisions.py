@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.decisions import KEPT, VALUES, decide_by, judge_duplicates
-from bert_data.curation.duplicates.rosters import RosterWriter
+from bert_data.curation.duplicates.ranks import RosterWriter
 from bert_data.curation.step import read_decisions
 from bert_data.curation.verdict import Measured
 from bert_data.work import rounds as rounds_module

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bert_data.curation.duplicates import ngram_index
 from bert_data.curation.duplicates.ngram_index import ngrams_of, open_index, write_index
-from bert_data.curation.duplicates.normal_text import folded_words
+from bert_data.curation.duplicates.winnowing import folded_words
 from bert_data.curation.words import split_words
 
 texts = st.lists(st.sampled_from(["a", "B", "b", ",", "c1", "机", "机器"]), max_size=9).map(

@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data.curation.quality.kneser_ney import BEGIN, END, FIRST_WORD, UNKNOWN
-from bert_data.curation.quality.ngram_model import ModelConfig, open_model, train_model
+from bert_data.curation.quality import ngram_model
+from bert_data.curation.quality.ngram_model import (
+    BEGIN,
+    END,
+    FIRST_WORD,
+    UNKNOWN,
+    KeyCounter,
+    ModelConfig,
+    open_model,
+    train_model,
+)
 from bert_data.curation.words import split_words
 
 texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=7), min_size=1, max_size=6).filter(
@@ -120,3 +129,26 @@ def test_mistakes_in_parameters_are_told(parameters, message):
 
 def test_the_largest_vocabularies_of_each_order():
     assert [(1 << 63 // order) - FIRST_WORD for order in (3, 4, 5)] == [2_097_148, 32_764, 4_092]
+
+
+batches = st.lists(st.lists(st.integers(0, 8), max_size=8), max_size=8)
+
+
+@given(batches, st.integers(1, 20), st.integers(1, 9))
+def test_counts(lists, buffered, max_keys):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ngram_model, "_BUFFERED", buffered)
+        counter = KeyCounter(max_keys)
+        for each in lists:
+            counter.add(np.array(each, np.uint64))
+        keys, counts = counter.counts()
+    count_of_key = dict(zip(keys.tolist(), counts.tolist(), strict=True))
+    exact = Counter(key for each in lists for key in each)
+    assert keys.tolist() == sorted(count_of_key)
+    assert min(len(exact), 1) <= len(count_of_key) <= max_keys
+    assert all(count <= exact[key] for key, count in count_of_key.items())
+    if len(exact) <= max_keys:
+        assert count_of_key == exact
+        assert counter.num_forgotten == 0
+    else:
+        assert counter.num_forgotten > 0

@@ -6,9 +6,6 @@ from hypothesis import strategies as st
 
 from bert_data.curation.quality.ngrams import ngram_characters
 
-COVERS = ("curation/quality/repeats",)
-
-
 _HASHES = (0, 0xD1B54A32D192ED03, 0x2545F4914F6CDD1D, 0x0123456789ABCDEF)
 
 

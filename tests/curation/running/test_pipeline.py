@@ -6,8 +6,7 @@ import pytest
 
 from bert_data.curation.running.data_sets import DataSet, plan_all_shards
 from bert_data.curation.running.pipeline import Output, Pipeline, describe_work, label_steps
-from bert_data.curation.running.pipeline_file import parse_steps
-from bert_data.curation.running.yaml_values import parse_step_flags
+from bert_data.curation.running.pipeline_file import parse_step_flags, parse_steps
 from bert_data.work import fingerprint
 from tests.curation.fake_steps import Few, Without
 from tests.curation.running.test_run import web  # noqa: F401 (a fixture)

@@ -13,9 +13,6 @@ from bert_data.curation.words import split_words
 from bert_data.text.sentences import split_sentences
 from tests.curation.texts import TEXTS, make_document, measured
 
-COVERS = ("curation/lines",)
-
-
 POLICY = ("terms of use", "privacy policy", "cookie policy")
 POLICY += ("uses cookies", "use of cookies", "use cookies")
 PARTS = ("One two three.", "Is it so?", "No", "Lorem ipsum is it.", "Use {this} for it.", "x...")

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from bert_data.curation.models.embedding import EmbeddingConfig, open_embedder
+from bert_data.curation.models.model_step import EmbeddingConfig, open_embedder
 from bert_data.curation.models.text_model import ModelConfig
 from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps

@@ -34,8 +34,6 @@ from tests.reader.labelled_making import texts as labelled_texts
 from tests.reader.labelled_making import write_labelled
 from tests.training.tiny import tiny_config
 
-COVERS = ("curation/models/model_step",)
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -17,10 +17,8 @@ from bert_data.curation.step import make_step
 from bert_data.curation.steps.near_duplicates import NearDuplicates
 from bert_data.work import rounds
 from tests.curation.corpora import make_documents, run_corpus_step, value_of
-from tests.curation.duplicates.test_components import plain_roots
+from tests.curation.duplicates.test_lsh_clusters import plain_roots
 from tests.curation.steps.test_near_duplicates import EVERY_PAIR, shingles
-
-COVERS = ("curation/duplicates/unit_rosters",)
 
 SEPARATORS = {"paragraph": "\n\n", "line": "\n", "sentence": " "}
 

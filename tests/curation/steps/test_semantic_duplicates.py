@@ -9,16 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.centroids import KMeans
+from bert_data.curation.duplicates.vector_clusters import KMeans
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.semantic_duplicates import SemanticDuplicates
 from bert_data.curation.verdict import Measured
 from bert_data.work import open_executor, rounds
 from tests.curation.corpora import kept_ids, run_corpus_step, value_of
-from tests.curation.duplicates.test_centroids import cluster_plainly
 from tests.curation.duplicates.test_unit_vectors import find_plainly, round_plainly
-
-COVERS = ("curation/duplicates/vector_clusters",)
+from tests.curation.duplicates.test_vector_clusters import cluster_plainly
 
 
 def make_documents(embeddings, source: str = "web") -> list[Document]:

@@ -20,10 +20,7 @@ from bert_data.curation.web.addresses import (
     registered_domain,
 )
 
-COVERS = (
-    "curation/web/addresses",
-    "curation/web/addresses",
-)
+COVERS = ("curation/web/addresses",)
 
 
 def judge(url: object, folder: Path, **lists) -> Verdict:

@@ -4,8 +4,6 @@ import pytest
 
 from bert_data.curation.web.person_names import find_person_names
 
-COVERS = ("curation/web/name_lists",)
-
 
 @pytest.mark.parametrize(
     ("text", "found"),

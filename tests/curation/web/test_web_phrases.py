@@ -5,13 +5,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.curation.web import web_phrases
-from bert_data.curation.web.web_counters import is_counter
-from bert_data.curation.web.web_phrases import cut_phrases, is_menu
+from bert_data.curation.web.web_phrases import cut_phrases, is_counter, is_menu
 from tests.curation.growth import assert_linear
 from tests.curation.labels import marked_lines
-
-COVERS = ("curation/web/web_counters",)
-
 
 WORDS = [
     *(

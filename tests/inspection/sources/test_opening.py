@@ -5,14 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.inspection.sources.opening import SourceConfig
-from bert_data.inspection.sources.recognizing import expand_names, expand_records
+from bert_data.inspection.sources.opening import SourceConfig, expand_names, expand_records
 from bert_data.text.documents import TextConfig
 from tests.inspection.looking import instance, open_path
 from tests.reader.labelled_making import write_labelled
 from tests.reader.making import example_of, write_examples, write_shard
-
-COVERS = ("inspection/sources/recognizing",)
 
 
 def test_a_set_by_its_name_its_manifest_or_its_files(

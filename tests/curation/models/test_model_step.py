@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bert_data.curation.models.embedding import EmbeddingConfig, open_embedder
+from bert_data.curation.models.model_step import EmbeddingConfig, open_embedder
 from bert_data.curation.models.text_model import ModelConfig
 from tests.curation.models.tiny_models import (
     TEXTS,

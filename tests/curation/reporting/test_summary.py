@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from bert_data.curation.reporting.removals import removals_picture, removals_table, removed_bytes
+from bert_data.curation.reporting.summary import removals_picture, removals_table, removed_bytes
 from bert_data.curation.running.counts import StepCounts
 
 

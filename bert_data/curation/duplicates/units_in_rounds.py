@@ -1,24 +1,64 @@
-"""Let units of documents (sentences, say) take the place of documents in rounds that compare them.
+"""Cut runs of words out of the documents of a shard.
 
-documents of a shard   7: a b c    8: a d       units that are long enough     7: a c    8: a d
-units.npy              (0, words 0 to 9) (0, words 20 to 31) (1, words 0 to 9) ...
-number_units           part of documents 7, 8  ─▶  part of units 20, 21, 22, 23
-write_cuts             unit 22 is rejected     ─▶  (document 8, words 0 to 9)
+cuts   (document 7, words 0 to 12) (document 7, words 12 to 30)  ─▶  document 7 without 30 words
 """
 
 import dataclasses
 import os
 from array import array
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.duplicates.word_cuts import CUTS
+from bert_data.curation.document import Document
+from bert_data.curation.lines import Unit, with_whole_sentences
+from bert_data.curation.verdict import Verdict, measure
+from bert_data.curation.word_runs import cut_words, runs_of_marked
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.records import Layout, Records
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+
+CUTS = Layout(("document", "begin", "end"), num_keys=2)
+"""A document, and words that it loses; the end is exclusive."""
+
+
+def judge_cuts(
+    cuts: np.ndarray,
+    documents: Iterable[Document],
+    min_kept: float,
+    name: str,
+    unit: Unit = "document",
+) -> Iterator[Verdict]:
+    """Cut runs of words out of documents, and measure the share of words that is left.
+
+    Args:
+      cuts: records of `CUTS`; documents of the shard count from 0. Runs may be next to each other,
+        but do not overlap.
+      min_kept: least share of a document's words that must be left.
+      unit: the runs are units of `with_whole_sentences`.
+    """
+    runs: dict[int, list[tuple[int, int]]] = {}
+    for row, begin, end in cuts.tolist():
+        runs.setdefault(row, []).append((begin, end))
+    for row, document in enumerate(documents):
+        if row not in runs:
+            yield Verdict(document, (measure("min_kept", 1.0, min_kept),))
+            continue
+        words = with_whole_sentences(document, unit).words
+        marks = np.zeros(len(words), bool)
+        for begin, end in runs[row]:
+            marks[begin:end] = True
+        num_kept = len(words) - int(marks.sum())
+        kept = measure("min_kept", num_kept / len(words), min_kept)
+        if kept.failed:
+            yield Verdict(document, (kept,))
+        else:
+            text = cut_words(words, runs_of_marked(marks).tolist())
+            yield Verdict(document.with_text(text), (kept,), {name: len(runs[row])})
+
 
 REJECTED = Layout(("unit",), num_keys=1)
 

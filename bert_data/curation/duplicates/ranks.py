@@ -1,15 +1,10 @@
-"""Rank the documents of a corpus, to decide which of several similar ones to keep.
+"""Arrays of different lengths, one after the other in a file; any of them can be read.
 
-    shard 0 of "crawl"   a/0 800 bytes, a/1 90 bytes        best first  w/0 a/0 a/1
-    shard 1 of "wiki"    w/0 100 bytes                                  by priority: wiki
+    with RaggedWriter(path, np.uint64) as writer:      path/values        3 1 4 | 1 5 |  | 9
+        writer.append(np.array([3, 1, 4], np.uint64))  path/offsets.npy   0 3 5 5 6
+    open_ragged(path, np.uint64).row(1)  ->  [1 5]
 
-    records   (order, tie, document): the level of the data set and the length, a hash of the id,
-              the number; records that are sorted by these fields are best first
-
-The rank depends on the document alone: by data set (those of a parameter `priority`, then the
-others in the order of the pipeline), then longer texts first, then by a hash of the id. It is the
-same for any order of files, any division into shards and any number of workers. (Only documents
-with equal ids, or hashes of them, are ranked by their place in the input.)
+The writer holds eight bytes a row in memory; the reader maps the file.
 """
 
 import dataclasses
@@ -21,15 +16,50 @@ from typing import Self
 
 import numpy as np
 import xxhash
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.ragged_files import RaggedWriter, open_ragged
 from bert_data.curation.step import CorpusStep
-from bert_data.storage import load_array, save_array
+from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
 from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Writers
 from bert_data.work.row_records import Ragged
+
+_BUFFER_BYTES = 1 << 20
+
+
+class RaggedWriter:
+    """Writes rows to a new folder."""
+
+    def __init__(self, path: Path, dtype: DTypeLike) -> None:
+        make_folder(path)
+        self._path = path
+        self._dtype = np.dtype(dtype)
+        self._offsets = array("q", [0])
+        self._file = open_scratch(path / "values", buffering=_BUFFER_BYTES)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._file.close()
+        if kind is None:
+            save_array(self._path / "offsets.npy", np.frombuffer(self._offsets, np.int64))
+
+    def append(self, row: np.ndarray) -> None:
+        """Add a row of the writer's type."""
+        assert row.dtype == self._dtype
+        self._file.write(row.data)
+        self._offsets.append(self._offsets[-1] + len(row))
+
+
+def open_ragged(path: str, dtype: DTypeLike) -> Ragged:
+    """Open the rows that a writer left in a folder."""
+    return Ragged(
+        load_values(os.path.join(path, "values"), dtype),
+        load_array(os.path.join(path, "offsets.npy")),
+    )
+
 
 RANK = ("order", "tie", "document")
 """Fields of records: sorted by them, documents are best first."""

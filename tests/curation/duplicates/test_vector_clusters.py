@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates import centroids as centroids_module
-from bert_data.curation.duplicates.centroids import TWINS, VECTORS, KMeans
-from bert_data.curation.duplicates.ragged_files import RaggedWriter
-from bert_data.curation.duplicates.rosters import RosterWriter
+from bert_data.curation.duplicates import vector_clusters as centroids_module
+from bert_data.curation.duplicates.ranks import RaggedWriter, RosterWriter
 from bert_data.curation.duplicates.unit_vectors import as_vectors, round_to_unit
+from bert_data.curation.duplicates.vector_clusters import TWINS, VECTORS, KMeans
 from bert_data.work import rounds as rounds_module
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.records import Records, RecordWriter

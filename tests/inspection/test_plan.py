@@ -5,16 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.inspection.batchings import (
+from bert_data.inspection.plan import (
     BatchingConfig,
+    PlanSetConfig,
     compare_batchings,
     lengths_of_histogram,
+    plan_set,
 )
-from bert_data.inspection.plan import PlanSetConfig, plan_set
 from bert_data.reader import ReaderConfig, iterate_arrays
 from tests.inspection.making import MAX_LENGTH, make_records, write_set
-
-COVERS = ("inspection/plan",)
 
 
 @pytest.mark.parametrize("size", [{"batch_size": 8}, {"max_tokens_per_batch": 300}])

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.units import unit_bounds, with_whole_sentences
+from bert_data.curation.lines import unit_bounds, with_whole_sentences
 from bert_data.curation.words import split_words
 from bert_data.text.sentences import split_sentences
 

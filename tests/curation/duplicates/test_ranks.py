@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.rosters import EQUAL, RANK, RosterWriter, open_ids, write_digests
+from bert_data.curation.duplicates.ranks import (
+    EQUAL,
+    RANK,
+    RaggedWriter,
+    RosterWriter,
+    open_ids,
+    open_ragged,
+    write_digests,
+)
 from bert_data.curation.steps.exact_duplicates import ExactDuplicates
 from bert_data.work.records import RecordWriter
 from tests.curation.corpora import make_parts
@@ -105,3 +113,14 @@ def test_sizes_and_levels_do_not_run_into_each_other(tmp_path):
     writer = RecordWriter(EQUAL, str(tmp_path / "r"), 10**6)
     writer.add(**{name: np.array([row]) for name, row in zip(EQUAL.fields, second, strict=True)})
     assert second[EQUAL.fields.index(RANK[0])] == 2**40
+
+
+@given(st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=5), max_size=6))
+def test_rows_come_back(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("ragged") / "rows"
+    with RaggedWriter(path, np.uint64) as writer:
+        for row in rows:
+            writer.append(np.array(row, np.uint64))
+    opened = open_ragged(path, np.uint64)
+    assert [opened.row(i).tolist() for i in range(len(opened))] == rows
+    assert opened.lengths().tolist() == list(map(len, rows))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bert_data.curation.duplicates.word_cuts import CUTS, judge_cuts
+from bert_data.curation.duplicates.units_in_rounds import CUTS, judge_cuts
 from bert_data.curation.verdict import Measured
 from tests.curation.corpora import make_documents
 
