@@ -42,7 +42,7 @@ class BlendState(NamedTuple):
 
 
 class BlendBlocks(NamedTuple):
-    """What is known about each block of data sets, updated by the kernels.
+    """State of each block of data sets, updated by the kernels.
 
     Attributes:
       best: int64[blocks], the data set that lags most.

@@ -21,7 +21,7 @@ _MAX_ID = 2**31 - 1
 
 
 class SampleSource(NamedTuple):
-    """What the samples of a data set are gathered from.
+    """Arrays that the samples of a data set are gathered from.
 
     Attributes:
       ids: [tokens] of the store, any integer type.

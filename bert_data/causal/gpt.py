@@ -50,7 +50,7 @@ Numbers = Sequence[int] | NDArray[np.integer]
 
 
 class SampleSet(Protocol):
-    """What `GptDataset` and `BlendedDataset` have in common."""
+    """Common base of `GptDataset` and `BlendedDataset`."""
 
     config: GptConfig
     split: str

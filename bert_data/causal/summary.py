@@ -18,7 +18,7 @@ _HEADS = ("wanted", "reached", "samples", "per epoch", "epochs", "tokens")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DatasetPart:
-    """What is taken of one data set.
+    """Documents, samples and tokens taken of one data set.
 
     Attributes:
       name: its name; the prefix of its store.

@@ -25,7 +25,7 @@ _DOT, _ELLIPSIS = 46, 0x2026
 
 
 class LineMarks(NamedTuple):
-    """How the lines of a text begin and end.
+    """Beginnings and ends of the lines of a text.
 
     Attributes:
       num_lines: as `str.splitlines` finds them, including blank ones.
@@ -39,7 +39,7 @@ class LineMarks(NamedTuple):
 
 
 class LineEnds(NamedTuple):
-    r"""How the lines of a text end, and how long they are.
+    r"""Ends and lengths of the lines of a text.
 
     Attributes:
       num_lines: lines between "\n", without blank ones.

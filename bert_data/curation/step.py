@@ -42,7 +42,7 @@ _PACKAGE = "bert_data.curation.steps"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Step(abc.ABC):
-    """What all steps share.
+    """Common base of all steps.
 
     Attributes:
       data_sets: names of the data sets whose documents it sees and judges; it passes all others.
@@ -152,7 +152,7 @@ class DocumentStep(Step):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Decisions:
-    """What a `CorpusStep` decides over all documents.
+    """Decisions of a `CorpusStep` over all documents.
 
     Attributes:
       tables: records, by name; the first field of each is `document`, the number of a document.
@@ -165,7 +165,7 @@ class Decisions:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ShardDecisions:
-    """What is decided about the documents of a shard.
+    """Decisions about the documents of a shard.
 
     Attributes:
       tables: by name, its own records with named fields, sorted; `document` counts from 0.

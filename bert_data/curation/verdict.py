@@ -1,4 +1,4 @@
-"""What a step decides about a document: keep it, edited or not, or reject it, and by which rules.
+"""Verdict of a step on a document: keep it, edited or not, or reject it, and by which rules.
 
     Verdict(document, (Measured("min_words", 312, 50),))                kept
     Verdict(document, (Measured("min_words", 7, 50, failed=True),))     rejected: 7 words, 50 needed

@@ -100,7 +100,7 @@ class CheckConfig:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Report:
-    """What a check found.
+    """Result of a check.
 
     Attributes:
       figures: in the order in which they are shown.

@@ -28,7 +28,7 @@ from bert_data.progress import progress
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VocabularyDifference:
-    """How the vocabularies of two sources differ.
+    """Differences between the vocabularies of two sources.
 
     Attributes:
       sha256: their digests; None where one is unknown.
@@ -49,7 +49,7 @@ class VocabularyDifference:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What two sources have in common, and what not.
+    """Common and differing items of two sources.
 
     Attributes:
       settings: of what made them: those that differ, by name; None for one that is not known.

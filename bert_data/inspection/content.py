@@ -1,4 +1,4 @@
-r"""What is shown, wherever it is shown: pieces of text with a style, tables, plots.
+r"""Content to show, on any medium: pieces of text with a style, tables, plots.
 
     [Span("the"), Span("[MASK]", "masked", note="cat")]  ->  the [MASK]    in colour
     Table(head=("rule", "documents"), rows=[("min_words", "7")])
@@ -103,7 +103,7 @@ class Plot:
 
 
 class Output(Protocol):
-    """Where content is shown: `page.Page`, `terminal.Terminal`."""
+    """Medium that shows content: `page.Page`, `terminal.Terminal`."""
 
     def heading(self, *text: str | Span) -> None:
         """Show a heading, which begins a part."""

@@ -65,7 +65,7 @@ _SHIFT = np.uint64(29)
 
 
 class Rule(NamedTuple):
-    """What records must agree with; -1 where it is unknown.
+    """Limits that records must keep; -1 where unknown.
 
     Attributes:
       vocab_size: ids are below it.
@@ -91,7 +91,7 @@ class Rule(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What a block holds.
+    """Contents of a block.
 
     Attributes:
       counts: int64[counts], in the order of `COUNTS`: records and their tokens; predictions, and

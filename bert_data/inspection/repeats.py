@@ -20,7 +20,7 @@ _RECORD_BITS = 40  # of a place; the others are the shard's
 
 
 class Repeats(NamedTuple):
-    """How many records are copies.
+    """Numbers of records that are copies.
 
     Attributes:
       num_compared: records.

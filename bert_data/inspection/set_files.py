@@ -1,4 +1,4 @@
-"""What the files of a set say about each other: which are missing, or not vouched for.
+"""Check the files of a set against its manifest: those missing, or not vouched for.
 
 manifest lists train-0, train-1, train-2;  train-1 is not there  ->  Finding "missing", damaged
 """

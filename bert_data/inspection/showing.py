@@ -29,7 +29,7 @@ _MAX_DIGITS = 15
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Choice:
-    """Which items.
+    """Choice of items.
 
     Attributes:
       numbers: numbers and ranges of them, the end included: "17,40-42"; None: see the others.

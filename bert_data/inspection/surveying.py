@@ -60,7 +60,7 @@ class FoundDamage(Damage):
 
 @dataclasses.dataclass(kw_only=True)
 class Survey:
-    """What a shard holds.
+    """Counts of a shard's contents.
 
     Attributes:
       counts: int64[counts], see `Measured`.

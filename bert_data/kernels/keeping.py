@@ -32,7 +32,7 @@ _POLL_SECONDS = 0.05
 
 
 class Shelf:
-    """Where the machine code of one kernel is kept."""
+    """Files of one kernel's machine code."""
 
     def __init__(self, source: str, name: str, stamp: str) -> None:
         """Describe the kernel.

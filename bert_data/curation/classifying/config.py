@@ -1,4 +1,4 @@
-"""What a classifier is trained on, and how.
+"""Configuration of a classifier's training.
 
 ClassifierConfig(classes=(ClassFiles("hq", ("wiki.jsonl",)), ClassFiles("cc", ("web.jsonl",))))
 """

@@ -27,7 +27,7 @@ _USUAL_BUCKETS = np.uint32(2_000_000)
 
 
 class Settings(NamedTuple):
-    """What the kernel must know of the arguments of the training.
+    """Arguments of the training that the kernels need.
 
     Attributes:
       end: number of the word "</s>", which ends a text; -1 if the model does not have it.

@@ -1,4 +1,4 @@
-"""How well a trained classifier does on held-out texts, which it was not trained on.
+"""Quality of a trained classifier on held-out texts, which it was not trained on.
 
 labels [0 0 1 1], judged [0 1 1 1]   ->  precision, recall and F1 of each label
 scores of the first label            ->  the least scores that keep a share of the other labels
@@ -19,7 +19,7 @@ SHARES = (0.5, 0.25, 0.1, 0.05, 0.01)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelQuality:
-    """How well texts of a label are recognized; None where nothing can be divided.
+    """Precision, recall and F1 of a label; None where nothing can be divided.
 
     Attributes:
       label: its name.

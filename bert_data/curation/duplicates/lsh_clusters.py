@@ -196,7 +196,7 @@ class Documents(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """What comparing finds; the kernel writes it.
+    """Result of comparing, written by the kernel.
 
     Attributes:
       pairs: int64[2 * documents, 2], places of documents that are joined.

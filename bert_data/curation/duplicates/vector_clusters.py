@@ -232,7 +232,7 @@ _LARGEST = np.uint64((1 << 64) - 1)
 
 @dataclasses.dataclass(frozen=True)
 class Joining:
-    """How documents join clusters.
+    """Limits within which documents join clusters.
 
     Attributes:
       levels: of the data sets.

@@ -44,7 +44,7 @@ _MAX_NAME = 100  # characters
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Buckets:
-    """How documents are divided.
+    """Division of documents by a field.
 
     Attributes:
       field: of the documents.

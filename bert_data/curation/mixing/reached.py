@@ -1,4 +1,4 @@
-"""What a mixture was to be and what it became, from the counts of its run.
+"""Wanted and reached shares of a mixture, from the counts of its run.
 
 counted: "all bytes of web/head", "bytes of web/head"     what there was, and what passes
 """

@@ -1,4 +1,4 @@
-"""What the steps that run a trained model share: its parameters and its files."""
+"""Steps that run a trained model: its parameters and files, and embeddings of texts."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence

@@ -78,7 +78,7 @@ class ModelConfig:
 
 
 class Values(NamedTuple):
-    """What was taken of the rows of texts.
+    """Tokens that were taken of the rows of texts.
 
     Attributes:
       values: float32 [rows, values].

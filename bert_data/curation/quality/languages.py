@@ -1,4 +1,4 @@
-"""What rules need to know about languages: stop words, lengths of words, marks of sentences.
+"""Properties of languages that rules need: stop words, lengths of words, ends of sentences.
 
     language_of(document, "")    ->  "ja"   from its field, or else from its letters
     letters_per_word(words)      ->  1.8    Chinese; 1.0 for texts with spaces between words

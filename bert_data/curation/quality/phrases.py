@@ -74,7 +74,7 @@ class Phrase(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Where phrases occur, in the order of the text.
+    """Occurrences of phrases, in the order of the text.
 
     Attributes:
       starts: int32 [found], in characters.

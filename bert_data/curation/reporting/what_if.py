@@ -37,7 +37,7 @@ class Question:
 
 @dataclasses.dataclass(frozen=True)
 class SourceChange:
-    """What would change for a data set at a step: documents and bytes, more and fewer."""
+    """Change for a data set at a step: documents and bytes, more and fewer."""
 
     source: str
     num_more: int
@@ -48,7 +48,7 @@ class SourceChange:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StepChange:
-    """What would change at a step.
+    """Changes at a step.
 
     Attributes:
       step: its label.

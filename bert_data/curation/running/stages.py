@@ -123,7 +123,7 @@ def _write(file: OutputFile, folder: str) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class _ShardNotes:
-    """What a pass noted of a shard in a folder: rows of the ledger, rejected documents."""
+    """Notes of a pass on a shard, in a folder: rows of the ledger, rejected documents."""
 
     folder: str
     num_rows: int

@@ -1,4 +1,4 @@
-"""What can be looked at, each kind of it as items: fields, lines to show, rows for programs.
+"""Sources to look at, each kind as items: fields, lines to show, rows for programs.
 
 opening.py     paths and flags to a source; recognizing.py: what kind of files they are
 items.py       what a source is, and its items

@@ -1,4 +1,4 @@
-"""What is looked at: sources of numbered items.
+"""Sources of numbered items, which commands show and compare.
 
     source.count()        3
     source.read([0, 2])   Item 0, Item 2       by number, ascending; what lies between is skipped
@@ -63,7 +63,7 @@ Line = tuple[str, Text]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class View:
-    """How items are shown.
+    """Settings of how items are shown.
 
     Attributes:
       words: of the ids.
@@ -80,7 +80,7 @@ class View:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Description:
-    """What is known of a source without reading its items.
+    """Description of a source, known without reading its items.
 
     Attributes:
       kind: what it is, such as "masked LM records"; sources of other kinds cannot be compared.
@@ -106,7 +106,7 @@ Counts = collections.Counter[Any]
 
 
 class Tally(NamedTuple):
-    """What is compared and counted of consecutive items.
+    """Fields of consecutive items that are compared and counted.
 
     Attributes:
       digests: uint64[items]; those of a source and of others of its kind are equal where the

@@ -134,7 +134,7 @@ def columns_of(path: str) -> list[str]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SampleConfig:
-    """How GPT samples are made of token stores, see `bert_data.causal.build_datasets`.
+    """Arguments that make GPT samples of token stores, see `bert_data.causal.build_datasets`.
 
     Attributes:
       seq_length: tokens of a sample.
@@ -157,7 +157,7 @@ class SampleConfig:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SourceConfig:
-    """What to look at.
+    """Sources to open.
 
     Attributes:
       input_file: paths and patterns, separated by commas; path@N names N shards or stores.

@@ -47,7 +47,7 @@ _ROWS_AT_A_TIME = 64
 
 
 class _Showing(Source):
-    """How samples are shown, wherever they are from."""
+    """Lines and rows that show samples of any origin."""
 
     def ids_of(self, item: Item) -> dict[str, NDArray[np.int64]]:
         """Return the tokens."""
