@@ -8,8 +8,8 @@ which llvmlite optimizes once more. The callback loads the kernel's arguments fr
 are imported only to compile.
 """
 
-import re
 import threading
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -26,7 +26,7 @@ _SETTINGS = {"error_model": "numpy", "boundscheck": False}
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Prefixes of functions that raise exceptions or free arrays, which kernels never do.
 _UNREACHABLE = ("numba_", "NRT_")
-_COUNTING = re.compile(r"^.*call void @NRT_(?:inc|dec)ref\(.*\n", re.MULTILINE)
+_COUNTING = ("NRT_incref", "NRT_decref")
 
 _lock = threading.RLock()
 _has_said = False
@@ -65,9 +65,15 @@ def _optimize(assembly: str, entry: str) -> Any:
 
     numba counts the references to an array wherever it is passed on. A kernel holds no array that
     its caller does not hold, and `_read_array` gives it none that can be counted, so the counting
-    does nothing, except that it keeps LLVM from inlining functions and vectorizing loops.
+    does nothing, except that it keeps LLVM from inlining functions and vectorizing loops: here the
+    functions that count become empty, and LLVM removes their calls.
     """
-    module = llvm.parse_assembly(_COUNTING.sub("", assembly))
+    module = llvm.parse_assembly(assembly)
+    for function in list(module.functions):
+        if function.is_declaration and function.name in _COUNTING:
+            (kind,) = (str(argument.type) for argument in function.arguments)
+            empty = f"define void @{function.name}({kind} %0) alwaysinline {{ ret void }}"
+            module.link_in(llvm.parse_assembly(empty))
     for function in module.functions:
         if not function.is_declaration and function.name != entry:
             function.linkage = llvm.Linkage.internal
@@ -80,30 +86,19 @@ def _optimize(assembly: str, entry: str) -> Any:
 
 def _make_entry(
     declared: Declared, types: tuple[Any, ...], results: list[tuple[str, bool]]
-) -> FunctionType:
+) -> Callable[[Any, Any], None]:
     """Return the callback: (address of the arguments' words, address of the results' words).
-
-    The kernel is inlined, so that LLVM optimizes both at once. numba does not inline a call with
-    `*arguments`: hence the source text.
 
     Args:
       types: numba's types of its arguments.
       results: see `make_store`.
     """
-    scope: dict[str, Any] = {
-        "load": make_load(types),
-        "store": make_store(results),
-        "kernel": numba.njit(inline="always", **_SETTINGS)(make_twin(declared)),
-    }
-    arguments = ", ".join(f"loaded[{at}]" for at in range(len(types)))
-    source = f"""
-def entry(words, result):
-    loaded = load(words)
-    store(result, kernel({arguments}))
-"""
-    exec(source, scope)
-    entry = scope["entry"]
-    assert isinstance(entry, FunctionType)
+    load, store = make_load(types), make_store(results)
+    kernel = numba.njit(**_SETTINGS)(make_twin(declared))
+
+    def entry(words: Any, result: Any) -> None:
+        store(result, kernel(*load(words)))
+
     return entry
 
 
