@@ -131,7 +131,6 @@ def columns_of(path: str) -> list[str]:
         return list(file.schema_arrow.names)
 
 
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SampleConfig:
     """Arguments that make GPT samples of token stores, see `bert_data.causal.build_datasets`.
