@@ -49,7 +49,7 @@ def run_stages(rows, folder):
     create = [sys.executable, "create_pretraining_data.py", f"--input_file={clean}"]
     create += [
         f"--vocab_file={VOCABULARY}",
-        f"--output_file={records}@4",
+        f"--output_file={records}@{NUM_PARTS}",
         f"--num_partitions={NUM_PARTS}",
     ]
     create += ["--dupe_factor=5", "--num_workers=1"]

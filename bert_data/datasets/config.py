@@ -207,14 +207,8 @@ def open_set(
     )
 
 
-def describe_set(
-    config: DatasetConfig,
-    tokenizer: Tokenizer,
-    vocabulary: Vocabulary,
-    tokens: TokenCounts,
-    counts: InstanceCounts,
-) -> Manifest:
-    """Return the manifest without its files."""
+def describe_set(config: DatasetConfig, tokenizer: Tokenizer, vocabulary: Vocabulary) -> Manifest:
+    """Return the manifest without its files and counts."""
     instances = config.instances
     flags = {
         "do_lower_case": tokenizer.do_lower_case,
@@ -240,9 +234,16 @@ def describe_set(
         vocab_size=vocabulary.size,
         vocab_sha256=vocabulary.sha256,
         flags=flags,
-        counts={
-            "text": dataclasses.asdict(tokens),
-            "instances": {k: n for k, n in dataclasses.asdict(counts).items() if n is not None},
-        },
+        counts={},
         files=(),
     )
+
+
+def with_counts(manifest: Manifest, tokens: TokenCounts, instances: InstanceCounts) -> Manifest:
+    """Return a manifest with the counts of its set."""
+    of_instances = dataclasses.asdict(instances).items()
+    counts = {
+        "text": dataclasses.asdict(tokens),
+        "instances": {name: count for name, count in of_instances if count is not None},
+    }
+    return dataclasses.replace(manifest, counts=counts)

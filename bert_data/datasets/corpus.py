@@ -4,7 +4,7 @@
 "tokens.bin" ("tokens") --open_store--> sentences and documents that have tokens
 "tokens@2"              --join_spans--> one store of both in the work folder
 
-cut_corpus divides either at documents, into parts whose tokens `load_part` reads.
+cut_corpus divides either at documents, into blocks; `load_part` reads the tokens of some of them.
 """
 
 import dataclasses
@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 from bert_data.datasets.stored_corpus import check_stores, cut_stores, load_documents
 from bert_data.objectives.objective import Objective
-from bert_data.storage import exists
+from bert_data.storage import exists, read_statuses
 from bert_data.text.documents import AUTO, TextConfig
 from bert_data.text.formats import find_plain_format, input_files
-from bert_data.text.partitions import count_rows, plan_partitions
+from bert_data.text.partitions import count_rows, plan_blocks
 from bert_data.text.spans import Span, as_spans
 from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
 from bert_data.tokens.oddities import warn_of_counts, warn_of_text
@@ -29,6 +29,7 @@ from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import Executor
 
 STORE = "store"
+_BLOCK_BYTES, _MANY_BLOCKS, _LEAST_OF_PART = 1 << 16, 1 << 14, 16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -41,10 +42,24 @@ class CorpusFiles:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CorpusPart:
-    """A part of a corpus: parts of its files of text, or documents of its token stores."""
+    """A part of a corpus: parts of its files of text, or documents of its token stores.
+
+    Attributes:
+      size: about so many blocks.
+    """
 
     text: Sequence[Span] = ()
     documents: Sequence[StoreSpan] = ()
+    size: int = 1
+
+
+def join_blocks(parts: Sequence[CorpusPart]) -> CorpusPart:
+    """Return several parts as one."""
+    return CorpusPart(
+        text=[span for part in parts for span in part.text],
+        documents=[span for part in parts for span in part.documents],
+        size=sum(part.size for part in parts),
+    )
 
 
 def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
@@ -72,36 +87,50 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
 
 
 def cut_corpus(files: CorpusFiles, text: TextConfig, num_parts: int) -> list[CorpusPart]:
-    """Cut a corpus into parts at documents; they depend on nothing but the files.
+    """Cut a corpus into blocks at documents; they depend on nothing but the files and `num_parts`.
 
-    Text is cut as by tokenize --partitions. Token stores in this very number are the parts;
-    otherwise, their documents are divided by their tokens.
+    Blocks have 64 kB of text, or of tokens, or more if there would be more than 16,384 or 16 for
+    each part; compressed files are not cut.
 
     Raises:
-      ValueError: there are fewer documents, or places to cut, than parts.
+      ValueError: there are fewer blocks than parts.
     """
+    names = files.stores or files.paths
+    num_bytes = sum(status.num_bytes for status in read_statuses(files.paths) if status)
+    num_blocks = max(_LEAST_OF_PART * num_parts, min(num_bytes // _BLOCK_BYTES, _MANY_BLOCKS))
     if files.stores:
-        return [CorpusPart(documents=part) for part in cut_stores(files.stores, num_parts)]
-    text_format = find_plain_format(files.paths, text)
-    partitions = plan_partitions(files.paths, text_format, num_parts)
-    return [CorpusPart(text=spans) for spans in partitions]
+        stored = cut_stores(files.stores, num_blocks)
+        blocks = [CorpusPart(documents=spans, size=size) for spans, size in stored]
+    else:
+        text_format = find_plain_format(files.paths, text)
+        planned = plan_blocks(files.paths, text_format, num_blocks)
+        blocks = [CorpusPart(text=spans, size=size) for spans, size in planned]
+    if len(blocks) < num_parts:
+        kind = "token store" if files.stores else "file"
+        raise ValueError(
+            f"{num_parts} partitions are requested, but the {len(names)} {kind}(s), {names[0]!r}"
+            f" first, can only be cut into {len(blocks)} at ends of documents"
+        )
+    return blocks
 
 
 def count_rows_before(
     files: CorpusFiles,
     text: TextConfig,
     tokenizer: Tokenizer,
-    parts: Sequence[CorpusPart],
+    blocks: Sequence[CorpusPart],
     executor: Executor,
 ) -> list[CorpusPart]:
-    """Add to parts of text how many lines come before, if `load_part` needs that."""
+    """Add to blocks of text how many lines come before, if `load_part` needs that."""
     if files.stores:
-        return list(parts)
+        return list(blocks)
     text_format = find_plain_format(files.paths, text)
     if not numbers_rows(text_format, tokenizer):
-        return list(parts)
-    counted = count_rows([part.text for part in parts], text_format, executor)
-    return [CorpusPart(text=spans) for spans in counted]
+        return list(blocks)
+    counted = count_rows([block.text for block in blocks], text_format, executor)
+    return [
+        dataclasses.replace(block, text=spans) for block, spans in zip(blocks, counted, strict=True)
+    ]
 
 
 def load_corpus(

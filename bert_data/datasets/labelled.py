@@ -143,7 +143,7 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
             spool = RecordSpool(file)
             counts = _fill_spool(spool, writer, inputs, config, tokenizer, numbers, executor)
             files = write_shards(
-                record_set,
+                record_set.shards,
                 writer,
                 spool.read_chunks(len(record_set.paths)),
                 lambda records: records,

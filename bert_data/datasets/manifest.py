@@ -39,7 +39,10 @@ from bert_data.storage import (
 
 MANIFEST_PREFIX = "manifest."
 FORMAT, SAMPLES_FORMAT = "bert_data records", "bert_data samples"
-FORMAT_VERSION = 1
+FORMAT_VERSION, FORMAT_VERSION_OF_PARTITIONS = 1, 2
+"""Sets of partitions have version 2. In those of version 1, which can be read, too, a partition was
+a range of the text, and all partitions dealt their records to all shards."""
+
 _FLAGS_OF_LABELLED: dict[str, type] = {
     "do_lower_case": bool,
     "sentences": str,
@@ -111,11 +114,15 @@ class Manifest:
         """What is asked about the records' segments."""
         return find_objective(str(self.flags.get("next_sentence", DEFAULT)))
 
+    @property
+    def _format_version(self) -> int:
+        return FORMAT_VERSION_OF_PARTITIONS if "num_partitions" in self.flags else FORMAT_VERSION
+
     def to_json(self) -> str:
         """Return the manifest as the text of its file."""
         data = {
             "format": FORMAT,
-            "format_version": FORMAT_VERSION,
+            "format_version": self._format_version,
             **{name: getattr(self, name) for name in _SETTINGS},
             "vocabulary": {"size": self.vocab_size, "sha256": self.vocab_sha256},
             "flags": dict(self.flags),
@@ -173,8 +180,9 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
     """
     data = JsonObject(parse_json(text, path), path)
     actual = data.take("format", str), data.count("format_version")
-    if actual != (FORMAT, FORMAT_VERSION):
-        readable = f"{FORMAT!r} version {FORMAT_VERSION} can be read"
+    versions = FORMAT_VERSION, FORMAT_VERSION_OF_PARTITIONS
+    if actual not in [(FORMAT, version) for version in versions]:
+        readable = f"{FORMAT!r} version {' or '.join(map(str, versions))} can be read"
         raise CorruptDataError(path, 0, f"{actual[0]!r} version {actual[1]}; {readable}")
     vocabulary, flags, counts = (data.object(name) for name in ("vocabulary", "flags", "counts"))
     manifest = Manifest(

@@ -1,43 +1,69 @@
-"""The two kinds of tasks that make a set from partitions; each fills a folder.
+"""A partition of a set: a sample of the text, and the shards that are made of it.
 
-deal_partition   part of the text  -->  its instances, dealt to the shards: `lanes.py`
-gather_shard     these of all partitions  -->  one shard and its index
+    text, in blocks    0 1 2 3 4 5 6 7
+    dealt by the seed  partition 0: 1 2 5 7   partition 1: 0 3 4 6
+    shards             0 and 2                1 and 3
+
+A partition is made as a set of its own, by its own stream of random numbers: nothing is exchanged.
 """
 
 import dataclasses
+import hashlib
+import heapq
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import IO, Any
 
-from bert_data.datasets.budget import MemoryBudget, share_memory
-from bert_data.datasets.config import DatasetConfig, make_writer
-from bert_data.datasets.corpus import CorpusPart, load_part
-from bert_data.datasets.dealing import (
-    Dealer,
-    LaneShuffler,
-    count_lanes,
-    derived_seed,
-    hand_of,
-    shard_sizes,
-)
-from bert_data.datasets.gathering import Hand, InstanceChunk, ShardLanes
-from bert_data.datasets.lanes import LaneWriter
+from bert_data.datasets.budget import MemoryBudget
+from bert_data.datasets.config import DatasetConfig
+from bert_data.datasets.corpus import CorpusPart, join_blocks, load_part
 from bert_data.datasets.manifest import Manifest
-from bert_data.datasets.writing import OutputShard, write_shard
-from bert_data.formats.registry import find_format
-from bert_data.objectives.columns import read_columns
-from bert_data.objectives.making import RowMaker
+from bert_data.datasets.spool import read_rows
+from bert_data.datasets.streams import share_stream_memory, write_records
+from bert_data.datasets.writing import ShardFiles
+from bert_data.formats.index import index_path
+from bert_data.objectives.making import make_instances
+from bert_data.objectives.mersenne import seeded_stream, shuffled_indices
 from bert_data.objectives.rows import decode_row
-from bert_data.storage import remove
+from bert_data.storage import make_folder, open_scratch, remove
 from bert_data.tokens.store_notes import store_paths
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import Filled, open_threads
 
 
+def derived_seed(random_seed: int, name: object) -> int:
+    """Return a seed of 64 bits for one purpose: the start of a SHA-256.
+
+    derived_seed(12345, 3), the seed of partition 3, is the first eight bytes, as a big-endian
+    number, of the SHA-256 of "12345/3".
+    """
+    return int.from_bytes(hashlib.sha256(f"{random_seed}/{name}".encode()).digest()[:8])
+
+
+def deal_blocks(sizes: Sequence[int], shares: Sequence[int], random_seed: int) -> list[list[int]]:
+    """Deal blocks to partitions: shuffled, each to the one that has the least for its share.
+
+    Args:
+      sizes: of the blocks, at least as many as partitions.
+      shares: of each partition, such as its number of shards.
+
+    Returns:
+      The numbers of each partition's blocks, in order, at least one.
+    """
+    dealt: list[list[int]] = [[] for _ in shares]
+    least = [(0.0, partition) for partition in range(len(shares))]
+    stream = seeded_stream(derived_seed(random_seed, "blocks"))
+    for block in shuffled_indices(stream, len(sizes)).tolist():
+        filled, partition = least[0]
+        dealt[partition].append(block)
+        heapq.heapreplace(least, (filled + sizes[block] / shares[partition], partition))
+    return [sorted(blocks) for blocks in dealt]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Partition:
-    """A part of the text: its number, and where it is."""
+    """What a task makes: the number of a partition, and its text."""
 
     number: int
     part: CorpusPart
@@ -55,64 +81,51 @@ class SetWork:
     Attributes:
       config: of the set.
       tokenizer, vocabulary: of its tokens.
-      num_shards: of the set.
+      manifest: of the set, without its files and counts.
+      paths: of its shards.
       num_threads: of each task.
     """
 
     config: DatasetConfig
     tokenizer: Tokenizer
     vocabulary: Vocabulary
-    num_shards: int
+    manifest: Manifest
+    paths: Sequence[str]
     num_threads: int = 1
 
-    @property
-    def num_lanes(self) -> int:
-        """Number of lanes of each shard."""
-        return count_lanes(self.num_shards, self.config.num_partitions)
+    def shards(self, partition: int) -> Sequence[int]:
+        """Return the numbers of the shards that a partition writes."""
+        return range(partition, len(self.paths), self.config.num_partitions)
 
-    def share_memory(self, reserved_bytes: int = 0) -> MemoryBudget:
-        """Divide the memory of a process."""
-        return share_memory(
-            self.config.max_memory_mb, self.num_threads, reserved_bytes=reserved_bytes
-        )
+    def partitions(self, blocks: Sequence[CorpusPart]) -> list[Partition]:
+        """Divide the blocks of the text."""
+        numbers = range(self.config.num_partitions)
+        shares = [len(self.shards(number)) for number in numbers]
+        seed = self.config.instances.random_seed
+        dealt = deal_blocks([block.size for block in blocks], shares, seed)
+        return [
+            Partition(number=number, part=join_blocks([blocks[block] for block in own]))
+            for number, own in zip(numbers, dealt, strict=True)
+        ]
 
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class DealtPartitions:
-    """What the first tasks made.
-
-    Attributes:
-      folders: of the partitions, in order.
-      num_instances: in each.
-      num_words: of a row.
-      dtype: of tokens.
-      manifest: of the set, without its files.
-    """
-
-    folders: Sequence[str]
-    num_instances: Sequence[int]
-    num_words: int
-    dtype: str
-    manifest: Manifest
-
-    def hands(self, shard: int, num_shards: int) -> Iterator[Hand]:
-        """Yield what a shard gets of each partition that has instances."""
-        num_before = 0
-        for folder, num_instances in zip(self.folders, self.num_instances, strict=True):
-            if num_instances:
-                yield Hand(folder, hand_of(shard, num_before, num_shards))
-            num_before += num_instances
+    def share_memory(self) -> tuple[MemoryBudget, int]:
+        """Divide the memory of a task; see `share_stream_memory`."""
+        return share_stream_memory(self.config, self.num_threads, len(self.shards(0)))
 
 
-def deal_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
-    """Make the instances of a partition, and write them by lane into a folder.
+def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
+    """Write the shards of a partition, each into a folder of its own.
 
     Returns:
-      As JSON: counts of tokens and instances, the words of a row, and the dtype of tokens.
+      As JSON: counts of tokens and instances, what the manifest says of each shard, and, of
+      partition 0, the first records as `Instance`s.
     """
-    config, budget = work.config, work.share_memory()
-    prefix = os.path.join(folder, "store")
-    with open_threads(budget.num_workers) as executor:
+    config, memory = work.config, work.share_memory()
+    prefix, spool_path = os.path.join(folder, "store"), os.path.join(folder, "instances")
+    numbers = work.shards(partition.number)
+    files = _shards_in(folder, work.paths, numbers)
+    seed = derived_seed(config.instances.random_seed, partition.number)
+    with open_threads(memory[0].num_workers) as executor:
         store, tokens = load_part(
             partition.part,
             work.tokenizer,
@@ -121,72 +134,58 @@ def deal_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
             text=config.text,
             executor=executor,
         )
-    seed = derived_seed(config.instances.random_seed, partition.number)
-    maker = RowMaker(
-        store,
-        work.vocabulary,
-        dataclasses.replace(config.instances, random_seed=seed),
-        max_store_bytes=budget.max_store_bytes,
-    )
-    dealer = Dealer(config.instances.random_seed, partition.number, work.num_shards, work.num_lanes)
-    with LaneWriter(
-        folder,
-        store,
-        dealer,
-        num_lanes=work.num_shards * work.num_lanes,
-        num_words=maker.num_words,
-        max_rows_bytes=2 * budget.max_rows_bytes,
-        max_store_bytes=budget.max_store_bytes,
-    ) as writer:
-        for rows in maker:
-            writer.add(rows)
+        with open_scratch(spool_path) as spool:
+            instances = make_instances(
+                store,
+                work.vocabulary,
+                dataclasses.replace(config.instances, random_seed=seed),
+                spool,
+                max_store_bytes=memory[0].max_store_bytes,
+            )
+        num_examples = 0 if partition.number else config.num_examples
+        rows = read_rows(spool_path, instances.num_words, instances.order[:num_examples])
+        examples = [decode_row(row, store.ids, work.vocabulary) for row in rows]
+        written = write_records(
+            config,
+            work.manifest,
+            instances,
+            spool_path,
+            store,
+            work.vocabulary,
+            shards=files,
+            memory=memory,
+            executor=executor,
+        )
     for path in store_paths(prefix):
         remove(path)
-    report = {
+    report: dict[str, Any] = {
         "tokens": dataclasses.asdict(tokens),
-        "instances": dataclasses.asdict(maker.counts),
-        "num_words": maker.num_words,
-        "dtype": store.ids.dtype.name,
+        "instances": dataclasses.asdict(instances.counts),
+        "files": [dataclasses.asdict(file) for file in written],
+        "examples": [dataclasses.asdict(example) for example in examples],
     }
-    return Filled(report, writer.sums)
+    sums = {
+        os.path.join(folder_of(number), file.name): (file.num_bytes, file.crc32c)
+        for number, file in zip(numbers, written, strict=True)
+    }
+    return Filled(report, sums)
 
 
-def gather_shard(dealt: DealtPartitions, work: SetWork, shard: OutputShard, folder: str) -> Filled:
-    """Write a shard, and its index, into a folder.
+def folder_of(shard: int) -> str:
+    """Return the name of the folder of a shard in that of its partition."""
+    return f"{shard:05d}"
 
-    Returns:
-      As JSON: what the manifest says about it; of shard 0 also the first records, as `Instance`s.
-    """
-    config = work.config
-    budget = work.share_memory(find_format(config.output_format).reserved_bytes)
-    writer = make_writer(config, dealt.manifest)
-    num_records = shard_sizes(sum(dealt.num_instances), work.num_shards)[shard.number]
-    lanes = ShardLanes(
-        list(dealt.hands(shard.number, work.num_shards)),
-        num_shards=work.num_shards,
-        num_lanes=work.num_lanes,
-        num_words=dealt.num_words,
-        dtype=dealt.dtype,
-    )
-    examples: list[dict[str, Any]] = []
-    num_examples = 0 if shard.number else config.num_examples
 
-    def read() -> Iterator[InstanceChunk]:
-        shuffler = LaneShuffler(config.instances.random_seed, shard.number)
-        for chunk in lanes.read_chunks(
-            shuffler, config.chunk_size, max_bytes=budget.max_rows_bytes
-        ):
-            for row in chunk.rows[chunk.order[: num_examples - len(examples)]]:
-                instance = decode_row(row, chunk.ids, work.vocabulary)
-                examples.append(dataclasses.asdict(instance))
-            yield chunk
+def _shards_in(folder: str, paths: Sequence[str], numbers: Sequence[int]) -> ShardFiles:
+    """Return the shards with these numbers; they and their indexes are written into folders."""
+    places = {}
+    for number in numbers:
+        own = os.path.join(folder, folder_of(number))
+        make_folder(own)
+        for path in (paths[number], index_path(paths[number])):
+            places[path] = os.path.join(own, os.path.basename(path))
 
-    def encode(chunk: InstanceChunk) -> tuple[int, Any]:
-        batch = read_columns(chunk.rows, chunk.order, chunk.ids, work.vocabulary, writer.kind)
-        return chunk.order.size, writer.encode(batch)
+    def open_file(path: str) -> IO[bytes]:
+        return open_scratch(places[path])
 
-    written = write_shard(
-        shard.path, folder, writer, read(), encode, num_records, budget.num_workers
-    )
-    report = {"file": dataclasses.asdict(written), "examples": examples}
-    return Filled(report, written.sums)
+    return ShardFiles([paths[number] for number in numbers], open_file)

@@ -1,20 +1,20 @@
 """From text to a set of shards, by partitions that share no stream of random numbers.
 
-    text --cut_corpus--> partition 0 --deal_partition--> its instances, by shard ┐
-                         partition 1 --deal_partition--> its instances, by shard ┤
-                                                     gather_shard, for each shard ┴─> shards
+    text --cut_corpus--> blocks, dealt --make_partition--> shards 0 and 2
+                                       --make_partition--> shards 1 and 3
     then the manifests, last
 
-The instances of partition k are those that Google's program makes of its text with the seed
-`derived_seed(random_seed, k)`; `dealing.py` says which record goes where. All tasks write folders
-in a work folder beside the set, `.train.partitions`, so that a run that was killed resumes with the
-missing ones. Each needs --max_memory_mb and four bytes for each document of a partition.
+Each partition is a sample of the text, in blocks. Its instances, and their order, are those that
+Google's program makes of it with the seed `derived_seed(random_seed, k)`, and fill shards of its
+own. All tasks write folders in a work folder beside the set, `.train.partitions`, so that a run
+that was killed resumes with the missing ones. Each needs --max_memory_mb and up to 16 bytes for
+each instance of a partition.
 """
 
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from absl import logging
@@ -27,6 +27,7 @@ from bert_data.datasets.config import (
     describe_set,
     load_checked_tokenizer,
     open_set,
+    with_counts,
 )
 from bert_data.datasets.corpus import (
     check_corpus,
@@ -36,16 +37,8 @@ from bert_data.datasets.corpus import (
     warn_of_tokens,
 )
 from bert_data.datasets.manifest import manifest_path, parse_file
-from bert_data.datasets.partition_tasks import (
-    DealtPartitions,
-    Partition,
-    SetWork,
-    deal_partition,
-    gather_shard,
-)
+from bert_data.datasets.partition_tasks import SetWork, folder_of, make_partition
 from bert_data.datasets.record_set import RecordSet
-from bert_data.datasets.writing import OutputShard
-from bert_data.formats.registry import find_format
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.kernels import clock
 from bert_data.objectives.making import InstanceCounts
@@ -65,7 +58,7 @@ from bert_data.work.commits import finish_removal, has_committed, note_commit
 
 Counts = TypeVar("Counts", TokenCounts, InstanceCounts)
 
-_WORK_VERSION = 2  # of what the tasks write
+_WORK_VERSION = 3  # of what the tasks write
 _WITHOUT_EFFECT = (
     "input_file", "output_file", "vocab_file", "tokenizer_file", "tokenizer_backend", "num_workers",
     "max_memory_mb", "work_dir", "overwrite", "engine",
@@ -117,22 +110,30 @@ class _Run:
         self.corpus = find_corpus(config.input_file, config.text)
         tokenizer, vocabulary = load_checked_tokenizer(config)
         check_corpus(self.corpus, tokenizer, vocabulary, text=config.text)
+        paths = self._names.paths
+        if len(paths) < config.num_partitions:
+            raise ValueError(
+                f"num_partitions is {config.num_partitions:,}; a set of {len(paths):,} file(s) can"
+                f" have 1 to {len(paths):,}, as each partition writes its own"
+            )
         self._work = SetWork(
             config=config,
             tokenizer=tokenizer,
             vocabulary=vocabulary,
-            num_shards=len(self._names.paths),
+            manifest=describe_set(config, tokenizer, vocabulary),
+            paths=paths,
         )
-        self._work.share_memory(find_format(config.output_format).reserved_bytes)  # or refuse
-        self._parts = cut_corpus(self.corpus, config.text, config.num_partitions)
-        self._num_workers = config.engine.count_workers(config.num_workers)
-        most = max(len(self._parts), self._work.num_shards)
-        self.num_tasks = min(self._num_workers, most)
+        self._work.share_memory()  # or refuse
+        self._blocks = cut_corpus(self.corpus, config.text, config.num_partitions)
+        num_workers = config.engine.count_workers(config.num_workers)
+        self.num_tasks = min(num_workers, config.num_partitions)
+        if not config.engine.is_cluster:
+            num_threads = num_workers // self.num_tasks
+            self._work = dataclasses.replace(self._work, num_threads=num_threads)
         self.fingerprint = fingerprint(self._describe())
         self.parent = config.work_dir or own_work_folder(
             self._names.name, "partitions", is_shared=config.engine.is_cluster
         )
-        self.stages: list[Stage] = []
 
     def _describe(self) -> dict[str, Any]:
         """Return all that the set depends on."""
@@ -143,7 +144,7 @@ class _Run:
             "vocabulary": [self._work.vocabulary.sha256, self._work.tokenizer.do_lower_case],
             "outputs": [os.path.abspath(path) for path in self._names.paths],
             "inputs": list(map(_identity, paths, read_statuses(paths))),
-            "partitions": [repr(part) for part in self._parts],
+            "partitions": [repr(each) for each in self._work.partitions(self._blocks)],
         }
 
     def has_committed(self) -> bool:
@@ -155,83 +156,44 @@ class _Run:
 
     def make(self, record_set: RecordSet, folder: str, executor: Executor) -> Dataset:
         """Run the tasks that are missing; the shards then have hidden names."""
-        config, start = self.config, clock()
-        parts = count_rows_before(
-            self.corpus, config.text, self._work.tokenizer, self._parts, executor
+        config, work, start = self.config, self._work, clock()
+        blocks = count_rows_before(self.corpus, config.text, work.tokenizer, self._blocks, executor)
+        partitions = work.partitions(blocks)
+        task = FolderTask(
+            parent=os.path.join(folder, "make"), function=functools.partial(make_partition, work)
         )
-        done = list(
-            self._run_tasks(
-                "partition",
-                deal_partition,
-                [Partition(number=n, part=part) for n, part in enumerate(parts)],
-                os.path.join(folder, "deal"),
-                executor,
-                is_synced=config.engine.is_cluster,  # else this run alone reads them
-            )
-        )
+        done: list[Made] = []
+        with progress("partitions", total=len(partitions), unit="partition") as advance:
+            for made, _ in run_tasks("partitions", task, partitions, executor):
+                done.append(made)
+                advance(1)
         reports = [made.report for made in done]
         tokens = _sum_up(TokenCounts, [each["tokens"] for each in reports])
         counts = _sum_up(InstanceCounts, [each["instances"] for each in reports])
-        self._add_stage("make instances", start, tokens.num_bytes)
         self._check(tokens, reports)
-        work, start = self._work, clock()
-        manifest = describe_set(config, work.tokenizer, work.vocabulary, tokens, counts)
-        dealt = DealtPartitions(
-            folders=[made.folder for made in done],
-            num_instances=[each["instances"]["num_instances"] for each in reports],
-            num_words=reports[0]["num_words"],
-            dtype=reports[0]["dtype"],
-            manifest=manifest,
-        )
-        files, examples = self._write(record_set, dealt, os.path.join(folder, "write"), executor)
-        self._add_stage("write records", start, sum(file.num_bytes for file in files))
+        files = self._link(record_set, done)
+        stage = Stage(name="make partitions", seconds=clock() - start, num_bytes=tokens.num_bytes)
+        manifest = with_counts(work.manifest, tokens, counts)
         return Dataset(
             inputs=self.corpus.paths,
             tokens=tokens,
             instances=counts,
-            stages=self.stages,
+            stages=[stage],
             manifest=dataclasses.replace(manifest, files=files),
             paths=record_set.paths,
-            examples=examples,
+            examples=[Instance(**_with_tuples(each)) for each in reports[0]["examples"]],
             vocabulary=work.vocabulary,
         )
 
-    def _run_tasks(
-        self,
-        unit: str,
-        function: Callable[..., Any],
-        items: Sequence[Any],
-        parent: str,
-        executor: Executor,
-        *,
-        is_synced: bool = True,
-    ) -> Iterator[Made]:
-        """Run tasks of one kind; yield what they made."""
-        num_threads = 1
-        if not self.config.engine.is_cluster:
-            num_threads = self._num_workers // min(self._num_workers, len(items))
-        work = dataclasses.replace(self._work, num_threads=num_threads)
-        task = FolderTask(
-            parent=parent, function=functools.partial(function, work), is_synced=is_synced
-        )
-        with progress(f"{unit}s", total=len(items), unit=unit) as advance:
-            for made, _ in run_tasks(f"{unit}s", task, items, executor):
-                advance(1)
-                yield made
-
-    def _write(
-        self, record_set: RecordSet, dealt: DealtPartitions, parent: str, executor: Executor
-    ) -> tuple[tuple[ManifestFile, ...], list[Instance]]:
-        """Write the shards, and add them to the set; return also the first records."""
-        shards = [OutputShard(*each) for each in enumerate(record_set.paths)]
-        write = functools.partial(gather_shard, dealt)
-        files, examples = [], []
-        written = self._run_tasks("shard", write, shards, parent, executor)
-        for number, (folder, report) in enumerate(written):
-            files.append(parse_file(JsonObject(report["file"], folder)))
-            examples += [Instance(**_with_tuples(each)) for each in report["examples"]]
-            record_set.link_shard(number, folder)
-        return tuple(files), examples
+    def _link(self, record_set: RecordSet, done: Sequence[Made]) -> tuple[ManifestFile, ...]:
+        """Add the shards of all partitions to the set, in their order."""
+        files = {}
+        for partition, (folder, report) in enumerate(done):
+            shards = self._work.shards(partition)
+            for number, file in zip(shards, report["files"], strict=True):
+                files[number] = parse_file(JsonObject(file, folder))
+                record_set.link_shard(number, os.path.join(folder, folder_of(number)))
+        return tuple(files[number] for number in range(len(files)))
 
     def _check(self, tokens: TokenCounts, reports: Sequence[Mapping[str, Any]]) -> None:
         """Refuse text without a sentence, and warn of text that was probably not meant."""
@@ -250,10 +212,6 @@ class _Run:
                 num_alone,
                 len(reports),
             )
-
-    def _add_stage(self, name: str, start: float, num_bytes: int) -> None:
-        seconds = clock() - start
-        self.stages.append(Stage(name=name, seconds=seconds, num_bytes=num_bytes))
 
 
 def _identity(path: str, status: Status | None) -> list[Any]:

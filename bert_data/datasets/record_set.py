@@ -21,6 +21,7 @@ from bert_data.datasets.manifest import (
     listed_shards,
     manifest_path,
 )
+from bert_data.datasets.writing import ShardFiles
 from bert_data.formats.index import index_path
 from bert_data.storage import OutputNames, OutputSet, expand_outputs, naming
 
@@ -40,6 +41,11 @@ class RecordSet:
     index_paths: tuple[str, ...]
     manifest_paths: Sequence[str]
     outputs: OutputSet
+
+    @property
+    def shards(self) -> ShardFiles:
+        """The shards, to be written under hidden names."""
+        return ShardFiles(self.paths, self.outputs.open)
 
     def commit(self, manifest: Manifest | SampleManifest) -> None:
         """Write the manifests and give all files their final names; see `commit_sets`."""

@@ -51,7 +51,7 @@ def slots_of_turns(
     Returns:
       uint32[records]: the row of each slot, in the order of the turns.
     """
-    if num_shards == 1:
+    if num_shards == 1 or not turns:
         return order
     shards = [order[shard::num_shards] for shard in range(num_shards)]
     return np.concatenate([shards[turn.shard][turn.start : turn.end] for turn in turns])

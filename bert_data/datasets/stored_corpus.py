@@ -1,7 +1,7 @@
 """Token stores in place of text: whether they fit, how they are cut, and what is in them.
 
-["a", "b"], 3 parts  --cut_stores-->  [a 0:40] [a 40:, b 0:7] [b 7:]      documents
-[a 40:, b 0:7]       --load_documents-->  a store of these documents, and its counts
+["a", "b"], 3 blocks  --cut_stores-->  [a 0:40] [a 40:, b 0:7] [b 7:]      documents
+[a 40:, b 0:7]        --load_documents-->  a store of these documents, and its counts
 """
 
 import bisect
@@ -89,35 +89,33 @@ def _check_notes(
             )
 
 
-def cut_stores(prefixes: Sequence[str], num_parts: int) -> list[list[StoreSpan]]:
-    """Divide the documents of stores into parts.
+def cut_stores(prefixes: Sequence[str], num_blocks: int) -> list[tuple[list[StoreSpan], int]]:
+    """Divide the documents of stores into at most so many blocks.
 
-    Stores in this very number are the parts. Otherwise a cut is before the first document that
-    begins at or after its target, in tokens of all stores.
+    A cut is before the first document that begins at or after its target, in tokens of all stores.
 
-    Raises:
-      ValueError: there are fewer documents than parts, or they cannot be divided so.
+    Returns:
+      The documents of each block, and its size: how many blocks it would be if documents could be
+      cut anywhere.
     """
-    if len(prefixes) == num_parts:
-        return [[StoreSpan(prefix=prefix)] for prefix in prefixes]
     stores = [open_store(prefix) for prefix in prefixes]
     ends = list(itertools.accumulate(store.ids.size for store in stores))
     cuts = [(0, 0)]
-    for number in range(1, num_parts):
-        target = ends[-1] * number // num_parts
+    for number in range(1, num_blocks):
+        target = ends[-1] * number // num_blocks
         place = bisect.bisect_right(ends, target)
         cuts.append(
             (place, _first_document(stores[place], target - ends[place] + stores[place].ids.size))
         )
     cuts.append((len(stores), 0))
-    parts = [_between(prefixes, stores, *pair) for pair in itertools.pairwise(cuts)]
-    filled = sum(map(bool, parts))
-    if filled < num_parts:
-        raise ValueError(
-            f"{num_parts} partitions are requested, but the {len(stores)} token store(s),"
-            f" {prefixes[0]!r} first, can only be cut into {filled} at ends of documents"
-        )
-    return parts
+    blocks: list[tuple[list[StoreSpan], int]] = []
+    for pair in itertools.pairwise(cuts):
+        spans = _between(prefixes, stores, *pair)
+        if spans or not blocks:
+            blocks.append((spans, 1))
+        else:
+            blocks[-1] = blocks[-1][0], blocks[-1][1] + 1
+    return [block for block in blocks if block[0]]
 
 
 def _first_document(store: TokenStore, target: int) -> int:

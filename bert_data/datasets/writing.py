@@ -15,9 +15,9 @@ import functools
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import IO, Any, NamedTuple
 
-from bert_data.datasets.record_set import RecordSet
 from bert_data.formats.registry import OpenShard, ShardWriter
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.progress import progress
@@ -85,6 +85,13 @@ class OutputShard:
         return f"{self.number:05d}"
 
 
+class ShardFiles(NamedTuple):
+    """The shards to write: their final paths, and what opens a path, of a shard or its index."""
+
+    paths: Sequence[str]
+    open: Callable[[str], AbstractContextManager[IO[bytes]]]
+
+
 def write_shard(
     path: str,
     folder: str,
@@ -117,7 +124,7 @@ def write_shard(
 
 
 def write_shards(
-    record_set: RecordSet,
+    files: ShardFiles,
     writer: ShardWriter,
     chunks: Iterable[Chunk],
     encode: Callable[[Any], Any],
@@ -126,10 +133,10 @@ def write_shards(
     num_open: int = 1,
     executor: Executor,
 ) -> tuple[ManifestFile, ...]:
-    """Write all shards of a set.
+    """Write shards to which records are dealt in turn.
 
     Args:
-      record_set: the set; record i goes to shard i mod the number of its shards.
+      files: of the shards; record i goes to shard i mod their number.
       chunks: in the order of `take_turns`.
       encode: turns a chunk's item into what the writer's shards add; called in workers.
       num_open: shards that are written at a time; if more than one, workers also add what they have
@@ -141,7 +148,7 @@ def write_shards(
     """
     add = _add_here if num_open == 1 else functools.partial(_add_in_workers, num_open)
     with (
-        _Shards(record_set, writer, num_records) as shards,
+        _Shards(files, writer, num_records) as shards,
         progress("write records", total=num_records, unit="record") as advance,
     ):
         for chunk in add(shards, chunks, encode, executor):
@@ -200,13 +207,13 @@ def _without_repeats(turns: Iterable[list[Chunk]], most: int) -> Iterator[list[l
 class _Shards:
     """The shards of a set, each opened for its first record and finished after its last."""
 
-    def __init__(self, record_set: RecordSet, writer: ShardWriter, num_records: int) -> None:
-        self._record_set, self._writer = record_set, writer
-        num_shards = len(record_set.paths)
+    def __init__(self, files: ShardFiles, writer: ShardWriter, num_records: int) -> None:
+        self._files, self._writer = files, writer
+        num_shards = len(files.paths)
         self._sizes = [len(range(n, num_records, num_shards)) for n in range(num_shards)]
         self._left = list(self._sizes)
         self._open: dict[int, tuple[OpenShard, contextlib.ExitStack]] = {}
-        self._files: dict[int, ManifestFile] = {}
+        self._written: dict[int, ManifestFile] = {}
 
     def __enter__(self) -> "_Shards":
         return self
@@ -218,10 +225,8 @@ class _Shards:
     def open(self, number: int) -> OpenShard:
         """Return a shard to add to."""
         if number not in self._open:
-            stack, path = contextlib.ExitStack(), self._record_set.paths[number]
-            opened = self._writer.open_shard(
-                self._record_set.outputs.open, path, self._sizes[number]
-            )
+            stack, path = contextlib.ExitStack(), self._files.paths[number]
+            opened = self._writer.open_shard(self._files.open, path, self._sizes[number])
             shard = stack.enter_context(opened)
             self._open[number] = shard, stack
         return self._open[number][0]
@@ -235,10 +240,10 @@ class _Shards:
     def finish(self) -> tuple[ManifestFile, ...]:
         """Return what the manifest says about all shards, when all records were added."""
         for number in range(len(self._left)):
-            if number not in self._files:  # it has no record
+            if number not in self._written:  # it has no record
                 self._finish(number)
-        return tuple(self._files[number] for number in range(len(self._left)))
+        return tuple(self._written[number] for number in range(len(self._left)))
 
     def _finish(self, number: int) -> None:
-        self._files[number] = self.open(number).finish()
+        self._written[number] = self.open(number).finish()
         self._open.pop(number)[1].close()

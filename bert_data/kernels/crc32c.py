@@ -129,27 +129,6 @@ def crc32c_of_range(data: NDArray[np.uint8], start: int, stop: int, crc: np.uint
 
 
 @kernel
-def extend_crc32cs(
-    data: NDArray[np.uint8], ends: NDArray[np.int64], crcs: NDArray[np.uint32]
-) -> int:
-    """Extend the CRC-32Cs of what comes before consecutive ranges of data.
-
-    Args:
-      data: uint8[...].
-      ends: int64[ranges], ascending, <= the size of data; the first range begins at 0.
-      crcs: uint32[ranges], to be extended; 0 at the beginning.
-
-    Returns:
-      The end of the last range.
-    """
-    start = 0
-    for k in range(len(ends)):
-        crcs[k] = crc32c_of_range(data, start, ends[k], crcs[k])
-        start = ends[k]
-    return start
-
-
-@kernel
 def masked_crc32c_of_range(data: NDArray[np.uint8], start: int, stop: int) -> np.uint32:
     """Return the checksum as in TFRecord files: rotated by 15 bits, plus a constant; uint32."""
     crc = crc32c_of_range(data, start, stop, np.uint32(0))

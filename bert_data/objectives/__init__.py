@@ -6,7 +6,7 @@ making.py          token store -> rows of instances, by kernels: making_rows.py,
                      segments.py     segments
                      masking.py      the masking rule, for any stream of random numbers
                      mersenne.py     CPython's random numbers
-rows.py            an instance as a row of 32-bit words, also moved together with its tokens
+rows.py            an instance as a row of 32-bit words
 columns.py         rows -> columns of records
 labelled_texts.py, labels.py   labelled texts -> columns of records
 """

@@ -6,26 +6,29 @@
 A cut is the first document that begins at or after its target, so it depends only on the files and
 the number of partitions. Compressed files are not cut, except where a document of lines continues
 from the file before; Parquet files are cut between row groups, and prose where a blank line or a
-heading ends a document, or else between files. `count_rows` adds the lines before each part.
+heading ends a document, or else between files. Blocks are such parts, too, as many as there can be.
+`count_rows` adds the lines before each part.
 """
 
 import bisect
 import contextlib
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterable, Sequence
 
 from bert_data.errors import CorruptDataError
 from bert_data.progress import progress
-from bert_data.storage import file_size, read_statuses
+from bert_data.storage import file_size, is_remote, read_statuses
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.formats import TextFormat
 from bert_data.text.lines import read_bounded_lines
 from bert_data.text.spans import Span
-from bert_data.work import Executor
+from bert_data.work import Executor, open_threads
 
 Cut = tuple[int, int]  # number of the file, and where in it, as in a span
 
+_NUM_REQUESTS = 16  # at a time, of object stores
 _MAX_HELD_BYTES = 8 << 20  # of a line; of longer ones, only the end matters
 
 
@@ -56,6 +59,24 @@ def plan_shards(
     sizes = _file_sizes(paths)
     num_shards = max(1, sum(sizes) // target_bytes)
     return [part for part in _cut(paths, sizes, text_format, num_shards) if part]
+
+
+def plan_blocks(
+    paths: Sequence[str], text_format: TextFormat, num_blocks: int
+) -> list[tuple[list[Span], int]]:
+    """Divide files into at most so many blocks.
+
+    Returns:
+      The spans of each block, at least one, and its size: how many blocks it would be if files
+      could be cut anywhere.
+    """
+    blocks: list[tuple[list[Span], int]] = []
+    for spans in _cut(paths, _file_sizes(paths), text_format, num_blocks):
+        if spans or not blocks:
+            blocks.append((spans, 1))
+        else:
+            blocks[-1] = blocks[-1][0], blocks[-1][1] + 1
+    return [block for block in blocks if block[0]]
 
 
 def count_rows(
@@ -101,18 +122,35 @@ def _file_sizes(paths: Sequence[str]) -> list[int]:
 def _cut(
     paths: Sequence[str], sizes: Sequence[int], text_format: TextFormat, num_partitions: int
 ) -> list[list[Span]]:
+    """Cut files at the first documents after even distances; parts may be empty."""
     ends = list(itertools.accumulate(sizes))
-    cuts: list[Cut] = [(0, 0)]
+    targets: list[Cut] = []
     for number in range(1, num_partitions):
         target = ends[-1] * number // num_partitions
         file = min(bisect.bisect_right(ends, target), len(paths) - 1)
-        position = target - (ends[file - 1] if file else 0)
-        if cuts[-1][0] > file or (cuts[-1] >= (file, position) and text_format.has_lines):
-            cuts.append(cuts[-1])  # still the first document after the target
+        targets.append((file, target - (ends[file - 1] if file else 0)))
+    num_threads = _NUM_REQUESTS if is_remote(paths[0]) else 1
+    size = max(1, -(-len(targets) // num_threads))
+    portions = [targets[start : start + size] for start in range(0, len(targets), size)]
+    with open_threads(num_threads) as executor:
+        find = functools.partial(_first_documents, paths, text_format)
+        found = itertools.chain.from_iterable(executor.ordered_map(find, portions))
+        cuts = list(itertools.accumulate([(0, 0), *found], max))
+    return [_between(paths, *pair) for pair in itertools.pairwise([*cuts, (len(paths), 0)])]
+
+
+def _first_documents(
+    paths: Sequence[str], text_format: TextFormat, targets: Sequence[Cut]
+) -> list[Cut]:
+    """Return the first document at or after each target; these come in order."""
+    cuts: list[Cut] = []
+    for target in targets:
+        last = cuts[-1] if cuts else (0, 0)
+        if last[0] > target[0] or (last >= target and text_format.has_lines):
+            cuts.append(last)  # still the first document after the target
         else:
-            cuts.append(max(cuts[-1], _first_document(paths, text_format, (file, position))))
-    cuts.append((len(paths), 0))
-    return [_between(paths, start, end) for start, end in itertools.pairwise(cuts)]
+            cuts.append(max(last, _first_document(paths, text_format, target)))
+    return cuts
 
 
 def _first_document(paths: Sequence[str], text_format: TextFormat, target: Cut) -> Cut:

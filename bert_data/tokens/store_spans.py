@@ -72,7 +72,9 @@ def join_spans(
     Raises:
       CorruptDataError: a store is damaged, though its checksum in the new store would vouch for it.
     """
-    stores = stores or [open_store(span.prefix) for span in spans]
+    if not stores:
+        opened = {prefix: open_store(prefix) for prefix in {span.prefix for span in spans}}
+        stores = [opened[span.prefix] for span in spans]
     shape = StoreShape(empty_documents=MEGATRON)
     with StoreWriter(prefix, stores[0].ids.dtype, shape) as writer:
         for span, store in zip(spans, stores, strict=True):

@@ -56,12 +56,11 @@ class Filled(NamedTuple):
 
     Attributes:
       report: its result.
-      sums: name of a file -> (size, CRC-32C); None instead of the checksum if who reads the file
-        checks its contents. The other files of the folder are read for theirs.
+      sums: path of a file in the folder -> (size, CRC-32C). The other files are read for theirs.
     """
 
     report: Any
-    sums: Mapping[str, tuple[int, int | None]]
+    sums: Mapping[str, tuple[int, int]]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,14 +72,10 @@ class FolderTask:
         depend on besides their own names.
       function: fills the folder of an item; its result, which may be in a `Filled`, is kept in the
         folder, see `read_report`.
-      is_synced: whether folders must be on the disk before they appear. Without it a machine that
-        loses power may damage them, which a run that resumes notices; but tasks of other machines
-        would not.
     """
 
     parent: str
     function: Callable[[Any, str], Any]
-    is_synced: bool = True
 
     def path(self, item: Named) -> str:
         """Return the path of an item's folder."""
@@ -89,7 +84,7 @@ class FolderTask:
     def __call__(self, item: Named, /) -> Made:
         """Make the folder of an item; if another process has made it meanwhile, that one stays."""
         # Errors of a full disk that name no file get the folder's name.
-        folder = open_folder(self.path(item), last=_SUMS, is_synced=self.is_synced)
+        folder = open_folder(self.path(item), last=_SUMS)
         with naming(self.path(item)), folder as partial:
             result = self.function(item, partial)
             report, known = result if isinstance(result, Filled) else Filled(result, {})
@@ -147,8 +142,8 @@ def _sum_up(path: str) -> list[int]:
 def find_damage(folder: str, *, must_be_whole: bool) -> CorruptDataError | None:
     """Compare the files of a finished task with what they were.
 
-    Sizes are compared, and the checksums of local files that have one here; object stores check
-    the contents of their objects themselves.
+    Sizes are compared, and the checksums of local files; object stores check the contents of their
+    objects themselves.
 
     Args:
       must_be_whole: whether all files must be there, and not the report alone: no task removes what
@@ -165,8 +160,7 @@ def find_damage(folder: str, *, must_be_whole: bool) -> CorruptDataError | None:
             if name == _SUMS or is_unfinished(os.path.basename(name)):  # of a killed upload
                 continue
             path, (known_size, crc) = os.path.join(folder, name), sums.get(name, (None, None))
-            is_summed = crc is not None and not is_remote(path)
-            if size != known_size or (is_summed and _sum_up(path) != [size, crc]):
+            if size != known_size or not (is_remote(path) or _sum_up(path) == [size, crc]):
                 return CorruptDataError(path, 0, "not the file that the task wrote")
         for name in sums if must_be_whole else [_REPORT]:
             if name not in sizes:

@@ -127,7 +127,7 @@ COMMANDS = (
         older="--output_format=tfrecord --output_file=out/t@3",
     ),
     _create("create, Parquet, spilling", "--output_format=parquet", _spill),
-    _create("create, partitions", "--num_partitions=3 --output_format=parquet"),
+    _create("create, partitions", "--num_partitions=2 --output_format=parquet"),
     Command(
         name="tokenize",
         module="bert_data.cli.tokenize",

@@ -10,22 +10,24 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet as pq
 
-from bert_data.datasets import lanes, partition_tasks, partitioned
+from bert_data.datasets import corpus, partition_tasks, partitioned
 from bert_data.datasets.budget import MemoryBudget
 from bert_data.datasets.manifest import Manifest, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+from bert_data.datasets.partition_tasks import deal_blocks, derived_seed
 from bert_data.datasets.record_set import RecordSet
-from bert_data.errors import CorruptDataError
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_format
-from bert_data.text.partitions import plan_partitions
+from bert_data.text.partitions import plan_blocks
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.formats.tfrecords import split_records
 
-COVERS = ("datasets/config", "datasets/gathering", "datasets/lanes", "datasets/partition_tasks")
+COVERS = ("datasets/config", "datasets/partition_tasks", "datasets/streams")
 
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=3)
 NUM_PARTITIONS = 3
@@ -62,17 +64,21 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def records(folder: Path) -> list[bytes]:
-    """All records, shard by shard: Examples, or rows of Parquet as text."""
-    payloads = []
+def records_of_shards(folder: Path) -> list[list[bytes]]:
+    """The records of each shard: Examples, or rows of Parquet as text."""
+    shards = []
     for path in sorted(folder.glob("t*")):
         data = path.read_bytes()
         if data.startswith(b"PAR1"):
-            payloads += [repr(row).encode() for row in pq.read_table(path).to_pylist()]
+            shards.append([repr(row).encode() for row in pq.read_table(path).to_pylist()])
         else:
             plain = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
-            payloads += [record for _, record in split_records(plain)]
-    return payloads
+            shards.append([record for _, record in split_records(plain)])
+    return shards
+
+
+def records(folder: Path) -> list[bytes]:
+    return [record for shard in records_of_shards(folder) for record in shard]
 
 
 def seed_of(partition: int) -> int:
@@ -81,16 +87,18 @@ def seed_of(partition: int) -> int:
     return int.from_bytes(digest[:8], "big")
 
 
-def texts_of_parts(text: Path, folder: Path) -> list[Path]:
-    """Files with the text of each part, cut as by tokenize --partitions."""
-    paths = []
-    for number, spans in enumerate(
-        plan_partitions([str(text)], find_format([str(text)]), NUM_PARTITIONS)
-    ):
-        paths.append(folder / f"part{number}.txt")
-        data = text.read_bytes()
-        paths[-1].write_bytes(b"".join(data[span.start : span.end] for span in spans))
-    assert b"".join(path.read_bytes() for path in paths) == text.read_bytes()
+def texts_of_parts(text: Path, folder: Path, num_shards: int) -> list[Path]:
+    """Files with the text of each part: blocks of it, dealt to the parts."""
+    data = text.read_bytes()
+    blocks = plan_blocks([str(text)], find_format([str(text)]), 16 * NUM_PARTITIONS)
+    texts = [b"".join(data[span.start : span.end] for span in spans) for spans, _ in blocks]
+    assert b"".join(texts) == data and len(texts) > 3 * NUM_PARTITIONS
+    shares = [len(range(number, num_shards, NUM_PARTITIONS)) for number in range(NUM_PARTITIONS)]
+    dealt = deal_blocks([size for _, size in blocks], shares, INSTANCES.random_seed)
+    assert sorted(block for own in dealt for block in own) == [*range(len(texts))]
+    paths = [folder / f"part{number}.txt" for number in range(NUM_PARTITIONS)]
+    for path, own in zip(paths, dealt, strict=True):
+        path.write_bytes(b"".join(texts[block] for block in own))
     return paths
 
 
@@ -109,21 +117,18 @@ def test_the_records_are_the_references_part_by_part(
     create, small_text, tmp_path, options, instances
 ):
     config = dataclasses.replace(INSTANCES, **instances)
-    expected = collections.Counter()
-    for number, path in enumerate(texts_of_parts(small_text, tmp_path)):
+    all_records = records_of_shards(create("all", instances=config, **options))
+    for number, path in enumerate(texts_of_parts(small_text, tmp_path, num_shards=4)):
+        own = all_records[number::NUM_PARTITIONS]
         part = create(
             f"part{number}",
+            f"t@{len(own)}",
             input_file=str(path),
             instances=dataclasses.replace(config, random_seed=seed_of(number)),
             num_partitions=0,
             **options,
         )
-        expected.update(records(part))
-    all_records = records(create("all", instances=config, **options))
-    assert collections.Counter(all_records) == expected
-    # They are shuffled, and dealt as evenly as the one stream's.
-    sizes = [file.num_records for file in manifest_of(tmp_path / "all").files]
-    assert sizes == [len(range(shard, len(all_records), 4)) for shard in range(4)]
+        assert records_of_shards(part) == own
 
 
 def manifest_of(folder: Path):
@@ -131,8 +136,8 @@ def manifest_of(folder: Path):
 
 
 def test_the_manifest_says_how_it_was_made(create, tmp_path):
-    create("all", "t@2")
-    create("one", "t@2", num_partitions=0)
+    create("all")
+    create("one", num_partitions=0)
     manifest, one = manifest_of(tmp_path / "all"), manifest_of(tmp_path / "one")
     assert manifest.flags == {**one.flags, "num_partitions": NUM_PARTITIONS}
     assert manifest.counts["text"] == one.counts["text"]
@@ -148,7 +153,7 @@ def test_the_manifest_says_how_it_was_made(create, tmp_path):
 def test_the_first_records_are_returned(small_text, small_vocabulary, tmp_path):
     config = DatasetConfig(
         input_file=str(small_text),
-        output_file=f"{tmp_path}/t@2",
+        output_file=f"{tmp_path}/t@3",
         vocab_file=str(small_vocabulary),
         instances=INSTANCES,
         num_workers=1,
@@ -159,104 +164,60 @@ def test_the_first_records_are_returned(small_text, small_vocabulary, tmp_path):
     dataset = create_dataset(config)
     rows = pq.read_table(dataset.paths[0]).to_pylist()[:5]
     assert [list(example.ids) for example in dataset.examples] == [row["tokens"] for row in rows]
-    assert [stage.name for stage in dataset.stages] == ["make instances", "write records"]
-
-
-@pytest.fixture
-def small_pieces(monkeypatch):
-    """Sets how little is in memory at a time."""
-
-    def reduce(max_bytes: int, deck_rows: int = 50) -> None:
-        shares = MemoryBudget(num_workers=1, max_store_bytes=max_bytes, max_rows_bytes=max_bytes)
-        monkeypatch.setattr(partition_tasks, "share_memory", lambda *_, **__: shares)
-        monkeypatch.setattr(lanes, "deck_size", lambda num_words: deck_rows)
-        monkeypatch.setattr(lanes, "_COPIED_ROWS", 13)
-
-    return reduce
+    assert [stage.name for stage in dataset.stages] == ["make partitions"]
 
 
 @pytest.mark.parametrize("output_format", ["tfrecord", "parquet"])
-def test_the_files_do_not_depend_on_memory(create, small_pieces, monkeypatch, output_format):
+def test_the_files_do_not_depend_on_memory(create, monkeypatch, output_format):
     monkeypatch.setattr(DatasetConfig, "chunk_size", 7)
-    small_pieces(1 << 20)
     expected = contents(create("plain", output_format=output_format))
-    for number, max_bytes in enumerate((3000, 10_000)):  # several segments, and groups of lanes
-        small_pieces(max_bytes)
-        files = contents(create(f"small{number}", output_format=output_format))
-        assert files == expected
-
-
-def test_more_than_fits_is_refused_and_goes_on_with_more_memory(create, small_pieces, tmp_path):
-    expected = contents(create("plain"))
-    none = MemoryBudget(num_workers=1, max_store_bytes=1, max_rows_bytes=1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partition_tasks.SetWork, "share_memory", lambda *_: none)
-        with pytest.raises(ValueError, match=r"needs more shards, or --max_memory_mb: .* at once"):
-            create("small")
-    (work,) = (tmp_path / "small/.t.partitions").iterdir()
-    dealt = {path: path.stat().st_mtime_ns for path in (work / "deal").rglob("*")}
-    assert len(list((work / "deal").iterdir())) == NUM_PARTITIONS and dealt
-    assert contents(create("small")) == expected
+    for number, max_bytes in enumerate((3000, 10_000)):
+        shares = MemoryBudget(num_workers=1, max_store_bytes=max_bytes, max_rows_bytes=max_bytes)
+        monkeypatch.setattr(
+            partition_tasks, "share_stream_memory", lambda *_, shares=shares: (shares, 1)
+        )
+        assert contents(create(f"small{number}", output_format=output_format)) == expected
 
 
 @pytest.mark.process
 def test_the_files_do_not_depend_on_the_number_of_workers(create):
-    for options in ({}, {"output": "t", "output_format": "parquet"}):
+    for options in ({}, {"output": "t@3", "output_format": "parquet"}):
         expected = contents(create("one", overwrite=True, **options))
         assert expected == contents(create("two", overwrite=True, num_workers=2, **options))
 
 
-@pytest.mark.parametrize("module", ["deal_partition", "gather_shard"])
-def test_a_run_that_fails_goes_on_with_what_is_missing(create, monkeypatch, module):
+def test_a_run_that_fails_goes_on_with_what_is_missing(create, monkeypatch):
     expected = contents(create("plain"))
-    function, calls = getattr(partitioned, module), []
+    make, calls = partitioned.make_partition, []
 
     def fail_once(*arguments):
-        calls.append(arguments[-2].number)
+        calls.append(arguments[1].number)
         if len(calls) == 2:
             raise OSError("the disk is gone")
-        return function(*arguments)
+        return make(*arguments)
 
-    monkeypatch.setattr(partitioned, module, fail_once)
+    monkeypatch.setattr(partitioned, "make_partition", fail_once)
     with pytest.raises(OSError, match="the disk is gone"):
         create("failing")
     assert contents(create("failing")) == expected
-    assert calls[:3] == [0, 1, 1] and calls.count(0) == 1
+    assert calls == [0, 1, 1, 2]
 
 
-@pytest.mark.parametrize("name", ["rows", "tokens", "index"])
-def test_a_damaged_partition_is_noticed_and_made_again(create, monkeypatch, tmp_path, name):
-    """Rows and tokens are checked when they are read, and not before; the index at the start."""
-    expected = contents(create("plain"))
-    with monkeypatch.context() as patch, pytest.raises(KeyError):
-        patch.setattr(partitioned, "gather_shard", _fail)
-        create("killed")
-    (path,) = (tmp_path / "killed").glob(f".t.partitions/*/deal/00001/{name}")
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 4
-    path.write_bytes(data)
-    if name != "index":
-        with pytest.raises(CorruptDataError, match=rf"00001/{name}: byte offset \d+: not what the"):
-            create("killed")
-        assert not list((tmp_path / "killed").glob("[!.]*"))
-    deal, dealt = partitioned.deal_partition, []
-    monkeypatch.setattr(
-        partitioned, "deal_partition", lambda *given: dealt.append(given[1].number) or deal(*given)
-    )
-    assert contents(create("killed")) == expected
-    assert dealt == [1]
-
-
-def test_a_damaged_shard_is_made_again(create, monkeypatch, tmp_path):
+def test_damaged_shards_are_made_again(create, monkeypatch, tmp_path):
     expected = contents(create("plain"))
     with monkeypatch.context() as patch, pytest.raises(KeyError):
         patch.setattr(RecordSet, "link_shard", _fail)
         create("killed")
-    for path in (tmp_path / "killed").glob(".t.partitions/*/write/*/t*-of-*"):
+    for path in (tmp_path / "killed").glob(".t.partitions/*/make/0000[12]/*/*t-*"):
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 4
         path.write_bytes(data)
+    make, made = partitioned.make_partition, []
+    monkeypatch.setattr(
+        partitioned, "make_partition", lambda *given: made.append(given[1].number) or make(*given)
+    )
     assert contents(create("killed")) == expected
+    assert made == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +226,7 @@ def test_a_damaged_shard_is_made_again(create, monkeypatch, tmp_path):
 def test_other_settings_do_not_go_on_with_unfinished_work(create, monkeypatch, change):
     expected = contents(create("plain", **change))
     with monkeypatch.context() as patch, pytest.raises(KeyError):
-        patch.setattr(partitioned, "gather_shard", _fail)
+        patch.setattr(RecordSet, "link_shard", _fail)
         create("changed")
     assert contents(create("changed", **change)) == expected
 
@@ -275,16 +236,16 @@ def _fail(*_):
 
 
 def test_shards_in_several_folders(create, tmp_path):
-    plain = contents(create("a", "t@2"))
-    files = contents(create("b", "x/t-00000-of-00002,y/t-00001-of-00002"))
-    assert files["x/t-00000-of-00002"] == plain["t-00000-of-00002"]
-    assert files["y/t-00001-of-00002"] == plain["t-00001-of-00002"]
+    plain = contents(create("a", "t@2", num_partitions=1))
+    files = contents(create("b", "x/t,y/t", num_partitions=1))
+    assert files["x/t"] == plain["t-00000-of-00002"]
+    assert files["y/t"] == plain["t-00001-of-00002"]
 
 
 class TestParts:
     def test_as_many_as_documents_can_be_cut(self, create, small_text):
         with pytest.raises(ValueError, match=r"^99 partitions are requested, but the 1 file"):
-            create("a", num_partitions=99)
+            create("a", "t@99", num_partitions=99)
         with pytest.raises(ValueError, match=r"^num_partitions is -1; 0 to 99,999 is allowed"):
             create("a", num_partitions=-1)
 
@@ -298,7 +259,7 @@ class TestParts:
         rows = [{"text": text} if text else {"no": "x" * 400} for text in rows]
         (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         options = {"input_file": str(tmp_path / "t.jsonl"), "text": TextConfig(on_error="skip")}
-        folder = create("a", num_partitions=5, **options)
+        folder = create("a", "t@5", num_partitions=5, **options)
         assert manifest_of(folder).counts["text"]["num_skipped"] == 5
         assert len(records(folder)) > 0
 
@@ -327,19 +288,15 @@ class TestStores:
         make_stores(config)
         return config.output_prefix
 
-    def test_of_the_same_number_give_the_files_of_the_text(self, create, stores):
-        expected = contents(create("text"))
+    def test_their_files_may_be_named_in_any_way(self, create, stores):
         names = (f"{stores}@3", f"{stores}-*", f"{stores}*.bin", f"{stores}-*-of-00003.idx")
-        for number, name in enumerate(names):
-            files = contents(create(f"stores{number}", input_file=name))
-            assert {k: v for k, v in files.items() if "manifest" not in k} == {
-                k: v for k, v in expected.items() if "manifest" not in k
-            }
+        folders = [create(f"stores{n}", input_file=name) for n, name in enumerate(names)]
+        assert all(contents(folder) == contents(folders[0]) for folder in folders)
 
     @pytest.mark.parametrize("num_partitions", [0, 1, 2, 7])
-    def test_of_another_number_are_cut_at_documents(self, create, stores, num_partitions):
-        one = create("one", num_partitions=0)
-        dataset = create("stores", input_file=f"{stores}@3", num_partitions=num_partitions)
+    def test_are_cut_at_documents(self, create, stores, num_partitions):
+        one = create("one", "t@7", num_partitions=0)
+        dataset = create("stores", "t@7", input_file=f"{stores}@3", num_partitions=num_partitions)
         texts = [manifest_of(folder).counts["text"] for folder in (one, dataset)]
         for name in ("num_documents", "num_sentences", "num_tokens", "num_unknown"):
             assert texts[0][name] == texts[1][name]
@@ -348,7 +305,7 @@ class TestStores:
 
     def test_of_fewer_documents_than_partitions(self, create, stores):
         with pytest.raises(ValueError, match=r"^50 partitions .* the 3 token store"):
-            create("a", input_file=f"{stores}@3", num_partitions=50)
+            create("a", "t@50", input_file=f"{stores}@3", num_partitions=50)
 
     def test_one_of_them_is_missing(self, create, stores):
         Path(f"{stores}-00001-of-00003.bin").unlink()
@@ -361,39 +318,106 @@ def test_a_run_that_ended_after_its_commit_knows_its_set(create, monkeypatch):
         commit(record_set, manifest)
         raise KeyboardInterrupt
 
-    commit, expected = RecordSet.commit, contents(create("plain", "t@2"))
+    commit, expected = RecordSet.commit, contents(create("plain"))
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(RecordSet, "commit", commit_and_end)
-        create("ended", "t@2")
+        create("ended")
     with pytest.raises(FileExistsError):
-        create("ended", "t@2", num_partitions=2)
-    assert contents(create("ended", "t@2")) == expected
+        create("ended", num_partitions=2)
+    assert contents(create("ended")) == expected
 
 
 def test_a_remote_set_goes_on_with_what_is_missing(create, monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     monkeypatch.setattr("tempfile.tempdir", None)
     (tmp_path / "temporary").mkdir()
-    expected = contents(create("plain", "t@2"))
-    output = {"output_file": f"file://{tmp_path}/remote/t@2"}
+    expected = contents(create("plain", "t@3"))
+    output = {"output_file": f"file://{tmp_path}/remote/t@3"}
     with monkeypatch.context() as patch, pytest.raises(KeyError):
-        patch.setattr(partitioned, "gather_shard", _fail)
+        patch.setattr(RecordSet, "link_shard", _fail)
         create("remote", **output)
     with monkeypatch.context() as patch:
-        patch.setattr(partitioned, "deal_partition", _fail)
+        patch.setattr(partitioned, "make_partition", _fail)
         create("remote", **output)
     assert contents(tmp_path / "remote") == expected
     assert not contents(tmp_path / "temporary")
 
 
 def test_work_in_an_object_store_goes_on_with_what_is_missing(create, each_store, monkeypatch):
-    expected = contents(create("plain", "t@2"))
+    expected = contents(create("plain", "t@3"))
     work = {"work_dir": each_store.uri("work")}
     with monkeypatch.context() as patch, pytest.raises(KeyError):
-        patch.setattr(partitioned, "gather_shard", _fail)
-        create("killed", "t@2", **work)
+        patch.setattr(RecordSet, "link_shard", _fail)
+        create("killed", "t@3", **work)
     assert any(key.endswith("sums.json") for key in each_store.keys("work/"))
     with monkeypatch.context() as patch:
-        patch.setattr(partitioned, "deal_partition", _fail)
-        assert contents(create("killed", "t@2", **work)) == expected
+        patch.setattr(partitioned, "make_partition", _fail)
+        assert contents(create("killed", "t@3", **work)) == expected
     assert not any(each_store.contents("work/").values())  # folders' markers at most
+
+
+def test_a_file_for_each_partition_at_least(create):
+    sentence = r"^num_partitions is 3; a set of 2 file\(s\) can have 1 to 2, as each partition"
+    with pytest.raises(ValueError, match=sentence):
+        create("a", "t@2")
+
+
+def test_each_shard_is_a_sample_of_all_text(create, small_vocabulary, monkeypatch, tmp_path):
+    """Of ten topics, one after the other in the text, each shard has its share of each."""
+    monkeypatch.setattr(corpus, "_BLOCK_BYTES", 20)
+    topics = [word for word in small_vocabulary.read_text().split() if word.isalpha()][-10:]
+    documents = [f"{topic} {topic}\n{topic}\n\n" for topic in topics for _ in range(400)]
+    (tmp_path / "topics.txt").write_text("".join(documents))
+    instances = InstanceConfig(max_seq_length=8, max_predictions_per_seq=0, dupe_factor=1)
+    folder = create(
+        "a",
+        "t@5",
+        input_file=str(tmp_path / "topics.txt"),
+        instances=instances,
+        output_format="parquet",
+        num_partitions=2,
+    )
+    sizes = [file.num_records for file in manifest_of(folder).files]
+    assert max(sizes) < 1.1 * min(sizes)
+    for path in folder.glob("t-*"):
+        rows = pq.read_table(path).to_pylist()
+        counts = collections.Counter(row["tokens"][1] for row in rows)
+        assert len(counts) == len(topics)
+        assert all(0.06 < count / len(rows) < 0.14 for count in counts.values())
+        half = collections.Counter(row["tokens"][1] for row in rows[: len(rows) // 2])
+        assert all(0.05 < count / sum(half.values()) < 0.15 for count in half.values())
+
+
+class TestBlocks:
+    def test_the_documented_seeds(self):
+        digest = hashlib.sha256(b"12345/3").digest()
+        assert derived_seed(12345, 3) == int.from_bytes(digest[:8], "big")
+
+    @given(
+        st.lists(st.integers(1, 9), min_size=6, max_size=200),
+        st.lists(st.integers(1, 3), min_size=1, max_size=6),
+        st.integers(),
+    )
+    def test_each_goes_to_one_partition_and_all_get_their_share(self, sizes, shares, seed):
+        dealt = deal_blocks(sizes, shares, seed)
+        assert all(dealt) and all(own == sorted(own) for own in dealt)
+        assert sorted(block for own in dealt for block in own) == [*range(len(sizes))]
+        amounts = [sum(sizes[block] for block in own) for own in dealt]
+        filled = [amount / share for amount, share in zip(amounts, shares, strict=True)]
+        assert max(filled) - min(filled) <= max(sizes)
+
+    def test_are_dealt_by_the_seed(self):
+        one, same, other = (deal_blocks([1] * 100, [1, 1], seed) for seed in (1, 1, 2))
+        assert one == same != other
+        assert 20 < sum(block < 50 for block in one[0]) < 30
+
+    def test_of_compressed_files_are_whole_files(self, create, small_text, tmp_path):
+        packed = gzip.compress(small_text.read_bytes(), mtime=0)
+        paths = [tmp_path / f"{number}.txt.gz" for number in range(3)]
+        for path in paths:
+            path.write_bytes(packed)
+        options = {"input_file": ",".join(map(str, paths)), "num_examples": 0}
+        shards = records_of_shards(create("a", "t@3", **options))
+        assert min(map(len, shards)) > 0.9 * max(map(len, shards))
+        with pytest.raises(ValueError, match=r"^4 partitions .* 3 file\(s\), .* cut into 3 at"):
+            create("b", num_partitions=4, **options)

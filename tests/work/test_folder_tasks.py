@@ -102,12 +102,11 @@ def test_a_file_that_is_removed_while_it_is_open_is_no_file_of_the_task(tmp_path
     assert [*json.loads(Path(made.folder, "sums.json").read_text())] == ["report.json"]
 
 
-@pytest.mark.parametrize("is_synced", [True, False])
-def test_a_folder_is_on_the_disk_if_it_must_outlast_the_machine(tmp_path, monkeypatch, is_synced):
+def test_a_folder_is_on_the_disk(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
-    FolderTask(parent=str(tmp_path), function=write_letters, is_synced=is_synced)(Letters("a"))
-    assert (os.stat(tmp_path / "a/letters").st_ino in synced) == is_synced
+    FolderTask(parent=str(tmp_path), function=write_letters)(Letters("a"))
+    assert os.stat(tmp_path / "a/letters").st_ino in synced
 
 
 def test_a_folder_that_another_process_has_made_meanwhile_stays(tmp_path):

@@ -128,7 +128,7 @@ def test_sets_are_the_same(in_turn, monkeypatch, small_text, small_vocabulary, n
         create_dataset(
             DatasetConfig(
                 input_file=f"{small_text},more.txt.gz",
-                output_file="out/set@2",
+                output_file="out/set@3",
                 vocab_file=str(small_vocabulary),
                 num_partitions=num_partitions,
                 num_workers=engine.count_workers(1),
@@ -137,7 +137,7 @@ def test_sets_are_the_same(in_turn, monkeypatch, small_text, small_vocabulary, n
         )
 
     local, ray = in_turn(make)
-    assert len(local) == 2 * 2 + 1
+    assert len(local) == 2 * 3 + 1
     assert ray == local
 
 
@@ -154,7 +154,7 @@ def test_sets_and_stores_of_byte_level_bpe_are_the_same(
         create_dataset(
             DatasetConfig(
                 input_file=text,
-                output_file="out/set@2",
+                output_file="out/set@3",
                 tokenizer_file=path,
                 num_partitions=num_partitions,
                 num_workers=engine.count_workers(1),
@@ -173,7 +173,7 @@ def test_sets_and_stores_of_byte_level_bpe_are_the_same(
         )
 
     local, ray = in_turn(make)
-    assert len(local) == 2 * 2 + 1 + 3 * 3
+    assert len(local) == 2 * 3 + 1 + 3 * 3
     assert ray == local
 
 
