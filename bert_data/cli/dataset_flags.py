@@ -72,12 +72,12 @@ def _define_work_flags() -> None:
     flags.DEFINE_integer(
         "num_partitions",
         0,
-        "0: all random numbers come from one stream, as in Google's program. N: the text is cut"
-        " into N parts at documents, as by tokenize --partitions, and the instances of part k"
-        " are those of Google's program for its text with a seed of its own: the first eight"
-        " bytes, big-endian, of the SHA-256 of 'RANDOM_SEED/k'. All records are then dealt to"
-        " the files and shuffled. Parts and files are made by --num_workers processes; a run"
-        " that was stopped continues with those that are missing.",
+        "0: all random numbers come from one stream, as in Google's program. N: blocks of the"
+        " text are dealt to N partitions by the seed, and the records of partition k are those of"
+        " Google's program for its blocks with a seed of its own: the first eight bytes,"
+        " big-endian, of the SHA-256 of 'RANDOM_SEED/k'. They fill the output's files k, k + N and"
+        " so on, at least one. Partitions are made by --num_workers processes; a run that was"
+        " stopped continues with those that are missing.",
     )
     flags.DEFINE_integer(
         "num_workers",

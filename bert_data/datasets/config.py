@@ -61,7 +61,7 @@ class DatasetConfig:
       overwrite: whether to replace existing outputs.
       num_examples: number of records to return, 0 to 10,000.
       num_partitions: 0: all instances are drawn from one stream of random numbers, as by Google's
-        program; otherwise the parts into which the text is cut, see `partitioned`.
+        program; otherwise the samples into which the text is divided, see `partitioned`.
       engine: what works on partitions; without them, what tokenizes text.
     """
 
