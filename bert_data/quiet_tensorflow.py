@@ -12,6 +12,7 @@ that an error is seen even if the import ends the program. TF_CPP_MIN_LOG_LEVEL=
 """
 
 import contextlib
+import importlib
 import logging
 import os
 import subprocess
@@ -36,11 +37,26 @@ _FILTER = (
 )
 
 
+def import_tensorflow(*, finds_devices: bool = True) -> None:
+    """Import TensorFlow without its remarks, unless the program has imported it.
+
+    Args:
+      finds_devices: see `quiet_tensorflow`.
+    """
+    if "tensorflow" not in sys.modules:
+        with quiet_tensorflow(finds_devices=finds_devices):
+            importlib.import_module("tensorflow")
+
+
 @contextlib.contextmanager
-def quiet_tensorflow() -> Iterator[None]:
+def quiet_tensorflow(*, finds_devices: bool = True) -> Iterator[None]:
     """Drop TensorFlow's remarks while the block runs, and later ones below errors.
 
-    The block imports it; its devices are found before the block ends, as that gives remarks, too.
+    The block imports it.
+
+    Args:
+      finds_devices: whether its devices are found before the block ends, as that gives remarks,
+        too. Then a program can no longer configure them.
     """
     if os.environ.setdefault(_LEVEL, _WARNINGS_HIDDEN) == "0" or sys.stderr is None:
         yield
@@ -60,7 +76,8 @@ def quiet_tensorflow() -> Iterator[None]:
         os.dup2(process.stdin.fileno(), 2)
         try:
             yield
-            sys.modules["tensorflow"].config.list_logical_devices()
+            if finds_devices:
+                sys.modules["tensorflow"].config.list_logical_devices()
         finally:
             sys.stderr.flush()
             os.dup2(before, 2)

@@ -17,6 +17,7 @@ from bert_data.api.python_errors import with_python_errors
 from bert_data.api.reading import Files, names_of
 from bert_data.api.text import Path
 from bert_data.plain_values import plain
+from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig, describe_order, objective_of, vocab_size_of_manifests
 from bert_data.reader.config import REMOTE_CACHE_BYTES
 from bert_data.training.config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE
@@ -26,6 +27,7 @@ from bert_data.training.reading import (
     evaluation_reader,
     held_out_data,
     training_order,
+    vocabulary_of_records,
 )
 from bert_data.training.training_config import OptimizerConfig
 
@@ -78,8 +80,9 @@ def train(
         the flags of `bert-data train`; batching, max_seq_length, dynamic_masking and others of
         `bert_data.reader.ReaderConfig`.
     """
-    from bert_data.reader import read_batches  # not at the top: it loads TensorFlow
+    from bert_data.reader import read_batches
 
+    import_tensorflow()
     names = names_of(files)
     config = _bert_config(bert_config, names)
     arguments = Options(
@@ -101,21 +104,21 @@ def train(
         next_sentence=objective_of(data).name,
         optimizer=arguments.config(OptimizerConfig),
     )
-    held_out = None
+    held_out, read = None, [data]
     if eval_files is not None:
         size = data.batch_size or _EVAL_BATCH_SIZE  # where tokens bound a batch, it has none
         is_static = settings.jit_compile
-        held_out = held_out_data(
-            evaluation_reader(
-                data, names_of(eval_files), batch_size=size, width=width, is_static=is_static
-            )
+        later = evaluation_reader(
+            data, names_of(eval_files), batch_size=size, width=width, is_static=is_static
         )
+        held_out, read = held_out_data(later), [data, later]
     read_batches(data)  # says what is wrong with records before anything is written
     model = training.train(
         settings,
         config,
         batches_from(data),
         data_description=json.dumps(describe_order(data)),
+        vocabulary=vocabulary_of_records(*read),
         held_out=held_out if settings.eval_every_steps is not None else None,
     )
     checkpoint = training.last_whole_checkpoint(settings.output_dir)
@@ -176,6 +179,7 @@ def export_hub(
       options: do_lower_case, seq_length, tokenizer and others, as the flags of
         `bert-data export-hub`.
     """
+    import_tensorflow()
     named = _export_options(checkpoint, output_dir, vocab_file, overwrite)
     arguments = Options("export_hub", options, hub.ExportConfig)
     return hub.export(arguments.last_config(hub.ExportConfig, **named))
@@ -200,6 +204,7 @@ def export_hf(
       options: do_lower_case, tokenizer_file, bert_config_file, as the flags of
         `bert-data export-hf`.
     """
+    import_tensorflow()
     named = _export_options(checkpoint, output_dir, vocab_file, overwrite)
     arguments = Options("export_hf", options, hub.HuggingFaceExportConfig)
     return hub.export_hugging_face(arguments.last_config(hub.HuggingFaceExportConfig, **named))

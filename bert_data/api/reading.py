@@ -15,6 +15,7 @@ from bert_data.api.python_errors import with_python_errors
 from bert_data.api.text import Path, Records, Stores
 from bert_data.causal import BlendedDataset, GptConfig, GptDataset, build_datasets
 from bert_data.plain_values import plain
+from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig
 from bert_data.reader import iterate_arrays as iterate_arrays_of
 
@@ -47,6 +48,7 @@ def read_batches(
     """
     from bert_data.reader import read_batches as read_batches_of
 
+    import_tensorflow()
     named = {"batch_size": batch_size, "batching": batching, "shuffle": shuffle}
     return read_batches_of(_config("read_batches", files, {**named, **options}))
 

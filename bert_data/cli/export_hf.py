@@ -20,7 +20,7 @@ from absl import flags, logging
 
 from bert_data.cli import entry, model_flags
 from bert_data.cli.flag_values import from_flags
-from bert_data.quiet_tensorflow import quiet_tensorflow
+from bert_data.quiet_tensorflow import import_tensorflow
 
 _COMMON = "init_checkpoint vocab_file tokenizer_file do_lower_case output_dir overwrite"
 
@@ -35,8 +35,7 @@ def main(_: Sequence[str]) -> None:
     from bert_data import hub
 
     config = from_flags(hub.HuggingFaceExportConfig)
-    with quiet_tensorflow():
-        import tensorflow  # noqa: F401
+    import_tensorflow()
     logging.info("%s", hub.export_hugging_face(config))
 
 

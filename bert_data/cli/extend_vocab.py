@@ -21,7 +21,7 @@ from absl import flags, logging
 
 from bert_data.cli import entry, model_flags, text_flags
 from bert_data.cli.flag_values import from_flags
-from bert_data.quiet_tensorflow import quiet_tensorflow
+from bert_data.quiet_tensorflow import import_tensorflow
 
 FLAGS = flags.FLAGS
 
@@ -91,8 +91,7 @@ def main(_: Sequence[str]) -> None:
                 "words that are split and occur at least %d times (--min_count): no more than %d",
                 *(FLAGS.min_count, len(new_tokens)),
             )
-    with quiet_tensorflow():
-        import tensorflow  # noqa: F401
+    import_tensorflow()
     logging.info("%s", hub.extend_vocabulary(config, tokenizer, new_tokens, words, reads))
 
 

@@ -36,3 +36,8 @@ def define_model_flags() -> None:
         True,
         "Lower-case the text and drop accents, as for the model's training data.",
     )
+    flags.DEFINE_bool(
+        "allow_other_vocabulary",
+        False,
+        "Use another vocabulary than the one that the model was trained with.",
+    )

@@ -159,6 +159,7 @@ def evaluation_data(train_data: "ReaderConfig") -> "ReaderConfig":
 def check_data(configs: Sequence["ReaderConfig"]) -> None:
     """Tells what does not fit before anything is written."""
     from bert_data.reader import limits_of_manifests, objective_of
+    from bert_data.training.reading import vocabulary_of_records
 
     train_data, eval_data = configs[0], configs[-1]
     asked, asked_later = objective_of(train_data).name, objective_of(eval_data).name
@@ -167,6 +168,7 @@ def check_data(configs: Sequence["ReaderConfig"]) -> None:
             f"--input_file was made with next_sentence {asked}, but --eval_input_file with"
             f" {asked_later}"
         )
+    vocabulary_of_records(*configs)
     for data in {data.patterns: data for data in configs}.values():
         limits = dataclasses.asdict(limits_of_manifests(data))
         if data.dynamic_masking:
@@ -233,7 +235,7 @@ def train(
     """Trains to the last step."""
     from bert_data import training
     from bert_data.reader import describe_order
-    from bert_data.training.reading import batches_from, held_out_data
+    from bert_data.training.reading import batches_from, held_out_data, vocabulary_of_records
 
     # Rows are divided among devices, which counts where tokens bound them; streams among hosts.
     is_by_tokens = data.max_tokens_per_batch is not None
@@ -246,6 +248,7 @@ def train(
         batches_from(data),
         strategy=strategy,
         data_description=json.dumps(describe_order(of_all)),
+        vocabulary=vocabulary_of_records(data),
         held_out=None
         if FLAGS.eval_every_steps is None
         else held_out_data(eval_data, FLAGS.max_eval_steps),
@@ -256,9 +259,23 @@ def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
     """Measures the last checkpoint of --output_dir, or else --init_checkpoint, on one device."""
     from bert_data import training
     from bert_data.reader import objective_of, read_batches
+    from bert_data.training.hugging_face import find_hugging_face_folder
+    from bert_data.training.model_vocabulary import check_vocabulary
+    from bert_data.training.reading import vocabulary_of_records
 
     last = training.last_whole_checkpoint(FLAGS.output_dir, use_older=FLAGS.use_older_checkpoint)
-    checkpoint = training.open_weights(last or FLAGS.init_checkpoint or FLAGS.output_dir)
+    source = last or FLAGS.init_checkpoint or find_hugging_face_folder(FLAGS.output_dir)
+    if not source:
+        raise ValueError(
+            f"output_dir is {FLAGS.output_dir}; it has no checkpoint to evaluate: train first"
+        )
+    checkpoint = training.open_weights(source)
+    check_vocabulary(
+        vocabulary_of_records(data),
+        checkpoint.prefix,
+        vocab_size=config.vocab_size,
+        allow_other=FLAGS.allow_other_vocabulary,
+    )
     logging.info("evaluating %s", checkpoint.prefix)
     if not FLAGS.eval_input_file:
         logging.warning(

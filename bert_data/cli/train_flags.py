@@ -226,6 +226,12 @@ flags.DEFINE_integer(
 )
 flags.DEFINE_integer("keep_checkpoints", 5, "Number of checkpoints to keep.")
 flags.DEFINE_bool(
+    "allow_other_vocabulary",
+    False,
+    "Train or evaluate a model on records of another vocabulary than the one that it was trained"
+    " with.",
+)
+flags.DEFINE_bool(
     "use_older_checkpoint",
     False,
     "If the last checkpoint in --output_dir is damaged, continue from (or evaluate) the last one"

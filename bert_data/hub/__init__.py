@@ -17,6 +17,7 @@
 Names that need TensorFlow import it when they are first used.
 """
 
+import functools
 import os
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from bert_data.hub.hugging_face import (
     export_hugging_face,
 )
 from bert_data.lazy_names import import_on_use
+from bert_data.quiet_tensorflow import import_tensorflow
 
 # Keras reads this when it is first imported; a user's own setting may name another backend.
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -45,6 +47,7 @@ __getattr__ = import_on_use(
         "packing": "SpecialIds pack width_of_longest",
         "preprocessing": "Preprocessing",
     },
+    before=functools.partial(import_tensorflow, finds_devices=False),
 )
 
 __all__ = [

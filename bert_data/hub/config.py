@@ -32,6 +32,7 @@ class ExportConfig:
       seq_length: default width of the rows that preprocessing makes, in [3, 2**31); None: 128, or
         as many tokens as the model of init_checkpoint reads if they are fewer.
       tokenizer: "exact" or "fast", see `tokenizing`.
+      allow_other_vocabulary: whether it may be another one than that of the model's training.
       overwrite: whether existing folders are replaced.
     """
 
@@ -43,6 +44,7 @@ class ExportConfig:
     do_lower_case: bool = True
     seq_length: int | None = None
     tokenizer: str = "exact"
+    allow_other_vocabulary: bool = False
     overwrite: bool = False
 
     def __post_init__(self) -> None:

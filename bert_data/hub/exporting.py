@@ -90,8 +90,9 @@ def export(config: ExportConfig) -> ExportReport:
         assets = saving.vocabulary_assets(config, text, outputs.work_dir) if text else None
         for path in paths:
             with saving.naming_write(path):
-                if encoder and os.path.basename(path) == ENCODER:
-                    saving.save_encoder(encoder, assets, outputs.partial(path))
+                if encoder and checkpoint and os.path.basename(path) == ENCODER:
+                    vocabularies = saving.encoders_vocabularies(text, checkpoint.prefix)
+                    saving.save_encoder(encoder, assets, outputs.partial(path), vocabularies)
                 elif text and assets:
                     saving.save_preprocessing(
                         config, text, assets, outputs.partial(path), seq_length=seq_length

@@ -11,7 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from bert_data.hub.fitting import fitting_config
-from bert_data.reader.files.checks import MAX_PADDING
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.training import BertConfig, pretraining_model
 from bert_data.training.checkpoints import Checkpoint, save_checkpoint
@@ -54,6 +53,7 @@ def extend_weights(
     new_size: int,
     pieces: Mapping[int, Sequence[int]],
     texts: Sequence[Sequence[int]],
+    allow_other_vocabulary: bool = False,
 ) -> tuple[str, Comparison]:
     """Write a checkpoint and bert_config.json of the larger model, and compare the two models.
 
@@ -63,6 +63,7 @@ def extend_weights(
       old: the vocabulary of the model as it is.
       pieces: for the id of each new token, the ids that it had been split into.
       texts: token ids without new tokens, to compare the models with.
+      allow_other_vocabulary: see `fitting_config`.
 
     Returns:
       The prefix of the weights that were read, and the comparison.
@@ -71,12 +72,9 @@ def extend_weights(
       ValueError: the vocabulary does not fit the model, or the outputs differ.
     """
     checkpoint = open_weights(init_checkpoint)
-    config = fitting_config(bert_config_file, checkpoint, old)
-    if config.vocab_size - old.size >= MAX_PADDING:  # their rows are no padding, but tokens
-        raise ValueError(
-            f"vocabulary {old.path} has {old.size:,} tokens, but the model {config.vocab_size:,}"
-            " (vocab_size): it is not the one that the model was trained with"
-        )
+    config = fitting_config(
+        bert_config_file, checkpoint, old, allow_other_vocabulary=allow_other_vocabulary
+    )
     larger = dataclasses.replace(config, vocab_size=max(config.vocab_size, new_size))
     kept = np.setdiff1d(np.arange(config.vocab_size), list(pieces))
     before = _outputs(config, init_checkpoint, texts, kept)

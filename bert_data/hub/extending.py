@@ -33,6 +33,7 @@ from bert_data.tokens.vocabulary import SPECIAL, load_vocabulary
 from bert_data.tokens.vocabulary_file import MAX_VOCAB_SIZE
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 from bert_data.training.hugging_face import find_hugging_face_folder
+from bert_data.training.model_vocabulary import ModelVocabulary, keep_vocabulary
 
 if TYPE_CHECKING:
     from bert_data.hub.extended_weights import Comparison
@@ -54,6 +55,8 @@ class ExtensionConfig:
       bert_config_file: the model's sizes; None: the file beside the weights.
       use_unused: whether new tokens take the places of [unused0], [unused1], ... first, which
         leaves the model its size; only then is the vocabulary made longer.
+      allow_other_vocabulary: whether the vocabulary may be another one than that of the model's
+        training.
       overwrite: whether an existing folder is replaced.
     """
 
@@ -61,6 +64,7 @@ class ExtensionConfig:
     output_dir: str
     bert_config_file: str | None = None
     use_unused: bool = True
+    allow_other_vocabulary: bool = False
     overwrite: bool = False
 
     def __post_init__(self) -> None:
@@ -178,7 +182,9 @@ def extend_vocabulary(
             new_size=extended.vocabulary.size,
             pieces=dict(zip(ids, tokenizer.encode_batch(new_tokens), strict=True)),
             texts=changes.texts,
+            allow_other_vocabulary=config.allow_other_vocabulary,
         )
+        keep_vocabulary(folder, ModelVocabulary.of(extended.vocabulary))
         if is_for_hugging_face:
             _export(tokenizer, folder, result)
         outputs.commit([config.output_dir])

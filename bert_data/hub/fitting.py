@@ -5,17 +5,20 @@ fitting_config(None, open_weights("model"), vocabulary)  ->  BertConfig(vocab_si
 
 import os
 
-from absl import logging
-
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.training import BertConfig
 from bert_data.training.config import PUBLISHED_VOCAB_SIZE
 from bert_data.training.init_checkpoint import Weights
+from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary
 from bert_data.training.output_folder import folder_config
 
 
 def fitting_config(
-    bert_config_file: str | None, checkpoint: Weights, vocabulary: Vocabulary | None
+    bert_config_file: str | None,
+    checkpoint: Weights,
+    vocabulary: Vocabulary | None,
+    *,
+    allow_other_vocabulary: bool = False,
 ) -> BertConfig:
     """Return the configuration of a model after comparing it with a vocabulary.
 
@@ -23,9 +26,11 @@ def fitting_config(
       bert_config_file: the model's sizes, a file or a published name; None: the file beside the
         weights.
       vocabulary: of the model's text; None: it is not compared.
+      allow_other_vocabulary: whether it may be another one than that of the training.
 
     Raises:
-      ValueError: the configuration is not known, or the vocabulary has more tokens than the model.
+      ValueError: the configuration is not known, or the vocabulary is not the one that the model
+        was trained with.
     """
     if bert_config_file:
         table = "bert/embeddings/word_embeddings"
@@ -43,10 +48,10 @@ def fitting_config(
             f" {config.vocab_size:,} of the model (vocab_size): it is not the one that the model"
             " was trained with"
         )
-    if vocabulary and vocabulary.size < config.vocab_size:
-        logging.warning(
-            "vocabulary %s has %d tokens, the model %d (vocab_size): is it the one that the model"
-            " was trained with?",
-            *(vocabulary.path, vocabulary.size, config.vocab_size),
-        )
+    check_vocabulary(
+        ModelVocabulary.of(vocabulary) if vocabulary else None,
+        checkpoint.prefix,
+        vocab_size=config.vocab_size,
+        allow_other=allow_other_vocabulary,
+    )
     return config

@@ -26,6 +26,7 @@ from bert_data.tokens.hugging_face import (
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_wordpiece
 from bert_data.tokens.vocabulary import PADDING
+from bert_data.training.model_vocabulary import VOCABULARY_RECORD, ModelVocabulary
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
 
 _WEIGHTS, _CONFIG = "model.safetensors", "config.json"
 _VOCABULARY, _SPECIAL_TOKENS = "vocab.txt", "special_tokens_map.json"
-FILES = (_VOCABULARY, TOKENIZER, TOKENIZER_CONFIG, _SPECIAL_TOKENS, _WEIGHTS, _CONFIG)
+FILES = (
+    *(_VOCABULARY, VOCABULARY_RECORD, TOKENIZER, TOKENIZER_CONFIG, _SPECIAL_TOKENS),
+    *(_WEIGHTS, _CONFIG),
+)
 """Of the folder, in the order in which they appear."""
 
 _MASKED_LM, _NEXT_SENTENCE, _POOLER = "cls/predictions/", "cls/seq_relationship/", "bert/pooler/"
@@ -53,6 +57,7 @@ class HuggingFaceExportConfig:
       bert_config_file: the model's sizes; None: the bert_config.json beside the checkpoint.
       do_lower_case: whether the model's text is lower-cased and its accents are dropped; a
         tokenizer_file specifies this itself.
+      allow_other_vocabulary: whether it may be another one than that of the model's training.
       overwrite: whether existing files are replaced.
     """
 
@@ -62,6 +67,7 @@ class HuggingFaceExportConfig:
     tokenizer_file: str | None = None
     bert_config_file: str | None = None
     do_lower_case: bool = True
+    allow_other_vocabulary: bool = False
     overwrite: bool = False
 
     def __post_init__(self) -> None:
@@ -127,7 +133,10 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
         from bert_data.hub import pretrained  # imports TensorFlow, which takes seconds
 
         checkpoint, model, weights = pretrained.read_weights(
-            config.init_checkpoint, config.bert_config_file, tokenizer.vocabulary
+            config.init_checkpoint,
+            config.bert_config_file,
+            tokenizer.vocabulary,
+            allow_other_vocabulary=config.allow_other_vocabulary,
         )
         architecture = _architecture(weights)
         texts = _texts(tokenizer, model, architecture)
@@ -188,6 +197,7 @@ def _texts(tokenizer: FastTokenizer, model: "BertConfig", architecture: str) -> 
             max_word_letters=tokenizer.max_word_letters,
         ),
         TOKENIZER_CONFIG: to_json(tokenizer_values),
+        VOCABULARY_RECORD: ModelVocabulary.of(vocabulary).record(_VOCABULARY),
         _SPECIAL_TOKENS: to_json(ROLES),
         _CONFIG: to_json(values),
     }

@@ -15,6 +15,7 @@ from bert_data.hub.packing import INPUTS
 from bert_data.schema import fields
 from bert_data.training.config import BertConfig
 from bert_data.training.encoder import Encoder
+from bert_data.training.model_vocabulary import ModelVocabulary, compare_vocabularies
 
 SEQUENCE, POOLED, LOGITS = "sequence_output", "pooled_output", "logits"
 """Outputs: of each position [rows, width, hidden], of each row [rows, hidden], of a classifier."""
@@ -48,6 +49,7 @@ class Network:
       max_width: of the widest row that it reads; None: not known.
       vocab_size: number of ids that it knows; None: not known.
       vocab_file: of its tokens, if it comes with them.
+      vocabularies: those that it was trained with, as far as it says.
       do_lower_case: whether its text is lower-cased; None: not known.
       labels: names of a classifier's labels, if they are known.
       is_multi_label: whether several labels may be true of a text.
@@ -60,9 +62,24 @@ class Network:
     max_width: int | None = None
     vocab_size: int | None = None
     vocab_file: str | None = None
+    vocabularies: tuple[ModelVocabulary, ...] = ()
     do_lower_case: bool | None = None
     labels: tuple[str, ...] = ()
     is_multi_label: bool = False
+
+    def check_vocabulary(self, path: str, *, allow_other: bool) -> None:
+        """Compare a vocabulary, or a tokenizer, with the one that the model was trained with.
+
+        Raises:
+          ValueError: it is another one, and that is not allowed.
+        """
+        compare_vocabularies(
+            ModelVocabulary.read(path),
+            self.vocabularies,
+            self.path,
+            vocab_size=self.vocab_size,
+            allow_other=allow_other,
+        )
 
     def run(self, *inputs: Any) -> Outputs:
         """Compute the outputs, by name.

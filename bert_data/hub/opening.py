@@ -31,6 +31,7 @@ from bert_data.training.encoder import Encoder
 from bert_data.training.hugging_face import HuggingFaceFolder
 from bert_data.training.init_checkpoint import assign_weights, open_weights
 from bert_data.training.keras_model import KerasModel
+from bert_data.training.model_vocabulary import ModelVocabulary, find_vocabularies
 from bert_data.training.output_folder import folder_config
 
 SAVED_MODEL = "saved_model.pb"
@@ -113,12 +114,15 @@ def _open_saved_model(path: str) -> Network:
         network,
         max_width=network.width or num_rows.get("position_embeddings"),
         vocab_size=num_rows.get("word_embeddings"),
+        vocabularies=tuple(find_vocabularies(path)),
     )
     if not hasattr(loaded, "vocab_file") or not hasattr(loaded, "do_lower_case"):
         return network
+    vocab_file = loaded.vocab_file.asset_path.numpy().decode()
     return dataclasses.replace(  # export_hub writes both
         network,
-        vocab_file=loaded.vocab_file.asset_path.numpy().decode(),
+        vocab_file=vocab_file,
+        vocabularies=network.vocabularies or (ModelVocabulary.read(vocab_file),),
         do_lower_case=bool(loaded.do_lower_case.numpy()),
     )
 
@@ -165,7 +169,10 @@ def _open_weights(path: str) -> Network:
     if has_pooler and all(name in weights for name in names):
         kernel, bias = (np.asarray(weights.read(name)) for name in names)
         logits = _linear(kernel if is_hugging_face else kernel.T, bias)
-    network = network_of_encoder(path, config, encoder, logits, has_pooler=has_pooler)
+    network = dataclasses.replace(
+        network_of_encoder(path, config, encoder, logits, has_pooler=has_pooler),
+        vocabularies=tuple(find_vocabularies(weights.prefix)),
+    )
     return _described(network, folder) if is_hugging_face else network
 
 

@@ -22,7 +22,11 @@ _HEADS = ("cls/predictions/", "cls/seq_relationship/")
 
 
 def read_weights(
-    init_checkpoint: str, bert_config_file: str | None, vocabulary: Vocabulary
+    init_checkpoint: str,
+    bert_config_file: str | None,
+    vocabulary: Vocabulary,
+    *,
+    allow_other_vocabulary: bool = False,
 ) -> tuple[str, BertConfig, dict[str, np.ndarray]]:
     """Read all weights that an export writes.
 
@@ -36,7 +40,9 @@ def read_weights(
       ValueError: the checkpoint does not fit the vocabulary or the configuration.
     """
     checkpoint = open_weights(init_checkpoint)
-    model = fitting_config(bert_config_file, checkpoint, vocabulary)
+    model = fitting_config(
+        bert_config_file, checkpoint, vocabulary, allow_other_vocabulary=allow_other_vocabulary
+    )
     variables = named_weights(pretraining_model(model))
     for head in _HEADS:
         if f"{head}output_bias" not in checkpoint:

@@ -7,7 +7,7 @@ Checkpoint     ->  hub/.encoder.TOKEN.partial/{saved_model.pb, variables/...}
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -22,9 +22,15 @@ from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.training.checkpoints import naming_write
 from bert_data.training.init_checkpoint import Weights, open_weights
+from bert_data.training.model_vocabulary import (
+    ModelVocabulary,
+    find_vocabularies,
+    keep_vocabulary,
+)
 
 __all__ = [
     "VocabularyAssets",
+    "encoders_vocabularies",
     "load_fitting_encoder",
     "naming_write",
     "open_weights",
@@ -47,6 +53,11 @@ class VocabularyAssets:
 
     path: str
     do_lower_case: bool
+
+    @property
+    def name(self) -> str:
+        """The vocabulary's path in the folder of a SavedModel."""
+        return f"assets/{os.path.basename(self.path)}"
 
     def attach_to(self, target: tf.Module | tf.train.Checkpoint) -> None:
         """Set the attributes of an object that will be saved."""
@@ -89,10 +100,19 @@ def save_preprocessing(
     )
     assets.attach_to(preprocessing.tokenize)
     _save(preprocessing, preprocessing.__call__, folder)
+    keep_vocabulary(folder, ModelVocabulary.of(text.vocabulary), assets.name)
 
 
-def save_encoder(encoder: EncoderObject, assets: VocabularyAssets | None, folder: str) -> None:
+def save_encoder(
+    encoder: EncoderObject,
+    assets: VocabularyAssets | None,
+    folder: str,
+    vocabularies: Sequence[ModelVocabulary],
+) -> None:
     """Save an encoder.
+
+    Args:
+      vocabularies: of its text, or of its training if that is not known.
 
     Raises:
       tf.errors.OpError: it cannot be written.
@@ -100,11 +120,18 @@ def save_encoder(encoder: EncoderObject, assets: VocabularyAssets | None, folder
     if assets:
         assets.attach_to(encoder)
     _save(encoder, encoder.serve, folder)
+    if vocabularies:
+        keep_vocabulary(folder, vocabularies[0], assets.name if assets else None)
 
 
 def _save(target: Any, serve: Any, folder: str) -> None:
     with _quiet_tensorflow():
         tf.saved_model.save(target, folder, signatures={"serving_default": serve})
+
+
+def encoders_vocabularies(text: FastTokenizer | None, model: str) -> list[ModelVocabulary]:
+    """Return the vocabulary of an encoder: that of its text, or else of its training."""
+    return [ModelVocabulary.of(text.vocabulary)] if text else find_vocabularies(model)
 
 
 def load_fitting_encoder(
@@ -118,7 +145,12 @@ def load_fitting_encoder(
     Raises:
       ValueError: they do not, or the sizes are not known.
     """
-    model = fitting_config(config.bert_config_file, checkpoint, vocabulary)
+    model = fitting_config(
+        config.bert_config_file,
+        checkpoint,
+        vocabulary,
+        allow_other_vocabulary=config.allow_other_vocabulary,
+    )
     most = model.max_position_embeddings
     seq_length = config.seq_length or min(DEFAULT_SEQ_LENGTH, most)
     if vocabulary and seq_length > most:

@@ -10,10 +10,12 @@ Start with `pretraining_model` for Keras's own loop, with `train` for this proje
 Names that need TensorFlow import it when they are first used.
 """
 
+import functools
 import os
 from typing import TYPE_CHECKING
 
 from bert_data.lazy_names import import_on_use
+from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.training.config import BertConfig
 from bert_data.training.saved_classes import register_saved_classes
 from bert_data.training.training_config import DistributionConfig, OptimizerConfig, TrainingConfig
@@ -52,6 +54,7 @@ __getattr__ = import_on_use(
         "predict": "best_guesses load_pretrained",
         "run_output": "HeldOutData",
     },
+    before=functools.partial(import_tensorflow, finds_devices=False),
 )
 
 __all__ = [

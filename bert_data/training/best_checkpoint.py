@@ -27,6 +27,7 @@ from bert_data.training.checkpoints import (
 )
 from bert_data.training.config import BertConfig
 from bert_data.training.evaluation import write_results_file
+from bert_data.training.model_vocabulary import find_vocabularies, keep_vocabulary
 from bert_data.training.output_folder import write_config
 from bert_data.training.state import TrainingState
 
@@ -53,6 +54,7 @@ class BestCheckpoint:
         """
         self.folder = os.path.join(folder, FOLDER)
         self._config, self._metric, self._data = bert_config, metric, data
+        self._vocabulary = next(iter(find_vocabularies(folder)), None)
         make_folder(self.folder)
         remove_left_overs(self.folder)
         self.value = self._find()
@@ -69,6 +71,7 @@ class BestCheckpoint:
         evaluation = json.dumps({"data": self._data, "results": results})
         values = {**state.values(), _EVALUATION: np.array(evaluation, object)}
         write_config(self.folder, self._config)
+        keep_vocabulary(self.folder, self._vocabulary)
         prefix = save_checkpoint(self.folder, state.step, values, num_kept=1, is_own=_is_own)
         remove_other_checkpoints(prefix, _is_own)
         write_results_file(self.folder, state.step, results)

@@ -36,6 +36,7 @@ from bert_data.storage import (
 
 _NAME = "model.ckpt"
 _HEADS = "cls/"
+_CUT_SHORT = "Read less bytes than requested"  # as TensorFlow says it
 _LIST = "checkpoint"
 _INDEX = re.compile(rf"({re.escape(_NAME)}-([0-9]+))\.index")
 _LAST = re.compile(rb'^model_checkpoint_path: *"([^"]+)"', re.MULTILINE)
@@ -107,7 +108,10 @@ def _reading(path: str, what: str = "") -> Iterator[None]:
     try:
         yield
     except (tf.errors.OpError, ValueError, RuntimeError, LookupError, MemoryError) as error:
-        raise CorruptDataError(path, 0, f"{what}{first_sentence(error)}") from None
+        reason = first_sentence(error)
+        if _CUT_SHORT in reason:
+            reason = "the checkpoint is cut short"
+        raise CorruptDataError(path, 0, f"{what}{reason}") from None
 
 
 def latest_checkpoint(folder: str) -> str | None:
@@ -149,7 +153,7 @@ def last_whole_checkpoint(folder: str, *, use_older: bool = False) -> str | None
     if whole is None:
         raise damage
     if not use_older:
-        advice = f"{whole} is whole: set use_older_checkpoint to continue from it"
+        advice = f"`use_older_checkpoint` continues from {whole}"
         raise CorruptDataError(damage.path, damage.offset, f"{damage.reason}; {advice}")
     logging.warning("%s; %s takes its place", damage, whole)
     return whole

@@ -7,9 +7,12 @@ A configuration is checked when it is made.
 """
 
 import dataclasses
+import difflib
 import json
+import re
 import reprlib
 import sys
+from collections.abc import Iterable
 from typing import Any, Self
 
 from absl import logging
@@ -18,7 +21,11 @@ from bert_data.bounds import check_choice, check_integer
 from bert_data.errors import named_in_errors
 from bert_data.plain_values import make_plain
 from bert_data.storage import JsonObject
-from bert_data.training.hugging_face_config import is_of_hugging_face, read_hugging_face
+from bert_data.training.hugging_face_config import (
+    WITHOUT_EFFECT,
+    is_of_hugging_face,
+    read_hugging_face,
+)
 
 _MAX_SIZE = 2**31 - 1
 _MAX_LAYERS = 10_000
@@ -38,6 +45,7 @@ a head has 64 columns, and the feed-forward part four times the hidden size."""
 PUBLISHED_VOCAB_SIZE = 30522
 _HEAD_SIZE, _INTERMEDIATE_FACTOR = 64, 4
 _GOOGLES_SEGMENTS = 16
+_NEAR, _LEAST_LETTERS = 0.85, 8  # of misspelt names: how similar they are, or how long
 
 ACTIVATIONS = ("gelu", "gelu_erf", "gelu_new", "gelu_tanh", "linear", "relu", "tanh")
 
@@ -105,15 +113,18 @@ class BertConfig:
 
         A config.json of Hugging Face is recognized, see `hugging_face_config`. Names that are
         unknown to this model (released files have a few, such as "directionality" or
-        "pooler_type") are logged and ignored.
+        "pooler_type") are logged and ignored, unless they look like a misspelt one.
 
         Raises:
-          ValueError: a value is not allowed, or "vocab_size" is missing.
+          ValueError: a value is not allowed, a name is misspelt, or "vocab_size" is missing.
         """
         if is_of_hugging_face(values):
             values = read_hugging_face(values)
         names = {field.name for field in dataclasses.fields(cls)}
         unknown = sorted(set(values) - names)
+        for name in unknown:
+            if name not in WITHOUT_EFFECT and (meant := _near_miss(name, names)) is not None:
+                raise ValueError(f"{name} is no setting of the model; did you mean {meant}?")
         if unknown:
             logging.warning(
                 "ignoring names of the model's configuration that are unknown here: %s", unknown
@@ -196,6 +207,20 @@ class BertConfig:
         if self.layer_norm_eps == _GOOGLES_EPSILON:
             del values["layer_norm_eps"]
         return json.dumps(values, indent=2, sort_keys=True) + "\n"
+
+
+def _near_miss(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name of which another one is a misspelling, such as hiden_size."""
+    plain = {_letters(each): each for each in known}
+    written = _letters(name)
+    begins = (p for p in plain if min(len(p), len(written)) >= _LEAST_LETTERS
+              and (p.startswith(written) or written.startswith(p)))  # fmt: skip
+    found = [*begins, *difflib.get_close_matches(written, plain, n=1, cutoff=_NEAR)]
+    return plain[found[0]] if found else None
+
+
+def _letters(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
 
 
 def _is_number(value: object) -> bool:

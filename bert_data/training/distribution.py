@@ -46,8 +46,23 @@ def make_strategy(config: DistributionConfig) -> tf.distribute.Strategy:
     if kind == "mirrored":
         gpus = tf.config.list_logical_devices("GPU")
         devices = gpus or tf.config.list_logical_devices("CPU")
+        if not gpus and len(devices) == 1:
+            logging.warning(
+                "distribution is mirrored, but this machine has no GPU that TensorFlow can use:"
+                " training on its CPU alone"
+            )
         return tf.distribute.MirroredStrategy([device.name for device in devices])
     return tf.distribute.get_strategy()
+
+
+def device_names(strategy: tf.distribute.Strategy) -> str:
+    """Return the names of the devices that this process computes on, such as "GPU:0, GPU:1"."""
+    if strategy.num_replicas_in_sync == 1 and not strategy.cluster_resolver:
+        gpus = tf.config.list_logical_devices("GPU")
+        names = [(gpus or tf.config.list_logical_devices("CPU"))[0].name]
+    else:
+        names = list(strategy.extended.worker_devices)
+    return ", ".join(name.rpartition("device:")[2] for name in names)
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:

@@ -14,12 +14,17 @@ import numpy as np
 from bert_data.bounds import check_integer
 from bert_data.training.checkpoints import save_checkpoint
 from bert_data.training.keras_model import KerasModel
+from bert_data.training.model_vocabulary import ModelVocabulary, keep_vocabulary
 from bert_data.training.optimizer import AdamWeightDecay
 from bert_data.training.output_folder import claim_output_folder, write_config
 
 
 def write_checkpoint(
-    model: KerasModel, folder: str | os.PathLike[str], *, num_kept: int = 5
+    model: KerasModel,
+    folder: str | os.PathLike[str],
+    *,
+    vocab_file: str | os.PathLike[str] | None = None,
+    num_kept: int = 5,
 ) -> str:
     """Write the weights of a model, and its optimizer's moments if it has those of `bert_data`.
 
@@ -29,6 +34,7 @@ def write_checkpoint(
       model: of `pretraining_model` or `text_classifier`.
       folder: receives the checkpoint, which is named after the number of updates, and
         bert_config.json.
+      vocab_file: the model's vocabulary, which is kept beside the checkpoint.
       num_kept: number of checkpoints to keep in the folder, >= 1; older ones are removed.
 
     Returns:
@@ -55,4 +61,6 @@ def write_checkpoint(
     values["global_step"] = np.array(step, np.int64)
     with claim_output_folder(folder, model.config):
         write_config(folder, model.config)
+        if vocab_file is not None:
+            keep_vocabulary(folder, ModelVocabulary.read(os.fspath(vocab_file)))
         return save_checkpoint(folder, step, values, num_kept=num_kept)

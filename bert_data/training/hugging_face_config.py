@@ -62,7 +62,7 @@ _OF_RELEASED_FILES = """
     directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers
     pooler_size_per_head pooler_type
 """
-_WITHOUT_EFFECT = frozenset((_OF_THE_LIBRARY + _OF_GENERATING + _OF_RELEASED_FILES).split())
+WITHOUT_EFFECT = frozenset((_OF_THE_LIBRARY + _OF_GENERATING + _OF_RELEASED_FILES).split())
 """The names that do not change what the model computes: settings of the library and of heads that
 are not loaded, of generating text, and what Google's released files have besides the model."""
 
@@ -88,7 +88,7 @@ def read_hugging_face(values: Mapping[str, Any]) -> dict[str, Any]:
     read = {
         name: value
         for name, value in {**_DEFAULTS, **values}.items()
-        if name not in _ONLY and name not in _WITHOUT_EFFECT
+        if name not in _ONLY and name not in WITHOUT_EFFECT
     }
     activation = read["hidden_act"]
     if not isinstance(activation, str) or activation not in _ACTIVATIONS:

@@ -18,12 +18,18 @@ from bert_data.training.config import BertConfig
 from bert_data.training.distribution import (
     agree_on,
     check_that_xla_compiles,
+    device_names,
     is_chief,
     naming_lost_worker,
 )
 from bert_data.training.init_checkpoint import load_weights
 from bert_data.training.lamb import Lamb
 from bert_data.training.model import PretrainingModel, pretraining_model
+from bert_data.training.model_vocabulary import (
+    ModelVocabulary,
+    check_vocabulary,
+    keep_vocabulary,
+)
 from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
 from bert_data.training.output_folder import check_same_model, claim_output_folder, write_config
 from bert_data.training.report import TrainingReport, log_report
@@ -40,6 +46,7 @@ def train(
     *,
     strategy: tf.distribute.Strategy | None = None,
     data_description: str = "",
+    vocabulary: ModelVocabulary | None = None,
     held_out: HeldOutData | None = None,
     observers: Sequence[Callable[[TrainingReport], None]] = (),
 ) -> PretrainingModel:
@@ -56,6 +63,7 @@ def train(
       strategy: devices; by default, one.
       data_description: what `make_batches` reads and in which order. If it has changed after a
         restart, reading starts from the beginning.
+      vocabulary: of the records, with which the checkpoints are kept; None: not known.
       held_out: what to evaluate on every `eval_every_steps`; it has no influence on the training.
       observers: called with each report, besides the logs and TensorBoard, in each process.
 
@@ -75,8 +83,12 @@ def train(
     if config.continue_from and latest_checkpoint(config.output_dir) is None:
         Checkpoint(config.continue_from)
         check_same_model(config.continue_from, bert_config, "use the model's own configuration")
+    vocabulary = _check_vocabulary(config, bert_config, vocabulary)
     if config.jit_compile:
         check_that_xla_compiles(strategy)
+    logging.info(
+        "training on %s; all devices: %d", device_names(strategy), strategy.num_replicas_in_sync
+    )
     with (
         naming_lost_worker(strategy, config.output_dir),
         claim_output_folder(config.output_dir, bert_config, write=is_chief(strategy)),
@@ -86,6 +98,7 @@ def train(
             agree_on(strategy, "number of steps done", state.step)
         if is_chief(strategy):
             write_config(config.output_dir, bert_config)
+            keep_vocabulary(config.output_dir, vocabulary)
         if state.step >= config.num_train_steps:
             logging.info("%d steps are done already; num_train_steps is %d", state.step,
                          config.num_train_steps)  # fmt: skip
@@ -98,6 +111,23 @@ def train(
             traceback.clear_frames(error.__traceback__)
             raise
     return state.model
+
+
+def _check_vocabulary(
+    config: TrainingConfig, bert_config: BertConfig, vocabulary: ModelVocabulary | None
+) -> ModelVocabulary | None:
+    """Compare the records' vocabulary with that of the weights that the run begins with."""
+    source = config.continue_from or config.init_checkpoint
+    if latest_checkpoint(config.output_dir) is not None:
+        source = config.output_dir
+    if source is None:
+        return vocabulary
+    return check_vocabulary(
+        vocabulary,
+        source,
+        vocab_size=bert_config.vocab_size,
+        allow_other=config.allow_other_vocabulary,
+    )
 
 
 def _train_on(

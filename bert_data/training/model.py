@@ -20,6 +20,7 @@ from typing import Any
 
 import keras
 import tensorflow as tf
+from absl import logging
 
 from bert_data.bounds import check_choice
 from bert_data.objectives.next_sentence import DEFAULT, find_objective
@@ -204,6 +205,12 @@ def pretraining_model(
     """
     check_choice("mixed_precision", mixed_precision, POLICIES)
     policy = POLICIES[mixed_precision]
+    everywhere = keras.config.dtype_policy().name
+    if everywhere not in ("float32", policy):
+        logging.warning(
+            "Keras's global policy is %s, but mixed_precision is %s: the model computes in %s",
+            *(everywhere, mixed_precision, policy),
+        )
     model = PretrainingModel(config, random_seed, next_sentence, dtype=policy)
     model.build()
     return model

@@ -17,11 +17,17 @@ from bert_data.storage import is_folder
 from bert_data.training.config import BertConfig
 from bert_data.training.init_checkpoint import load_weights
 from bert_data.training.model import MASKED_LM, PretrainingModel, pretraining_model
+from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary
 from bert_data.training.output_folder import folder_config
 
 
 def load_pretrained(
-    path: str, config: BertConfig | None = None, *, next_sentence: str = DEFAULT
+    path: str,
+    config: BertConfig | None = None,
+    *,
+    next_sentence: str = DEFAULT,
+    vocab_file: str | None = None,
+    allow_other_vocabulary: bool = False,
 ) -> PretrainingModel:
     """Make the model of a checkpoint.
 
@@ -30,6 +36,8 @@ def load_pretrained(
         folder of Hugging Face.
       config: by default, the bert_config.json or config.json beside the checkpoint.
       next_sentence: what the model is to judge, see `pretraining_model`.
+      vocab_file: of the texts' ids, which is compared with that of the model's training.
+      allow_other_vocabulary: whether it may be another one.
 
     Raises:
       ValueError: there is no checkpoint or no configuration, or one does not fit the other.
@@ -38,6 +46,13 @@ def load_pretrained(
     config = config or folder_config(folder)
     if config is None:
         raise ValueError(f"there is no bert_config.json in {folder!r}")
+    if vocab_file is not None:
+        check_vocabulary(
+            ModelVocabulary.read(vocab_file),
+            path,
+            vocab_size=config.vocab_size,
+            allow_other=allow_other_vocabulary,
+        )
     model = pretraining_model(config, next_sentence=next_sentence)
     load_weights(model, path)
     return model

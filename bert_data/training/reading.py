@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from bert_data.reader import ReaderConfig, can_be_planned, describe_order
 from bert_data.reader.config import REMOTE_CACHE_BYTES, STREAM, WIDTH_OF_BATCH
+from bert_data.reader.files.shards import find_shards
 from bert_data.reader.planning.config import BUCKETS, PACKED, PLAIN, POOLS
+from bert_data.training.model_vocabulary import ModelVocabulary
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -87,6 +89,31 @@ def evaluation_reader(
         num_epochs=1,
         drop_remainder=False,
     )
+
+
+def vocabulary_of_records(*configs: ReaderConfig) -> ModelVocabulary | None:
+    """Return the vocabulary of the records that one or more configurations read.
+
+    It is their vocab_file, which the reader compares with the manifests, or else the one that these
+    name; None: they name none.
+
+    Raises:
+      ValueError: the records have several; or as of `find_shards`.
+    """
+    if configs[0].vocab_file:
+        return ModelVocabulary.read(configs[0].vocab_file)
+    found: dict[str, ModelVocabulary] = {}
+    for shard in (shard for config in configs for shard in find_shards(config)):
+        if (made := shard.manifest) is not None:
+            source = f"of the records {shard.path}"
+            found.setdefault(
+                made.vocab_sha256,
+                ModelVocabulary(source=source, size=made.vocab_size, sha256=made.vocab_sha256),
+            )
+    if len(found) > 1:
+        first, other = list(found.values())[:2]
+        raise ValueError(f"records have several vocabularies: {first}; {other}")
+    return next(iter(found.values()), None)
 
 
 def _width(width: Width | None, *, is_static: bool) -> Width:

@@ -88,6 +88,8 @@ class TrainingConfig:
       mixed_precision: "none", "bfloat16" or "float16".
       jit_compile: whether XLA compiles a step.
       next_sentence: what the records ask about the two segments, see `pretraining_model`.
+      allow_other_vocabulary: whether the records may have another vocabulary than that with which
+        the model was trained that init_checkpoint, continue_from or output_dir holds.
       use_older_checkpoint: whether to continue from the last checkpoint that is whole if a newer
         one is damaged.
     """
@@ -113,6 +115,7 @@ class TrainingConfig:
     mixed_precision: str = "none"
     jit_compile: bool = False
     next_sentence: str = DEFAULT
+    allow_other_vocabulary: bool = False
     use_older_checkpoint: bool = False
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from bert_data.storage.products import PRODUCT_LIST, note_product
 from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.vocabulary import load_vocabulary
 from bert_data.training.config import BertConfig
+from bert_data.training.model_vocabulary import find_vocabularies
 from tests.full_disk import full_disk
 from tests.hub.exports import TOKENS, write_model
 
@@ -158,7 +159,7 @@ def test_rows_are_as_wide_as_the_model_reads_by_default(
     tmp_path: Path, monkeypatch: Any, positions: int, width: int
 ) -> None:
     sizes = BertConfig(vocab_size=11, max_position_embeddings=positions)
-    monkeypatch.setattr(saving, "fitting_config", lambda *_: sizes)
+    monkeypatch.setattr(saving, "fitting_config", lambda *_, **__: sizes)
     monkeypatch.setattr(saving, "load_encoder", lambda *_: None)
     model = write_model(tmp_path)
     config = ExportConfig(
@@ -280,7 +281,10 @@ def test_a_full_disk_is_named_and_leaves_the_old_folders(tmp_path: Path, monkeyp
         export(config)
     assert sorted(tmp_path.rglob("*")) == before
     export(dataclasses.replace(config, init_checkpoint=None))
-    names = ["assets", PRODUCT_LIST, "fingerprint.pb", "saved_model.pb", "variables"]
+    names = [
+        *("assets", PRODUCT_LIST, "fingerprint.pb", "saved_model.pb", "variables"),
+        "vocabulary.json",
+    ]
     assert sorted(os.listdir(tmp_path / "hub" / "preprocess")) == names
     assert not list(scratch.iterdir())  # what TensorFlow generates would outlive a killed run
 
@@ -288,5 +292,31 @@ def test_a_full_disk_is_named_and_leaves_the_old_folders(tmp_path: Path, monkeyp
 @pytest.mark.slow
 def test_an_export_of_both_leaves_nothing_else(exported: Path) -> None:
     assert sorted(os.listdir(exported)) == ["encoder", "preprocess"]
-    names = ["assets", PRODUCT_LIST, "fingerprint.pb", "saved_model.pb", "variables"]
-    assert sorted(os.listdir(exported / "encoder")) == names
+    names = [
+        *("assets", PRODUCT_LIST, "fingerprint.pb", "saved_model.pb", "variables"),
+        "vocabulary.json",
+    ]
+    for folder in ("encoder", "preprocess"):
+        assert sorted(os.listdir(exported / folder)) == names
+        (vocabulary,) = find_vocabularies(str(exported / folder))
+        assert vocabulary.path == str(exported / folder / "assets" / "vocab.txt")
+
+
+@pytest.mark.slow
+def test_an_encoder_alone_keeps_its_vocabulary(tmp_path: Path) -> None:
+    model = write_model(tmp_path)
+    output = tmp_path / "hub"
+    export(ExportConfig(init_checkpoint=model.checkpoint, output_dir=str(output)))
+    (vocabulary,) = find_vocabularies(str(output / "encoder"))
+    assert vocabulary.path == str(output / "encoder" / "vocab.txt")
+
+
+def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
+    model = write_model(tmp_path)
+    other = tmp_path / "other.txt"
+    other.write_text(Path(model.vocab_file).read_text().replace("film", "plot"))
+    config = ExportConfig(
+        vocab_file=str(other), init_checkpoint=model.checkpoint, output_dir=str(tmp_path / "hub")
+    )
+    with pytest.raises(ValueError, match=r"other.txt .* is not .*vocab.txt .*; `allow_other_vocab"):
+        export(config)

@@ -53,7 +53,7 @@ def test_new_rows_are_the_means_of_the_pieces(model: Model, tmp_path: Path) -> N
     report = extend(model, output, ["badly", "goodly"])
     assert sorted(path.name for path in output.iterdir()) == [
         "bert_config.json", PRODUCT_LIST, "checkpoint", "model.ckpt-0.data-00000-of-00001",
-        "model.ckpt-0.index", "tokenizer.json", "vocab.txt",
+        "model.ckpt-0.index", "tokenizer.json", "vocab.txt", "vocabulary.json",
     ]  # fmt: skip
     old, new = tokenizer_of(model.vocab_file), tokenizer_of(output / "vocab.txt")
     assert new.encode("badly goodly") == [11, 12]
@@ -125,18 +125,23 @@ def test_without_a_text_the_vocabularys_own_words_are_compared(
     assert "tokens per word" not in str(report) and "1 texts of old tokens" in str(report)
 
 
-def test_rows_of_padding_are_taken_and_those_of_tokens_are_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = write_model(tmp_path)
-    vocabulary = Path(model.vocab_file)
-    vocabulary.write_text(vocabulary.read_text().replace("σ\n", ""))
-    report = extend(model, tmp_path / "out", ["badly"])
+def test_another_vocabulary_is_refused(tmp_path: Path, model: Model) -> None:
+    vocabulary = tmp_path / "mine.txt"
+    tokens = Path(model.vocab_file).read_text()
+    vocabulary.write_text(tokens.replace("film", "plot"))
+    mine = dataclasses.replace(model, vocab_file=str(vocabulary))
+    with pytest.raises(ValueError, match=r"mine.txt \(11 tokens, .*\) is not .*model/vocab.txt"):
+        extend(mine, tmp_path / "out", ["badly"])
+    Path(model.vocab_file).unlink()  # the model does not say which it was trained with
+    extend(mine, tmp_path / "out", ["badly"])
+    vocabulary.write_text(tokens.replace("σ\n", ""))
+    with pytest.raises(ValueError, match=r"10 tokens, .*\) has another size than the 11 of"):
+        extend(mine, tmp_path / "two", ["badly"])
+    report = extend(mine, tmp_path / "two", ["badly"], allow_other_vocabulary=True)
     assert report.sizes == (10, 11)
-    assert open_weights(str(tmp_path / "out")).shape(TABLE) == [11, 8]
-    monkeypatch.setattr(extended_weights, "MAX_PADDING", 1)
-    with pytest.raises(ValueError, match=r"has 10 tokens, but the model 11 .* it is not the one"):
-        extend(model, tmp_path / "two", ["badly"])
+    assert open_weights(str(tmp_path / "two")).shape(TABLE) == [11, 8]
+    longer = dataclasses.replace(model, vocab_file=str(tmp_path / "two" / "vocab.txt"))
+    extend(longer, tmp_path / "three", ["goodly"], init_checkpoint=str(tmp_path / "two"))
 
 
 def test_other_outputs_leave_no_folder(

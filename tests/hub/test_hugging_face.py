@@ -15,6 +15,7 @@ from bert_data.training.checkpoints import save_checkpoint
 from bert_data.training.config import BertConfig
 from bert_data.training.hugging_face import hugging_face_name, is_transposed
 from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.model_vocabulary import ModelVocabulary, find_vocabularies
 from bert_data.training.predict import load_pretrained
 from tests.goldens.hugging_face_model import SIZES, formula
 from tests.hub.exports import TOKENS
@@ -125,3 +126,15 @@ def test_weights_of_hugging_face_are_not_replaced_by_their_own_export(
     (folder / "model.safetensors").rename(folder / "model-00001-of-00001.safetensors")
     with pytest.raises(ValueError, match=r"hf/config\.json' is an input too"):
         export(tmp_path, init_checkpoint=str(folder), overwrite=True)
+
+
+def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path)
+    other = tmp_path / "other.txt"
+    other.write_text((tmp_path / "vocab.txt").read_text().replace("film", "plot"))
+    with pytest.raises(ValueError, match=r"other.txt .* is not .*vocab.txt .*; `allow_other_vocab"):
+        export(tmp_path, vocab_file=str(other))
+    export(tmp_path, vocab_file=str(other), allow_other_vocabulary=True)
+    (found,) = find_vocabularies(str(tmp_path / "hf"))
+    assert found.path == str(tmp_path / "hf" / "vocab.txt")
+    assert found.is_same(ModelVocabulary.read(str(other)))

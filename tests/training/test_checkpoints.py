@@ -153,15 +153,16 @@ def test_an_older_checkpoint_is_named_and_used_if_asked_for(tmp_path: Path, dama
     else:
         data.write_bytes(content if damage == "flipped" else content[:10])
     (tmp_path / "model.ckpt-2.index").write_bytes(b"")
-    advice = rf"{tmp_path}/model.ckpt-1 is whole: set use_older_checkpoint to continue from it"
-    with pytest.raises(CorruptDataError, match=rf"{tmp_path}/model.ckpt-3.*; {advice}"):
+    advice = rf"`use_older_checkpoint` continues from {tmp_path}/model.ckpt-1"
+    with pytest.raises(CorruptDataError, match=rf"{tmp_path}/model.ckpt-3.*; {advice}") as error:
         last_whole_checkpoint(str(tmp_path))
+    assert ("the checkpoint is cut short" in str(error.value)) == (damage == "truncated")
     prefix = last_whole_checkpoint(str(tmp_path), use_older=True)
     assert prefix == str(tmp_path / "model.ckpt-1")
     (tmp_path / "model.ckpt-1.index").unlink()
     with pytest.raises(CorruptDataError, match=r"model.ckpt-3") as error:
         last_whole_checkpoint(str(tmp_path), use_older=True)
-    assert "whole" not in str(error.value)
+    assert "use_older" not in str(error.value)
 
 
 def test_a_whole_last_checkpoint_is_used_as_it_is(tmp_path: Path) -> None:

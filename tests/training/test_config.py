@@ -83,6 +83,29 @@ def test_unknown_names_are_told(caplog: pytest.LogCaptureFixture) -> None:
     assert "['directionality', 'pooler_type']" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("hiden_size", "hidden_size"), ("hiddenSize", "hidden_size"),
+        ("num_hiden_layers", "num_hidden_layers"), ("hidden_activation", "hidden_act"),
+        ("hidden_dropout", "hidden_dropout_prob"), ("layer_norm_epsilon", "layer_norm_eps"),
+        ("max_position_embedding", "max_position_embeddings"), ("type_vocab", "type_vocab_size"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("model_type", [{}, {"model_type": "bert"}])
+def test_misspelt_names_are_refused(name: str, meant: str, model_type: dict) -> None:
+    with pytest.raises(ValueError, match=f"^{name} is no setting .* did you mean {meant}"):
+        BertConfig.from_dict({**BASE, **model_type, name: 32})
+
+
+def test_names_of_other_programs_are_no_misspelt_ones() -> None:
+    others = ("pooler_num_attention_heads", "pooler_fc_size", "num_labels", "embedding_size",
+              "num_hidden_groups", "use_cache", "attention_type", "vocab_file")  # fmt: skip
+    assert BertConfig.from_dict({**BASE, **dict.fromkeys(others, 7)}) == BertConfig(
+        vocab_size=30522
+    )
+
+
 @pytest.mark.parametrize("name", ["GELU", "", None, "linear", "Relu"])
 def test_activations_are_named_as_google_names_them(name: str | None) -> None:
     assert (

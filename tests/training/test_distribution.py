@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 from bert_data.training.checkpoints import Checkpoint, latest_checkpoint
-from bert_data.training.distribution import make_strategy, naming_lost_worker
+from bert_data.training.distribution import device_names, make_strategy, naming_lost_worker
 from bert_data.training.training_config import DistributionConfig
 from tests.training.tiny import random_batch, tiny_config, write_records
 
@@ -212,3 +212,9 @@ def test_workers_need_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_device_is_what_there_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TF_CONFIG", raising=False)
     assert make_strategy(DistributionConfig()).num_replicas_in_sync == 1
+
+
+def test_the_log_names_the_devices(caplog: pytest.LogCaptureFixture) -> None:
+    strategy = make_strategy(DistributionConfig(kind="mirrored"))
+    assert "no GPU that TensorFlow can use: training on its CPU alone" in caplog.text
+    assert device_names(strategy) == device_names(tf.distribute.get_strategy()) == "CPU:0"

@@ -118,3 +118,14 @@ def test_arrays_without_labels_get_the_sentence() -> None:
     model.compile(AdamWeightDecay(1e-2))
     with pytest.raises(ValueError, match='read with form="fit"'):
         model.fit(random_batch(), verbose=0)
+
+
+def test_a_global_policy_that_is_not_followed_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        pretraining_model(tiny_config(), mixed_precision="bfloat16")
+        assert "global policy" not in caplog.text
+        assert pretraining_model(tiny_config()).dtype_policy.name == "float32"
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert "policy is mixed_bfloat16, but mixed_precision is none: the model com" in caplog.text

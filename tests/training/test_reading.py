@@ -1,5 +1,6 @@
 """What training and evaluation read, by settings and files."""
 
+import dataclasses
 import gzip
 import json
 from pathlib import Path
@@ -7,12 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import bert_data
 from bert_data.reader import ReaderConfig, describe_order
+from bert_data.training.model_vocabulary import ModelVocabulary
 from bert_data.training.reading import (
     batches_from,
     evaluation_reader,
     held_out_data,
     training_order,
+    vocabulary_of_records,
 )
 from tests.reader.making import make_instances, write_shard
 from tests.training.tiny import random_batch, write_both
@@ -102,3 +106,18 @@ def test_parquet_files_train_and_evaluate_as_tfrecord_files_do(tmp_path, batchin
         assert first.keys() == second.keys()
         for name, values in first.items():
             np.testing.assert_array_equal(values, second[name], name)
+
+
+def test_the_records_vocabulary_is_the_manifests(small_text, small_vocabulary, tmp_path):
+    names = {"a": small_vocabulary, "b": tmp_path / "other.txt"}
+    tokens = small_vocabulary.read_text(encoding="utf-8")
+    names["b"].write_text(tokens + "then\n", encoding="utf-8")
+    for name, vocab_file in names.items():
+        bert_data.create_records(small_text, tmp_path / name, vocab_file=vocab_file, dupe_factor=1)
+    one, other = (training_reader(str(tmp_path / name)) for name in names)
+    vocabulary = vocabulary_of_records(one)
+    assert vocabulary.is_same(ModelVocabulary.read(str(small_vocabulary))) and not vocabulary.path
+    named = dataclasses.replace(one, vocab_file=str(small_vocabulary))
+    assert vocabulary_of_records(named).path == str(small_vocabulary)
+    with pytest.raises(ValueError, match=r"several vocabularies: of the records .*a .*; .*b \("):
+        vocabulary_of_records(one, other)

@@ -21,6 +21,7 @@ class ModelStep(CorpusStep):
     model: str
     vocab_file: str | None = None
     do_lower_case: bool | None = None
+    allow_other_vocabulary: bool = False
     max_seq_length: Annotated[int, Within(8)] | None = None
     max_windows: Annotated[int, Within(1)] = 1
 

@@ -47,6 +47,7 @@ class ModelConfig:
       vocab_file: of its tokens, or a tokenizer; None: the one that comes with it.
       do_lower_case: whether its text is lower-cased, which a tokenizer says itself; None: as the
         model says, or else true.
+      allow_other_vocabulary: whether vocab_file may be another one than that of its training.
       max_seq_length: tokens of its longest row; None: 512, or fewer if it reads fewer.
       max_windows: rows of a text; what follows them is not read.
     """
@@ -54,6 +55,7 @@ class ModelConfig:
     model: str
     vocab_file: str | None = None
     do_lower_case: bool | None = None
+    allow_other_vocabulary: bool = False
     max_seq_length: int | None = None
     max_windows: int = 1
 
@@ -209,11 +211,8 @@ def _open_tokenizer(config: ModelConfig, network: "Network") -> Tokenizer:
             f"{path} has {num_ids:,} tokens, more than the {known:,} of {network.path}: it is not"
             " the vocabulary that the model was trained with"
         )
-    if known is not None and num_ids < known:
-        logging.warning(
-            "%s has %d tokens, the model %s %d: is it the one that it was trained with?",
-            *(path, num_ids, network.path, known),
-        )
+    if path != network.vocab_file:
+        network.check_vocabulary(path, allow_other=config.allow_other_vocabulary)
     return tokenizer
 
 

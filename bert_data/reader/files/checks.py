@@ -20,7 +20,7 @@ from bert_data.schema import fields
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 _LIMITS = ("max_seq_length", "max_predictions_per_seq")
-_PADDING_UNIT, MAX_PADDING = 8, 128
+_PADDING_UNIT, _MAX_PADDING = 8, 128
 """How models pad their vocabulary: to a multiple, by fewer rows than the latter."""
 
 
@@ -149,12 +149,16 @@ def _check_vocabulary(
     size = config.vocab_size
     if size is None or size == manifest.vocab_size:
         return
-    padding = size - manifest.vocab_size
-    if not 0 < padding < MAX_PADDING or size % _PADDING_UNIT:
+    if not is_padding(manifest.vocab_size, size):
         raise ValueError(
             f"vocab_size is {size}, but {shard.path} was made with a vocabulary of size "
             f"{manifest.vocab_size}"
         )
+
+
+def is_padding(size: int, vocab_size: int) -> bool:
+    """Whether a model of `vocab_size` rows may have a smaller vocabulary, padded for speed."""
+    return 0 < vocab_size - size < _MAX_PADDING and vocab_size % _PADDING_UNIT == 0
 
 
 def check_size(shard: Shard) -> None:

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from bert_data.curation.models.scoring import ScoringConfig, open_scorer
-from bert_data.curation.models.text_model import ModelConfig
+from bert_data.curation.models.text_model import ModelConfig, open_model
 from bert_data.errors import CorruptDataError
 from bert_data.hub import opening
 from tests.curation.models.tiny_models import (
@@ -248,3 +248,18 @@ def test_the_files_of_a_model(keras_file, vocab_file, model, tmp_path):
     prefix = write_google(model, tmp_path)
     names = {Path(path).name for path in ModelConfig(model=prefix).files()}
     assert {Path(f"{prefix}.index").name, Path(f"{prefix}.data-00000-of-00001").name} <= names
+
+
+def test_another_vocabulary_of_the_same_size_is_refused(model, hub, tmp_path):
+    folder = write_hugging_face_folder(model, tmp_path)
+    other = tmp_path / "other.txt"
+    write_vocabulary(tmp_path)
+    tokens = (tmp_path / "vocab.txt").read_text(encoding="utf-8")
+    other.write_text(tokens.replace("film", "plot"), encoding="utf-8")
+    for path in (folder, hub):
+        with pytest.raises(ValueError, match=r"other.txt \(11 tokens, .* is not .*vocab.txt"):
+            open_model(ModelConfig(model=path, vocab_file=str(other)))
+    open_model(ModelConfig(model=hub, vocab_file=str(other), allow_other_vocabulary=True))
+    other.write_text(tokens.replace("film\n", ""), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"other.txt \(10 tokens, .* has another size than the 11"):
+        score(write_google(model, tmp_path), model={"vocab_file": str(other)})
