@@ -4,7 +4,7 @@ import functools
 
 from absl import flags
 
-from bert_data.tokens.backends.names import AUTO, NAMES
+from bert_data.tokens.backends import AUTO, NAMES
 
 GROUP = "the tokenizer"  # the title of these flags in --help
 

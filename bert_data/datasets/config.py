@@ -29,7 +29,7 @@ from bert_data.plain_values import make_plain
 from bert_data.schema.fields import RAGGED, masked_lm_records
 from bert_data.storage import MAX_SHARDS, is_remote
 from bert_data.text.documents import TextConfig
-from bert_data.tokens.backends.names import AUTO
+from bert_data.tokens.backends import AUTO
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabulary_of
 from bert_data.tokens.vocabulary import Vocabulary

@@ -58,8 +58,7 @@ class Shelf:
             yield os.path.join(cache_dir, own)
             return
         yield os.path.join(place, "__pycache__")
-        cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-        yield os.path.join(cache, "bert_data", own)
+        yield os.path.join(user_cache(), own)
 
     @contextlib.contextmanager
     def compiling(self) -> Iterator[None]:
@@ -87,10 +86,7 @@ class Shelf:
         name = self._file_name(types)
         for folder in self._folders():
             try:
-                _refuse_strangers(os.stat(folder), folder)
-                with open(os.path.join(folder, name), "rb") as file:
-                    _refuse_strangers(os.fstat(file.fileno()), file.name)
-                    content = file.read()
+                content = read_trusted(folder, name)
             except OSError:
                 continue
             if content[:_DIGEST_BYTES] == _digest(name, content[_DIGEST_BYTES:]):
@@ -104,11 +100,7 @@ class Shelf:
         problem: OSError | None = None
         for folder in self._folders():
             try:
-                os.makedirs(folder, mode=0o755, exist_ok=True)
-                _refuse_strangers(os.stat(folder), folder)
-                with storage.open_whole(os.path.join(folder, name)) as file:
-                    os.fchmod(file.fileno(), 0o644)
-                    file.write(_digest(name, content) + content)
+                write_trusted(folder, name, _digest(name, content) + content)
                 self._remove_outdated(folder)
                 return
             except OSError as error:
@@ -134,6 +126,37 @@ def _wait_for_lock(descriptor: int) -> None:
             time.sleep(_POLL_SECONDS)
         except OSError:
             return
+
+
+def user_cache() -> str:
+    """Return this program's folder among the user's caches."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(cache, "bert_data")
+
+
+def read_trusted(folder: str, name: str) -> bytes:
+    """Return the content of a file that nobody but this user or root can have written.
+
+    Raises:
+      OSError: there is none.
+    """
+    _refuse_strangers(os.stat(folder), folder)
+    with open(os.path.join(folder, name), "rb") as file:
+        _refuse_strangers(os.fstat(file.fileno()), file.name)
+        return file.read()
+
+
+def write_trusted(folder: str, name: str, content: bytes) -> None:
+    """Write a file for `read_trusted`; it appears complete.
+
+    Raises:
+      OSError: the folder cannot be written to, or others may write to it.
+    """
+    os.makedirs(folder, mode=0o755, exist_ok=True)
+    _refuse_strangers(os.stat(folder), folder)
+    with storage.open_whole(os.path.join(folder, name)) as file:
+        os.fchmod(file.fileno(), 0o644)
+        file.write(content)
 
 
 def _digest(name: str, content: bytes) -> bytes:

@@ -5,7 +5,7 @@ tokenizer.py        the fast one, equal to it: block_run.py (a pass over text), 
                     and wordpiece.py (its kernels), entries.py and codepoints.py (its tables),
                     tokenize_texts.py
 tokenizer_file.py   any tokenizer, from a vocabulary, a tokenizer.json, .model or .tiktoken file:
-                    opening.py, tiktoken_ranks.py, library_tokenizer.py; backends/ run them
+                    tiktoken_ranks.py, library_tokenizer.py; backends/ run them
 vocabulary.py       a checked vocabulary; word_bits.py: its words; special_tokens.py: their roles
 vocabulary_training.py  trains WordPiece, tokenizer_training.py BPE and Unigram
 store.py            the token store: its format, and reading; store_writer.py, store_notes.py

@@ -2,10 +2,14 @@
 
 load_tokenizer(None, "tokenizer.json").tokenize_sequences(["a b", "c"], ends=[1, 2])
   -> ids [1 2 3], sentence_lengths [2 1], breaks [1 2]
+
+tokenizer.json, .tiktoken  --choose_backend, read_content-->  backend, content
+.model                     --open_model---------------------->  backend, content
 """
 
 import dataclasses
 import functools
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,10 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.text.documents import TextDocument, block_sequences
+from bert_data.tokens.backends import TOKENIZERS
 from bert_data.tokens.backends.choosing import Choice
+from bert_data.tokens.backends.sentencepiece import SentencepieceBackend
+from bert_data.tokens.backends.tokenizers import DefinitionFile
+from bert_data.tokens.special_tokens import find_special_tokens
 from bert_data.tokens.token_block import TokenBlock
+from bert_data.tokens.tokenizer_json import all_ids, parts
+from bert_data.tokens.vocabulary_file import MAX_VOCAB_SIZE
+from bert_data.tokens.word_bits import (
+    marked_continuations,
+    pre_token_starts,
+    words_by_mark,
+    words_by_pre_tokens,
+)
 
 NO_ID = -1
+_SPACE = "\u2581"  # what begins words in vocabularies of SentencePiece's kind
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -135,3 +152,109 @@ class LibraryTokenizer:
             num_unknown=int(np.count_nonzero(ids == self.unk_id)) if self.unk_id >= 0 else 0,
             num_replaced=0,
         )
+
+
+def read_content(
+    file: DefinitionFile, choice: Choice, special_tokens: Mapping[str, str] | None
+) -> TokenizerContent:
+    """Return what a tokenizer.json says besides.
+
+    Args:
+      choice: what runs it; `tokenizers` is asked only if it has loaded the file anyway.
+
+    Raises:
+      ValueError: the file cannot be used.
+    """
+    if choice.name == TOKENIZERS:
+        definition, library = file.definition_of_library, file.reference.library
+        ids = library.get_vocab(with_added_tokens=True)
+        added = library.get_added_tokens_decoder().items()
+        special_ids = frozenset(number for number, token in added if token.special)
+    else:
+        definition = file.definition
+        ids = all_ids(definition)
+        special_ids = frozenset(t["id"] for t in definition["added_tokens"] if t.get("special"))
+    model = definition["model"]
+    if model.get("dropout"):
+        raise ValueError(
+            f"{file.path} has dropout {model['dropout']}, which makes tokens random; set it to null"
+        )
+    largest = max(ids.values(), default=0)
+    if largest >= MAX_VOCAB_SIZE:
+        allowed = f"it must be below {MAX_VOCAB_SIZE:,}"
+        raise ValueError(f"{file.path} has a token of the id {largest}; {allowed}")
+    unk_token = model.get("unk_token") if isinstance(model.get("unk_token"), str) else None
+    if isinstance(model["vocab"], list) and model.get("unk_id") is not None:
+        unk_token = model["vocab"][model["unk_id"]][0]
+    return TokenizerContent(
+        path=file.path,
+        sha256=file.sha256,
+        ids=ids,
+        unk_token=unk_token,
+        special_tokens=_special_tokens(file.path, definition, ids, special_tokens, unk_token),
+        special_ids=special_ids,
+        find_word_bits=_word_finder(file, definition),
+    )
+
+
+def _special_tokens(
+    path: str,
+    definition: Mapping[str, Any],
+    ids: Mapping[str, int],
+    named: Mapping[str, str] | None,
+    unk_token: str | None,
+) -> Mapping[str, str]:
+    try:
+        return find_special_tokens(definition, ids, named=named, unk_token=unk_token)
+    except ValueError as error:
+        raise ValueError(f"{path} {error}") from None
+
+
+def _word_finder(
+    file: DefinitionFile, definition: Mapping[str, Any]
+) -> Callable[[Sequence[str], frozenset[int]], NDArray[np.uint16]]:
+    """Return how the words of a tokenizer.json are found; see `word_bits`."""
+    model = definition["model"]
+    prefix, suffix = model.get("continuing_subword_prefix"), model.get("end_of_word_suffix")
+    if prefix:
+        return lambda tokens, _: marked_continuations([t.startswith(prefix) for t in tokens])
+    if suffix:
+        return lambda tokens, special: words_by_mark(tokens, special, suffix, at_end=True)
+    splits = [*parts(definition["pre_tokenizer"], "pretokenizers")]
+    if any(split["type"] == "ByteLevel" for split in splits):
+        return lambda tokens, special: words_by_pre_tokens(
+            tokens, special, pre_token_starts(file.reference.library.pre_tokenizer)
+        )
+    changes = [*splits, *parts(definition["normalizer"], "normalizers")]
+    if any(_SPACE in (each.get("replacement"), each.get("content")) for each in changes):
+        return lambda tokens, special: words_by_mark(tokens, special, _SPACE)
+    return lambda tokens, _: np.zeros(len(tokens), np.uint16)
+
+
+def open_model(
+    path: str, content: bytes, special_tokens: Mapping[str, str] | None
+) -> tuple[SentencepieceBackend, TokenizerContent]:
+    """Load a .model file with `sentencepiece`.
+
+    Raises:
+      ValueError: it cannot be used.
+    """
+    backend = SentencepieceBackend(content, path)
+    library = backend.library
+    pieces = [library.IdToPiece(number) for number in range(library.GetPieceSize())]
+    unk_id = library.unk_id()
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    unk_token = pieces[unk_id] if unk_id >= 0 else None
+    return backend, TokenizerContent(
+        path=path,
+        sha256=hashlib.sha256(content).hexdigest(),
+        ids=ids,
+        unk_token=unk_token,
+        special_tokens=_special_tokens(path, {}, ids, special_tokens, unk_token),
+        special_ids=frozenset(
+            number
+            for number in range(len(pieces))
+            if library.IsControl(number) or library.IsUnknown(number)
+        ),
+        find_word_bits=lambda tokens, special: words_by_mark(tokens, special, _SPACE),
+    )

@@ -9,7 +9,7 @@ What the user names counts first, then what the file says, then the usual names.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bert_data.tokens.backends.rules import parts
+from bert_data.tokens.tokenizer_json import parts
 
 ROLES = ("cls", "sep", "mask", "pad", "unk")
 NEEDED = ("cls", "sep", "mask")

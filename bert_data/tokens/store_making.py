@@ -39,7 +39,7 @@ from bert_data.text.documents import DOCUMENT, SENTENCE, TextConfig
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_partitions
 from bert_data.text.spans import Span
-from bert_data.tokens.backends.names import AUTO
+from bert_data.tokens.backends import AUTO
 from bert_data.tokens.document_marks import find_bos, find_eod
 from bert_data.tokens.filling import fill_store, numbers_rows
 from bert_data.tokens.oddities import warn_of_counts, warn_of_text

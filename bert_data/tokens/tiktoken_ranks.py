@@ -15,7 +15,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bert_data.tokens.backends.rules import GPT2, GPT4, O200K, QWEN
+from bert_data.tokens.backends.fastokens import GPT2, GPT4, O200K, QWEN
+from bert_data.tokens.word_bits import byte_letters
 
 _LINE = re.compile(rb"[A-Za-z0-9+/]+=* [0-9]{1,8}\r?(?:\n|\Z)")
 _END = "<|endoftext|>"
@@ -84,13 +85,6 @@ def ranks_to_json(path: str, content: bytes) -> str:
         "model": model,
     }
     return json.dumps(definition)
-
-
-def byte_letters() -> list[str]:
-    """Return the letter by which byte-level BPE (GPT-2's) stands for each byte."""
-    plain = {*range(33, 127), *range(161, 173), *range(174, 256)}
-    others = iter(range(256, 512))
-    return [chr(byte) if byte in plain else chr(next(others)) for byte in range(256)]
 
 
 def _parse(path: str, content: bytes) -> dict[bytes, int]:

@@ -21,8 +21,8 @@ import numpy as np
 from bert_data.schema import fields
 from bert_data.text.documents import TextDocument, block_lines
 from bert_data.tokens import blocks
+from bert_data.tokens.backends import WORDPIECE
 from bert_data.tokens.backends.choosing import Choice
-from bert_data.tokens.backends.names import WORDPIECE
 from bert_data.tokens.block_run import BlockRun, Tables, encode_text
 from bert_data.tokens.definition import convert_to_unicode
 from bert_data.tokens.token_block import TokenBlock

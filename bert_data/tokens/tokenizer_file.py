@@ -19,10 +19,15 @@ from absl import logging
 
 from bert_data.bounds import check_choice
 from bert_data.storage import read_bytes
+from bert_data.tokens.backends import AUTO, NAMES, SENTENCEPIECE, WORDPIECE
 from bert_data.tokens.backends.choosing import Choice, choose_backend, open_backend
-from bert_data.tokens.backends.names import AUTO, NAMES, SENTENCEPIECE, WORDPIECE
-from bert_data.tokens.library_tokenizer import NO_ID, LibraryTokenizer
-from bert_data.tokens.opening import open_definition, open_model
+from bert_data.tokens.backends.tokenizers import DefinitionFile
+from bert_data.tokens.library_tokenizer import (
+    NO_ID,
+    LibraryTokenizer,
+    open_model,
+    read_content,
+)
 from bert_data.tokens.special_tokens import NEEDED
 from bert_data.tokens.tiktoken_ranks import are_ranks
 from bert_data.tokens.tokenizer import FastTokenizer
@@ -82,7 +87,7 @@ def load_tokenizer(
     if not (reason or special_tokens) and backend in (AUTO, WORDPIECE):
         logging.info("%s: WordPiece with BERT's rules; using the fast tokenizer", tokenizer_file)
         return _fast_tokenizer(tokenizer_file, definition)
-    return _load_with_library(tokenizer_file, content, backend, special_tokens)
+    return _load_with_library(tokenizer_file, content, backend, special_tokens, definition)
 
 
 def load_wordpiece(
@@ -186,13 +191,18 @@ def _fast_tokenizer(path: str, definition: dict[str, Any]) -> FastTokenizer:
 
 
 def _load_with_library(
-    path: str, content: bytes, requested: str, special_tokens: Mapping[str, str] | None
+    path: str,
+    content: bytes,
+    requested: str,
+    special_tokens: Mapping[str, str] | None,
+    definition: dict[str, Any] | None = None,
 ) -> LibraryTokenizer:
     """Load a tokenizer with the requested backend, and log what runs it and why."""
-    if are_ranks(content) or not _is_library_file(path, content):
-        reference, about = open_definition(path, content, special_tokens)
-        choice = choose_backend(path, reference, requested)
-        kind = reference.definition["model"]["type"]
+    if are_ranks(content) or definition is not None:
+        file = DefinitionFile(path, content, definition)
+        choice = choose_backend(file, requested)
+        about = read_content(file, choice, special_tokens)
+        kind = file.definition["model"].get("type")
     else:
         if requested not in (AUTO, SENTENCEPIECE):
             raise ValueError(
@@ -218,6 +228,6 @@ def _reopen(
     if name == SENTENCEPIECE:
         backend, about = open_model(path, content, special_tokens)
         return LibraryTokenizer(Choice(name=name, backend=backend, reason=reason), about, _reopen)
-    reference, about = open_definition(path, content, special_tokens)
-    choice = Choice(name=name, backend=open_backend(name, reference), reason=reason)
-    return LibraryTokenizer(choice, about, _reopen)
+    file = DefinitionFile(path, content)
+    choice = Choice(name=name, backend=open_backend(name, file), reason=reason)
+    return LibraryTokenizer(choice, read_content(file, choice, special_tokens), _reopen)

@@ -5,7 +5,7 @@
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from bert_data.errors import CorruptDataError
@@ -30,6 +30,30 @@ def parse_definition(path: str, content: bytes) -> dict[str, Any]:
     if not isinstance(model, dict) or not isinstance(model.get("vocab"), dict | list):
         raise ValueError(f"{path} is not a tokenizer.json: it has no model with a vocab")
     return definition
+
+
+def current_form(definition: dict[str, Any]) -> dict[str, Any]:
+    """Return a definition with what files of older forms leave out, or write in another way."""
+    model = dict(definition["model"])
+    merges = model.get("merges")
+    if isinstance(merges, list):
+        model.setdefault("type", "BPE")
+        model["merges"] = [m.split(" ") if isinstance(m, str) else m for m in merges]
+        model.setdefault("ignore_merges", False)
+    added = [
+        {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, **token}
+        for token in definition.get("added_tokens") or []
+    ]
+    sections = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor"))
+    return {**sections, **definition, "model": model, "added_tokens": added}
+
+
+def all_ids(definition: dict[str, Any]) -> dict[str, int]:
+    """Return token -> id of all tokens of a definition, including added ones."""
+    vocab = definition["model"]["vocab"]
+    if isinstance(vocab, list):
+        vocab = {piece: number for number, (piece, _) in enumerate(vocab)}
+    return {**vocab, **{token["content"]: token["id"] for token in definition["added_tokens"]}}
 
 
 def difference_from_bert(definition: dict[str, Any]) -> str:
@@ -112,3 +136,27 @@ def find_definition(path: str, content: bytes) -> dict[str, Any] | None:
         return parse_definition(path, content)
     except ValueError:  # a vocabulary whose first token is "{"
         return None
+
+
+def parts(part: Any, name: str) -> Iterator[dict[str, Any]]:
+    """Yield a normalizer or pre_tokenizer, or the parts of a Sequence of them.
+
+    Args:
+      name: under which a Sequence has its parts.
+    """
+    if not isinstance(part, dict):
+        return
+    if part.get("type") != "Sequence":
+        yield part
+        return
+    for each in part.get(name) or []:
+        yield from parts(each, name)
+
+
+def why_not_plain_bpe(model: dict[str, Any]) -> str:
+    """Return why a model is not BPE whose pieces carry no marks, or ""."""
+    if model.get("type") != "BPE":
+        return f"its model is {model.get('type')}"
+    if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
+        return "it marks parts of words"
+    return ""

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner
-from bert_data.tokens.tiktoken_ranks import byte_letters
 
 _GOES_ON, _ANY_GOES_ON = 0x01, 0xFF00
 _ALL = 0xFF
@@ -162,3 +161,10 @@ def pre_token_starts(pre_tokenizer: Any) -> SplitText:
         return [start for _, (start, _) in pre_tokenizer.pre_tokenize_str(text)]
 
     return split
+
+
+def byte_letters() -> list[str]:
+    """Return the letter by which byte-level BPE (GPT-2's) stands for each byte."""
+    plain = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    others = iter(range(256, 512))
+    return [chr(byte) if byte in plain else chr(next(others)) for byte in range(256)]

@@ -6,9 +6,10 @@ A backend adds no special tokens, truncates and pads nothing; an added token tha
 becomes its id. It is made from the content of a file, in each process anew.
 """
 
+import abc
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +18,48 @@ Encoded = tuple[NDArray[np.int32], NDArray[np.int64]]
 """Ids of all texts, end to end, and their row splits into texts."""
 
 
-class Backend(Protocol):
+class Backend(abc.ABC):
     """A tokenizer of one file; any number of threads may use it at a time."""
 
+    @abc.abstractmethod
     def encode(self, texts: Sequence[str], /) -> Encoded:
         """Return the ids of texts, which UTF-8 can encode.
 
         Raises:
           ValueError: the file's rules do not apply to a text; the message is only the reason.
+        """
+
+
+class FasterBackend(Backend):
+    """A library faster than `tokenizers`, for the files that it is known to be exact for.
+
+    A subclass is registered under the name of its module, which is that of its library.
+
+    Attributes:
+      registered: name -> class, of the modules that have been imported.
+    """
+
+    registered: ClassVar[dict[str, type["FasterBackend"]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        FasterBackend.registered[cls.__module__.rpartition(".")[2]] = cls
+
+    @abc.abstractmethod
+    def __init__(self, definition: dict[str, Any]) -> None:
+        """Load a tokenizer.json in its current form.
+
+        Raises:
+          ValueError: the package is not installed.
+          UnsupportedError: the library cannot run the file.
+        """
+
+    @staticmethod
+    @abc.abstractmethod
+    def why_not_exact(definition: dict[str, Any]) -> str:
+        """Return why the library is not known to be exact for a definition; "" if it is.
+
+        Known to be exact means: the tests compare it with `tokenizers` on text, on every kind of
+        character, and on random mixes.
         """
 
 

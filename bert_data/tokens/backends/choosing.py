@@ -4,51 +4,27 @@
     the same, without the extra    -> tokenizers 0.23.3, "fastokens is not installed"
     --tokenizer_backend=tokenizers -> tokenizers 0.23.3, "chosen by hand"
 
-Whatever is chosen encodes some hundred texts as it is loaded. If an id differs from those of
-`tokenizers`, then `tokenizers` runs the file after all, and a warning shows the text.
+Whatever is chosen encodes some thousand texts when a file is loaded for the first time. If an id
+differs from those of `tokenizers`, then `tokenizers` runs the file after all, and a warning shows
+the text. A file that has passed is known from then on (`verdicts`).
 """
 
 import dataclasses
 import importlib
-from collections.abc import Callable
-from typing import Any
+from importlib import metadata
 
 from absl import logging
 
-from bert_data.tokens.backends import rules
-from bert_data.tokens.backends.backend import Backend, UnsupportedError
-from bert_data.tokens.backends.fastokens import FastokensBackend
-from bert_data.tokens.backends.gigatoken import GigatokenBackend
-from bert_data.tokens.backends.names import (
-    AUTO,
-    EXTRA,
-    FASTOKENS,
-    GIGATOKEN,
-    SENTENCEPIECE,
-    TOKENIZERS,
-)
+from bert_data.tokens.backends import AUTO, EXTRA, FASTER, SENTENCEPIECE, TOKENIZERS
+from bert_data.tokens.backends.backend import Backend, FasterBackend, UnsupportedError
 from bert_data.tokens.backends.probing import differing_text
-from bert_data.tokens.backends.tokenizers import TokenizersBackend
+from bert_data.tokens.backends.tokenizers import DefinitionFile
+from bert_data.tokens.backends.verdicts import find_verdict, keep_verdict
+from bert_data.tokens.special_tokens import find_special_tokens
+from bert_data.tokens.tokenizer_json import all_ids
 
 _SHOWN_CHARACTERS = 60
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Faster:
-    """A backend faster than `tokenizers`: how to open it, and why it is not exact for a file.
-
-    Both take a tokenizer.json in its current form, as `tokenizers` writes it. Opening raises
-    ValueError if the package is not installed, and UnsupportedError if it cannot run the file.
-    """
-
-    open: Callable[[dict[str, Any]], Backend]
-    not_exact: Callable[[dict[str, Any]], str]
-
-
-_FASTER = {
-    FASTOKENS: _Faster(open=FastokensBackend, not_exact=rules.not_fastokens),
-    GIGATOKEN: _Faster(open=GigatokenBackend, not_exact=rules.not_gigatoken),
-}
+_FASTEST, _BY_HAND = "the fastest exact one", "chosen by hand"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,72 +49,84 @@ class Choice:
 
 def describe(name: str) -> str:
     """Return the name and version of a library, such as "fastokens 0.3.5"."""
-    from importlib import metadata
-
     return f"{name} {metadata.version(name)}"
 
 
-def open_backend(name: str, reference: TokenizersBackend) -> Backend:
-    """Open a backend of a tokenizer.json that `tokenizers` has loaded, without a test.
+def _faster_class(name: str) -> type[FasterBackend]:
+    importlib.import_module(f"{__package__}.{name}")
+    return FasterBackend.registered[name]
+
+
+def open_backend(name: str, file: DefinitionFile) -> Backend:
+    """Open a backend of a tokenizer.json, without a test.
 
     Raises:
       ValueError: its package is not installed.
       UnsupportedError: it cannot run the file.
     """
     if name == TOKENIZERS:
-        return reference
-    return _FASTER[name].open(reference.definition)
+        return file.reference
+    return _faster_class(name)(file.definition)
 
 
-def choose_backend(path: str, reference: TokenizersBackend, requested: str = AUTO) -> Choice:
+def choose_backend(file: DefinitionFile, requested: str = AUTO) -> Choice:
     """Choose what runs a tokenizer.json.
 
     Args:
-      reference: the file, loaded by `tokenizers`.
-      requested: a name of `_FASTER`, or TOKENIZERS, or AUTO.
+      requested: one of `FASTER`, or TOKENIZERS, or AUTO.
 
     Raises:
       ValueError: what was chosen by hand is not installed, or cannot run the file.
     """
+    if requested not in (AUTO, TOKENIZERS, *FASTER):
+        what = "a .model file" if requested == SENTENCEPIECE else "WordPiece with BERT's rules"
+        raise ValueError(f"--tokenizer_backend={requested} needs {what}; {file.path} is not")
+    verdict = find_verdict(file.sha256, requested)
+    if verdict is not None:
+        name, reason = verdict
+        return Choice(name=name, backend=open_backend(name, file), reason=reason)
+    reference = file.reference  # an error, if it cannot be read
     if requested == TOKENIZERS:
-        return Choice(name=TOKENIZERS, backend=reference, reason="chosen by hand")
-    definition = reference.definition
+        return Choice(name=TOKENIZERS, backend=reference, reason=_BY_HAND)
     if requested != AUTO:
-        return _choose_by_hand(path, reference, definition, requested)
-    reasons = []
-    for name, faster in _FASTER.items():
-        reason = faster.not_exact(definition)
-        if not reason and not _is_installed(name):
+        return _choose_by_hand(file, requested)
+    reasons, is_final = [], True
+    for name in FASTER:
+        reason = _faster_class(name).why_not_exact(file.definition)
+        if reason:
+            reason = f"is not known to be exact, as {reason}"
+        elif not _is_installed(name):
             reason = f"is not installed (pip install 'bert_data[{EXTRA}]')"
-        elif not reason:
+        else:
             try:
-                backend = faster.open(definition)
+                backend = open_backend(name, file)
             except ValueError as error:
                 reason = f"refuses it: {error}"
             else:
-                reason = _difference(path, name, backend, reference)
+                reason = _difference(file, name, backend)
                 if not reason:
-                    return Choice(name=name, backend=backend, reason="the fastest exact one")
-        else:
-            reason = f"is not known to be exact, as {reason}"
+                    keep_verdict(file.sha256, requested, name, _FASTEST)
+                    return Choice(name=name, backend=backend, reason=_FASTEST)
+                is_final = False  # the warning is repeated
         reasons.append(f"{name} {reason}")
-    return Choice(name=TOKENIZERS, backend=reference, reason="; ".join(reasons))
+    why = "; ".join(reasons)
+    if is_final:
+        keep_verdict(file.sha256, requested, TOKENIZERS, why)
+    return Choice(name=TOKENIZERS, backend=reference, reason=why)
 
 
-def _choose_by_hand(
-    path: str, reference: TokenizersBackend, definition: dict[str, Any], requested: str
-) -> Choice:
-    if requested not in _FASTER:
-        what = "a .model file" if requested == SENTENCEPIECE else "WordPiece with BERT's rules"
-        raise ValueError(f"--tokenizer_backend={requested} needs {what}; {path} is not")
+def _choose_by_hand(file: DefinitionFile, requested: str) -> Choice:
     try:
-        backend = _FASTER[requested].open(definition)
+        backend = open_backend(requested, file)
     except UnsupportedError as error:
-        raise ValueError(f"--tokenizer_backend={requested} cannot run {path}: {error}") from None
-    reason = _difference(path, requested, backend, reference)
+        raise ValueError(
+            f"--tokenizer_backend={requested} cannot run {file.path}: {error}"
+        ) from None
+    reason = _difference(file, requested, backend)
     if reason:
-        return Choice(name=TOKENIZERS, backend=reference, reason=f"{requested} {reason}")
-    return Choice(name=requested, backend=backend, reason="chosen by hand")
+        return Choice(name=TOKENIZERS, backend=file.reference, reason=f"{requested} {reason}")
+    keep_verdict(file.sha256, requested, requested, _BY_HAND)
+    return Choice(name=requested, backend=backend, reason=_BY_HAND)
 
 
 def _is_installed(name: str) -> bool:
@@ -149,17 +137,27 @@ def _is_installed(name: str) -> bool:
     return True
 
 
-def _difference(path: str, name: str, backend: Backend, reference: TokenizersBackend) -> str:
+def _difference(file: DefinitionFile, name: str, backend: Backend) -> str:
     """Return how a backend differs from `tokenizers`, with a warning, or ""."""
-    added = [token.content for token in reference.library.get_added_tokens_decoder().values()]
+    text = None
     try:
-        text = differing_text(backend, reference, added)
+        text = differing_text(backend, file.reference, file.definition)
     except ValueError as error:
-        text = None
         reason = f"fails: {error}"
     else:
-        reason = "has other ids than tokenizers" if text is not None else ""
+        reason = "has other ids than tokenizers" if text is not None else _misread(file)
     if reason:
         shown = "" if text is None else f" for the text {text[:_SHOWN_CHARACTERS]!r}"
-        logging.warning("%s: %s %s%s; tokenizers runs it instead", path, name, reason, shown)
+        logging.warning("%s: %s %s%s; tokenizers runs it instead", file.path, name, reason, shown)
     return reason
+
+
+def _misread(file: DefinitionFile) -> str:
+    """Return what `tokenizers` reads in another way than the file says it, or ""."""
+    ids = file.reference.library.get_vocab(with_added_tokens=True)
+    if all_ids(file.definition) != ids:
+        return "has other ids than tokenizers, which numbers added tokens anew"
+    of_both = (
+        find_special_tokens(each, ids) for each in (file.definition, file.definition_of_library)
+    )
+    return "" if next(of_both) == next(of_both) else "finds other special tokens than tokenizers"

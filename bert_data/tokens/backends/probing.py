@@ -1,19 +1,26 @@
 """Texts that put a backend to the test when a tokenizer is loaded.
 
-    differing_text(backend, reference, ["<mask>"])  ->  None, or the first text with other ids
+    differing_text(backend, reference, definition)  ->  None, or the first text with other ids
 
 They hold every kind of character, spaces and line ends in all places, undecodable bytes as they are
-handled (U+FFFD, or nothing), and the file's added tokens inside text. They take a few milliseconds.
+handled (U+FFFD, or nothing), the file's added tokens inside text, glued to each other and to
+spaces, and words of the vocabulary that merges do not reach. They take some ten milliseconds.
 """
 
+import itertools
 import unicodedata
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from bert_data.tokens.backends.backend import Backend
+from bert_data.tokens.word_bits import byte_letters
 
 _MAX_ADDED = 200
+_MAX_PAIRED = 12
+_MAX_WORDS = 200
+_SPACES = ("", " ", "  ", "\t", "\n\n", " \n ", "\u00a0", "\u3000")
 _OF_A_CATEGORY = 6
 _EDGES = (
     "", " ", "  leading", "trail  ", " \t\n x", "a\r\nb\r\n\r\n c\n \n",
@@ -34,18 +41,18 @@ _RARE = (
 )
 
 
-def differing_text(backend: Backend, reference: Backend, added: Sequence[str]) -> str | None:
+def differing_text(backend: Backend, reference: Backend, definition: dict[str, Any]) -> str | None:
     """Return a text that two backends of a file disagree about; None if they agree about all.
 
     Args:
       backend: the one to test.
       reference: that defines the ids.
-      added: the file's added tokens.
+      definition: of the file.
 
     Raises:
       ValueError: a backend cannot encode a text.
     """
-    texts = list(probe_texts(added))
+    texts = list(probe_texts(definition))
     (ids, splits), (others, other_splits) = (each.encode(texts) for each in (backend, reference))
     if np.array_equal(splits, other_splits) and np.array_equal(ids, others):
         return None
@@ -56,17 +63,59 @@ def differing_text(backend: Backend, reference: Backend, added: Sequence[str]) -
     raise AssertionError("equal texts with different ids")
 
 
-def probe_texts(added: Sequence[str]) -> Iterator[str]:
-    """Yield the texts for a file with these added tokens."""
+def probe_texts(definition: dict[str, Any]) -> Iterator[str]:
+    """Yield the texts for a file."""
     yield from _EDGES
     for char in (*_of_all_categories(), *_RARE):
         yield f"{char}'ll"
         yield f"a{char}b1{char}2 {char}. {char}\n{char}"
         yield f"x\u0301{char}\u0301{char}"
-    step = max(1, len(added) // _MAX_ADDED)
-    for token in [*added[:20], *added[::step]]:
-        yield f"a {token} b{token}\n{token}c"
-    yield "".join(added[:20])
+    yield from _with_added_tokens(definition["added_tokens"])
+    for word in _unreachable(definition):
+        yield word
+        yield f"a {word}b {word}"
+
+
+def _with_added_tokens(added: Sequence[dict[str, Any]]) -> Iterator[str]:
+    tokens = [token["content"] for token in added]
+    step = max(1, len(tokens) // _MAX_ADDED)
+    for token in [*tokens[:20], *tokens[::step]]:
+        yield f"a {token} b{token}\n{token}c{token.lower()}{token.upper()}_{token}1"
+    yield "".join(tokens[:20])
+    for token in _of_all_kinds(added):
+        yield from (f"a{space}{token}{space}{token}{space}." for space in _SPACES)
+    for first, second in itertools.permutations(_of_all_kinds(added), 2):
+        yield from (f"a{first}{space}{second}{space}b" for space in _SPACES)
+        # Where one ends and the other begins with the same characters, they overlap.
+        for length in range(1, min(len(first), len(second))):
+            if first.endswith(second[:length]):
+                yield f"x{first}{second[length:]} {first}{second[length:]}"
+
+
+def _of_all_kinds(added: Sequence[dict[str, Any]]) -> list[str]:
+    """Return some added tokens of each combination of rules, and all spaces among them."""
+    by_kind: dict[tuple[Any, ...], list[str]] = {}
+    for token in added:
+        rules = ("lstrip", "rstrip", "single_word", "normalized", "special")
+        kind = (*map(token.get, rules), token["content"][:1], token["content"][-1:])
+        by_kind.setdefault(kind, []).append(token["content"])
+    rounds = itertools.chain.from_iterable(itertools.zip_longest(*by_kind.values()))
+    return [token for token in rounds if token][:_MAX_PAIRED]
+
+
+def _unreachable(definition: dict[str, Any]) -> list[str]:
+    """Return words of the vocabulary of BPE that no merge makes."""
+    model = definition["model"]
+    if not isinstance(model.get("merges"), list):
+        return []
+    reached = {"".join(pair) for pair in model["merges"]}
+    added = {token["content"] for token in definition["added_tokens"]}
+    words = [w for w in model["vocab"] if len(w) > 1 and w not in reached and w not in added]
+    words = words[:: max(1, len(words) // _MAX_WORDS)]
+    byte_of = {letter: byte for byte, letter in enumerate(byte_letters())}
+    if not (model.get("byte_fallback") or any(set(word) - byte_of.keys() for word in words)):
+        words = [bytes(map(byte_of.__getitem__, w)).decode(errors="ignore") for w in words]
+    return [word.replace("\u2581", " ") for word in words]
 
 
 def _of_all_categories() -> Iterator[str]:

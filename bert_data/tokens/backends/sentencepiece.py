@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from bert_data.packages import load_package
-from bert_data.tokens.backends.backend import Encoded, one_line
-from bert_data.tokens.backends.names import EXTRA, SENTENCEPIECE
+from bert_data.tokens.backends import EXTRA, SENTENCEPIECE
+from bert_data.tokens.backends.backend import Backend, Encoded, one_line
 
 
-class SentencepieceBackend:
+class SentencepieceBackend(Backend):
     """Runs a .model file.
 
     Attributes:

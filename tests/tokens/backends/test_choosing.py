@@ -23,26 +23,28 @@ from tokenizers import (
     trainers,
 )
 
-from bert_data.tokens.backends import rules
+from bert_data.tokens.backends import FASTER, TOKENIZERS, choosing, verdicts
+from bert_data.tokens.backends import fastokens as rules
+from bert_data.tokens.backends.backend import FasterBackend
 from bert_data.tokens.backends.choosing import choose_backend, open_backend
 from bert_data.tokens.backends.fastokens import FastokensBackend
-from bert_data.tokens.backends.names import FASTOKENS, GIGATOKEN, TOKENIZERS
 from bert_data.tokens.backends.probing import differing_text, probe_texts
-from bert_data.tokens.backends.tokenizers import TokenizersBackend
+from bert_data.tokens.backends.tokenizers import DefinitionFile
 from bert_data.tokens.tokenizer_file import load_tokenizer
+from tests.tokens.backends.fuzzing import check_file
 from tests.tokens.json_files import TEXT
 
 COVERS = (
     "tokens/backends/backend",
     "tokens/backends/fastokens",
     "tokens/backends/gigatoken",
-    "tokens/backends/names",
     "tokens/backends/probing",
-    "tokens/backends/rules",
     "tokens/backends/sentencepiece",
     "tokens/backends/tokenizers",
+    "tokens/backends/verdicts",
 )
 
+FASTOKENS, GIGATOKEN = FASTER
 MIX = [
     *TEXT,
     "I'm sure you'll don't 'tis, HTMLParser's camelCase; x = f(y)[0] // z\n",
@@ -130,14 +132,28 @@ TRAINED = {
 }
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """An empty folder of verdicts."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "bert_data" / "tokenizers"
+
+
+def as_file(definition, path="t.json"):
+    return DefinitionFile(
+        path, (definition if isinstance(definition, str) else json.dumps(definition)).encode()
+    )
+
+
+def copy_of(file):
+    return json.loads(file.reference.library.to_str())
+
+
 @pytest.fixture(scope="module")
 def trained():
-    """Kind -> (the library's tokenizer, what has been chosen for it)."""
-    found = {}
-    for kind, (_, make) in TRAINED.items():
-        reference = TokenizersBackend(make().to_str())
-        found[kind] = (reference, choose_backend(f"{kind}.json", reference))
-    return found
+    """Kind -> (the file, what has been chosen for it)."""
+    files = {kind: as_file(make().to_str()) for kind, (_, make) in TRAINED.items()}
+    return {kind: (file, choose_backend(file)) for kind, file in files.items()}
 
 
 @pytest.mark.parametrize("kind", TRAINED)
@@ -148,10 +164,10 @@ def test_the_fastest_exact_backend_runs_it(trained, kind):
 @settings(max_examples=40)
 @given(TEXTS)
 def test_the_ids_are_those_of_tokenizers(trained, texts):
-    for kind, (reference, choice) in trained.items():
-        if choice.backend is not reference:
+    for kind, (file, choice) in trained.items():
+        if choice.backend is not file.reference:
             for mine, others in zip(
-                choice.backend.encode(texts), reference.encode(texts), strict=True
+                choice.backend.encode(texts), file.reference.encode(texts), strict=True
             ):
                 assert mine.tolist() == others.tolist(), kind
                 assert mine.dtype == others.dtype
@@ -160,16 +176,18 @@ def test_the_ids_are_those_of_tokenizers(trained, texts):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["GPT-2", "cl100k, Llama 3", "Metaspace"])
 def test_a_word_of_a_megabyte(trained, kind):
-    reference, choice = trained[kind]
+    file, choice = trained[kind]
     rng = random.Random(7)
     texts = ["a" * 10**6, "".join(rng.choice("thecat") for _ in range(10**6)), " " * 300_000]
-    for mine, others in zip(choice.backend.encode(texts), reference.encode(texts), strict=True):
+    for mine, others in zip(
+        choice.backend.encode(texts), file.reference.encode(texts), strict=True
+    ):
         assert np.array_equal(mine, others)
 
 
 @pytest.mark.parametrize("old", ["merges", "type", "ignore_merges"])
 def test_files_of_older_forms(trained, old, tmp_path):
-    reference, _ = trained["GPT-2"]
+    reference = trained["GPT-2"][0].reference
     definition = json.loads(reference.library.to_str())
     if old == "merges":
         definition["model"]["merges"] = [" ".join(pair) for pair in definition["model"]["merges"]]
@@ -182,83 +200,158 @@ def test_files_of_older_forms(trained, old, tmp_path):
 
 
 def test_gaps_in_the_ids(trained):
-    definition = json.loads(trained["GPT-2"][0].library.to_str())
+    definition = copy_of(trained["GPT-2"][0])
     end = next(t for t in definition["added_tokens"] if t["content"] == "<|endoftext|>")
     end["id"] = definition["model"]["vocab"]["<|endoftext|>"] = 2000
-    reference = TokenizersBackend(json.dumps(definition))
-    choice = choose_backend("t.json", reference)
+    file = as_file(definition)
+    choice = choose_backend(file)
     text = ["a<|endoftext|> b"]
     assert choice.name in (FASTOKENS, TOKENIZERS)
-    assert choice.backend.encode(text)[0].tolist() == reference.encode(text)[0].tolist()
+    assert choice.backend.encode(text)[0].tolist() == file.reference.encode(text)[0].tolist()
 
 
-def test_a_backend_that_differs_is_not_used(trained, caplog, monkeypatch):
-    reference, _ = trained["GPT-2"]
-
-    class Wrong(FastokensBackend):
-        def encode(self, texts, /):
-            ids, splits = super().encode(texts)
-            return np.where(ids == ids[-1], 0, ids), splits
-
-    monkeypatch.setattr(
-        "bert_data.tokens.backends.choosing._FASTER",
-        {FASTOKENS: type("F", (), {"open": Wrong, "not_exact": staticmethod(lambda _: "")})},
-    )
-    with caplog.at_level(logging.WARNING, logger="absl"):
-        choice = choose_backend("t.json", reference)
-    assert (choice.name, choice.reason) == (TOKENIZERS, "fastokens has other ids than tokenizers")
-    assert "t.json: fastokens has other ids than tokenizers for the text" in caplog.text
+class WrongBackend(FastokensBackend):
+    def encode(self, texts, /):
+        ids, splits = super().encode(texts)
+        return np.where(ids == ids[-1], 0, ids), splits
 
 
-def test_a_library_that_panics_is_not_used(trained, caplog, monkeypatch):
-    class PanicError(BaseException):
-        """As that of PyO3, which is no Exception either."""
+class FailingBackend(FastokensBackend):
+    def __init__(self, definition):
+        super().__init__(definition)
+        self._library = type("Library", (), {"encode_batch_flat": self.panic})
 
-    reference, _ = trained["GPT-2"]
-    backend = open_backend(FASTOKENS, reference)
-
+    @staticmethod
     def panic(_):
-        raise PanicError("index out of bounds")
+        raise type("PanicError", (BaseException,), {})("index out of bounds")  # as that of PyO3
 
-    monkeypatch.setattr(backend, "_library", type("L", (), {"encode_batch_flat": panic}))
-    with pytest.raises(ValueError, match="index out of bounds"):
-        backend.encode(["a"])
-    monkeypatch.setattr(
-        "bert_data.tokens.backends.choosing._FASTER",
-        {
-            FASTOKENS: type(
-                "F", (), {"open": lambda _: backend, "not_exact": staticmethod(lambda _: "")}
-            )
-        },
-    )
-    choice = choose_backend("t.json", reference)
-    assert (choice.name, choice.reason) == (TOKENIZERS, "fastokens fails: index out of bounds")
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (WrongBackend, "fastokens has other ids than tokenizers"),
+        (FailingBackend, "fastokens fails: index out of bounds"),
+    ],
+)
+def test_a_backend_that_differs_is_not_used(trained, caplog, monkeypatch, cache, wrong, reason):
+    monkeypatch.setattr(choosing, "FASTER", (FASTOKENS,))
+    monkeypatch.setitem(FasterBackend.registered, FASTOKENS, wrong)
+    with caplog.at_level(logging.WARNING, logger="absl"):
+        choice = choose_backend(trained["GPT-2"][0])
+    assert (choice.name, choice.reason) == (TOKENIZERS, reason)
+    assert f"t.json: {reason}" in caplog.text
+    assert not cache.exists()  # the next run says it again
 
 
 def test_letters_of_another_unicode_are_noticed(trained, caplog):
-    reference, _ = trained["GPT-2"]
-    choice = choose_backend("t.json", reference, GIGATOKEN)
+    file, _ = trained["GPT-2"]
+    choice = choose_backend(file, GIGATOKEN)
     assert choice.name == TOKENIZERS and "gigatoken has other ids" in choice.reason
     assert "tokenizers runs it instead" in caplog.text
-    backend = open_backend(GIGATOKEN, reference)
-    assert differing_text(backend, reference, []) in list(probe_texts([]))
+    backend = open_backend(GIGATOKEN, file)
+    text = differing_text(backend, file.reference, file.definition)
+    assert text in list(probe_texts(file.definition))
 
 
-def test_added_tokens_with_rules_of_their_own(trained):
-    reference = TokenizersBackend(trained["Metaspace"][0].library.to_str())
-    add_odd_tokens(reference.library)
-    choice = choose_backend("t.json", reference)
-    assert (choice.name, "added token" in choice.reason) == (TOKENIZERS, True)
+def added_token(content, number, **flags):
+    rules = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    return {"id": number, "content": content, **rules, **flags}
+
+
+@pytest.mark.parametrize(
+    ("kind", "added", "text", "wanted"),
+    [
+        ("GPT-2", {"<mask> ": {"normalized": True}}, "a <mask> <mask> b", FASTOKENS),
+        ("GPT-2", {"\t": {"normalized": True}}, "a\t<mask>", FASTOKENS),
+        ("GPT-2", {"<<": {"normalized": True}}, "<<s>>", FASTOKENS),
+        ("GPT-2", {"\n": {"lstrip": True, "rstrip": True}}, "\n\n\nx", TOKENIZERS),
+        ("GPT-2", {"\n": {}, "]": {"rstrip": True}}, "]\n\nx", TOKENIZERS),
+        ("lower", {"Cat": {"normalized": True}, "cAt": {"normalized": True}}, "CaT", TOKENIZERS),
+        ("Metaspace", {"x": {"single_word": True}}, "x xx", TOKENIZERS),
+    ],
+)
+def test_added_tokens_that_touch(trained, kind, added, text, wanted):
+    definition = copy_of(trained[kind][0])
+    for content, flags in added.items():
+        number = max(token["id"] for token in definition["added_tokens"]) + 1
+        number = max(number, len(definition["model"]["vocab"]))
+        definition["added_tokens"].append(added_token(content, number, **flags))
+    file = as_file(definition)
+    choice = choose_backend(file)
+    assert choice.name == wanted, choice.reason
+    assert choice.backend.encode([text])[0].tolist() == file.reference.encode([text])[0].tolist()
+
+
+def test_words_that_merges_do_not_reach(trained, caplog):
+    definition = copy_of(trained["Metaspace"][0])
+    definition["model"]["vocab"]["▁zebra"] = definition["added_tokens"][-1]["id"]
+    definition["added_tokens"][-1]["id"] += 1
+    definition["model"]["ignore_merges"] = True
+    choice = choose_backend(as_file(definition))
+    assert (choice.name, "merges do not reach" in choice.reason) == (TOKENIZERS, True)
+    assert choose_backend(as_file(definition), GIGATOKEN).name == TOKENIZERS
+    assert "gigatoken has other ids than tokenizers for the text ' zebra'" in caplog.text
+
+
+def test_random_files():
+    assert {check_file(seed).name for seed in range(12)} >= {FASTOKENS, TOKENIZERS}
+
+
+@pytest.mark.slow
+def test_two_hundred_random_files():
+    for seed in range(200):
+        check_file(seed)
+
+
+class TestVerdicts:
+    def test_a_file_that_has_passed_is_not_tested_again(self, trained, cache, monkeypatch):
+        text = trained["GPT-2"][0].reference.library.to_str()
+        first = choose_backend(as_file(text))
+        assert len(list(cache.iterdir())) == 1
+        monkeypatch.setattr(choosing, "differing_text", lambda *_: pytest.fail("is tested again"))
+        file = as_file(text)
+        again = choose_backend(file)
+        assert (again.name, again.reason) == (first.name, first.reason)
+        assert again.backend.encode(MIX)[0].tolist() == first.backend.encode(MIX)[0].tolist()
+        assert "reference" not in vars(file)  # `tokenizers` has not loaded it
+        with pytest.raises(pytest.fail.Exception, match="is tested again"):
+            choose_backend(as_file(text + " "))
+        monkeypatch.setattr(verdicts, "_versions", lambda: ("fastokens 9.9",))
+        with pytest.raises(pytest.fail.Exception, match="is tested again"):
+            choose_backend(as_file(text))
+
+    def test_why_no_faster_one_runs_it(self, trained, cache):
+        text = trained["NFKC"][0].reference.library.to_str()
+        assert choose_backend(as_file(text)).reason == choose_backend(as_file(text)).reason
+        assert len(list(cache.iterdir())) == 1
+
+    @pytest.mark.parametrize("trouble", ["writable", "folder", "damaged", "name"])
+    def test_only_files_of_this_user_are_trusted(self, trained, cache, trouble):
+        file = trained["GPT-2"][0]
+        assert choose_backend(file).name == FASTOKENS
+        (path,) = cache.iterdir()
+        assert verdicts.find_verdict(file.sha256, "auto") == (FASTOKENS, "the fastest exact one")
+        if trouble in ("writable", "folder"):
+            (path if trouble == "writable" else cache).chmod(0o777)
+        else:
+            path.write_text("[]" if trouble == "damaged" else '{"name": "os", "reason": ""}')
+        assert verdicts.find_verdict(file.sha256, "auto") is None
+        assert choose_backend(file).name == FASTOKENS
+
+    def test_without_a_folder(self, trained, tmp_path, monkeypatch):
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+        assert choose_backend(trained["GPT-2"][0]).name == FASTOKENS
 
 
 def test_without_the_extra(trained, monkeypatch):
-    reference, _ = trained["GPT-2"]
+    file, _ = trained["GPT-2"]
     monkeypatch.setitem(sys.modules, "fastokens", None)
-    choice = choose_backend("t.json", reference)
+    choice = choose_backend(file)
     assert choice.name == TOKENIZERS
     assert "fastokens is not installed (pip install 'bert_data[bpe]')" in choice.reason
     with pytest.raises(ValueError, match=r"--tokenizer_backend=fastokens needs .*bert_data\[bpe\]"):
-        choose_backend("t.json", reference, FASTOKENS)
+        choose_backend(file, FASTOKENS)
 
 
 @pytest.mark.parametrize(
@@ -272,14 +365,14 @@ def test_without_the_extra(trained, monkeypatch):
 )
 def test_what_cannot_be_chosen_by_hand(trained, kind, wanted, reason):
     with pytest.raises(ValueError, match=f"--tokenizer_backend={wanted} {reason}"):
-        choose_backend("t.json", trained[kind][0], wanted)
+        choose_backend(trained[kind][0], wanted)
 
 
 def test_threads_and_processes(trained, tmp_path):
     path = tmp_path / "t.json"
-    path.write_text(trained["cl100k, Llama 3"][0].library.to_str())
+    path.write_text(trained["cl100k, Llama 3"][0].reference.library.to_str())
     tokenizer = load_tokenizer(None, str(path))
-    texts, expected = MIX * 50, trained["cl100k, Llama 3"][0].encode(MIX * 50)[0]
+    texts, expected = MIX * 50, trained["cl100k, Llama 3"][0].reference.encode(MIX * 50)[0]
     found = []
     threads = [
         threading.Thread(
