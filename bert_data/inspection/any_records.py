@@ -21,15 +21,15 @@ from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import (
-    STREAMED,
     Arrays,
     BatchGroup,
     Shape,
     arrays_of,
+    layout_of,
     make_table,
     new_buffer,
 )
-from bert_data.schema.fields import LABELLED
+from bert_data.schema.fields import LABELLED, RecordKind
 from bert_data.storage import JsonObject
 
 
@@ -109,12 +109,13 @@ def short_records(block: RecordBlock) -> RecordBlock:
     return block.take(np.flatnonzero(is_short))
 
 
-def decode_block(block: RecordBlock) -> Arrays:
+def decode_block(block: RecordBlock, kind: RecordKind) -> Arrays:
     """Return the fields of short records by name, padded with 0; at least one record."""
     rows = block.num_records
     width, predictions = np.maximum(block.lengths.max(axis=0), 1).tolist()
-    table, num_words = make_table([Shape(rows, width, predictions)], STREAMED)
+    layout = layout_of(kind)
+    table, num_words = make_table([Shape(rows, width, predictions)], layout)
     words, splits = new_buffer(num_words), np.arange(rows + 1)
     to_fill = Rows(np.ones(rows, np.bool_), splits, np.array([0, rows]))
-    decode_records(block, to_fill, STREAMED, table, words)
-    return next(arrays_of(BatchGroup(words, table), STREAMED))
+    decode_records(block, to_fill, layout, table, words)
+    return next(arrays_of(BatchGroup(words, table), layout))

@@ -19,13 +19,12 @@ from bert_data.reader.examples.example import (
     IDS,
     LABELS,
     MASK,
-    NEXT,
     POSITIONS,
     SEGMENTS,
-    SPLITS,
     WEIGHTS,
 )
 from bert_data.reader.examples.number_lists import put_numbers
+from bert_data.reader.layout import NUMBERED
 from bert_data.tokens.word_bits import goes_on
 
 COUNTS = (
@@ -59,6 +58,7 @@ FAULTS = {
     _TOO_LONG, _TOO_MANY, _TOO_FEW,
 ) = (1 << bit for bit in range(len(FAULTS)))  # fmt: skip
 
+NEXT, SPLITS = len(NUMBERED), len(NUMBERED) + 1  # spans after those of numbered features
 _FLOAT_ONE = np.int32(np.float32(1).view(np.int32))
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio
 _SHIFT = np.uint64(29)
@@ -374,7 +374,8 @@ def measure_records(block: RecordBlock, rule: Rule) -> Measured:
     """Measure the records of a block.
 
     Args:
-      block: undamaged records, whose spans have a row for the row splits.
+      block: undamaged ones; `spans` are those of the numbered features, of the label and of the
+        row splits, (0, 0) where there is none.
       rule: what they must agree with.
     """
     num_records = block.num_records

@@ -109,13 +109,13 @@ def special_ids(vocabulary: Vocabulary | None, shards: Sequence[Shard]) -> Speci
     for shard in shards:
         for block in map(short_records, read_blocks(shard, Damage(skip=True))):
             if block.num_records:
-                return _guess_ids(block.take(slice(0, _SAMPLE_RECORDS)))
+                return _guess_ids(block.take(slice(0, _SAMPLE_RECORDS)), shard.kind)
     return SpecialIds()
 
 
-def _guess_ids(block: RecordBlock) -> SpecialIds:
+def _guess_ids(block: RecordBlock, kind: fields.RecordKind) -> SpecialIds:
     """Return the commonest first id, last id, and id in place of another that is predicted."""
-    rows, batch = block.num_records, decode_block(block)
+    rows, batch = block.num_records, decode_block(block, kind)
     ids, last = batch[fields.INPUT_IDS.name], block.lengths[:, 0] - 1
     positions = batch[fields.MASKED_LM_POSITIONS.name]
     is_real = np.arange(positions.shape[1]) < block.lengths[:, 1:]

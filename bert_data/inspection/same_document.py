@@ -89,15 +89,15 @@ def sample_windows(shards: Sequence[Shard]) -> NDArray[np.int32]:
         windows: list[NDArray[np.int32]] = []
         for block in map(short_records, read_blocks(shard, Damage(skip=True))):
             if block.num_records:
-                windows += _windows_of(block)
+                windows += _windows_of(block, shard.kind)
             if len(windows) >= most:
                 break
         pairs += windows[:most]
     return np.array(pairs, np.int32).reshape(-1, 2, WINDOW)
 
 
-def _windows_of(block: RecordBlock) -> list[NDArray[np.int32]]:
-    batch = decode_block(block)
+def _windows_of(block: RecordBlock, kind: fields.RecordKind) -> list[NDArray[np.int32]]:
+    batch = decode_block(block, kind)
     ids, segments, positions, labels = (
         batch[field.name]
         for field in (

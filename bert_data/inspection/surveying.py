@@ -17,16 +17,18 @@ from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import FRAME_BYTES, index_path, read_index_file
 from bert_data.formats.summed_file import ManifestFile
-from bert_data.inspection.measuring import COUNTS, FAULTS, Rule, measure_records
+from bert_data.inspection.measuring import COUNTS, FAULTS, NEXT, SPLITS, Rule, measure_records
 from bert_data.inspection.repeats import SeenRecords
 from bert_data.kernels.crc32c import crc32c
 from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.example import NUM_NAMES, OK
+from bert_data.reader.examples.example import OK
 from bert_data.reader.files.blocks import Frames, walk_frames
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.files.parquet_shards import read_row_blocks
 from bert_data.reader.files.shards import Shard
+from bert_data.reader.layout import stored_fields
+from bert_data.schema.fields import Axis, RecordKind, Role
 
 MOST_PLACES = 5
 """Places that are kept of each kind of fault or damage."""
@@ -150,9 +152,9 @@ def _read_rows(
 ) -> Iterator[tuple[RecordBlock, NDArray[np.int64]]]:
     """Yield the undamaged rows of a Parquet file, and about which rows they are."""
     num_rows = 0
-    for block in read_row_blocks(shard.path, shard.num_records, damage, shard.objective):
+    for block in read_row_blocks(shard.path, shard.num_records, damage, shard.kind):
         first = num_rows + damage.num_records
-        yield _with_all_spans(block), np.arange(first, first + block.num_records)
+        yield measurable(block, shard.kind), np.arange(first, first + block.num_records)
         num_rows += block.num_records
 
 
@@ -170,7 +172,7 @@ def _read_frames(
             index = None
         is_whole = frames.statuses == OK
         block = frames.block if is_whole.all() else frames.block.take(np.flatnonzero(is_whole))
-        yield block, records[is_whole]
+        yield measurable(block, shard.kind), records[is_whole]
     if index is None or (index.size - 1, int(index["offset"][-1])) == (num_records, end):
         return
     if _locates_all(index, shard) and end < shard.num_bytes:
@@ -202,15 +204,25 @@ def _read_by_index(
         records = np.arange(start, min(start + _RECORDS_AT_ONCE, source.num_tokens.size))
         gathered = source.gather(records, damage)
         yield (
-            _with_all_spans(gathered.block.take(np.flatnonzero(gathered.is_there))),
+            measurable(gathered.block.take(np.flatnonzero(gathered.is_there)), shard.kind),
             records[gathered.is_there],
         )
 
 
-def _with_all_spans(block: RecordBlock) -> RecordBlock:
-    """Return a block with spans for all features, none of those that it has not."""
-    spans = np.zeros((block.num_records, NUM_NAMES, 2), np.int32)
-    spans[:, : block.spans.shape[1]] = block.spans
+def measurable(block: RecordBlock, kind: RecordKind) -> RecordBlock:
+    """Return a block with the spans that `measure_records` takes.
+
+    Args:
+      kind: of the records; their spans may have one row more, of the row splits.
+    """
+    stored = stored_fields(kind.fields)
+    spans = np.zeros((block.num_records, SPLITS + 1, 2), np.int32)
+    spans[:, :NEXT] = block.spans[:, :NEXT]
+    label = kind.find(Axis.INSTANCES, Role.LABELS)
+    if label is not None:
+        spans[:, NEXT] = block.spans[:, stored.index(label)]
+    if block.spans.shape[1] > len(stored):
+        spans[:, SPLITS] = block.spans[:, -1]
     return block._replace(spans=spans)
 
 

@@ -12,7 +12,7 @@ its own, int32[3, rows, width]. Sections of runs are aligned so that TensorFlow 
 over instead of copying it. Floats are stored as their bits.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from bert_data.reader.memory import new_bytes
 from bert_data.schema import fields
-from bert_data.schema.fields import Axis, Field
+from bert_data.schema.fields import Axis, Field, RecordKind
 
 ENTRY_COLUMNS = 5
 BEGIN, STRIDE, NUM_FEATURES, ROWS, COLUMNS = range(ENTRY_COLUMNS)
@@ -40,33 +40,62 @@ Arrays = dict[str, NDArray[np.int32] | NDArray[np.float32]]
 ALIGNMENT_BYTES = 64  # which TensorFlow requires of memory that it takes over instead of copying
 _NUMBER_BYTES = 4
 _UNIT = ALIGNMENT_BYTES // _NUMBER_BYTES
-_AXES = (Axis.TOKENS, Axis.PREDICTIONS, Axis.INSTANCES)
+AXES = TOKENS, PREDICTIONS, INSTANCES = (Axis.TOKENS, Axis.PREDICTIONS, Axis.INSTANCES)
+"""Those of the sections of masked LM batches, in order."""
+
+NUMBERED = (
+    fields.INPUT_IDS,
+    fields.INPUT_MASK,
+    fields.SEGMENT_IDS,
+    fields.MASKED_LM_POSITIONS,
+    fields.MASKED_LM_IDS,
+    fields.MASKED_LM_WEIGHTS,
+)
+"""The fields that kernels know by their numbers, which are the same for all kinds of records."""
+
+PLANNED = (fields.NEXT_SENTENCE_WEIGHTS,)
+"""What the reader adds where a row is one instance or empty."""
+
+PACKED = fields.MADE_BY_READER
+"""What the reader adds where a row is any number of instances side by side."""
 
 
-def _sections(*added: Field) -> Layout:
-    """Return the sections of a masked LM record's fields and of those that the reader adds."""
-    kind = fields.masked_lm_records(fields.REFERENCE, max_seq_length=1, max_predictions_per_seq=1)
-    return tuple(tuple(f for f in (*kind.fields, *added) if f.axis is axis) for axis in _AXES)
+def stored_fields(of_records: Iterable[Field]) -> tuple[Field, ...]:
+    """Return the fields that records and batches hold, in the order of their numbers."""
+    members = tuple(of_records)
+    others = [field for field in members if field not in (*NUMBERED, *fields.MADE_BY_READER)]
+    ordered = (field for axis in AXES for field in others if field.axis is axis)
+    return *(field for field in NUMBERED if field in members), *ordered
 
 
-STREAMED = _sections()
-"""Each row is one instance."""
+def layout_of(kind: RecordKind, *added: Field) -> Layout:
+    """Return the sections of batches of masked LM records.
 
-PLANNED = _sections(fields.NEXT_SENTENCE_WEIGHTS)
-"""Each row is one instance or empty."""
+    Args:
+      kind: of the records. Without a field of instances, such as a label, nothing is added for
+        them.
+      added: the fields that the reader adds.
 
-PACKED = _sections(*fields.MADE_BY_READER)
-"""A row is any number of instances side by side."""
+    Raises:
+      ValueError: a field is neither float32 nor an integer of up to 32 bits.
+    """
+    stored = stored_fields(kind.fields)
+    for field in stored:
+        if field.tensor_dtype not in (fields.INT32, fields.FLOAT32):
+            raise ValueError(
+                f"field {field.name!r} holds {field.dtype}; int32, smaller integers and float32 are"
+                " allowed in batches"
+            )
+    sections = [tuple(field for field in stored if field.axis is axis) for axis in AXES]
+    return tuple(
+        (*section, *(field for field in added if field.axis is axis)) if section else ()
+        for axis, section in zip(AXES, sections, strict=True)
+    )
 
 
 def is_packed(layout: Layout) -> bool:
     """Return whether a row may hold several instances."""
     return fields.INSTANCE_IDS in layout[0]
-
-
-def without_labels(layout: Layout) -> Layout:
-    """Return the layout of batches whose only targets are the masked words."""
-    return *layout[:-1], ()
 
 
 class BatchGroup(NamedTuple):

@@ -31,9 +31,9 @@ from bert_data.reader.layout import (
     Layout,
     StaticShape,
     is_packed,
+    layout_of,
     make_table,
     new_buffer,
-    without_labels,
 )
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.config import BUCKETS, PLAIN, check_start
@@ -133,10 +133,9 @@ class PlannedSource:
             check_start(config.start_batch, config.num_epochs * self.plan.num_batches)
         self.objective = shards[0].objective
         self._special_tokens = shards[0].special_tokens
-        self.layout: Layout = PACKED if config.batching == PACKED_ROWS else PLANNED
+        added = PACKED if config.batching == PACKED_ROWS else PLANNED
+        self.layout: Layout = layout_of(shards[0].kind, *added)
         self.shapes_differ = config.batching != PLAIN
-        if self.objective.label is None:
-            self.layout = without_labels(self.layout)
         self._rule = self._masking_rule() if config.dynamic_masking else None
         self._most_predictions = self._bound_predictions(shards) if parts.num_parts > 1 else None
 

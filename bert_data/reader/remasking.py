@@ -206,7 +206,7 @@ def mask_anew(
 
     Returns:
       The largest id of the tokens that were put back, where a number that is negative or above
-        2**31 - 1 counts as 2**32 - 1; and whether a record's stored position is outside of it.
+        2**31 - 1 counts as 2**31 or more; and whether a record's stored position is outside of it.
     """
     longest, most = (int(length) for length in block.lengths.max(axis=0, initial=0))
     positions, labels = np.empty((2, max(longest, most) + 1), np.int32)

@@ -24,16 +24,15 @@ from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.layout import (
     ENDLESS,
-    STREAMED,
     UNKNOWN,
     BatchGroup,
     Layout,
     Shape,
     StaticShape,
+    layout_of,
     make_table,
     most_words,
     new_buffer,
-    without_labels,
 )
 from bert_data.reader.planning.config import check_start
 
@@ -192,9 +191,7 @@ class BatchSource:
         self.shards: tuple[Shard, ...] = find_shards(config)
         self.limits: Limits = check_shards(self.shards, config)
         self.objective = self.shards[0].objective
-        self.layout: Layout = STREAMED
-        if self.objective.label is None:
-            self.layout = without_labels(STREAMED)
+        self.layout: Layout = layout_of(self.shards[0].kind)
         check_start(config.start_batch, self._count_batches() or None)
 
     def num_records(self) -> int | None:

@@ -141,7 +141,7 @@ class RecordKind:
 
     name: str
     fields: tuple[Field, ...]
-    padded_to: Mapping[Axis, int] = dataclasses.field(default_factory=dict)
+    padded_to: Mapping[Axis, int] = dataclasses.field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         names = [field.name for field in self.fields]
@@ -175,8 +175,15 @@ RAGGED, REFERENCE = LAYOUTS = ("ragged", "reference")
 
 LABELLED, SAMPLES = "labelled", "samples"
 
-_OF_TOKENS = (INPUT_IDS, INPUT_MASK, SEGMENT_IDS)
-_OF_PREDICTIONS = (MASKED_LM_POSITIONS, MASKED_LM_IDS, MASKED_LM_WEIGHTS)
+MASKED_LM_FIELDS = (
+    INPUT_IDS,
+    INPUT_MASK,
+    SEGMENT_IDS,
+    MASKED_LM_POSITIONS,
+    MASKED_LM_IDS,
+    MASKED_LM_WEIGHTS,
+)
+"""Fields of every record of masked language modelling; most also have the label of an objective."""
 
 
 def masked_lm_records(
@@ -197,8 +204,12 @@ def masked_lm_records(
     check_choice("layout", layout, LAYOUTS)
     if layout == REFERENCE and max_seq_length < 1:
         raise ValueError(f"max_seq_length is {max_seq_length}; {layout!r} pads to 1 or more")
-    of_instances = (sentence_field,) if sentence_field is not None else ()
-    fields = (*_OF_TOKENS, *of_instances, *_OF_PREDICTIONS)
+    label = () if sentence_field is None else (sentence_field,)
+    tokens, instances, predictions = (
+        tuple(field for field in MASKED_LM_FIELDS if field.axis is axis)
+        for axis in (Axis.TOKENS, Axis.INSTANCES, Axis.PREDICTIONS)
+    )
+    fields = (*tokens, *label, *instances, *predictions)
     if layout == RAGGED:
         return RecordKind(name=RAGGED, fields=(*fields, INPUT_IDS_SPLITS))
     padded_to = {Axis.TOKENS: max_seq_length, Axis.PREDICTIONS: max_predictions_per_seq}

@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.inspection.measuring import COUNTS, FAULTS, Rule, measure_records
+from bert_data.inspection.surveying import measurable
+from bert_data.reader.examples.example import features_of
 from bert_data.reader.files.blocks import scan_records
+from bert_data.schema.fields import NEXT_SENTENCE_LABELS, masked_lm_records
 from bert_data.tokens.word_bits import marked_continuations
 from tests.inspection.making import (
     CLS,
@@ -43,9 +46,12 @@ def make_rule(*, is_pair: bool = True, whole_words: int = 0) -> Rule:
 
 def measure(records: list[Record], rule: Rule):  # type: ignore[no-untyped-def]
     data = np.frombuffer(b"".join(frame(encode(record)) for record in records), np.uint8)
-    scan = scan_records(data, 0, needs_label=False, with_splits=True)
+    has_labels = all("next_sentence_labels" in record for record in records)
+    label = NEXT_SENTENCE_LABELS if has_labels else None
+    kind = masked_lm_records("ragged", sentence_field=label)
+    scan = scan_records(data, 0, features_of(kind), with_splits=True)
     assert not scan.statuses.any()
-    return measure_records(scan.block, rule)
+    return measure_records(measurable(scan.block, kind), rule)
 
 
 def faults_of(record: Record, rule: Rule) -> set[str]:

@@ -10,7 +10,21 @@ import tensorflow as tf
 
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows, decode_records
-from bert_data.reader.layout import STREAMED, BatchGroup, Shape, arrays_of, make_table, new_buffer
+from bert_data.reader.layout import (
+    BatchGroup,
+    Shape,
+    arrays_of,
+    layout_of,
+    make_table,
+    new_buffer,
+    stored_fields,
+)
+from bert_data.schema.fields import masked_lm_records
+
+KIND = masked_lm_records("ragged")
+STREAMED = layout_of(KIND)
+FEATURES = tuple(field.name for field in stored_fields(KIND.fields))
+"""By the numbers that kernels know them by."""
 
 MAX_TOKENS, MAX_PREDICTIONS = 12, 4
 INT_FEATURES = (

@@ -9,23 +9,32 @@ from hypothesis import strategies as st
 from bert_data.reader.layout import (
     PACKED,
     PLANNED,
-    STREAMED,
     BatchGroup,
     Shape,
     arrays_of,
+    layout_of,
     make_table,
     most_words,
     new_buffer,
     runs_of,
-    without_labels,
 )
+from bert_data.schema.fields import masked_lm_records
 
 SHAPES = st.builds(
     Shape, st.integers(1, 40), st.integers(1, 40), st.integers(0, 9), st.integers(1, 9)
 )
 
 
-LAYOUTS = st.sampled_from((STREAMED, PLANNED, PACKED, without_labels(PLANNED)))
+KIND = masked_lm_records("ragged")
+WITHOUT_LABELS = masked_lm_records("ragged", sentence_field=None)
+LAYOUTS = st.sampled_from(
+    (
+        layout_of(KIND),
+        layout_of(KIND, *PLANNED),
+        layout_of(KIND, *PACKED),
+        layout_of(WITHOUT_LABELS, *PLANNED),
+    )
+)
 RUNS = st.lists(st.tuples(SHAPES, st.integers(1, 3)), min_size=1, max_size=6)
 
 

@@ -18,9 +18,9 @@ from bert_data.formats.index import INDEX_DTYPE, index_path
 from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches, read_batches
 from bert_data.reader.layout import (
     PLANNED,
-    STREAMED,
     UNKNOWN,
     arrays_of,
+    layout_of,
     make_table,
     new_buffer,
 )
@@ -29,8 +29,10 @@ from bert_data.reader.tensors import dataset_of_groups
 from tests.reader.making import (
     ALL_FEATURES,
     INT_FEATURES,
+    KIND,
     MAX_PREDICTIONS,
     MAX_TOKENS,
+    STREAMED,
     assert_same_batch,
     dense,
     example_of,
@@ -331,7 +333,7 @@ def test_iterate_batches_gives_the_same(patterns: dict[str, str]) -> None:
 class Groups:
     """A source of groups of batches of these shapes, whose words are numbered."""
 
-    layout = PLANNED
+    layout = layout_of(KIND, *PLANNED)
     static_shape = (None, None, None, 1)
     num_batches = UNKNOWN
 
@@ -342,7 +344,7 @@ class Groups:
 
     def groups(self) -> Iterator[BatchGroup]:
         for shapes in self._groups:
-            table, num_words = make_table(shapes, PLANNED, alone=self.shapes_differ)
+            table, num_words = make_table(shapes, self.layout, alone=self.shapes_differ)
             words = new_buffer(num_words)
             words[:] = np.arange(num_words) + len(shapes)
             yield BatchGroup(words, table)
@@ -364,7 +366,7 @@ SHAPES_OF_GROUPS = {
 @pytest.mark.parametrize("shapes", SHAPES_OF_GROUPS.values(), ids=SHAPES_OF_GROUPS)
 def test_groups_are_taken_apart(shapes: list, *, shapes_differ: bool) -> None:
     source = Groups(shapes, shapes_differ=shapes_differ)
-    expected = [batch for group in source.groups() for batch in arrays_of(group, PLANNED)]
+    expected = [batch for group in source.groups() for batch in arrays_of(group, source.layout)]
     dataset = dataset_of_groups(source, lambda batch: (batch, batch["input_ids"][..., 0]))
     for actual, batch in zip(dataset.as_numpy_iterator(), expected, strict=True):
         assert_same_batch(actual[0], batch)

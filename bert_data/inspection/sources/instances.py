@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.formats.parquet import parquet_schema
 from bert_data.inspection.any_records import decode_block
 from bert_data.inspection.content import Span
 from bert_data.inspection.sources.items import Item, Line, Tally, View, show_ids
@@ -41,11 +42,11 @@ from bert_data.reader.files.parquet_shards import (
     check_columns,
     offset_of_group,
     read_group,
-    schema_of_records,
 )
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import Arrays
 from bert_data.schema import fields
+from bert_data.schema.fields import RecordKind
 
 KIND = "masked LM records"
 _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
@@ -64,7 +65,7 @@ class InstanceSource(ShardSource):
           ValueError: they were made with different vocabularies, or for different tasks.
         """
         super().__init__(shards, describe_shards(shards, KIND))
-        self.objective = shards[0].objective
+        self.objective, self.kind = shards[0].objective, shards[0].kind
         for shard in shards:
             if shard.objective != self.objective:
                 first = f"next_sentence is {self.objective.name!r} in {shards[0].path}"
@@ -80,9 +81,8 @@ class InstanceSource(ShardSource):
                 if places is not None:
                     chosen = within(places, range(first, first + block.num_records))
                     block = block.take(np.array(chosen, np.int64) - first)
-                for place, (values, padding) in zip(chosen, fields_of_records(block), strict=True):
-                    if shard.objective.label is None:
-                        del values[_NEXT]
+                records = fields_of_records(block, shard.kind)
+                for place, (values, padding) in zip(chosen, records, strict=True):
                     yield place, values, padding
                 if places is not None and first + block.num_records > places[-1]:
                     return
@@ -133,12 +133,12 @@ class InstanceSource(ShardSource):
             name: collections.Counter(block.lengths[:, i].tolist())
             for i, name in enumerate(("tokens", "predictions"))
         }
-        batch = decode_block(block)
+        batch = decode_block(block, self.kind)
         is_real = np.arange(batch[_WEIGHTS].shape[1]) < block.lengths[:, 1:]
         weights = batch[_WEIGHTS].astype(np.float32)
         columns = [batch[name] for name in (_IDS, _SEGMENTS, _POSITIONS, _LABELS)]
         columns += [block.lengths, np.where(is_real & (weights != 1), weights, 0).view(np.int32)]
-        if self.objective.label is not None:
+        if _NEXT in batch:
             columns.append(batch[_NEXT])
             labels = collections.Counter(batch[_NEXT][:, 0].astype(bool).tolist())
             counts["label"] = collections.Counter(
@@ -189,19 +189,18 @@ def _row_blocks(
             first += block.num_records
         return
     with parquet_of(shard.path) as file:
-        schema = schema_of_records(shard.objective)
-        check_columns(file.schema_arrow, schema, shard.path)
+        check_columns(file.schema_arrow, parquet_schema(shard.kind), shard.path)
         for group, first in groups_with(file, places):
-            for rows in read_group(file, schema, group):
+            for rows in read_group(file, shard.kind, group):
                 rows.tell(damage, shard.path, offset_of_group(file, group), first)
                 yield first, rows.block
                 first += rows.block.num_records
 
 
-def fields_of_records(block: RecordBlock) -> Iterator[tuple[dict[str, Any], int]]:
+def fields_of_records(block: RecordBlock, kind: RecordKind) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield the fields of each record of a block, unpadded, and its positions of padding."""
     for part in _cut(block):
-        batch, padding = decode_block(part), _padding(part).tolist()
+        batch, padding = decode_block(part, kind), _padding(part).tolist()
         for i, (num_tokens, num_predictions) in enumerate(part.lengths.tolist()):
             yield _fields_of_row(batch, i, num_tokens, num_predictions), padding[i]
 
@@ -245,7 +244,8 @@ def _fields_of_row(
     weights: NDArray[Any] = batch[_WEIGHTS][row, :num_predictions]
     if (weights != 1).any():  # they are 1 in all records but those of other programs
         values[_WEIGHTS] = weights.astype(np.float32)
-    values[_NEXT] = int(batch[_NEXT][row, 0])
+    if _NEXT in batch:
+        values[_NEXT] = int(batch[_NEXT][row, 0])
     return values
 
 

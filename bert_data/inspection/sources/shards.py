@@ -191,7 +191,11 @@ def walk_blocks(shard: Shard, *, are_instances: bool) -> Generator[tuple[int, Re
         if bad.size:
             at = int(bad[0])
             yield first, frames.block.take(slice(0, at))
-            place = int(frames.offsets[at]), reason_of(int(frames.statuses[at])), first + at
+            place = (
+                int(frames.offsets[at]),
+                reason_of(int(frames.statuses[at]), shard.kind),
+                first + at,
+            )
             raise CorruptDataError(shard.path, *place)
         yield first, frames.block
         first += frames.block.num_records

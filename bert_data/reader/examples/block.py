@@ -27,8 +27,8 @@ class RecordBlock(NamedTuple):
       data: uint8[bytes].
       starts: int64[records], where in `data` each begins.
       sizes: int32[records], bytes of each.
-      spans: int32[records, 7, 2], begin and end of each feature's numbers, relative to the start,
-        in the order of `example.FEATURES`. `number_lists.py` explains the other forms.
+      spans: int32[records, features, 2], begin and end of each feature's numbers, relative to the
+        start, in the order of `layout.stored_fields`. `number_lists.py` explains the other forms.
       lengths: int32[records, 2], tokens and predictions without padding.
     """
 

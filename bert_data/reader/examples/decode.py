@@ -11,6 +11,8 @@ A table says where the features go, see `bert_data.reader.layout`. Rows may hold
                                     position_ids  [[  0    1   2   0   1 0] [  0    1    2   3 0 0]]
 """
 
+import functools
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -18,37 +20,29 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.example import FIELDS, IS_FLOAT, SECTIONS
 from bert_data.reader.examples.number_lists import put_numbers
 from bert_data.reader.layout import (
+    AXES,
     BEGIN,
     COLUMNS,
     ENTRY_COLUMNS,
     NUM_FEATURES,
-    PACKED,
     ROWS,
     STRIDE,
     Layout,
+    is_float,
     is_packed,
+    stored_fields,
 )
-from bert_data.schema.fields import (
-    INSTANCE_IDS,
-    MASKED_LM_POSITIONS,
-    NEXT_SENTENCE_POSITIONS,
-    NEXT_SENTENCE_WEIGHTS,
-    POSITION_IDS,
-    Role,
-)
+from bert_data.schema.fields import MADE_BY_READER, Role
 
-_TOKENS, _PREDICTIONS, _INSTANCES = range(len(SECTIONS))
-# The features of each section are those that records hold, then those that packed rows add.
-_STORED_SPLITS = np.cumsum([0, *map(len, SECTIONS)])
-_POSITION_IDS = PACKED[_TOKENS].index(POSITION_IDS)
-_INSTANCE_IDS = PACKED[_TOKENS].index(INSTANCE_IDS)
-_NEXT_WEIGHTS = PACKED[_INSTANCES].index(NEXT_SENTENCE_WEIGHTS)
-_NEXT_POSITIONS = PACKED[_INSTANCES].index(NEXT_SENTENCE_POSITIONS)
-_MASKED_POSITIONS = PACKED[_PREDICTIONS].index(MASKED_LM_POSITIONS)
-_IS_ID = np.array([field.role is Role.IDS for field in FIELDS])
+_TOKENS, _PREDICTIONS, _INSTANCES = range(len(AXES))
+_MASKED_POSITIONS = 0  # the first feature of predictions
+# What packed rows add comes after the stored features of a section, in this order.
+_POSITION_IDS, _INSTANCE_IDS = 0, 1
+_NEXT_WEIGHTS, _NEXT_POSITIONS = 0, 1
+_FEATURE, _HOLDS_FLOATS, _HOLDS_IDS = range(3)
+_MADE = -1
 _ONE = np.int32(np.float32(1).view(np.int32))
 
 
@@ -154,11 +148,12 @@ def _locate_instances(
     width: Scalar,
     places: NDArray[np.int64],
     table: NDArray[np.int32],
+    first_made: Scalar,
     words: NDArray[np.int32],
 ) -> None:
     """Fill next_sentence_weights and next_sentence_positions, if the batch has them."""
-    for number in range(_NEXT_WEIGHTS, table[_INSTANCES, NUM_FEATURES]):
-        values = _feature(words, table, _INSTANCES, number)
+    for number in range(table[_INSTANCES, NUM_FEATURES] - first_made):
+        values = _feature(words, table, _INSTANCES, first_made + number)
         for k in range(values.size):
             values[k] = 0
         for record in range(places.size):
@@ -169,6 +164,15 @@ def _locate_instances(
 
 
 @inner
+def _count_stored(section: NDArray[np.int64]) -> Scalar:
+    """Count the features of a section that records hold; others follow them."""
+    count = 0
+    while count < section.shape[0] and section[count, _FEATURE] != _MADE:
+        count += 1
+    return count
+
+
+@inner
 def _decode_batch(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],
@@ -176,6 +180,7 @@ def _decode_batch(
     lengths: NDArray[np.int32],
     is_there: NDArray[np.bool_],
     row_splits: NDArray[np.int64],
+    features: NDArray[np.int64],
     table: NDArray[np.int32],
     is_packed: bool,
     places: NDArray[np.int64],
@@ -187,20 +192,21 @@ def _decode_batch(
     for section in range(table.shape[0]):
         at, stop, columns = places[section], stops[section], np.int64(table[section, COLUMNS])
         _place_records(row_splits, lengths, section, columns, is_packed, at, stop)
-        num_stored = _STORED_SPLITS[section + 1] - _STORED_SPLITS[section]
-        for number in range(min(num_stored, np.int64(table[section, NUM_FEATURES]))):
-            name = _STORED_SPLITS[section] + number
+        for number in range(_count_stored(features[section])):
+            feature, holds_floats = features[section, number, :2]
             out = _feature(words, table, section, number)
-            put_numbers(data, starts, spans[:, name], at, stop, IS_FLOAT[name], out)
-            if _IS_ID[name]:
+            put_numbers(data, starts, spans[:, feature], at, stop, holds_floats != 0, out)
+            if features[section, number, _HOLDS_IDS]:
                 largest_id = max(largest_id, _largest(out))
     if is_packed:
+        made = _count_stored(features[_TOKENS])
         _number_instances(
             row_splits, places[_TOKENS], stops[_TOKENS],
-            _feature(words, table, _TOKENS, _POSITION_IDS),
-            _feature(words, table, _TOKENS, _INSTANCE_IDS),
+            _feature(words, table, _TOKENS, made + _POSITION_IDS),
+            _feature(words, table, _TOKENS, made + _INSTANCE_IDS),
         )  # fmt: skip
-    _locate_instances(is_there, places[_TOKENS], width, places[_INSTANCES], table, words)
+    made = _count_stored(features[_INSTANCES])
+    _locate_instances(is_there, places[_TOKENS], width, places[_INSTANCES], table, made, words)
     is_outside = _settle_positions(
         _feature(words, table, _PREDICTIONS, _MASKED_POSITIONS), places[_TOKENS], stops[_TOKENS],
         width, places[_PREDICTIONS], stops[_PREDICTIONS], is_packed,
@@ -212,6 +218,7 @@ def _decode_batch(
 def _decode(
     block: RecordBlock,
     rows: Rows,
+    features: NDArray[np.int64],
     table: NDArray[np.int32],
     is_packed: bool,
     places: NDArray[np.int64],
@@ -224,12 +231,24 @@ def _decode(
         first, last = row_splits[0], row_splits[-1]
         largest, outside = _decode_batch(
             block.data, block.starts[first:last], block.spans[first:last],
-            block.lengths[first:last], rows.is_there[first:last], row_splits, table[batch],
-            is_packed,
+            block.lengths[first:last], rows.is_there[first:last], row_splits, features,
+            table[batch], is_packed,
             places[:, : last - first], stops[:, : last - first], words,
         )  # fmt: skip
         largest_id, is_outside = max(largest_id, largest), is_outside or outside
     return largest_id, is_outside
+
+
+@functools.cache
+def _features_of(layout: Layout) -> NDArray[np.int64]:
+    """Return int64[sections, most features, 3]: number in records, and whether floats, or ids."""
+    stored = stored_fields(itertools.chain(*layout))
+    features = np.full((len(layout), max(map(len, layout)), 3), _MADE)
+    for section, row in zip(layout, features, strict=True):
+        held = [field for field in section if field not in MADE_BY_READER]
+        for number, field in enumerate(held):
+            row[number] = stored.index(field), is_float(field), field.role is Role.IDS
+    return features
 
 
 def decode_records(
@@ -249,13 +268,13 @@ def decode_records(
       words: int32[any], filled as the table says.
 
     Returns:
-      The largest id, where a number that is negative or above 2**31 - 1 counts as 2**32 - 1; and
-      whether a position is outside the tokens of its row, or of its record in a packed row.
+      The largest id, where a number that is negative or above 2**31 - 1 counts as 2**31 or more;
+      and whether a position is outside the tokens of its row, or of its record in a packed row.
     """
     most = int(np.diff(rows.row_splits[rows.batch_splits]).max())
     places, stops = np.empty((2, 3, most), np.int64)
     entries = table.reshape(-1, len(layout), ENTRY_COLUMNS)
     largest_id, is_outside = _decode(
-        block, rows, entries, is_packed(layout), places, stops, words
-    )  # fmt: skip
+        block, rows, _features_of(layout), entries, is_packed(layout), places, stops, words
+    )
     return int(largest_id), bool(is_outside)

@@ -5,10 +5,13 @@
 Nothing is decoded here. Source of the format: see `bert_data.reader.examples.wire`.
 """
 
+import functools
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import Scalar, kernel
+from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.wire import (
     FIELD_1,
     FIELD_2,
@@ -22,89 +25,121 @@ from bert_data.reader.examples.wire import (
     load_word,
     next_field,
 )
-from bert_data.reader.layout import STREAMED, is_float
+from bert_data.reader.layout import NUMBERED, is_float, stored_fields
 from bert_data.schema import fields
-from bert_data.schema.fields import Axis
+from bert_data.schema.fields import Axis, Field, RecordKind
 
-SECTIONS = STREAMED
-"""The fields of records by what their values belong to: tokens, predictions, instances."""
-FIELDS = tuple(field for section in SECTIONS for field in section)
-FEATURES = tuple(field.name for field in FIELDS)
-IDS, MASK, SEGMENTS, POSITIONS, LABELS, WEIGHTS, NEXT = map(
-    FIELDS.index,
-    (
-        fields.INPUT_IDS,
-        fields.INPUT_MASK,
-        fields.SEGMENT_IDS,
-        fields.MASKED_LM_POSITIONS,
-        fields.MASKED_LM_IDS,
-        fields.MASKED_LM_WEIGHTS,
-        fields.NEXT_SENTENCE_LABELS,
-    ),
-)
-SPLITS = len(FIELDS)  # marks ragged records; located where spans have a row for it
-_NAMES = (*FEATURES, fields.INPUT_IDS_SPLITS.name)
-NUM_NAMES = len(_NAMES)
-IS_FLOAT = np.array([is_float(field) for field in (*FIELDS, fields.INPUT_IDS_SPLITS)])
-_ONE_NUMBER = -1
-# The feature that each has as many numbers as.
-_AS_MANY_AS = np.array(
-    [
-        _ONE_NUMBER if field.axis is Axis.INSTANCES else FIELDS.index(section[0])
-        for section in SECTIONS
-        for field in section
-    ]
-)
+IDS, MASK, SEGMENTS, POSITIONS, LABELS, WEIGHTS = range(len(NUMBERED))
+"""Numbers of the features that all records have."""
 
 OK, BAD_DATA, NO_EXAMPLE, MISSING, UNEVEN = range(5)  # MISSING and UNEVEN: + 8 * feature
 
+_SIZE, _NEXT_OF_SIZE, _IS_FLOAT, _AS_MANY_AS, _WORDS, _MASKS = 0, 1, 2, 3, 4, 7
+_COLUMNS = 10
+_WORDS_OF_NAME = 3
+_ONE_NUMBER = -1
 _ABSENT = -2
 _LEAST_ENTRY_BYTES = 40  # fewer are not read a word at a time
 
 
-def _names_by_length() -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the name of each length in bytes (all differ) or -1, and three words of each name.
+class Features(NamedTuple):
+    """The features of a kind of records, for kernels; the last one is the row splits.
 
-    The words are its beginning, the next eight bytes (or its beginning again if it has fewer than
-    16), and its end.
+    Attributes:
+      table: int64[features, 10], of each the bytes of its name; the next feature whose name has as
+        many, or -1; whether it holds floats; the feature that it has as many numbers as, or -1 if
+        it has one; the first 24 bytes of its name as words, and which bits of those count.
+      of_size: int64[256], the first feature whose name has so many bytes, or -1; -1 also for more
+        than 24 bytes.
+      names: uint8[features, longest name], their bytes.
     """
-    which = np.full(256, -1)
-    words = np.zeros((NUM_NAMES, 3), "<u8")
-    for name, text in enumerate(_NAMES):
-        assert which[len(text)] < 0
-        assert len(text) >= WORD_BYTES
-        which[len(text)] = name
-        for word, at in enumerate(_word_places(len(text))):
-            words[name, word] = np.frombuffer(text[at : at + WORD_BYTES].encode(), "<u8")[0]
-    return which, words
+
+    table: NDArray[np.int64]
+    of_size: NDArray[np.int64]
+    names: NDArray[np.uint8]
+
+    @property
+    def num_spans(self) -> int:
+        """Features whose numbers are read: all but the row splits."""
+        return len(self.table) - 1
 
 
-def _word_places(size: int) -> tuple[int, int, int]:
-    return 0, (WORD_BYTES if size >= 2 * WORD_BYTES else 0), size - WORD_BYTES
+@functools.cache
+def features_of(kind: RecordKind) -> Features:
+    """Return the features of a kind of masked LM records."""
+    stored = stored_fields(kind.fields)
+    members = (*stored, fields.INPUT_IDS_SPLITS)
+    names = [field.name.encode() for field in members]
+    table = np.zeros((len(members), _COLUMNS), np.int64)
+    of_size = np.full(256, -1)
+    for number, (field, name) in reversed(list(enumerate(zip(members, names, strict=True)))):
+        row = table[number]
+        row[_SIZE], row[_IS_FLOAT] = len(name), is_float(field)
+        row[_AS_MANY_AS] = _as_many_as(field, stored)
+        if len(name) <= _WORDS_OF_NAME * WORD_BYTES:
+            row[_NEXT_OF_SIZE], of_size[len(name)] = of_size[len(name)], number
+            for column, part in ((_WORDS, name), (_MASKS, b"\xff" * len(name))):
+                padded = part.ljust(_WORDS_OF_NAME * WORD_BYTES, b"\0")
+                row[column : column + _WORDS_OF_NAME] = np.frombuffer(padded, "<i8")
+    longest = max(map(len, names))
+    padded_names = b"".join(name.ljust(longest, b"\0") for name in names)
+    return Features(table, of_size, np.frombuffer(padded_names, np.uint8).reshape(-1, longest))
 
 
-_OF_LENGTH, _WORDS = _names_by_length()
+def _as_many_as(field: Field, stored: tuple[Field, ...]) -> int:
+    """Return the number of the feature that has as many numbers as a field."""
+    first = {Axis.TOKENS: fields.INPUT_IDS, Axis.PREDICTIONS: fields.MASKED_LM_POSITIONS}
+    return stored.index(first[field.axis]) if field.axis in first else _ONE_NUMBER
 
 
-@kernel
-def _which_feature(data: NDArray[np.uint8], begin: Scalar, end: Scalar) -> Scalar:
+def feature_name(kind: RecordKind, number: int) -> str:
+    """Return the name of a feature."""
+    return stored_fields(kind.fields)[number].name
+
+
+@inner
+def _which_feature(
+    data: NDArray[np.uint8], begin: Scalar, end: Scalar, features: Features
+) -> Scalar:
+    """Return the feature whose name is data[begin:end], or -1."""
     size = end - begin
-    name = _OF_LENGTH[size] if size < _OF_LENGTH.size else -1
-    if name < 0:
-        return -1
-    middle = begin + (WORD_BYTES if size >= 2 * WORD_BYTES else 0)
-    difference = load_word(data, begin) ^ _WORDS[name, 0]
-    difference |= load_word(data, middle) ^ _WORDS[name, 1]
-    difference |= load_word(data, end - WORD_BYTES) ^ _WORDS[name, 2]
-    return name if difference == np.uint64(0) else -1
+    for feature in range(features.table.shape[0]):
+        if features.table[feature, _SIZE] == size:
+            k = 0
+            while k < size and data[begin + k] == features.names[feature, k]:
+                k += 1
+            if k == size:
+                return feature
+    return -1
 
 
-@kernel
+@inner
+def _which_short_name(
+    data: NDArray[np.uint8], begin: Scalar, size: Scalar, features: Features
+) -> Scalar:
+    """Do the same for a name of up to 24 bytes, of data that has at least so many from `begin`."""
+    feature = features.of_size[size]
+    first = np.int64(load_word(data, begin))
+    second = np.int64(load_word(data, begin + WORD_BYTES))
+    third = np.int64(load_word(data, begin + 2 * WORD_BYTES))
+    while feature >= 0:
+        row = features.table[feature]
+        difference = (first ^ row[_WORDS]) & row[_MASKS]
+        difference |= (second ^ row[_WORDS + 1]) & row[_MASKS + 1]
+        difference |= (third ^ row[_WORDS + 2]) & row[_MASKS + 2]
+        if difference == 0:
+            return feature
+        feature = row[_NEXT_OF_SIZE]
+    return -1
+
+
+@inner
 def _read_plain_entries(
     data: NDArray[np.uint8],
     at: Scalar,
     stop: Scalar,
     start: Scalar,
+    features: Features,
     spans: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> Scalar:
@@ -122,21 +157,17 @@ def _read_plain_entries(
         key = at + 4 + two
         end = key - 2 + (word >> 8 & 127) + (word >> 9 & 0x3F80) * two
         key_size = np.int64(data[key - 1])
-        value, name = key + key_size, _OF_LENGTH[key_size]
+        value, name = key + key_size, _which_short_name(data, key, key_size, features)
         is_plain = (word & 255) == FIELD_1 and data[key - 2] == FIELD_1 and (word >> 23 & two) == 0
         if not is_plain or name < 0 or end > stop or value > end or data.size - value < 16:
             return at
-        middle = key + (WORD_BYTES if key_size >= 2 * WORD_BYTES else 0)
-        difference = load_word(data, key) ^ _WORDS[name, 0]
-        difference |= load_word(data, middle) ^ _WORDS[name, 1]
-        difference |= load_word(data, value - WORD_BYTES) ^ _WORDS[name, 2]
         word = np.int64(load_word(data, value))  # 12 size 1A list_size
         two = word >> 15 & 1
         first = value + 2 + two
         size = (word >> 8 & 127) + (word >> 9 & 0x3F80) * two
         is_plain = (word & 255) == FIELD_2 and first + size == end and (word >> 23 & two) == 0
         kind = word >> (16 + 8 * two) & 255
-        is_plain = is_plain and kind == (FIELD_2 if IS_FLOAT[name] else FIELD_3)
+        is_plain = is_plain and kind == (FIELD_2 if features.table[name, _IS_FLOAT] else FIELD_3)
         word = np.int64(load_word(data, first))  # 1A list_size 0A bytes
         two = word >> 15 & 1
         size = (word >> 8 & 127) + (word >> 9 & 0x3F80) * two
@@ -147,22 +178,23 @@ def _read_plain_entries(
         size = (word >> 8 & 127) + (word >> 9 & 0x3F80) * two
         first += 2 + two
         is_plain = is_plain and (word & 255) == FIELD_1 and first + size == end
-        if not is_plain or (word >> 23 & two) or difference != np.uint64(0):
+        if not is_plain or (word >> 23 & two):
             return at
         counts[name] = 0
         if name < spans.shape[0]:
-            counts[name] = count_packed(data, first, end, IS_FLOAT[name])
+            counts[name] = count_packed(data, first, end, features.table[name, _IS_FLOAT] != 0)
             spans[name, 0], spans[name, 1] = first - start, end - start
         at = end
     return at
 
 
-@kernel
+@inner
 def _read_entry(
     data: NDArray[np.uint8],
     begin: Scalar,
     end: Scalar,
     start: Scalar,
+    features: Features,
     spans: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> bool:
@@ -173,7 +205,7 @@ def _read_entry(
         if first < 0:
             return False
         if tag == FIELD_1:
-            name = _which_feature(data, first, last)
+            name = _which_feature(data, first, last, features)
         elif tag == FIELD_2:
             value_begin, value_end = first, last
         begin = last
@@ -182,7 +214,8 @@ def _read_entry(
     if name >= spans.shape[0]:
         counts[name] = 0
         return True
-    list_tag = FIELD_2 if IS_FLOAT[name] else FIELD_3
+    holds_floats = features.table[name, _IS_FLOAT] != 0
+    list_tag = FIELD_2 if holds_floats else FIELD_3
     counts[name] = _ABSENT
     while value_begin < value_end:
         tag, first, last = next_field(data, value_begin, value_end)
@@ -191,7 +224,7 @@ def _read_entry(
         counts[name] = _ABSENT
         if tag == list_tag:
             spans[name, 0], spans[name, 1] = ~(first - start), last - start
-            counts[name] = count_numbers(data, first, last, IS_FLOAT[name])
+            counts[name] = count_numbers(data, first, last, holds_floats)
         value_begin = last
     return True
 
@@ -242,7 +275,7 @@ def read_example(
     data: NDArray[np.uint8],
     start: Scalar,
     end: Scalar,
-    needs_label: bool,
+    features: Features,
     spans: NDArray[np.int32],
     counts: NDArray[np.int64],
     lengths: NDArray[np.int32],
@@ -251,57 +284,60 @@ def read_example(
 
     Args:
       data: uint8[bytes].
-      needs_label: whether a record without next_sentence_labels is damaged.
-      spans: int32[7, 2], filled, see `RecordBlock`; or int32[8, 2], with the row splits.
-      counts: int64[8], filled: numbers of each feature, padding included; negative if it is absent
-        or malformed.
+      features: of its kind.
+      spans: int32[num_spans, 2], filled, see `RecordBlock`; or with one row more, of the row
+        splits.
+      counts: int64[features], filled: numbers of each feature, padding included; negative if it is
+        absent or malformed.
       lengths: int32[2], filled: tokens and predictions, without padding: the lengths of the lists
         of a ragged record, which has row splits; otherwise from the mask and the weights.
 
     Returns:
       Its status.
     """
-    for name in range(NUM_NAMES):
+    num_spans = features.table.shape[0] - 1
+    for name in range(num_spans + 1):
         counts[name] = _ABSENT
     at = start
     while at < end:
         tag, first, last = next_field(data, at, end)
         if first < 0:
             return NO_EXAMPLE
-        if tag == FIELD_1:
-            first = _read_plain_entries(data, first, last, start, spans, counts)
         while tag == FIELD_1 and first < last:
+            first = _read_plain_entries(data, first, last, start, features, spans, counts)
+            if first == last:
+                break
             entry_tag, entry, entry_end = next_field(data, first, last)
             if entry < 0:
                 return NO_EXAMPLE
             if entry_tag == FIELD_1 and not _read_entry(
-                data, entry, entry_end, start, spans, counts
+                data, entry, entry_end, start, features, spans, counts
             ):
                 return NO_EXAMPLE
             first = entry_end
         at = last
-    if counts[NEXT] == _ABSENT and not needs_label:
-        counts[NEXT], spans[NEXT, 0], spans[NEXT, 1] = 1, 0, 0
-    for name in range(SPLITS):
+    for name in range(num_spans):
         if counts[name] < 0:
             return MISSING + 8 * name if counts[name] == _ABSENT else NO_EXAMPLE
-        like = _AS_MANY_AS[name]
+        like = features.table[name, _AS_MANY_AS]
         if counts[name] != (1 if like == _ONE_NUMBER else counts[like]):
             return UNEVEN + 8 * name
     lengths[0], lengths[1] = counts[IDS], counts[POSITIONS]
-    if counts[SPLITS] < 0:
+    if counts[num_spans] < 0:
         lengths[0] = _last_nonzero(data, start, spans[MASK, 0], spans[MASK, 1], False)
         lengths[1] = _last_nonzero(data, start, spans[WEIGHTS, 0], spans[WEIGHTS, 1], True)
     return OK
 
 
-def look_at_example(data: NDArray[np.uint8], start: int, end: int) -> NDArray[np.int64]:
+def look_at_example(
+    data: NDArray[np.uint8], start: int, end: int, features: Features
+) -> NDArray[np.int64]:
     """Count the numbers of each feature of the Example data[start:end], padding included.
 
     Returns:
-      int64[8], in the order of `FEATURES`, then the row splits (0); negative if it is absent.
+      int64[features], the last of the row splits (0); negative if it is absent.
     """
-    counts = np.empty(NUM_NAMES, np.int64)
-    spans, lengths = np.zeros((len(FEATURES), 2), np.int32), np.zeros(2, np.int32)
-    read_example(data, start, end, False, spans, counts, lengths)
+    counts = np.empty(len(features.table), np.int64)
+    spans, lengths = np.zeros((features.num_spans, 2), np.int32), np.zeros(2, np.int32)
+    read_example(data, start, end, features, spans, counts, lengths)
     return counts

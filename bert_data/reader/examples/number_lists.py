@@ -160,7 +160,7 @@ def put_gathered(
 
 
 ONES = -(2**31)
-_MAX_INT32 = np.uint64(0x7FFFFFFF)
+_MAX_INT32, _NEGATIVE_INT32 = np.uint64(0x7FFFFFFF), np.uint64(0xFFFFFFFF80000000)
 _ONE = np.int32(np.float32(1).view(np.int32))
 
 
@@ -182,7 +182,8 @@ def _copy_words(
 
 @inner
 def _put_varint(out: NDArray[np.int32], at: Scalar, value: Scalar) -> None:
-    out[at] = -1 if value > _MAX_INT32 else np.int32(value)
+    is_int32 = value <= _MAX_INT32 or value >= _NEGATIVE_INT32
+    out[at] = np.int32(value) if is_int32 else np.int32(-1)
 
 
 @inner
@@ -270,8 +271,8 @@ def put_numbers(
       places, stops: int64[records], ascending: where in `out` the numbers of each record begin, and
         the limit of where they end.
       is_float: whether they are floats, which are copied bit by bit.
-      out: int32[any], filled, with zeros between the lists. Integers that are negative or above
-        2**31 - 1 become -1.
+      out: int32[any], filled, with zeros between the lists. Integers that are not int32 become
+        -1.
     """
     at = 0
     for record in range(starts.size):

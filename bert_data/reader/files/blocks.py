@@ -27,16 +27,15 @@ from bert_data.kernels.crc32c import masked_crc32c_of_range
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import (
     BAD_DATA,
-    FEATURES,
     IDS,
     MISSING,
-    NEXT,
     NO_EXAMPLE,
-    NUM_NAMES,
     OK,
     POSITIONS,
-    SPLITS,
     UNEVEN,
+    Features,
+    feature_name,
+    features_of,
     look_at_example,
     read_example,
 )
@@ -44,6 +43,8 @@ from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.parquet_shards import read_row_blocks
 from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard
 from bert_data.reader.memory import new_bytes
+from bert_data.schema import fields
+from bert_data.schema.fields import RecordKind
 
 _USUAL_BYTES, _MORE_RECORDS = 512, 64  # to guess how many records a scan finds
 
@@ -67,7 +68,7 @@ def is_checked(data: NDArray[np.uint8], start: Scalar, end: Scalar) -> bool:
 def _scan(
     data: NDArray[np.uint8],
     at: Scalar,
-    needs_label: bool,
+    features: Features,
     counts: NDArray[np.int64],
     starts: NDArray[np.int64],
     sizes: NDArray[np.int32],
@@ -92,7 +93,7 @@ def _scan(
             statuses[count] = BAD_DATA
         else:
             statuses[count] = read_example(
-                data, start, end, needs_label, spans[count], counts, lengths[count]
+                data, start, end, features, spans[count], counts, lengths[count]
             )
         at = end + 4
         count += 1
@@ -116,23 +117,23 @@ class Scan(NamedTuple):
 
 
 def scan_records(
-    data: NDArray[np.uint8], start: int, *, needs_label: bool = True, with_splits: bool = False
+    data: NDArray[np.uint8], start: int, features: Features, *, with_splits: bool = False
 ) -> Scan:
     """Read frames from `start` on, as many as are complete; perhaps fewer if they are small.
 
     Args:
       data: uint8[bytes] of a TFRecord file.
-      needs_label: whether a record without next_sentence_labels is damaged.
-      with_splits: whether spans have an eighth row, of the row splits, (0, 0) without any.
+      features: that each record must have.
+      with_splits: whether spans have one row more, of the row splits, (0, 0) without any.
     """
     room = (data.size - start) // _USUAL_BYTES + _MORE_RECORDS
     starts, sizes = np.empty(room, np.int64), np.empty(room, np.int32)
-    num_spans = NUM_NAMES if with_splits else len(FEATURES)
+    num_spans = features.num_spans + int(with_splits)
     spans, lengths = np.empty((room, num_spans, 2), np.int32), np.empty((room, 2), np.int32)
-    spans[:, len(FEATURES) :] = 0
-    statuses, counts = np.empty(room, np.int32), np.empty(NUM_NAMES, np.int64)
+    spans[:, features.num_spans :] = 0
+    statuses, counts = np.empty(room, np.int32), np.empty(len(features.table), np.int64)
     count, end, is_length_bad = _scan(
-        data, start, needs_label, counts, starts, sizes, spans, lengths, statuses
+        data, start, features, counts, starts, sizes, spans, lengths, statuses
     )
     block = RecordBlock(data, starts, sizes, spans, lengths).take(slice(0, count))
     return Scan(block, statuses[:count], end, is_length_bad)
@@ -141,7 +142,7 @@ def scan_records(
 FIRST_BLOCK_BYTES = 1 << 16  # enough for the first record of most shards
 BLOCK_BYTES = 1 << 20
 
-_HINTS = {FEATURES[NEXT]: "; next_sentence='none' reads records without it"}
+_HINTS = {fields.NEXT_SENTENCE_LABELS.name: "; next_sentence='none' reads records without it"}
 _BAD_LENGTH = "the checksum of a record's length does not match"
 
 
@@ -184,8 +185,10 @@ def look_at_first(shard: Shard, *, skip_corrupt: bool) -> FirstRecord | None:
                 return FirstRecord(True, *block.lengths[0].tolist())
             if block.num_records:
                 start, size = int(block.starts[0]), int(block.sizes[0])
-                counts = look_at_example(block.data, start, start + size).tolist()
-                return FirstRecord(counts[SPLITS] >= 0, counts[IDS], counts[POSITIONS])
+                counts = look_at_example(
+                    block.data, start, start + size, features_of(shard.kind)
+                ).tolist()
+                return FirstRecord(counts[-1] >= 0, counts[IDS], counts[POSITIONS])
     return None
 
 
@@ -197,7 +200,7 @@ def read_blocks(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
       CorruptDataError: damage, unless it is counted.
     """
     if shard.is_parquet:
-        return read_row_blocks(shard.path, shard.num_records, damage, shard.objective)
+        return read_row_blocks(shard.path, shard.num_records, damage, shard.kind)
     return _read_frames(shard, damage)
 
 
@@ -219,17 +222,15 @@ def walk_frames(shard: Shard, damage: Damage, *, with_splits: bool = False) -> G
     Raises:
       CorruptDataError: damage, unless it is counted.
     """
-    stream = _Stream(shard)
+    stream, features = _Stream(shard), features_of(shard.kind)
     with contextlib.closing(stream):
         while stream.fill():
             while True:
-                scan = scan_records(
-                    stream.data, stream.at, needs_label=shard.needs_label, with_splits=with_splits
-                )
+                scan = scan_records(stream.data, stream.at, features, with_splits=with_splits)
                 if scan.block.num_records:
                     offsets = scan.block.starts + (stream.offset - stream.at - HEADER_BYTES)
                     for i in np.flatnonzero(scan.statuses).tolist():
-                        reason = reason_of(int(scan.statuses[i]))
+                        reason = reason_of(int(scan.statuses[i]), shard.kind)
                         place = int(offsets[i]), reason, stream.record + i
                         damage.found(CorruptDataError(shard.path, *place), 1)
                     yield Frames(scan.block, scan.statuses, offsets)
@@ -313,12 +314,12 @@ class _Stream:
         self._raw.close()
 
 
-def reason_of(status: int) -> str:
+def reason_of(status: int, kind: RecordKind) -> str:
     """Describe a status of `read_example`, or BAD_DATA."""
-    kind, name = status % 8, FEATURES[status // 8]
+    what, name = status % 8, feature_name(kind, status // 8)
     return {
         BAD_DATA: "the checksum of a record's data does not match",
         NO_EXAMPLE: "a record is not a tf.train.Example",
         MISSING: f"a record has no feature {name!r}" + _HINTS.get(name, ""),
         UNEVEN: f"a record's feature {name!r} differs in length from the features that go with it",
-    }[kind]
+    }[what]

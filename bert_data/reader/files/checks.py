@@ -16,6 +16,7 @@ from bert_data.reader.files.blocks import FirstRecord, look_at_first, read_block
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.many_files import map_files
 from bert_data.reader.files.shards import Shard
+from bert_data.reader.layout import stored_fields
 from bert_data.schema import fields
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
@@ -86,6 +87,10 @@ def _check_objectives(shards: Sequence[Shard], config: ReaderConfig) -> None:
         if shard.objective != shards[0].objective:
             other = f"{shards[0].path} with {shards[0].objective.name}"
             raise ValueError(f"{actual}, but {other}; they cannot share batches")
+        if stored_fields(shard.kind.fields) != stored_fields(shards[0].kind.fields):
+            raise ValueError(
+                f"{shard.path} and {shards[0].path} have other fields; they cannot share batches"
+            )
 
 
 def _no_records(shards: Sequence[Shard], config: ReaderConfig) -> str:

@@ -17,7 +17,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.formats.index import FRAME_BYTES, index_path
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import Gathered, RecordBlock
-from bert_data.reader.examples.example import BAD_DATA, FEATURES, NUM_NAMES, OK, read_example
+from bert_data.reader.examples.example import BAD_DATA, OK, Features, features_of, read_example
 from bert_data.reader.examples.wire import load_word
 from bert_data.reader.files.blocks import is_checked, reason_of
 from bert_data.reader.files.corruption import Damage
@@ -49,14 +49,14 @@ def look_at_frame(
     frame: Scalar,
     size: Scalar,
     num_tokens: Scalar,
-    needs_label: bool,
+    features: Features,
     spans: NDArray[np.int32],
     counts: NDArray[np.int64],
     lengths: NDArray[np.int32],
 ) -> Scalar:
     """Return the status of the Example in the frame data[frame : frame + size]."""
     start, end = frame + HEADER_BYTES, frame + size - 4
-    status = read_example(data, start, end, needs_label, spans, counts, lengths)
+    status = read_example(data, start, end, features, spans, counts, lengths)
     if status == OK and lengths[0] != num_tokens:
         return OTHER_TOKENS
     return status
@@ -84,7 +84,7 @@ def _read(
     records: NDArray[np.integer],
     num_tokens: NDArray[np.unsignedinteger],
     looks: bool,
-    needs_label: bool,
+    features: Features,
     counts: NDArray[np.int64],
     data: NDArray[np.uint8],
     spans: NDArray[np.int32],
@@ -98,8 +98,9 @@ def _read(
     Args:
       files: int64[shards], descriptors; -1 for a file that is not open, whose records are left out.
       ranges, records, num_tokens: of all requested records; tokens of every record.
-      looks: whether to look at the Examples; needs_label: see `read_example`.
-      counts: int64[NUM_NAMES], scratch space.
+      looks: whether to look at the Examples.
+      features: that they must have.
+      counts: int64[features], scratch space.
       data: uint8[ranges.num_bytes], filled.
       spans, lengths: int32[records, ...], filled if `looks`.
       statuses: int32[records], filled.
@@ -125,16 +126,16 @@ def _read(
                 if looks and statuses[i] == OK:
                     statuses[i] = look_at_frame(
                         data, ranges.places[i], ranges.sizes[i], num_tokens[records[i]],
-                        needs_label, spans[i], counts, lengths[i],
+                        features, spans[i], counts, lengths[i],
                     )  # fmt: skip
                 num_bad += np.int64(statuses[i] != OK)
         first = end
     return num_bad
 
 
-def room_for(num_records: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def room_for(num_records: int, num_spans: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the spans and lengths of records, not initialised."""
-    spans = np.empty((num_records, len(FEATURES), 2), np.int32)
+    spans = np.empty((num_records, num_spans, 2), np.int32)
     return spans, np.empty((num_records, 2), np.int32)
 
 
@@ -163,7 +164,8 @@ class TFRecords(RecordSource):
         self.num_tokens: NDArray[np.unsignedinteger] = np.concatenate(
             [np.zeros(0, kind), *tokens], dtype=kind, casting="unsafe"
         )
-        self._needs_label = any(shard.needs_label for shard in shards)
+        self._kind = shards[0].kind
+        self._features = features_of(self._kind)
         self._paths = tuple(shard.path for shard in shards)
 
     @abc.abstractmethod
@@ -193,7 +195,7 @@ class TFRecords(RecordSource):
         Raises:
           CorruptDataError: damage, unless it is counted.
         """
-        spans, lengths = room_for(records.size)
+        spans, lengths = room_for(records.size, self._features.num_spans)
         ranges = self._places.find(records)
         is_there = records >= 0
         data = self._copy(records, ranges, spans, lengths)
@@ -219,7 +221,7 @@ class TFRecords(RecordSource):
         records = np.asarray(numbers, np.int64)
         ranges = self._places.find(records)
         data = new_bytes(ranges.num_bytes)
-        self._read(records, ranges, data, *room_for(0), Damage(skip=False), looks=False)
+        self._read(records, ranges, data, *room_for(0, 0), Damage(skip=False), looks=False)
         begins, ends = ranges.places + HEADER_BYTES, ranges.places + ranges.sizes - 4
         spans = zip(begins.tolist(), ends.tolist(), strict=True)
         return [data[begin:end].tobytes() for begin, end in spans]
@@ -240,13 +242,13 @@ class TFRecords(RecordSource):
         Fills spans and lengths, int32[records, ...], if `looks`.
         """
         statuses = np.zeros(records.size, np.int32)
-        counts, num_bad = np.empty(NUM_NAMES, np.int64), 0
+        counts, num_bad = np.empty(len(self._features.table), np.int64), 0
         with contextlib.closing(self._open(records, ranges)) as opened:
             for descriptors, where in opened:
                 files = np.full(len(self._paths), -1, np.int64)
                 files[list(descriptors)] = list(descriptors.values())
                 num_bad += _read(
-                    PREAD, files, where, records, self.num_tokens, looks, self._needs_label,
+                    PREAD, files, where, records, self.num_tokens, looks, self._features,
                     counts, data, spans, lengths, statuses,
                 )  # fmt: skip
                 for i in np.flatnonzero(statuses == FAILED).tolist():
@@ -278,5 +280,5 @@ class TFRecords(RecordSource):
                 OTHER_SIZE: f"a record has {stored} bytes; its index says {size - FRAME_BYTES}",
                 OTHER_TOKENS: f"{index} is wrong: it says that this record has {tokens} tokens",
                 CUT: "the file ends inside a record; it has become shorter since it was opened",
-            }.get(status) or reason_of(status)
+            }.get(status) or reason_of(status, self._kind)
             damage.found(CorruptDataError(path, offset, reason, local), 1)

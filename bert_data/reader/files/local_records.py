@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, kernel
 from bert_data.reader.examples.block import Gathered
-from bert_data.reader.examples.example import NUM_NAMES, OK
+from bert_data.reader.examples.example import OK, Features
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.gathering import TFRecords, check_frame, look_at_frame, room_for
 from bert_data.reader.files.indexes import Ranges
@@ -38,7 +38,7 @@ def _copy(
     ranges: Ranges,
     records: NDArray[np.integer],
     num_tokens: NDArray[np.unsignedinteger],
-    needs_label: bool,
+    features: Features,
     counts: NDArray[np.int64],
     data: NDArray[np.uint8],
     spans: NDArray[np.int32],
@@ -52,8 +52,8 @@ def _copy(
       addresses: int64[shards], of the maps.
       vectors: int64[MAX_RANGES, 2], scratch space.
       ranges, records, num_tokens: of the requested records; tokens of every record.
-      needs_label: see `read_example`.
-      counts: int64[NUM_NAMES], scratch space.
+      features: that they must have.
+      counts: int64[features], scratch space.
       data: uint8[ranges.num_bytes or more], filled.
       spans, lengths: int32[records, ...], filled.
 
@@ -81,7 +81,7 @@ def _copy(
                     place,
                     size,
                     num_tokens[records[i]],
-                    needs_label,
+                    features,
                     spans[i],
                     counts,
                     lengths[i],
@@ -128,14 +128,15 @@ class ShardRecords(TFRecords):
             if not self._keeps or self._num_gathered < self.num_tokens.size:
                 self._num_gathered += records.size
                 return super().gather(records, damage)
-            self._kept = RecordsInMemory(int(self._places.shard_starts[-1]), self.num_tokens.size)
+            num_bytes, num_records = int(self._places.shard_starts[-1]), self.num_tokens.size
+            self._kept = RecordsInMemory(num_bytes, num_records, self._features.num_spans)
         kept = self._kept
         missing = kept.missing(records)
         if missing.size:
             ranges = self._places.find(missing)
             starts = self._places.shard_starts[ranges.shards]
             ranges = ranges._replace(places=starts + ranges.offsets)
-            room = room_for(missing.size)
+            room = room_for(missing.size, self._features.num_spans)
             statuses = self._read(missing, ranges, kept.data, *room, damage, looks=True)
             kept.add(missing, ranges, *room, statuses == OK)
         return kept.take(records)
@@ -169,10 +170,11 @@ class ShardRecords(TFRecords):
             data, descriptor = new_file(ranges.num_bytes)
         except OSError:
             return None
-        vectors, counts = np.empty((MAX_RANGES, 2), np.int64), np.empty(NUM_NAMES, np.int64)
+        vectors = np.empty((MAX_RANGES, 2), np.int64)
+        counts = np.empty(len(self._features.table), np.int64)
         is_whole = _copy(
             PWRITEV, descriptor, self._addresses, vectors, ranges, records, self.num_tokens,
-            self._needs_label, counts, data, spans, lengths,
+            self._features, counts, data, spans, lengths,
         )  # fmt: skip
         return data if is_whole else None
 

@@ -10,37 +10,28 @@ dropped.
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.datasets.manifest import Manifest, is_manifest, parse_manifest
-from bert_data.formats.parquet import METADATA_KEY, parquet_schema
+from bert_data.formats.intrinsics import bytes_at, int32s_at
+from bert_data.formats.parquet import METADATA_KEY
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.example import (
-    FEATURES,
-    IDS,
-    LABELS,
-    MASK,
-    NEXT,
-    OK,
-    POSITIONS,
-    SEGMENTS,
-    WEIGHTS,
-)
+from bert_data.reader.examples.example import IDS, LABELS, OK, POSITIONS, SEGMENTS, WEIGHTS
 from bert_data.reader.examples.number_lists import ONES
+from bert_data.reader.layout import AXES, stored_fields
 from bert_data.reader.memory import new_bytes
 from bert_data.schema import fields
-from bert_data.schema.fields import RAGGED, masked_lm_records
+from bert_data.schema.fields import RecordKind
 
 if TYPE_CHECKING:
     import pyarrow
 
-BAD_TOKENS, BAD_SEGMENTS, BAD_PREDICTIONS = 1, 2, 3
+BAD_TOKENS, BAD_SEGMENTS, BAD_PREDICTIONS, LOST, BAD_LENGTHS = range(1, 6)
 REASONS = {
     BAD_TOKENS: f"a row's {fields.INPUT_IDS.column} hold a negative number",
     BAD_SEGMENTS: (
@@ -51,110 +42,99 @@ REASONS = {
         f"a row's {fields.MASKED_LM_POSITIONS.column} do not ascend from 0 or more, each with one"
         f" of {fields.MASKED_LM_IDS.column}, 0 or more"
     ),
+    BAD_LENGTHS: "a row's lists differ in length",
 }
-"""What is wrong with a row, by its status."""
-
+"""What is wrong with a row, by its status; LOST rows have a reason of their own."""
 
 _WORD_BYTES = 4
-
-
-class RowColumns(NamedTuple):
-    """Columns of some rows, as Arrow stores lists.
-
-    Attributes:
-      token_splits, segment_splits, position_splits, label_splits: int32[rows + 1], where each row's
-        values begin, and where the last row's end.
-      tokens, positions, labels: int32[any].
-      segments: int8[any].
-      is_random: bool[rows].
-    """
-
-    token_splits: NDArray[np.int32]
-    tokens: NDArray[np.int32]
-    segment_splits: NDArray[np.int32]
-    segments: NDArray[np.int8]
-    is_random: NDArray[np.bool_]
-    position_splits: NDArray[np.int32]
-    positions: NDArray[np.int32]
-    label_splits: NDArray[np.int32]
-    labels: NDArray[np.int32]
-
-
-def columns_of(batch: "pyarrow.RecordBatch") -> RowColumns:
-    """Return views of a batch's arrays; its columns are those of masked LM records, in order.
-
-    Without a label column, all labels are false.
-
-    Raises:
-      pyarrow.ArrowException: a value is null.
-    """
-    import pyarrow as pa
-
-    arrays: list[NDArray] = []
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        is_list = pa.types.is_list(column.type)
-        if column.null_count or (is_list and column.flatten().null_count):
-            raise pa.ArrowInvalid(f"column {name!r} contains nulls")
-        arrays += [column.offsets.to_numpy()] if is_list else []
-        arrays += [(column.values if is_list else column).to_numpy(zero_copy_only=False)]
-    if len(arrays) < len(RowColumns._fields):
-        arrays.insert(RowColumns._fields.index("is_random"), np.zeros(batch.num_rows, np.bool_))
-    return RowColumns(*arrays)
+_VALUES, _SPLITS, _TYPE, _AXIS = range(4)
+_ONES, _BYTES, _WORDS = range(3)
+_TYPES = {"bool": _BYTES, "int8": _BYTES, "int32": _WORDS, "float32": _WORDS}
+_TOKENS, _PREDICTIONS, _INSTANCES = range(len(AXES))
 
 
 @inner
-def _check_row(columns: RowColumns, row: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+def _bounds(columns: NDArray[np.int64], feature: Scalar, row: Scalar) -> tuple[Scalar, Scalar]:
+    """Return where a row's values begin and end in the column of a feature."""
+    if columns[feature, _SPLITS] == 0:
+        return row, row + 1
+    splits = int32s_at(columns[feature, _SPLITS], row + 2)
+    return np.int64(splits[row]), np.int64(splits[row + 1])
+
+
+@inner
+def _check_row(columns: NDArray[np.int64], row: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """Check a row; return (status, tokens, predictions)."""
-    begin, end = np.int64(columns.token_splits[row]), np.int64(columns.token_splits[row + 1])
-    first, last = np.int64(columns.segment_splits[row]), np.int64(columns.segment_splits[row + 1])
+    begin, end = _bounds(columns, IDS, row)
+    first, last = _bounds(columns, SEGMENTS, row)
     if last - first != end - begin:
         return BAD_SEGMENTS, 0, 0
-    while last > first and columns.segments[last - 1] == -1:
+    segments = bytes_at(columns[SEGMENTS, _VALUES], last)
+    while last > first and segments[last - 1] == 255:  # -1
         last -= 1
-    before = np.int8(0)
+    before = np.uint8(0)
     for k in range(first, last):
-        segment = columns.segments[k]
+        segment = segments[k]
         if segment < before or segment > 1:
             return BAD_SEGMENTS, 0, 0
         before = segment
-    least = np.int32(0)
+    tokens, least = int32s_at(columns[IDS, _VALUES], end), np.int32(0)
     for k in range(begin, begin + last - first):
-        least = min(least, columns.tokens[k])
+        least = min(least, tokens[k])
     if least < 0:
         return BAD_TOKENS, 0, 0
-    at, label_at = np.int64(columns.position_splits[row]), np.int64(columns.label_splits[row])
-    predictions = columns.position_splits[row + 1] - at
-    if columns.label_splits[row + 1] - label_at != predictions:
+    at, position_end = _bounds(columns, POSITIONS, row)
+    label_at, label_end = _bounds(columns, LABELS, row)
+    predictions = position_end - at
+    if label_end - label_at != predictions:
         return BAD_PREDICTIONS, 0, 0
-    previous = np.int32(-1)
+    positions = int32s_at(columns[POSITIONS, _VALUES], position_end)
+    labels, previous = int32s_at(columns[LABELS, _VALUES], label_end), np.int32(-1)
     for k in range(predictions):
-        position = columns.positions[at + k]
-        if position <= previous or columns.labels[label_at + k] < 0:
+        position = positions[at + k]
+        if position <= previous or labels[label_at + k] < 0:
             return BAD_PREDICTIONS, 0, 0
         previous = position
+    for feature in range(WEIGHTS + 1, columns.shape[0]):
+        axis, bounds = columns[feature, _AXIS], _bounds(columns, feature, row)
+        needed = end - begin if axis == _TOKENS else predictions if axis == _PREDICTIONS else 1
+        if bounds[1] - bounds[0] != needed:
+            return BAD_LENGTHS, 0, 0
     return OK, last - first, predictions
 
 
 @inner
 def _put(
-    values: NDArray[np.integer],
-    first: Scalar,
+    columns: NDArray[np.int64],
+    feature: Scalar,
+    row: Scalar,
     count: Scalar,
     words: NDArray[np.int32],
     start: Scalar,
     at: Scalar,
     span: NDArray[np.int32],
 ) -> Scalar:
-    """Copy values[first : first + count] to words[at:], of a record that begins at `start`."""
-    for k in range(count):
-        words[at + k] = values[first + k]
+    """Copy a row's first `count` values to words[at:], of a record that begins at `start`."""
+    kind, address = columns[feature, _TYPE], columns[feature, _VALUES]
+    if kind == _ONES:
+        span[0], span[1] = ONES, count
+        return at
+    first, _ = _bounds(columns, feature, row)
+    if kind == _BYTES:
+        small = bytes_at(address, first + count)
+        for k in range(count):
+            words[at + k] = np.int8(small[first + k])
+    else:
+        values = int32s_at(address, first + count)
+        for k in range(count):
+            words[at + k] = values[first + k]
     span[0], span[1] = _WORD_BYTES * (at - start), ~(_WORD_BYTES * (at - start + count))
     return at + count
 
 
 @kernel
 def _lay_out_rows(
-    columns: RowColumns,
+    columns: NDArray[np.int64],
     words: NDArray[np.int32],
     starts: NDArray[np.int64],
     sizes: NDArray[np.int32],
@@ -162,52 +142,70 @@ def _lay_out_rows(
     lengths: NDArray[np.int32],
     statuses: NDArray[np.int32],
 ) -> None:
-    """Write the words of each row and the spans of its features, see `RecordBlock`."""
+    """Write the words of each row and the spans of its features, see `RecordBlock`.
+
+    Args:
+      columns: int64[features, 4], of the column of each the address of its values and of its row
+        splits (0 if a row has one value), the type of its values, and its axis.
+    """
     at = np.int64(0)
     for row in range(statuses.size):
         status, length, predictions = _check_row(columns, row)
-        start, span = at, spans[row]
+        start = at
         starts[row], statuses[row] = _WORD_BYTES * start, status
         lengths[row, 0], lengths[row, 1] = length, predictions
         if status == OK:
-            first = np.int64(columns.token_splits[row])
-            at = _put(columns.tokens, first, length, words, start, at, span[IDS])
-            first = np.int64(columns.segment_splits[row])
-            at = _put(columns.segments, first, length, words, start, at, span[SEGMENTS])
-            first = np.int64(columns.position_splits[row])
-            at = _put(columns.positions, first, predictions, words, start, at, span[POSITIONS])
-            first = np.int64(columns.label_splits[row])
-            at = _put(columns.labels, first, predictions, words, start, at, span[LABELS])
-            words[at] = np.int32(columns.is_random[row])
-            span[NEXT, 0], span[NEXT, 1] = (
-                _WORD_BYTES * (at - start),
-                ~(_WORD_BYTES * (at - start + 1)),
-            )
-            at += 1
-            span[MASK, 0], span[MASK, 1] = ONES, length
-            span[WEIGHTS, 0], span[WEIGHTS, 1] = ONES, predictions
+            for feature in range(columns.shape[0]):
+                axis = columns[feature, _AXIS]
+                count = length if axis == _TOKENS else predictions if axis == _PREDICTIONS else 1
+                at = _put(columns, feature, row, count, words, start, at, spans[row, feature])
         sizes[row] = _WORD_BYTES * (at - start)
 
 
-def records_of(columns: RowColumns) -> tuple[RecordBlock, NDArray[np.int32]]:
+def records_of(
+    batch: "pyarrow.RecordBatch", kind: RecordKind
+) -> tuple[RecordBlock, NDArray[np.int32]]:
     """Turn rows into records.
 
     Args:
-      columns: of at least one row.
+      batch: at least one row; its columns are those of the kind, see `parquet_schema`.
 
     Returns:
       The records, those of damaged rows empty; and int32[rows], OK or one of `REASONS`.
+
+    Raises:
+      pyarrow.ArrowException: a value is null.
     """
-    num_rows = columns.is_random.size
-    splits = columns.token_splits, columns.position_splits
-    num_tokens, num_predictions = (int(part[-1]) - int(part[0]) for part in splits)
-    words = new_bytes(_WORD_BYTES * (2 * (num_tokens + num_predictions) + num_rows)).view(np.int32)
+    import pyarrow as pa
+
+    num_rows, num_words, arrays = batch.num_rows, 0, []
+    stored = stored_fields(kind.fields)
+    columns = np.zeros((len(stored), 4), np.int64)
+    for row, field in zip(columns, stored, strict=True):
+        row[_AXIS] = AXES.index(field.axis)
+        if field.is_implied:
+            continue
+        column = batch.column(field.column)
+        is_list = pa.types.is_list(column.type)
+        if column.null_count or (is_list and column.flatten().null_count):
+            raise pa.ArrowInvalid(f"column {field.column!r} contains nulls")
+        values = (column.values if is_list else column).to_numpy(zero_copy_only=False)
+        splits = column.offsets.to_numpy() if is_list else None
+        row[_VALUES], row[_TYPE] = _address(values), _TYPES[field.dtype.name]
+        row[_SPLITS] = 0 if splits is None else _address(splits)
+        num_words += num_rows if splits is None else int(splits[-1]) - int(splits[0])
+        arrays += [values, splits]  # which must stay alive
+    words = new_bytes(_WORD_BYTES * num_words).view(np.int32)
     starts, sizes = np.empty(num_rows, np.int64), np.empty(num_rows, np.int32)
-    spans = np.zeros((num_rows, len(FEATURES), 2), np.int32)
-    lengths = np.empty((num_rows, 2), np.int32)
-    statuses = np.empty(num_rows, np.int32)
+    spans = np.zeros((num_rows, len(stored), 2), np.int32)
+    lengths, statuses = np.empty((num_rows, 2), np.int32), np.empty(num_rows, np.int32)
     _lay_out_rows(columns, words, starts, sizes, spans, lengths, statuses)
     return RecordBlock(words.view(np.uint8), starts, sizes, spans, lengths), statuses
+
+
+def _address(array: NDArray[Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 @kernel
@@ -306,34 +304,33 @@ def look_inside(path: str) -> Inside | None:
     return Inside(parse_manifest(text, path) if is_manifest(text) else None, num_rows)
 
 
-def schema_of_records(objective: Objective) -> "pyarrow.Schema":
-    """Return the columns of masked LM records."""
-    kind = masked_lm_records(RAGGED, sentence_field=objective.label)
-    return parquet_schema(kind.in_parquet())
-
-
 def check_columns(schema: "pyarrow.Schema", expected: "pyarrow.Schema", path: str) -> None:
     """Check that a file has the columns of `expected`.
 
     Raises:
       ValueError: a column is missing or has another type.
     """
-    from pyarrow import types
-
     for field in expected:
         if schema.names.count(field.name) != 1:
             raise ValueError(
                 f"{path} has no column {field.name!r}; instances have {', '.join(expected.names)}"
             )
         actual = schema.field(field.name).type
-        if types.is_boolean(field.type):
-            fits = types.is_boolean(actual) or types.is_integer(actual)
-        else:
-            is_list = types.is_list(actual) or types.is_large_list(actual)
-            is_list |= types.is_fixed_size_list(actual)
-            fits = is_list and types.is_integer(actual.value_type)
-        if not fits:
+        if not _fits(actual, field.type):
             raise ValueError(f"{path}: column {field.name!r} is of type {actual}, not {field.type}")
+
+
+def _fits(actual: "pyarrow.DataType", needed: "pyarrow.DataType") -> bool:
+    """Return whether values of a type may be cast to another: of lists, integers or floats."""
+    from pyarrow import types
+
+    if types.is_list(needed):
+        is_list = types.is_list(actual) or types.is_large_list(actual)
+        is_list |= types.is_fixed_size_list(actual)
+        return is_list and _fits(actual.value_type, needed.value_type)
+    if types.is_floating(needed):
+        return types.is_floating(actual)
+    return types.is_integer(actual) or (types.is_boolean(needed) and types.is_boolean(actual))
 
 
 _BUFFER_BYTES = 1 << 18  # of a column, read at once

@@ -25,26 +25,26 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.objectives.objective import Objective
+from bert_data.formats.parquet import parquet_schema
 from bert_data.reader.examples.block import Gathered, RecordBlock, join_blocks, no_records
-from bert_data.reader.examples.example import FEATURES, OK
+from bert_data.reader.examples.example import OK
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.many_files import map_files
 from bert_data.reader.files.parquet_rows import (
+    LOST,
     REASONS,
     check_columns,
-    columns_of,
     is_damage,
     open_parquet,
     records_of,
     rows_of_group,
-    schema_of_records,
     tokens_of_rows,
     what_is_wrong,
 )
 from bert_data.reader.files.record_source import RecordsOf, RecordSource, Step
 from bert_data.reader.files.shards import Shard
-from bert_data.schema.fields import SEGMENT_IDS
+from bert_data.reader.layout import stored_fields
+from bert_data.schema.fields import SEGMENT_IDS, RecordKind
 from bert_data.work.threads import Threads
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 
 _BLOCK_BYTES = 1 << 19  # of pages at a time; records are about twice as large
-LOST = 4  # in addition to `REASONS`
 _LEAST_ROWS, _MOST_ROWS = 64, 8192
 MAX_KEPT_BYTES = 1 << 30
 _WORD_BYTES = 4
@@ -85,7 +84,7 @@ class GroupRows(NamedTuple):
 
 
 def read_row_blocks(
-    path: str, num_records: int | None, damage: Damage, objective: Objective
+    path: str, num_records: int | None, damage: Damage, kind: RecordKind
 ) -> Generator[RecordBlock]:
     """Yield the records of a file, in order.
 
@@ -99,11 +98,10 @@ def read_row_blocks(
     record = 0
     try:
         with open_parquet(path) as file:
-            schema = schema_of_records(objective)
-            check_columns(file.schema_arrow, schema, path)
+            check_columns(file.schema_arrow, parquet_schema(kind), path)
             for group in range(file.num_row_groups):
                 offset, first = offset_of_group(file, group), record
-                for rows in read_group(file, schema, group):
+                for rows in read_group(file, kind, group):
                     rows.tell(damage, path, offset, first)
                     first += rows.statuses.size
                     yield rows.block.take(np.flatnonzero(rows.statuses == OK))
@@ -126,12 +124,13 @@ def offset_of_group(file: "pyarrow.parquet.ParquetFile", group: int) -> int:
 
 
 def read_group(
-    file: "pyarrow.parquet.ParquetFile", schema: "pyarrow.Schema", group: int
+    file: "pyarrow.parquet.ParquetFile", kind: RecordKind, group: int
 ) -> Iterator[GroupRows]:
     """Yield the rows of a row group, in order, as many as the footer says."""
     metadata, left = file.metadata.row_group(group), rows_of_group(file, group)
     if not left:
         return
+    schema = parquet_schema(kind)
     num_rows = _BLOCK_BYTES * left // max(1, metadata.total_byte_size)
     batches = file.iter_batches(
         batch_size=min(max(num_rows, _LEAST_ROWS), _MOST_ROWS),
@@ -142,7 +141,7 @@ def read_group(
     reason = ""
     try:
         for batch in batches:
-            rows = GroupRows(*records_of(columns_of(_cast(batch, schema))))
+            rows = GroupRows(*records_of(_cast(batch, schema), kind))
             left -= rows.statuses.size
             yield rows
     except Exception as error:
@@ -152,7 +151,7 @@ def read_group(
     if left:
         reason = reason or f"a row group has {left} fewer rows than the footer says"
         lost = np.full(left, LOST, np.int32)
-        yield GroupRows(no_records(left, len(FEATURES)), lost, reason)
+        yield GroupRows(no_records(left, _num_spans(kind)), lost, reason)
 
 
 def _cast(batch: Any, schema: "pyarrow.Schema") -> "pyarrow.RecordBatch":
@@ -162,14 +161,14 @@ def _cast(batch: Any, schema: "pyarrow.Schema") -> "pyarrow.RecordBatch":
 
 
 class _RowGroup(NamedTuple):
-    """One row group: its file and the time of its last change, its place there, its objective."""
+    """One row group: its file and the time of its last change, its place there, its records."""
 
     path: str
     changed: int
     number: int
     offset: int
     num_rows: int
-    objective: Objective
+    kind: RecordKind
 
 
 class _Kept:
@@ -208,17 +207,19 @@ def _read_group(group: _RowGroup) -> GroupRows:
     try:
         if status is None or status.modified_ns == group.changed:  # opening a missing file raises
             with open_parquet(group.path) as file:
-                schema = schema_of_records(group.objective)
-                blocks, statuses, reasons = zip(
-                    *read_group(file, schema, group.number), strict=True
-                )
+                rows = read_group(file, group.kind, group.number)
+                blocks, statuses, reasons = zip(*rows, strict=True)
             return GroupRows(join_blocks(blocks), np.concatenate(statuses), reasons[-1])
     except Exception as error:
         if not is_damage(error):
             raise
         reason = what_is_wrong(error)
     lost = np.full(group.num_rows, LOST, np.int32)
-    return GroupRows(no_records(group.num_rows, len(FEATURES)), lost, reason)
+    return GroupRows(no_records(group.num_rows, _num_spans(group.kind)), lost, reason)
+
+
+def _num_spans(kind: RecordKind) -> int:
+    return len(stored_fields(kind.fields))
 
 
 def _num_bytes(rows: GroupRows) -> int:
@@ -257,6 +258,7 @@ class ParquetRecords(RecordSource):
             parts += num_tokens
         damage.tell()
         self._coming: Iterator[GroupRows] | None = None
+        self._kind = shards[0].kind
         self._firsts = np.cumsum([0, *(part.size for part in parts)])
         self.num_tokens = np.concatenate([np.zeros(0, np.uint32), *parts])
         num_bytes = 2 * _WORD_BYTES * int(self.num_tokens.sum())
@@ -296,12 +298,13 @@ class ParquetRecords(RecordSource):
         groups = self._groups_of(records)
         is_there = records >= 0
         places: list[NDArray[np.int64]] = []
-        blocks = [no_records(0, len(FEATURES))]
+        num_spans = _num_spans(self._kind)
+        blocks = [no_records(0, num_spans)]
         for group in np.unique(groups).tolist():
             which = np.flatnonzero(groups == group)
             places.append(which)
             if group < 0:
-                blocks.append(no_records(which.size, len(FEATURES)))
+                blocks.append(no_records(which.size, num_spans))
                 continue
             rows = _kept.read(self._groups[group]) if self._coming is None else next(self._coming)
             number = records[which] - self._firsts[group]
@@ -337,12 +340,11 @@ def _look_at(
         status = storage.read_status(shard.path)
         changed = 0 if status is None else status.modified_ns
         with open_parquet(shard.path) as file:
-            schema = schema_of_records(shard.objective)
-            check_columns(file.schema_arrow, schema, shard.path)
+            check_columns(file.schema_arrow, parquet_schema(shard.kind), shard.path)
             for number in range(file.num_row_groups):
                 offset = offset_of_group(file, number)
                 num_rows = rows_of_group(file, number)
-                place = shard.path, changed, number, offset, num_rows, shard.objective
+                place = shard.path, changed, number, offset, num_rows, shard.kind
                 groups.append(_RowGroup(*place))
                 parts.append(_tokens_of_group(file, number, num_rows))
     except Exception as error:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from bert_data.formats.index import FRAME_BYTES
 from bert_data.reader.examples.block import Gathered, RecordBlock
-from bert_data.reader.examples.example import FEATURES
 from bert_data.reader.files.indexes import Ranges
 from bert_data.reader.files.shards import HEADER_BYTES
 
@@ -34,12 +33,12 @@ class RecordsInMemory:
       data: uint8[bytes of the shards]; the system provides its memory as records are read into it.
     """
 
-    def __init__(self, num_bytes: int, num_records: int) -> None:
+    def __init__(self, num_bytes: int, num_records: int, num_spans: int) -> None:
         self.data = np.empty(num_bytes, np.uint8)
         self._is_kept = np.zeros(num_records, np.bool_)
         self._starts = np.empty(num_records, np.int64)
         self._sizes = np.empty(num_records, np.int32)
-        self._spans = np.empty((num_records, len(FEATURES), 2), np.int32)
+        self._spans = np.empty((num_records, num_spans, 2), np.int32)
         self._lengths = np.empty((num_records, 2), np.int32)
 
     def missing(self, records: NDArray[np.integer]) -> NDArray[np.integer]:

@@ -35,6 +35,7 @@ from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.many_files import map_files
 from bert_data.reader.files.parquet_rows import MAGIC, look_inside
+from bert_data.schema.fields import RAGGED, RecordKind, masked_lm_records
 
 LENGTH_BYTES, HEADER_BYTES = 8, 12  # of a record in a TFRecord file
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -72,9 +73,10 @@ class Shard:
         return {} if self.manifest is None else self.manifest.flags.get("special_tokens", {})
 
     @property
-    def needs_label(self) -> bool:
-        """Whether each record must have next_sentence_labels."""
-        return self.objective.label is not None
+    def kind(self) -> RecordKind:
+        """The fields that its records must have, if they are of masked language modelling."""
+        kind = masked_lm_records(RAGGED, sentence_field=self.objective.label)
+        return kind.in_parquet() if self.is_parquet else kind
 
 
 def find_shards(config: ReaderConfig, damage: Damage | None = None) -> tuple[Shard, ...]:

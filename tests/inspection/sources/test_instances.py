@@ -197,15 +197,16 @@ def test_an_empty_shard_has_no_records(tmp_path: Path) -> None:
 def test_a_very_long_record_pads_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bert_data.inspection.sources import instances
     from bert_data.reader.examples.block import RecordBlock
+    from bert_data.schema.fields import RecordKind
 
     widths = []
     decode = instances.decode_block
     long = instance("[CLS] " + "the " * 3000 + "[SEP]")
     path = write_shard(tmp_path / "part", [*INSTANCES, long, *INSTANCES])
 
-    def measured(block: RecordBlock) -> dict:
+    def measured(block: RecordBlock, kind: RecordKind) -> dict:
         widths.append(block.lengths[:, 0].tolist())
-        return decode(block)
+        return decode(block, kind)
 
     monkeypatch.setattr(instances, "decode_block", measured)
     monkeypatch.setattr(instances, "_MAX_VALUES", 3100)
@@ -249,5 +250,5 @@ def test_weights_of_other_programs_are_content(tmp_path: Path) -> None:
     assert record.count(ones) == 1
     path = write_examples(tmp_path / "part", [record.replace(ones, other)])
     shard = Shard(path=str(path), num_bytes=0, is_gzip=False)
-    ((values, _),) = fields_of_records(next(read_blocks(shard, Damage(skip=False))))
+    ((values, _),) = fields_of_records(next(read_blocks(shard, Damage(skip=False))), shard.kind)
     assert values["masked_lm_weights"].tolist() == [0, 1, 0.5]

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.example import FEATURES
 from bert_data.reader.layout import Shape
-from tests.reader.making import decode_rows
+from tests.reader.making import FEATURES, decode_rows
 
 COVERS = (
     "reader/examples/block",
@@ -65,7 +64,9 @@ def block_of(records: list[list[list]], slack: bytes) -> RecordBlock:
 
 def expected_numbers(records: list[list[list]], name: int, columns: int) -> list[list[int]]:
     rows = [lists[name][:columns] + [0] * (columns - len(lists[name])) for lists in records]
-    return [[value if 0 <= value < 2**31 or name == 5 else -1 for value in row] for row in rows]
+    return [
+        [value if -(2**31) <= value < 2**31 or name == 5 else -1 for value in row] for row in rows
+    ]
 
 
 @pytest.mark.slow

@@ -12,17 +12,20 @@ from hypothesis import strategies as st
 from bert_data.reader.examples.block import RecordBlock, join_blocks
 from bert_data.reader.examples.example import (
     BAD_DATA,
-    FEATURES,
     MISSING,
     NO_EXAMPLE,
     OK,
-    SPLITS,
     UNEVEN,
     look_at_example,
+)
+from bert_data.reader.examples.example import (
+    features_of as numbered_features,
 )
 from bert_data.reader.files.blocks import scan_records
 from bert_data.reader.layout import Shape
 from tests.reader.making import (
+    FEATURES,
+    KIND,
     MAX_PREDICTIONS,
     MAX_TOKENS,
     decode_rows,
@@ -33,6 +36,8 @@ from tests.reader.making import (
     make_instances,
     write_examples,
 )
+
+NUMBERED = numbered_features(KIND)
 
 
 def frame(examples: list[bytes], folder: Path) -> np.ndarray:
@@ -98,7 +103,7 @@ def odd_example(number: int) -> bytes:
 def test_records_of_a_shard(layout: str, tmp_path: Path) -> None:
     instances = make_instances(30)
     data = frame([example_of(i, layout, extra=i.is_random == 1) for i in instances], tmp_path)
-    scan = scan_records(data, 0)
+    scan = scan_records(data, 0, NUMBERED)
     assert scan.end == data.size
     assert not scan.is_length_bad
     assert scan.statuses.tolist() == [OK] * 30
@@ -122,10 +127,10 @@ def test_whatever_the_format_allows_is_read_as_tensorflow_reads_it(number: int) 
     }
     data = np.frombuffer(frame_one(example), np.uint8)
     is_ragged = "input_ids_splits_0" in message.features.feature
-    counts = look_at_example(data, 12, 12 + len(example))
-    assert (counts[SPLITS] >= 0) == is_ragged
+    counts = look_at_example(data, 12, 12 + len(example), NUMBERED)
+    assert (counts[-1] >= 0) == is_ragged
     assert counts[:7].tolist() == [len(values[name]) for name in FEATURES]
-    scan = scan_records(data, 0)
+    scan = scan_records(data, 0, NUMBERED)
     assert scan.statuses.tolist() == [OK]
     instance = make_instance(number)
     assert scan.block.lengths.tolist() == [[len(instance.tokens), len(instance.positions)]]
@@ -157,7 +162,7 @@ def test_bytes_that_are_no_example_are_told_and_not_read_beyond(data: st.DataObj
             del example[at:]
             example += b"\x0a"
     framed = np.frombuffer(frame_one(bytes(example)), np.uint8)
-    scan = scan_records(framed, 0)
+    scan = scan_records(framed, 0, NUMBERED)
     assert scan.end == framed.size
     try:
         message = tf.train.Example.FromString(bytes(example))
@@ -178,10 +183,10 @@ def test_a_scan_stops_at_a_damaged_length_and_goes_on_behind_damaged_data(tmp_pa
     damaged = good.copy()
     damaged[begins[1] + 20] ^= 1  # in the data of record 1
     damaged[begins[3] + 2] ^= 1  # in the length of record 3
-    scan = scan_records(damaged, 0)
+    scan = scan_records(damaged, 0, NUMBERED)
     assert scan.statuses.tolist() == [OK, BAD_DATA, OK]
     assert (scan.end, scan.is_length_bad) == (begins[3], True)
-    cut = scan_records(good[: begins[2] + 30], 0)
+    cut = scan_records(good[: begins[2] + 30], 0, NUMBERED)
     assert cut.statuses.tolist() == [OK, OK]
     assert (cut.end, cut.is_length_bad) == (begins[2], False)
 
@@ -199,7 +204,7 @@ def test_features_that_are_missing_or_do_not_fit(tmp_path: Path) -> None:
         tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
         for features in (without, longer, wrong_kind)
     ]
-    scan = scan_records(frame([*examples, b"not an example"], tmp_path), 0)
+    scan = scan_records(frame([*examples, b"not an example"], tmp_path), 0, NUMBERED)
     assert scan.statuses.tolist() == [
         MISSING + 8 * FEATURES.index("segment_ids"),
         UNEVEN + 8 * FEATURES.index("input_mask"),
@@ -211,7 +216,7 @@ def test_features_that_are_missing_or_do_not_fit(tmp_path: Path) -> None:
 def test_blocks_keep_their_records_when_taken_apart_and_joined(tmp_path: Path) -> None:
     instances = make_instances(20)
     data = frame([example_of(i, "ragged") for i in instances], tmp_path)
-    block = scan_records(data, 0).block
+    block = scan_records(data, 0, NUMBERED).block
     order = np.random.default_rng(1).permutation(20)
     parts = [block.take(order[:3]), block.take(order[3:4]), block.take(order[4:])]
     joined = join_blocks(parts)
@@ -229,6 +234,6 @@ def test_the_largest_id_and_positions_outside_are_told(tmp_path: Path) -> None:
     features["masked_lm_ids"].int64_list.value[1] = 40000
     features["masked_lm_positions"].int64_list.value[0] = -1
     example = tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
-    block = scan_records(frame([example], tmp_path), 0).block
+    block = scan_records(frame([example], tmp_path), 0, NUMBERED).block
     _, largest_and_outside = decode_rows(block, Shape(1, MAX_TOKENS, MAX_PREDICTIONS))
     assert largest_and_outside == (40000, True)

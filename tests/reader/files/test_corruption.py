@@ -13,9 +13,10 @@ import tensorflow as tf
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import INDEX_DTYPE, index_path
 from bert_data.reader import ReaderConfig, explain, iterate_batches, read_batches
-from bert_data.reader.layout import STREAMED, arrays_of
+from bert_data.reader.layout import arrays_of
 from bert_data.reader.streamed import BatchSource
 from tests.reader.making import (
+    STREAMED,
     first_tokens,
     frame_offsets,
     make_instances,
