@@ -305,8 +305,11 @@ class BatchSource:
 
     @property
     def num_batches(self) -> int:
-        """ENDLESS, or UNKNOWN, as damaged records may be left out."""
-        return ENDLESS if self.config.num_epochs is None else UNKNOWN
+        """Number of batches, if indexes or manifests tell; UNKNOWN if damage may be left out."""
+        if self.config.num_epochs is None:
+            return ENDLESS
+        of_all = self._count_batches()
+        return UNKNOWN if of_all is None else of_all - self.config.start_batch
 
     def groups(self) -> Iterator[BatchGroup]:
         """Yield the decoded batches, several at a time: first one, then twice as many, and so on.

@@ -1,15 +1,19 @@
 """Planned batches of damaged shards: what is told, what is left out, and indexes that lie."""
 
 import logging
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bert_data.datasets.masked_lm import Dataset, DatasetConfig, create_dataset
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
-from bert_data.reader import iterate_batches
+from bert_data.objectives.making import InstanceConfig
+from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches
 from bert_data.reader.sources import make_source
 from tests.reader.making import MAX_TOKENS, first_tokens, frame_offsets, make_instances, write_shard
 from tests.reader.planned_making import INSTANCES, batches_of, config_of, rows_of, write_index
@@ -132,3 +136,56 @@ def test_the_index_of_another_shard_is_told(shard: Path, tmp_path: Path) -> None
     Path(index_path(str(other))).replace(index_path(str(shard)))
     with pytest.raises(CorruptDataError, match="its manifest or index says"):
         list(iterate_batches(config_of(str(shard), batching="pools")))
+
+
+@pytest.fixture(scope="module")
+def sets(
+    small_text: Path, small_vocabulary: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Dataset]:
+    """A set of three shards of each format, with manifests."""
+    folder = tmp_path_factory.mktemp("sets")
+    return {
+        form: create_dataset(
+            DatasetConfig(
+                input_file=str(small_text),
+                output_file=f"{folder / form}@3",
+                vocab_file=str(small_vocabulary),
+                instances=InstanceConfig(max_seq_length=24, max_predictions_per_seq=4),
+                output_format=form,
+            )
+        )
+        for form in ("tfrecord", "parquet")
+    }
+
+
+@pytest.mark.parametrize("batching", ["stream", "plain", "packed"])
+@pytest.mark.parametrize(
+    ("form", "share", "has_index"),
+    [("tfrecord", 0.5, True), ("tfrecord", 0.5, False), ("tfrecord", 0, True), ("parquet", 0.5, 1)],
+)
+def test_lost_records_are_those_that_the_manifest_promised(
+    sets: dict[str, Dataset],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    form: str,
+    share: float,
+    has_index: bool,
+    batching: str,
+) -> None:
+    """A shard is cut off after a share of its bytes."""
+    promised = sum(file.num_records for file in sets[form].manifest.files)
+    folder = shutil.copytree(Path(sets[form].paths[0]).parent, tmp_path / "set")
+    shard = folder / Path(sets[form].paths[1]).name
+    shard.write_bytes(shard.read_bytes()[: int(share * shard.stat().st_size)])
+    if not has_index:
+        Path(index_path(str(shard))).unlink()
+    config = ReaderConfig(
+        input_patterns=f"{folder / form}-*", batch_size=8, batching=batching, skip_corrupt=True
+    )
+    with caplog.at_level(logging.WARNING, logger="absl"):
+        batches = list(iterate_arrays(config))
+    num_read = sum((batch["next_sentence_weights"] > 0).sum() if "next_sentence_weights" in batch
+                   else len(batch["input_ids"]) for batch in batches)  # fmt: skip
+    told = [re.search(r"left out (\d+) damaged or missing", message) for message in caplog.messages]
+    assert 0 < num_read < promised
+    assert sum(int(match[1]) for match in told if match) == promised - num_read

@@ -44,6 +44,7 @@ from tests.reader.making import (
     write_shard,
     write_shards,
 )
+from tests.reader.planned_making import write_index
 
 INSTANCES = make_instances(23)
 
@@ -300,6 +301,20 @@ def test_a_start_after_the_last_batch_is_refused_where_an_index_tells(tmp_path: 
     np.save(index_path(str(path)), index)
     with pytest.raises(ValueError, match="start_batch is 3, but there are 3 batches"):
         read_batches(config_of(str(path), start_batch=3))
+
+
+@pytest.mark.parametrize(("drop", "number"), [(False, 5), (True, 4)])
+def test_a_stream_of_indexed_shards_tells_its_batches(
+    tmp_path: Path, drop: bool, number: int
+) -> None:
+    path = write_shard(tmp_path / "train", INSTANCES)
+    assert read_batches(config_of(str(path))).cardinality() == tf.data.UNKNOWN_CARDINALITY
+    write_index(path, [len(instance.tokens) for instance in INSTANCES])
+    choices = {"num_epochs": 2, "start_batch": 2, "drop_remainder": drop}
+    dataset = read_batches(config_of(str(path), 7, **choices))
+    assert len(list(dataset)) == dataset.cardinality() == number
+    skipping = config_of(str(path), 7, **choices, skip_corrupt=True)
+    assert read_batches(skipping).cardinality() == tf.data.UNKNOWN_CARDINALITY
 
 
 def test_an_error_of_an_iteration_is_ours_without_our_traceback(patterns: dict[str, str]) -> None:

@@ -93,14 +93,18 @@ def _load(name: str, shard: Shard) -> NDArray[np.void]:
 def _scan(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
     status = storage.read_status(shard.path)
     changed = 0 if status is None else status.modified_ns
-    return _scan_once(shard.path, shard.num_bytes, changed, skip_corrupt)
+    return _scan_once(shard.path, shard.num_bytes, shard.num_records, changed, skip_corrupt)
 
 
 @functools.lru_cache(_KEPT_SCANS)
-def _scan_once(path: str, num_bytes: int, changed: int, skip_corrupt: bool) -> NDArray[np.void]:
+def _scan_once(
+    path: str, num_bytes: int, num_records: int | None, changed: int, skip_corrupt: bool
+) -> NDArray[np.void]:
     """Return the index of a shard in the state that `changed`, its time of modification, names."""
     del changed
-    shard = Shard(path=path, num_bytes=num_bytes, is_gzip=False, objective=NONE)
+    shard = Shard(
+        path=path, num_bytes=num_bytes, is_gzip=False, num_records=num_records, objective=NONE
+    )
     damage = Damage(skip=skip_corrupt)
     parts, end = [], 0
     for frames in walk_frames(shard, damage):

@@ -252,8 +252,8 @@ class ParquetRecords(RecordSource):
         parts: list[NDArray[np.uint32]] = []
         paths = [shard.path for shard in shards]
         for groups, num_tokens, errors in map_files(_look_at, shards, paths):
-            for error in errors:
-                damage.found(error, 1)
+            for error, num_lost in errors:
+                damage.found(error, num_lost)
             self._groups += groups
             parts += num_tokens
         damage.tell()
@@ -331,11 +331,14 @@ class ParquetRecords(RecordSource):
 
 def _look_at(
     shard: Shard,
-) -> tuple[list[_RowGroup], list[NDArray[np.uint32]], list[CorruptDataError]]:
-    """Return the row groups of a shard, the tokens of the rows of each, and what is damaged."""
+) -> tuple[list[_RowGroup], list[NDArray[np.uint32]], list[tuple[CorruptDataError, int]]]:
+    """Return the row groups of a shard, the tokens of the rows of each, and damage.
+
+    Damage is an error, and how many rows are lost to it.
+    """
     groups: list[_RowGroup] = []
     parts: list[NDArray[np.uint32]] = []
-    errors: list[CorruptDataError] = []
+    reason = ""
     try:
         status = storage.read_status(shard.path)
         changed = 0 if status is None else status.modified_ns
@@ -350,12 +353,14 @@ def _look_at(
     except Exception as error:
         if not is_damage(error):
             raise
-        errors.append(CorruptDataError(shard.path, 0, what_is_wrong(error)))
+        reason = what_is_wrong(error)
     num_rows = sum(part.size for part in parts)
-    if shard.num_records not in (None, num_rows):
+    if not reason and shard.num_records not in (None, num_rows):
         reason = f"holds {num_rows} rows; its manifest says {shard.num_records}"
-        errors.append(CorruptDataError(shard.path, 0, reason))
-    return groups, parts, errors
+    if not reason:
+        return groups, parts, []
+    num_lost = max(1, (shard.num_records or 0) - num_rows)
+    return groups, parts, [(CorruptDataError(shard.path, 0, reason), num_lost)]
 
 
 def _tokens_of_group(file: object, number: int, num_rows: int) -> NDArray[np.uint32]:

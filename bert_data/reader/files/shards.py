@@ -109,7 +109,11 @@ def find_shards(config: ReaderConfig, damage: Damage | None = None) -> tuple[Sha
 
 
 def _look_for_others(
-    paths: Collection[str], manifests: Collection[str], config: ReaderConfig, *, must_be_whole: bool
+    paths: Collection[str],
+    manifests: Mapping[str, Manifest],
+    config: ReaderConfig,
+    *,
+    must_be_whole: bool,
 ) -> None:
     """Look for the other shards of the sets: those that manifests list, or names promise."""
 
@@ -128,7 +132,9 @@ def _look_for_others(
         )
         raise FileNotFoundError(errno.ENOENT, reason, lacking[0])
     if absent:
-        _tell_absent(tuple(absent), "that the manifest of the others lists")
+        records = (manifests[path].by_name[os.path.basename(path)].num_records for path in absent)
+        lists = f"with {sum(records):,} record(s) that the manifest of the others lists"
+        _tell_absent(tuple(absent), lists)
     if promised := matching(absent_by_name([path for path in paths if path not in manifests])):
         _tell_absent(tuple(promised), "of the set, to judge by the names of the others,")
 
