@@ -3,8 +3,9 @@
     patterns --glob, expand_inputs--> paths --open_input, map_file, read_bytes--> bytes
     bytes --open_whole, open_folder, OutputSet--> hidden names --all complete--> final names
 
-A path is local, or a URI (`paths.py`) of pyarrow.fs (`file_systems.py`), whose errors `failures.py`
-turns into sentences; no other module opens, maps, stats, lists, renames or removes a data file.
+A path is local, or a URI (`paths.py`) of pyarrow.fs (`file_systems.py`; each store in `schemes/`),
+whose errors `failures.py` turns into sentences; no other package opens, maps, stats, lists, renames
+or removes a data file.
 
 names.py        patterns to input files, "path@N" to output files; patterns.py: TensorFlow's Glob
 statuses.py     sizes, kinds and times of files, listings

@@ -17,14 +17,12 @@ from collections.abc import Collection, Iterator
 from typing import IO
 
 from bert_data.storage.failures import naming, naming_folder
-from bert_data.storage.file_systems import resolve
+from bert_data.storage.file_systems import find_scheme, resolve
 from bert_data.storage.hidden import is_of_this_host, new_token, token_of, writing_path
 from bert_data.storage.paths import Path, is_remote, open_named
-from bert_data.storage.statuses import exists, is_folder, list_folder, list_statuses
+from bert_data.storage.statuses import is_folder, list_folder, list_statuses
 from bert_data.storage.uploading import (
     files_by_depth,
-    is_in_object_store,
-    needs_hidden_name,
     remove_remote_folder,
     upload,
     upload_all,
@@ -227,12 +225,16 @@ def remove_unfinished_uploads(folder: str, names: Collection[str] | None = None)
     Args:
       names: of the files to which nothing else uploads; None: all.
     """
-    for hidden in list_statuses(folder) if needs_hidden_name(folder) else ():
+    for hidden in list_statuses(folder) if _shows_unfinished(folder) else ():
         token = token_of(hidden)
         if token is None or not is_of_this_host(token):
             continue
         if names is None or hidden[1:].removesuffix(f".{token}.writing") in names:
             remove(os.path.join(folder, hidden))
+
+
+def _shows_unfinished(folder: str) -> bool:
+    return is_remote(folder) and not find_scheme(folder).hides_unfinished
 
 
 def _open_locked(path: str, name: Path) -> IO[bytes]:
@@ -321,7 +323,7 @@ def make_folder(path: Path) -> None:
         return
     with naming(path):
         system, key = resolve(path)
-        if not is_in_object_store(path):
+        if find_scheme(path).has_folders:
             system.create_dir(key)
 
 
@@ -330,8 +332,7 @@ def remove(path: Path) -> None:
     if is_remote(path):
         with contextlib.suppress(FileNotFoundError), naming(path):
             system, key = resolve(path)
-            if system.type_name != "abfs" or exists(path):  # Azurite breaks off if there is none
-                system.delete_file(key)
+            find_scheme(path).remove(system, key)
     elif os.path.isdir(path) and not os.path.islink(path):
         _remove_tree(path)
     else:

@@ -11,8 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from bert_data.storage.attempts import LOST_REASON, max_attempts
-from bert_data.storage.file_systems import HADOOP_SCHEMES, OBJECT_SCHEMES, resolve
+from bert_data.storage.file_systems import find_scheme, resolve
 from bert_data.storage.paths import Path, is_remote, split_uri
 
 _NO_BUCKET = "the bucket does not exist"
@@ -41,16 +40,8 @@ _KINDS: tuple[tuple[str, int, str], ...] = (
     ),
 )
 _MISSING = re.compile("No such (file or )?directory")  # of Google's store, without a number
-_CURL = re.compile(
-    r"curlCode: \d+, (?P<reason>[^;]*)(?:; Details: (?P<details>.*))?"
-    r"|CURL error \[\d+\]=(?P<google>.*?)(?: error_info|$)"
-)
-_GOOGLE = re.compile(r"google::cloud::Status\((?P<name>[A-Z_]+): Retry policy exhausted")
-_AZURE = re.compile(r"Azure Error: \[(?P<name>\w*)\] (?P<reason>.*?)(?: Request ID:.*)?$")
 _MAX_CHARACTERS = 300  # of a reason: some libraries tell their whole history
-_AWS = re.compile(r"AWS Error (?P<name>\w+)(?: \((?P<status>HTTP status 5\d\d)\))?")
 _SIGNATURE = re.compile(r"(\bsig=)[^&\s']+")  # of a URL of Azure's, which whoever has it may use
-_NO_BODY = "HTTP status 400"  # the answer to a HEAD has a status, but not the reason
 
 
 @contextlib.contextmanager
@@ -114,39 +105,24 @@ def _explain(error: OSError, path: str) -> OSError:
     if isinstance(error, FileNotFoundError) or _MISSING.match(str(error)):
         reason = _NO_BUCKET if is_bucket_missing(path) else "No such file or directory"
         return FileNotFoundError(errno.ENOENT, reason, path)
-    uri = split_uri(path)
-    if uri is not None and uri.scheme in HADOOP_SCHEMES and error.strerror:  # explained already
+    scheme = find_scheme(path)
+    if scheme.explains_errors and error.strerror:
         return OSError(error.errno, error.strerror, path)
     text = _SIGNATURE.sub(r"\1...", " ".join(str(error).split()))
-    if _NO_BODY in text or LOST_REASON in text:
+    if scheme.hides_reason(text):
         text += _ask_again(path)
     for pattern, number, reason in _KINDS:
         if re.search(pattern, text, re.IGNORECASE):
             return OSError(number, reason, path)
-    tried = f"in {max_attempts()} attempt(s)"
-    if match := _CURL.search(text):
-        reason = match["details"] or match["reason"] or match["google"]
-        return _lost(path, reason, "again and again" if match["google"] else tried)
-    if match := _AWS.search(text):
-        return _failed(path, match["status"] or match["name"], tried)
-    if match := _GOOGLE.search(text):
-        return _failed(path, match["name"], "again and again")
-    if match := _AZURE.search(text):
-        if not match["name"]:
-            return _lost(path, match["reason"], "again and again")
-        if match["reason"].startswith("5"):
-            return _failed(path, match["reason"], "again and again")
-    return OSError(error.errno or errno.EIO, text[:_MAX_CHARACTERS], path)
-
-
-def _lost(path: str, reason: str, tried: str) -> OSError:
-    reason = reason.strip().rstrip(".")[:_MAX_CHARACTERS]
-    reason = f"the object store cannot be reached, or broke off, {tried} ({reason})"
-    return ConnectionError(errno.EIO, reason, path)
-
-
-def _failed(path: str, reason: str, tried: str) -> OSError:
-    return OSError(errno.EIO, f"the object store failed {tried} ({reason})", path)
+    failure = scheme.failure(text)
+    if failure is None:
+        return OSError(error.errno or errno.EIO, text[:_MAX_CHARACTERS], path)
+    reason = failure.reason.strip().rstrip(".")[:_MAX_CHARACTERS]
+    how = f"{failure.tried} ({reason})"
+    if failure.is_lost:
+        sentence = f"the object store cannot be reached, or broke off, {how}"
+        return ConnectionError(errno.EIO, sentence, path)
+    return OSError(errno.EIO, f"the object store failed {how}", path)
 
 
 def is_bucket_missing(path: Path) -> bool:
@@ -154,7 +130,7 @@ def is_bucket_missing(path: Path) -> bool:
     from pyarrow import fs
 
     uri = split_uri(path)
-    if uri is None or uri.scheme not in OBJECT_SCHEMES:
+    if uri is None or find_scheme(path).has_folders:
         return False
     try:
         system, key = resolve(path)

@@ -1,61 +1,184 @@
-"""The file systems of URIs, by pyarrow.fs.
+"""The file systems of URIs, by pyarrow.fs, and what each of them can do.
 
-    resolve("s3://bucket/text/a.txt") -> S3FileSystem, "bucket/text/a.txt"
+    resolve("s3://bucket/text/a.txt")       -> S3FileSystem, "bucket/text/a.txt"
+    find_scheme("s3://bucket/text/a.txt")   -> schemes.s3.S3, of which hides_unfinished is True
 
 A key is used literally: %20 is three characters. Credentials are found as the file system's own
-library finds them. The environment names other servers than the stores' own (`_SERVERS`), and for
-Azure also an account's key; options of the URI come before it, as in
+library finds them. The environment names other servers than the stores' own, and for Azure also an
+account's key; options of the URI come before it, as in
 "s3://bucket/a.txt?endpoint_override=localhost:9000&scheme=http". AWS_MAX_ATTEMPTS says how often a
 request to S3 that fails is sent.
 """
 
+import dataclasses
 import functools
+import importlib
+import math
 import os
 import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bert_data import forced_end
-from bert_data.storage.attempts import max_attempts
 from bert_data.storage.paths import Path, Uri, split_uri
 
 if TYPE_CHECKING:
     from pyarrow import fs
 
-SCHEMES = ("file", "s3", "gs", "abfs", "abfss", "hdfs", "viewfs")
-OBJECT_SCHEMES = ("s3", "gs", "abfs", "abfss")
-"""Of stores that have objects, but no folders, and no renaming."""
-HADOOP_SCHEMES = ("hdfs", "viewfs")
+SCHEMES = {
+    "file": "local.LocalFiles",
+    "s3": "s3.S3",
+    "gs": "google.GoogleStore",
+    "abfs": "azure.Azure",
+    "abfss": "azure.Azure",
+    "hdfs": "hadoop.Hadoop",
+    "viewfs": "hadoop.Hadoop",
+}
+"""The class of each scheme, in a module of `schemes/` that the first URI imports."""
 
 _NO_NAMES = {"", ".", ".."}
 _SECRET = re.compile(r"[?&]\w*(?:key|secret|password|token)\w*=", re.IGNORECASE)
-_CONNECTION = "AZURE_STORAGE_CONNECTION_STRING"
-_SERVERS = {
-    "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
-    "gs": ("STORAGE_EMULATOR_HOST",),
-    "abfs": (_CONNECTION,),
-    "abfss": (_CONNECTION,),
-}
-_S3_OPTIONS = ("endpoint_override", "scheme", "region", "anonymous", "tls_ca_file_path")
-_CONNECT_SECONDS = 5.0
-_STALL_SECONDS = 15.0  # without a byte
-_GS_RETRY_SECONDS = "60"
+_CURL = re.compile(
+    r"curlCode: \d+, (?P<reason>[^;]*)(?:; Details: (?P<details>.*))?"
+    r"|CURL error \[\d+\]=(?P<google>.*?)(?: error_info|$)"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """Why a store has failed.
+
+    Attributes:
+      reason: in the store's words.
+      tried: how often its library has tried.
+      is_lost: whether the store did not answer, or broke off.
+    """
+
+    reason: str
+    tried: str = "again and again"
+    is_lost: bool = False
+
+
+def curl_failure(text: str, tried: str = "again and again") -> Failure | None:
+    """Return the failure of a connection of which libcurl tells in an error, if it does."""
+    match = _CURL.search(text)
+    if match is None:
+        return None
+    return Failure(match["details"] or match["reason"] or match["google"], tried, is_lost=True)
+
+
+class Scheme:
+    """What the file system of a scheme can do; by default it is one with folders.
+
+    Attributes:
+      servers: variables of the environment that name another server, the first that is set.
+      takes_user: whether "user@" may stand before the host.
+      any_key: whether a key may have parts such as "..".
+      has_folders: whether folders are made and removed; objects need none, and are in buckets.
+      lists_folders: whether listing a folder gives the folders in it.
+      hides_unfinished: whether a file appears when it is closed; else it gets a hidden name first.
+      most_copied_bytes: of the largest file that the store copies by itself; 0: it copies none.
+      explains_errors: whether its errors have a number and a sentence already.
+    """
+
+    servers: ClassVar[tuple[str, ...]] = ()
+    takes_user: ClassVar[bool] = True
+    any_key: ClassVar[bool] = False
+    has_folders: ClassVar[bool] = True
+    lists_folders: ClassVar[bool] = True
+    hides_unfinished: ClassVar[bool] = False
+    most_copied_bytes: ClassVar[float] = 0.0
+    explains_errors: ClassVar[bool] = False
+
+    def open(self, uri: Uri, server: str) -> "tuple[fs.FileSystem, str]":
+        """Return the file system of a URI, and what its keys begin with.
+
+        Args:
+          server: the value of one of `servers`, or "".
+
+        Raises:
+          ValueError: an option is unknown, or the URI names no store.
+          OSError: the file system cannot be reached.
+        """
+        raise NotImplementedError
+
+    def from_uri(self, root: str, options: str) -> "tuple[fs.FileSystem, str]":
+        """Return what pyarrow makes of a URI."""
+        from pyarrow import ArrowInvalid, fs
+
+        try:
+            return fs.FileSystem.from_uri(f"{root}/{options}")
+        except ArrowInvalid as error:
+            raise ValueError(f"{root!r} cannot be used: {' '.join(str(error).split())}") from error
+
+    def key(self, base: str, key: str) -> str:
+        """Return the path of a key in the file system."""
+        path = f"{base.rstrip('/')}/{key}"
+        return path if base else path[1:]  # of an Azure account: the container begins the key
+
+    def place(self, uri: Uri) -> str:
+        """Return what all names of one file have in common."""
+        host = uri.root.rpartition("@")[2].rpartition("://")[2]
+        return f"{uri.scheme}://{host}/{uri.key.rstrip('/')}"
+
+    def rename(self, system: Any, source: str, target: str) -> None:
+        """Give a file its final name; it replaces one of that name."""
+        system.move(source, target)
+
+    def remove(self, system: Any, key: str) -> None:
+        """Remove a file.
+
+        Raises:
+          FileNotFoundError: there is none, if the store tells.
+        """
+        system.delete_file(key)
+
+    def hides_reason(self, text: str) -> bool:
+        """Whether another request may tell the reason that an error does not."""
+        return False
+
+    def failure(self, text: str) -> Failure | None:
+        """Return why the store has failed, by the text of an error; None if it says enough."""
+        return None
+
+
+class ObjectStore(Scheme):
+    """A store of objects in buckets, which has no folders, and copies objects."""
+
+    has_folders = False
+    most_copied_bytes = math.inf
+
+
+def find_scheme(path: Path) -> Scheme:
+    """Return the scheme of a URI; for errors see `split_known`."""
+    return _scheme(split_known(path).scheme)
+
+
+@functools.cache
+def _scheme(name: str) -> Scheme:
+    module, _, kind = SCHEMES[name].partition(".")
+    loaded = importlib.import_module(f"{__package__}.schemes.{module}")
+    scheme: Scheme = getattr(loaded, kind)()
+    return scheme
 
 
 def resolve(path: Path) -> tuple["fs.FileSystem", str]:
     """Return the file system of a URI, and the path in it.
 
     Raises:
-      ValueError: the URI's scheme or an option is unknown.
+      ValueError: see `split_known`; or an option is unknown.
       OSError: the file system cannot be reached.
     """
     forced_end.note_server()
     parts = split_known(path)
-    server = next(filter(None, map(os.environ.get, _SERVERS.get(parts.scheme, ()))), "")
-    system, base = _file_system(parts.root, parts.scheme, parts.options, server)
-    key = f"{base.rstrip('/')}/{parts.key}"
-    if parts.scheme in HADOOP_SCHEMES:
-        key = re.sub("/{2,}", "/", key)  # Java takes what follows two for a host
-    return system, key if base else key[1:]  # of an Azure account: the container begins the key
+    scheme = _scheme(parts.scheme)
+    server = next(filter(None, map(os.environ.get, scheme.servers)), "")
+    system, base = _file_system(dataclasses.replace(parts, key=""), server)
+    return system, scheme.key(base, parts.key)
+
+
+@functools.lru_cache
+def _file_system(uri: Uri, server: str) -> tuple["fs.FileSystem", str]:
+    return _scheme(uri.scheme).open(uri, server)
 
 
 def split_known(path: Path) -> Uri:
@@ -71,132 +194,15 @@ def split_known(path: Path) -> Uri:
         known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
         shown = f"{uri.partition('://')[0]}://..." if "@" in uri else uri
         raise ValueError(f"{shown!r} is not a supported path; use a local path or {known}")
-    _refuse_credentials(parts)
-    names = parts.key.removesuffix("/").split("/") if parts.key else ()
-    if parts.scheme != "file" and not _NO_NAMES.isdisjoint(names):
-        raise ValueError(f"{uri!r} has a part '', '.' or '..', which some stores leave out")
-    return parts
-
-
-def _refuse_credentials(parts: Uri) -> None:
-    """Refuse a URI with credentials, which logs and manifests would show; the error does not."""
+    scheme = _scheme(parts.scheme)
     user, _, host = parts.root.partition("://")[2].rpartition("@")
-    has_colon = ":" in (host if parts.scheme in OBJECT_SCHEMES and not user else user)
-    if has_colon or (user and parts.scheme == "s3") or _SECRET.search(parts.options):
+    has_colon = ":" in (user or ("" if scheme.has_folders else host))
+    if has_colon or (user and not scheme.takes_user) or _SECRET.search(parts.options):
         raise ValueError(
             f"{parts.scheme}:// URI with credentials, which logs would show; set them in the"
             " environment or the store's own configuration"
         )
-
-
-@functools.lru_cache
-def _file_system(root: str, scheme: str, options: str, server: str) -> tuple["fs.FileSystem", str]:
-    from pyarrow import ArrowInvalid, fs
-
-    if scheme == "s3":
-        return _open_s3(root, options, server)
-    if scheme in HADOOP_SCHEMES:
-        from bert_data.storage.hadoop import open_hadoop  # here, as few runs need it
-
-        return cast("fs.FileSystem", open_hadoop(root, options)), "/"
-    if scheme == "gs":
-        root, options = _with_gs_defaults(root, options, server)
-    try:
-        if scheme in ("abfs", "abfss") and server and not options:
-            opened = _open_azure(root, server)
-            if opened is not None:
-                return opened
-        return fs.FileSystem.from_uri(f"{root}/{options}")
-    except ArrowInvalid as error:
-        raise ValueError(f"{root!r} cannot be used: {' '.join(str(error).split())}") from error
-
-
-def _with_gs_defaults(root: str, options: str, server: str) -> tuple[str, str]:
-    """Return the root and the options of a gs:// URI with those of an emulator, if there is one."""
-    added = [] if "retry_limit_seconds" in options else [f"retry_limit_seconds={_GS_RETRY_SECONDS}"]
-    if server and "endpoint_override" not in options:
-        scheme, _, host = server.rpartition("://")
-        added += [f"endpoint_override={host.rstrip('/')}", f"scheme={scheme or 'http'}"]
-        root = f"gs://anonymous@{root.removeprefix('gs://').rpartition('@')[2]}"
-    return root, "?" + "&".join(filter(None, [options.removeprefix("?"), *added]))
-
-
-def _open_azure(root: str, connection: str) -> tuple["fs.FileSystem", str] | None:
-    """Return the file system of a container by a connection string; None for another account.
-
-    Raises:
-      ValueError: the connection string names no account, or no key.
-    """
-    from pyarrow import fs
-
-    values = dict(part.strip().partition("=")[::2] for part in connection.split(";"))
-    protocol = values.get("DefaultEndpointsProtocol", "https")
-    suffix = values.get("EndpointSuffix", "core.windows.net")
-    account, key = values.get("AccountName", ""), values.get("AccountKey")
-    token = values.get("SharedAccessSignature")
-    blob = values.get("BlobEndpoint") or f"{protocol}://{account}.blob.{suffix}"
-    dfs = values.get("DfsEndpoint") or blob.replace(".blob.", ".dfs.")
-    account = account or blob.partition("://")[2].partition(".")[0]
-    if not account or not (key or token):
-        reason = "AccountName=...;AccountKey=... or BlobEndpoint=...;SharedAccessSignature=..."
-        raise ValueError(f"{_CONNECTION} must have {reason}")
-    container, _, host = root.partition("://")[2].rpartition("@")
-    if container and host.partition(".")[0] != account:
-        return None
-    if not container and "." in host:
-        return None
-    blob_scheme, blob_authority = _split_endpoint(blob, account)
-    dfs_scheme, dfs_authority = _split_endpoint(dfs, account)
-    system = fs.AzureFileSystem(
-        account,
-        account_key=key,
-        sas_token=None if key else "?" + str(token).removeprefix("?"),
-        blob_storage_authority=blob_authority,
-        blob_storage_scheme=blob_scheme,
-        dfs_storage_authority=dfs_authority,
-        dfs_storage_scheme=dfs_scheme,
-    )
-    return system, container or host
-
-
-def _split_endpoint(endpoint: str, account: str) -> tuple[str, str]:
-    """Return the scheme and the authority, as pyarrow wants it, of an account's endpoint.
-
-    "https://acme.blob.core.windows.net"  ->  https, ".blob.core.windows.net"
-    "http://127.0.0.1:10000/acme"         ->  http, "127.0.0.1:10000"
-    """
-    scheme, _, rest = endpoint.partition("://")
-    host = rest.partition("/")[0]
-    return scheme, host.removeprefix(account)
-
-
-def _open_s3(root: str, options: str, server: str) -> tuple["fs.FileSystem", str]:
-    """Return the file system of a bucket, and the bucket."""
-    from urllib.parse import parse_qsl  # not at the top: local files do not need it
-
-    from pyarrow import fs
-
-    bucket = root.removeprefix("s3://")
-    values = dict(parse_qsl(options.removeprefix("?"), keep_blank_values=True))
-    for name in values:
-        if name not in _S3_OPTIONS:
-            raise ValueError(f"{root}: option {name!r} must be one of {', '.join(_S3_OPTIONS)}")
-    endpoint = values.pop("endpoint_override", server)
-    scheme, has_scheme, host = endpoint.rpartition("://")
-    arguments: dict[str, object] = dict(values)
-    if has_scheme:
-        arguments.setdefault("scheme", scheme)
-    if host:
-        arguments["endpoint_override"] = host.rstrip("/")
-    elif "region" not in values:
-        arguments["region"] = fs.resolve_s3_region(bucket)
-    arguments["anonymous"] = values.get("anonymous", "").lower() == "true"
-    system = fs.S3FileSystem(
-        **arguments,
-        connect_timeout=_CONNECT_SECONDS,
-        request_timeout=_STALL_SECONDS,
-        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=max_attempts()),
-        background_writes=False,  # else a process with an unfinished upload hangs at its end
-        allow_delayed_open=True,  # a small object takes one request, not three
-    )
-    return system, bucket
+    names = parts.key.removesuffix("/").split("/") if parts.key else ()
+    if not scheme.any_key and not _NO_NAMES.isdisjoint(names):
+        raise ValueError(f"{uri!r} has a part '', '.' or '..', which some stores leave out")
+    return parts

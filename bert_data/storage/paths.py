@@ -26,7 +26,7 @@ class Uri:
     """The parts of a URI: "s3://bucket/a/b?region=us-east-1".
 
     Attributes:
-      scheme: "s3".
+      scheme: before "://".
       root: "s3://bucket".
       key: "a/b".
       options: "?region=us-east-1", or "".

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from bert_data.storage.failures import is_bucket_missing
-from bert_data.storage.file_systems import split_known
+from bert_data.storage.file_systems import find_scheme, split_known
 from bert_data.storage.paths import is_remote, local_path, split_uri
 from bert_data.storage.products import refuse_foreign
 from bert_data.storage.statuses import read_statuses
@@ -127,9 +127,8 @@ def _keys(path: str) -> Iterator[object]:
 
 
 def real_path(path: str) -> str:
-    """Return the path without links; for a remote file its URI, for file:// the local path."""
+    """Return the path without links; for a remote file what all its URIs have in common."""
     local = local_path(path)
     if local is None:
-        split_known(path)
-        return path
+        return find_scheme(path).place(split_known(path))
     return os.path.realpath(local)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bert_data.storage.failures import naming
-from bert_data.storage.file_systems import resolve
+from bert_data.storage.file_systems import find_scheme, resolve
 from bert_data.storage.paths import Path, is_remote
 
 if TYPE_CHECKING:
@@ -98,13 +98,13 @@ def list_statuses(folder: Path) -> dict[str, Status]:
 def _list(folder: Path, *, allow_not_found: bool) -> dict[str, Status]:
     """Return the statuses of what is in a remote folder, by name.
 
-    In Google's store pyarrow lists objects only; folders are in the paths of the objects in them.
+    Where folders are not listed, they are in the paths of the objects in them.
     """
     from pyarrow import fs
 
     with naming(folder):
         system, key = resolve(folder)
-        is_flat = system.type_name == "gcs"
+        is_flat = not find_scheme(folder).lists_folders
         infos = system.get_file_info(
             fs.FileSelector(key, recursive=is_flat, allow_not_found=allow_not_found)
         )

@@ -4,40 +4,26 @@
     upload_all({"s3://bucket/a": "/tmp/a", "s3://bucket/b": "/tmp/b"})      several at a time
 
 pyarrow publishes what a stream has received when the stream is closed or destroyed, and has no way
-to abandon it. So a stream to S3 or Google's store that fails, or is interrupted, is neither: it
-stays in memory until the process ends. What it sent is an unfinished upload, which the store's
-lifecycle rule removes. Azure and Hadoop show a file from its first byte on, so there it gets a
-hidden name first: Azure copies it then, as accounts without hierarchy rename nothing.
+to abandon it. So a stream that fails, or is interrupted, is neither: it stays in memory until the
+process ends. What it sent is an unfinished upload, which the store's lifecycle rule removes. Where
+a file is visible from its first byte on (`Scheme.hides_unfinished`), it gets a hidden name first.
 """
 
 import contextlib
+import math
 import os
 import threading
 from collections.abc import Mapping
 from typing import IO, Any
 
 from bert_data.storage.failures import naming
-from bert_data.storage.file_systems import OBJECT_SCHEMES, resolve
+from bert_data.storage.file_systems import find_scheme, resolve
 from bert_data.storage.hidden import new_token, writing_path
 from bert_data.storage.paths import Path, is_remote, split_uri
 from bert_data.storage.statuses import file_size
 
 _COPY_BYTES = 8 << 20
 _NUM_UPLOADS = 8  # at a time
-_MOST_COPIED_BYTES = 5_000_000_000  # that S3 copies by one request
-_HIDDEN_UNTIL_CLOSED = ("s3", "gs")
-
-
-def is_in_object_store(path: Path) -> bool:
-    """Whether a URI names an object, for which there are no folders and no renaming."""
-    uri = split_uri(path)
-    return uri is not None and uri.scheme in OBJECT_SCHEMES
-
-
-def needs_hidden_name(path: Path) -> bool:
-    """Whether a file that is uploaded to a URI would be visible before it is complete."""
-    uri = split_uri(path)
-    return uri is not None and uri.scheme not in _HIDDEN_UNTIL_CLOSED
 
 
 def can_copy(source: Path, uri: Path) -> bool:
@@ -47,10 +33,10 @@ def can_copy(source: Path, uri: Path) -> bool:
       OSError: the object does not exist.
     """
     one, other = split_uri(source), split_uri(uri)
-    if one is None or other is None or not is_in_object_store(source):
+    if one is None or other is None or (one.root, one.options) != (other.root, other.options):
         return False
-    is_same = (one.root, one.options) == (other.root, other.options)
-    return is_same and (one.scheme != "s3" or file_size(source) <= _MOST_COPIED_BYTES)
+    most_bytes = find_scheme(source).most_copied_bytes
+    return bool(most_bytes) and (math.isinf(most_bytes) or file_size(source) <= most_bytes)
 
 
 def upload(path: Path, uri: Path) -> None:
@@ -118,27 +104,20 @@ def _upload(path: Path, uri: Path, ended: threading.Event) -> None:
         return
     with naming(uri), open(path, "rb") as file:
         system, key = resolve(uri)
-        if not needs_hidden_name(uri):
+        scheme = find_scheme(uri)
+        if scheme.hides_unfinished:
             _put(system, key, file, ended)
             return
-        if not is_in_object_store(uri):
+        if scheme.has_folders:
             system.create_dir(os.path.dirname(key))
         partial = writing_path(key, new_token())
         try:
             _put(system, partial, file, ended)
-            _rename(system, partial, key)
+            scheme.rename(system, partial, key)
         except BaseException:
             with contextlib.suppress(OSError):
                 system.delete_file(partial)
             raise
-
-
-def _rename(system: Any, partial: str, key: str) -> None:
-    if system.type_name == "abfs":
-        system.copy_file(partial, key)
-        system.delete_file(partial)
-        return
-    system.move(partial, key)
 
 
 def _put(system: Any, key: str, file: IO[bytes], ended: threading.Event) -> None:

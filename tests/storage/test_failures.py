@@ -9,8 +9,8 @@ from bert_data import storage
 from bert_data.inspection.sources.recognizing import expand_records
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.shards import find_shards
-from bert_data.storage import file_systems
 from bert_data.storage.failures import naming
+from bert_data.storage.schemes import s3
 from bert_data.storage.uploading import upload
 from bert_data.tokens.store_names import expand_stores
 
@@ -93,7 +93,7 @@ def test_a_connection_that_breaks_in_the_middle_of_a_range(object_store):
 
 @pytest.mark.slow
 def test_a_server_that_hangs(object_store, monkeypatch):
-    monkeypatch.setattr(file_systems, "_STALL_SECONDS", 1.0)
+    monkeypatch.setattr(s3, "_STALL_SECONDS", 1.0)
     object_store.put("a", b"content")
     object_store.fail("hang", times=100)
     with pytest.raises(ConnectionError, match="Less than 1 bytes/sec"):

@@ -1,9 +1,18 @@
 """URIs get the file systems that they, or the environment, ask for."""
 
+import re
+
 import pytest
 
 from bert_data import storage
-from bert_data.storage.file_systems import resolve, split_known
+from bert_data.storage.file_systems import SCHEMES, resolve, split_known
+
+COVERS = (
+    "storage/schemes/local",
+    "storage/schemes/s3",
+    "storage/schemes/azure",
+    "storage/schemes/google",
+)
 
 
 def test_the_parts_of_uris(tmp_path):
@@ -149,3 +158,42 @@ def test_many_statuses_cost_few_requests(object_store):
     assert len(object_store.requests) <= 6
     few = storage.read_statuses([paths[7], object_store.uri("none")])
     assert [status and status.num_bytes for status in few] == [7, None]
+
+
+def test_one_file_has_one_place(monkeypatch):
+    """Under whatever URI, so that no run replaces what it reads."""
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", "AccountName=acme;AccountKey=a2V5")
+    for names in (
+        ("s3://bucket/a/b", "s3://bucket/a/b/", "s3://bucket/a/b?region=us-east-1"),
+        ("gs://bucket/a", "gs://anonymous@bucket/a"),
+        ("hdfs://Node:8020/a", "hdfs://ann@node:8020/a?replication=2"),
+        (
+            "abfs://c/a/b",
+            "abfss://c@acme.dfs.core.windows.net/a/b",
+            "abfs://acme.blob.core.windows.net/c/a/b",
+        ),
+    ):
+        assert len({storage.real_path(name) for name in names}) == 1
+        with pytest.raises(ValueError, match="is an input too"):
+            storage.refuse_inputs(names[:1], names[1:])
+    others = [
+        "s3://bucket/a",
+        "s3://bucket/b",
+        "s3://bucket/a?endpoint_override=h:1",
+        "gs://bucket/a",
+    ]
+    assert len(set(map(storage.real_path, others))) == 4
+
+
+def test_only_its_own_file_knows_a_scheme(checkout):
+    """What differs between stores is asked of `Scheme`; who adds one writes one file."""
+    names = "|".join(name for name in SCHEMES if name != "file")
+    knows = re.compile(rf"""type_name|["'](?:{names}|gcs)["']|storage\.schemes""")
+    found = [
+        f"{path}:{number}"
+        for path in (checkout / "bert_data").rglob("*.py")
+        if path.parent.name != "schemes" and path.name != "file_systems.py"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if knows.search(line)
+    ]
+    assert found == []

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from bert_data import storage
-from bert_data.storage import file_systems
 from bert_data.storage.ranges import RemoteFiles
+from bert_data.storage.schemes import google
 from bert_data.storage.uploading import can_copy, upload
 from tests.other_stores import OtherStore
 
@@ -201,7 +201,7 @@ def test_refused_credentials(other_store, tmp_path, kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["503", "reset"])
 def test_what_does_not_pass_at_googles_store(google_server, monkeypatch, kind):
-    monkeypatch.setattr(file_systems, "_GS_RETRY_SECONDS", "1")
+    monkeypatch.setattr(google, "_RETRY_SECONDS", "1")
     store = OtherStore(google_server, "gs")
     store.put("a", b"content")
     store.clear()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.storage import OutputSet, uploading
+from bert_data.storage.schemes import s3
 from tests.storage.output_sets import contents, write_set
 
 
@@ -215,7 +216,7 @@ class TestOutputSet:
 
 @pytest.mark.parametrize("most_bytes", [7, 6])
 def test_the_store_copies_objects_that_it_can(object_store, monkeypatch, most_bytes):
-    monkeypatch.setattr(uploading, "_MOST_COPIED_BYTES", most_bytes)
+    monkeypatch.setattr(s3.S3, "most_copied_bytes", most_bytes)
     object_store.put("work/a", b"content")
     names = [object_store.uri("out/a"), object_store.uri("out/list")]
     with OutputSet(names[1], names, reads=[], overwrite=False) as outputs:

@@ -11,9 +11,10 @@ import pytest
 from pyarrow import fs
 
 from bert_data import storage
-from bert_data.storage import file_systems, hadoop
-from bert_data.storage.hadoop import HadoopFiles, explain
+from bert_data.storage import file_systems
 from bert_data.storage.ranges import RemoteFiles
+from bert_data.storage.schemes import hadoop
+from bert_data.storage.schemes.hadoop import HadoopFiles, explain
 from bert_data.storage.uploading import upload
 
 SETTINGS = ("ARROW_LIBHDFS_DIR", "HADOOP_HOME", "JAVA_HOME", "CLASSPATH")
@@ -26,7 +27,7 @@ upload(sys.argv[1], sys.argv[2])
 WRITE_SET = """
 import os, signal, sys
 from bert_data.storage import OutputSet
-from bert_data.storage.hadoop import HadoopFiles
+from bert_data.storage.schemes.hadoop import HadoopFiles
 names, killed = sys.argv[1].split(","), sys.argv[2]
 move = HadoopFiles.move
 def move_or_die(self, source, target):

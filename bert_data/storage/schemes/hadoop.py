@@ -1,6 +1,6 @@
 """Hadoop's file system: pyarrow's client, which is libhdfs and Java, with errors that can be told.
 
-    open_hadoop("hdfs://namenode:8020", "?replication=2").get_file_info("/text/a.txt")
+    resolve("hdfs://namenode:8020/text/a.txt?replication=2") -> HadoopFiles, "/text/a.txt"
 
 pyarrow takes any error of a status for "no such file", such as that of a namenode that does not
 answer; removing what is not there is an error of no kind; a file moved to a folder's name goes into
@@ -9,15 +9,18 @@ the folder; and libhdfs writes the reasons of errors to standard error only, wit
 
 import contextlib
 import ctypes
+import dataclasses
 import errno
 import os
 import re
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from bert_data.storage.c_stderr import heard
+from bert_data.storage.file_systems import Scheme
 from bert_data.storage.hidden import without_tokens
+from bert_data.storage.paths import Uri
+from bert_data.storage.schemes.c_stderr import heard
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -69,6 +72,20 @@ _users: "weakref.WeakSet[object]" = weakref.WeakSet()  # of Java, which their en
 _is_forked = False
 
 
+class Hadoop(Scheme):
+    """Hadoop."""
+
+    explains_errors = True
+
+    def open(self, uri: Uri, server: str) -> "tuple[fs.FileSystem, str]":
+        """Return the file system of a namenode."""
+        return cast("fs.FileSystem", open_hadoop(uri.root, uri.options)), "/"
+
+    def place(self, uri: Uri) -> str:
+        """Return the namenode, a host whose name has no capitals, and the key."""
+        return super().place(dataclasses.replace(uri, root=uri.root.lower()))
+
+
 def open_hadoop(root: str, options: str) -> "HadoopFiles":
     """Return the file system of a namenode.
 
@@ -109,8 +126,6 @@ def open_hadoop(root: str, options: str) -> "HadoopFiles":
 
 class HadoopFiles:
     """The methods of `pyarrow.fs.FileSystem` that storage uses."""
-
-    type_name = "hdfs"
 
     def __init__(self, system: Any) -> None:
         self._system = system
