@@ -61,7 +61,7 @@ def upload_all(sources: Mapping[str, str], begun: list[str]) -> None:
     from concurrent.futures import ThreadPoolExecutor  # here, as it would delay the start
 
     ended = threading.Event()
-    with ThreadPoolExecutor(_NUM_UPLOADS) as pool:
+    with ThreadPoolExecutor(_NUM_UPLOADS, "bert_data-upload") as pool:
         try:
             uploads = {uri: pool.submit(_upload, path, uri, ended) for uri, path in sources.items()}
             begun += uploads

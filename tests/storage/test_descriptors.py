@@ -3,6 +3,8 @@
 import gc
 import os
 import resource
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from bert_data.storage import descriptors, map_file
 from bert_data.storage.descriptors import OpenFiles
+from tests.descriptors import num_open
 
 NUM_FILES = 40
 
@@ -31,10 +34,6 @@ def quick_collections() -> Iterator[None]:
     gc.freeze()
     yield
     gc.unfreeze()
-
-
-def num_open() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 def read_all(files: OpenFiles, numbers: list[int]) -> dict[int, bytes]:
@@ -58,14 +57,14 @@ def test_all_are_read_whatever_the_limit(paths: list[str], limit: int, asked: li
         patch.setattr(descriptors, "_limit", lambda: limit)
         patch.setattr(descriptors, "_pool", descriptors._Pool())  # other tests' is left alone
         gc.collect()
-        files, before = OpenFiles(paths), num_open()
+        files, before = OpenFiles(paths), num_open(paths)
         for numbers in asked:
             expected = {number: b"%d" % number for number in numbers}
             assert read_all(files, sorted(numbers)) == expected
-            assert num_open() - before <= limit
+            assert num_open(paths) - before <= limit
         del files
         gc.collect()
-        assert num_open() == before
+        assert num_open(paths) == before
 
 
 def test_what_is_in_use_stays_open(paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,22 +77,36 @@ def test_what_is_in_use_stays_open(paths: list[str], monkeypatch: pytest.MonkeyP
         assert [os.pread(opened[number], 10, 0) for number in (3, 4)] == [b"3", b"4"]
 
 
-def test_where_others_have_all_descriptors(paths: list[str]) -> None:
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files, others = OpenFiles(paths), []
-    resource.setrlimit(resource.RLIMIT_NOFILE, (num_open() + 20, limits[1]))
+ALL_TAKEN = """
+import os, resource, sys
+from bert_data.storage.descriptors import OpenFiles
+
+files, others = OpenFiles(sys.argv[1:]), []
+resource.setrlimit(resource.RLIMIT_NOFILE, (40, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+def fail(call):
     try:
-        with pytest.raises(OSError, match="Too many open files"):
-            while True:
-                others.append(os.open(paths[0], os.O_RDONLY))
-        with pytest.raises(OSError, match="Too many open files"):
-            read_all(files, [1])
-        os.close(others.pop())
-        assert len(read_all(files, list(range(NUM_FILES)))) == NUM_FILES
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-        for descriptor in others:
-            os.close(descriptor)
+        call()
+    except OSError as error:
+        assert "Too many open files" in str(error)
+    else:
+        raise AssertionError
+def take_all():
+    while True:
+        others.append(os.open(sys.argv[1], os.O_RDONLY))
+fail(take_all)
+fail(files.some([1]).__enter__)
+os.close(others.pop())
+left = list(range(len(files.paths)))
+while left:
+    with files.some(left) as opened:
+        left = [number for number in left if number not in opened]
+"""
+
+
+@pytest.mark.process
+def test_where_others_have_all_descriptors(paths: list[str], checkout: Path) -> None:
+    """In a process of its own, where no other thread closes one."""
+    subprocess.run([sys.executable, "-c", ALL_TAKEN, *paths], cwd=checkout, check=True)
 
 
 def test_a_file_that_is_not_there(paths: list[str], tmp_path: Path) -> None:
@@ -112,14 +125,14 @@ def few_allowed() -> Iterator[Callable[[int], None]]:
 
 
 def test_more_files_are_mapped_than_a_shell_allows(paths, few_allowed):
-    few_allowed(num_open() + 20)
+    few_allowed(len(os.listdir("/proc/self/fd")) + 20)
     maps = [map_file(path) for path in paths]
     assert [mapped.data.tobytes() for mapped in maps] == [b"%d" % n for n in range(NUM_FILES)]
-    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > num_open() > NUM_FILES
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > num_open(paths) >= NUM_FILES
 
 
 def test_too_many_maps_are_one_sentence(paths, few_allowed, monkeypatch):
-    few_allowed(limit := num_open() + 20)
+    few_allowed(limit := len(os.listdir("/proc/self/fd")) + 20)
     monkeypatch.setattr(resource, "setrlimit", _refuse)
     with pytest.raises(OSError, match=rf"may have {limit:,}; `ulimit -n`") as caught:
         [map_file(path) for path in paths]

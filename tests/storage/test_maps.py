@@ -1,5 +1,6 @@
 """Maps for the system: it copies from them, and they end with their object."""
 
+import contextlib
 import gc
 import os
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.storage.maps import FileInMemory, FileMaps
+from tests.descriptors import num_open
 
 
 def mapped(path: Path) -> int:
@@ -25,11 +27,11 @@ def map_file(maps: FileMaps, path: Path, num_bytes: int) -> int:
 def test_maps_end_with_their_object_and_hold_no_descriptor(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x" * 10_000)
-    maps, before = FileMaps(), len(os.listdir("/proc/self/fd"))
+    maps = FileMaps()
     addresses = [map_file(maps, path, num_bytes) for num_bytes in (10_000, 5_000)]
     assert addresses[0] % 4096 == addresses[1] % 4096 == 0
     assert mapped(path) == 2
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert num_open([str(path)]) == 0
     del maps
     gc.collect()
     assert mapped(path) == 0
@@ -47,10 +49,12 @@ def test_what_cannot_be_mapped_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_file_in_memory_goes_with_its_object() -> None:
-    before = len(os.listdir("/proc/self/fd"))
     file = FileInMemory(8192)
+    own = os.stat(file.descriptor)
     assert os.pwrite(file.descriptor, b"here", 8000) == 4
     assert file.memory[8000:8004] == b"here"
     del file
     gc.collect()
-    assert len(os.listdir("/proc/self/fd")) == before
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # of another thread, which has closed it
+            assert not os.path.samestat(os.stat(f"/proc/self/fd/{number}"), own)
