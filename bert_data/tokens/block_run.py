@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.tokens import blocks, chunks
-from bert_data.tokens.definition import BasicTokenizer, WordpieceTokenizer
+from bert_data.tokens.bert_rules import BertRules
 from bert_data.tokens.entries import EntryTable
 from bert_data.tokens.store import token_dtype
 from bert_data.tokens.token_block import UndecodableLineError
@@ -31,25 +31,16 @@ _CACHE_PLACES = 1 << 16  # 2 MB per thread; more would gain little
 class Tables:
     """What all passes with one tokenizer share; any number of threads may use it at a time."""
 
-    def __init__(self, vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int) -> None:
+    def __init__(self, vocabulary: Vocabulary, rules: BertRules, max_word_letters: int) -> None:
         """Build the tables; see `FastTokenizer` for the arguments."""
         symbols = number_characters(vocabulary.ids)
         self.vocabulary = vocabulary
         self.max_word_letters = max_word_letters
         self.id_dtype = token_dtype(vocabulary.size)
         self.trie = build_trie(vocabulary.ids, symbols)
-        self.entries = EntryTable(symbols, do_lower_case)
-        self._basic = BasicTokenizer(do_lower_case)
-        self._wordpiece = WordpieceTokenizer(
-            vocabulary.ids, max_input_chars_per_word=max_word_letters
-        )
+        self.entries = EntryTable(symbols, rules)
+        self.rules = rules
         self._caches: list[NDArray[np.uint64]] = []
-
-    def encode_by_definition(self, text: str) -> list[int]:
-        """Return the ids of one text by the definition, which is slow."""
-        ids = self.vocabulary.ids
-        words = self._basic.tokenize(text)
-        return [ids[piece] for word in words for piece in self._wordpiece.tokenize(word)]
 
     @contextlib.contextmanager
     def borrowed_cache(self) -> Iterator[NDArray[np.uint64]]:
@@ -69,7 +60,7 @@ def encode_text(tables: Tables, text: str) -> list[int]:
     try:
         data = text.encode()
     except UnicodeEncodeError:  # surrogates
-        return tables.encode_by_definition(text)
+        return tables.rules.encode(text)
     run = BlockRun(tables, data, by_lines=False)
     run.finish()
     return run.ids[: run.state[blocks.NUM_IDS]].tolist()
@@ -136,7 +127,7 @@ class BlockRun:
         except UnicodeDecodeError:
             self._tokenize_line()
         else:
-            self._append_ids(self._tables.encode_by_definition(text), end)
+            self._append_ids(self._tables.rules.encode(text), end)
 
     def _tokenize_line(self) -> None:
         """Tokenize the state's line again, without carriage returns and undecodable bytes."""

@@ -41,6 +41,11 @@ _IDEOGRAPH = int(Action.IDEOGRAPH)
 _PUNCTUATION = int(Action.PUNCTUATION)
 _SIGMA = int(Action.SIGMA)
 _MARK = int(Action.MARK)
+_BRACKET = int(Action.BRACKET)
+# The letters that follow the bracket of [PAD], [UNK], [CLS], [SEP] and [MASK].
+_PAD, _UNK, _CLS, _SEP, _MAS = (
+    int.from_bytes(name.encode()) for name in ("PAD", "UNK", "CLS", "SEP", "MAS")
+)
 
 
 @inner
@@ -113,6 +118,15 @@ def _ends_word(
 
 
 @inner
+def _names_special_token(data: NDArray[np.uint8], position: int) -> bool:
+    """Whether the text after a bracket begins like the name of a special token."""
+    if position + 3 > len(data):
+        return False
+    name = int(data[position]) << 16 | int(data[position + 1]) << 8 | int(data[position + 2])
+    return name in (_PAD, _UNK, _CLS, _SEP, _MAS)
+
+
+@inner
 def append_chunk(
     data: NDArray[np.uint8],
     start: int,
@@ -164,7 +178,9 @@ def append_chunk(
                 symbols >>= SYMBOL_BITS
             if action == _MARK:
                 mark_end = num_letters
-        elif action in (_SPACE, _PUNCTUATION, _IDEOGRAPH):
+        elif action in (_SPACE, _PUNCTUATION, _IDEOGRAPH, _BRACKET):
+            if action == _BRACKET and _names_special_token(data, after):
+                return UNUSUAL_CHUNK, position, num_ids
             if num_letters > 0:
                 num_ids = append_pieces(word, num_letters, trie, unk_id, ids, num_ids)
                 num_letters = 0

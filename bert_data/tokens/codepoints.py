@@ -37,6 +37,7 @@ class Action(enum.IntEnum):
     SIGMA = 6  # append a letter that depends on its neighbours
     MARK = 7  # append the letters, unless a MARK precedes: NFD may swap the two
     UNUSUAL = 8  # none of these: leave the text around it to the definition
+    BRACKET = 9  # PUNCTUATION, unless the name of a special token follows
 
 
 class CodePoint(NamedTuple):

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.tokens.bert_rules import BertRules
 from bert_data.tokens.characters import is_ideograph
 from bert_data.tokens.chunks import FIRST_SYMBOL, IS_CASED, IS_IGNORABLE, IS_SPACE
-from bert_data.tokens.codepoints import Action, are_plain_ideographs, describe
+from bert_data.tokens.codepoints import Action
 from bert_data.tokens.wordpiece import SYMBOL_BITS, UNKNOWN
 
 _NUM_CODE_POINTS = 0x110000
@@ -24,19 +25,19 @@ _IDEOGRAPHS_PAGE_SIZE = 256  # a text with one of them has hundreds
 
 
 class EntryTable:
-    """The entries of one vocabulary and casing; many threads may use it at a time.
+    """The entries of one vocabulary and its rules; many threads may use it at a time.
 
     Attributes:
       entries: int64 [0x110000], 0 where not filled in.
     """
 
-    def __init__(self, symbols: Mapping[str, int], do_lower_case: bool) -> None:
+    def __init__(self, symbols: Mapping[str, int], rules: BertRules) -> None:
         """Create an empty table; `symbols` are those of `wordpiece.number_characters`."""
         self.entries: NDArray[np.int64] = np.zeros(
             _NUM_CODE_POINTS, np.int64
         )  # untouched: no memory
         self._symbols = symbols
-        self._do_lower_case = do_lower_case
+        self._rules = rules
         self._filling = threading.Lock()
 
     def fill_page(self, code: int) -> None:
@@ -47,7 +48,7 @@ class EntryTable:
             size = _IDEOGRAPHS_PAGE_SIZE if is_ideograph(chr(code)) else _PAGE_SIZE
             first = code - code % size
             chars = "".join(map(chr, range(first, first + size)))
-            if are_plain_ideographs(chars, do_lower_case=self._do_lower_case):
+            if self._rules.are_plain_ideographs(chars):
                 symbols = np.array([self._symbols.get(char, UNKNOWN) for char in chars])
                 page = symbols << FIRST_SYMBOL | Action.IDEOGRAPH
             else:
@@ -56,7 +57,7 @@ class EntryTable:
             self.entries[first : first + size] = page
 
     def _entry(self, char: str) -> int:
-        point = describe(char, do_lower_case=self._do_lower_case)
+        point = self._rules.describe(char)
         entry = int(point.action)
         if point.is_space:
             entry |= IS_SPACE

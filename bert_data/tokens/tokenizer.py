@@ -1,4 +1,4 @@
-"""The fast tokenizer: texts or blocks of lines to ids, equal to the definition's for every text.
+"""The fast tokenizer: texts or blocks of lines to ids, equal to those of its rules for every text.
 
     tokenizer = FastTokenizer(load_vocabulary("vocab.txt"))
     tokenizer.encode("The cat sat.")                     [1996, 4937, 2938, 1012]
@@ -13,7 +13,7 @@ cannot.
 """
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from bert_data.text.documents import TextDocument, block_lines
 from bert_data.tokens import blocks
 from bert_data.tokens.backends import WORDPIECE
 from bert_data.tokens.backends.choosing import Choice
+from bert_data.tokens.bert_rules import BertRules, GoogleRules, LibraryRules
 from bert_data.tokens.block_run import BlockRun, Tables, encode_text
 from bert_data.tokens.definition import convert_to_unicode
 from bert_data.tokens.token_block import TokenBlock
@@ -35,7 +36,7 @@ Texts = str | bytes | Iterable[str | bytes]
 
 
 class FastTokenizer:
-    """Converts text to the same ids as `definition.FullTokenizer`.
+    """Converts text to the same ids as `definition.FullTokenizer` or, if asked, `tokenizers`.
 
     Any number of threads may use one object at a time; it can be pickled.
 
@@ -50,12 +51,15 @@ class FastTokenizer:
         vocabulary: Vocabulary,
         do_lower_case: bool = True,
         max_word_letters: int = MAX_LETTERS_OF_WORD,
+        added: Sequence[str] | None = None,
     ) -> None:
         """Prepare the tables.
 
         Args:
           do_lower_case: lower-case the text and drop the accents.
           max_word_letters: >= 1, a longer word is unknown; programs other than Google's use 100.
+          added: the special tokens of a tokenizer.json, which are found in the text: ids are those
+            of the library `tokenizers`. None: Google's.
         """
         self.vocabulary, self.ids = vocabulary, vocabulary.ids
         self.unk_id, self.sha256 = vocabulary.unk_id, vocabulary.sha256
@@ -63,10 +67,17 @@ class FastTokenizer:
         self.do_lower_case = do_lower_case
         self.max_word_letters = max_word_letters
         self.choice = Choice(name=WORDPIECE, backend=None, reason="the fastest exact one")
-        self._tables = Tables(vocabulary, do_lower_case, max_word_letters)
+        self._added = None if added is None else tuple(added)
+        rules: BertRules
+        if self._added is None:
+            rules = GoogleRules(vocabulary, do_lower_case, max_word_letters)
+        else:
+            rules = LibraryRules(vocabulary, do_lower_case, max_word_letters, self._added)
+        self._tables = Tables(vocabulary, rules, max_word_letters)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.vocabulary, self.do_lower_case, self.max_word_letters)
+        arguments = self.vocabulary, self.do_lower_case, self.max_word_letters, self._added
+        return type(self), arguments
 
     def tokenize_documents(
         self, documents: Iterable[TextDocument], level: str, language: str

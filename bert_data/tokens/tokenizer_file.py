@@ -5,9 +5,9 @@
     any other: BPE, Unigram, WordPiece with other rules  -> LibraryTokenizer
     .model of SentencePiece, .tiktoken                   -> LibraryTokenizer
 
-BERT's rules are those of tokenization.py. The library differs from them for some rare characters
-(the final sigma, new ones in Unicode), and turns "[SEP]" in a text into the special token; the fast
-tokenizer treats it as text. `backends/` has the libraries.
+With a vocabulary, ids are those of tokenization.py, Google's; with any other file, those of the
+library that defines it: `tokenizers` turns "[SEP]" in a text into the special token, and differs
+for some rare characters (see `bert_rules`). `backends/` has the libraries.
 """
 
 import hashlib
@@ -187,6 +187,7 @@ def _fast_tokenizer(path: str, definition: dict[str, Any]) -> FastTokenizer:
         make_vocabulary(path, digest, tokens, ids),
         bool(definition["normalizer"]["lowercase"]),
         definition["model"]["max_input_chars_per_word"],
+        [token["content"] for token in definition.get("added_tokens") or []],
     )
 
 

@@ -93,6 +93,8 @@ def difference_from_bert(definition: dict[str, Any]) -> str:
         known = content in SPECIAL and ids.get(content) == token.get("id")
         if not (known and token.get("special")):
             return f"added token {content!r}"
+        if any(token.get(rule) for rule in ("single_word", "lstrip", "rstrip", "normalized")):
+            return f"rules of its own for the added token {content!r}"
     return ""
 
 

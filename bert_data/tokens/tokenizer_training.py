@@ -4,10 +4,12 @@ r"""Trains tokenizers of byte-level BPE or Unigram on text, as tokenizer.json.
                             --unigram-->  ▁low er est ...           SentencePiece's rules
 
 Words are counted by tasks; the trainers are those of the `tokenizers` library. Special tokens have
-the names and ids of BERT's, then comes <|endoftext|>. BPE of the same text is the same in every
-run; Unigram's scores are sums in no fixed order, so they differ in their last digits.
+the names and ids of BERT's, then comes <|endoftext|>. The same text gives the same file: Unigram's
+scores, which depend on the order of a hash table in the library, are rounded, and pieces of equal
+score are in the order of their characters.
 """
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 _SPECIAL = (*SPECIAL, USUAL_ENDS[0])
 _NUM_BYTES = 256
+_DECIMALS = 5  # of scores, which differ by some 1e-14 from run to run
+_STEP = 0.0001
 
 
 def train_tokenizer(config: VocabularyTrainingConfig) -> tuple[TrainedVocabulary, str]:
@@ -112,7 +116,33 @@ def _train(config: VocabularyTrainingConfig, words: Mapping[str, int]) -> "token
             raise ValueError(
                 f"vocab_size is {config.vocab_size}, which the library cannot train: {error}"
             ) from None
-    return tokenizer.model
+    return tokenizer.model if config.model == BPE else _in_order(tokenizer)
+
+
+def _in_order(tokenizer: "tokenizers.Tokenizer") -> "tokenizers.models.Model":
+    """Return the model of Unigram with an order and scores that only the text decides.
+
+    The library sums scores in the order of a hash table, and numbers the characters that its
+    training has dropped in such an order, too: they get the least score and, one after the other,
+    `_STEP` more.
+    """
+    from tokenizers import models
+
+    model = json.loads(tokenizer.to_str())["model"]
+    pieces = [(piece, score) for piece, score in model["vocab"]]
+    first, rest = pieces[: len(_SPECIAL)], pieces[len(_SPECIAL) :]
+    least = min(score for _, score in rest)
+    num_characters = sum(len(piece) == 1 for piece, _ in rest)
+
+    def final_score(piece: str, score: float) -> float:
+        steps = (score - least) / _STEP
+        if len(piece) == 1 and steps < num_characters and abs(steps - round(steps)) < _STEP:
+            score = least
+        return round(score, _DECIMALS)
+
+    rest = [(piece, final_score(piece, score)) for piece, score in rest]
+    rest.sort(key=lambda entry: (-entry[1], entry[0]))
+    return models.Unigram([*first, *rest], unk_id=model["unk_id"], byte_fallback=False)
 
 
 def _as_tokenizer(

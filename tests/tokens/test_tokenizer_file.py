@@ -6,21 +6,30 @@ import pickle
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from bert_data.tokens.block_run import Tables
+from bert_data.tokens.bert_rules import GoogleRules
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer, read_vocabulary, vocabulary_of
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 from tests.tokens.json_files import TEXT, byte_pairs, unigram, wordpiece
+from tests.tokens.odd_texts import EVERY_LETTER, SPECIAL, texts
 
 COVERS = (
+    "tokens/bert_rules",
     "tokens/library_tokenizer",
     "tokens/tokenizer_json",
 )
+
+
+RULES = ("lstrip", "rstrip", "single_word", "normalized")
+
+
+def added(content, number, **flags):
+    return {"id": number, "content": content, "special": True} | dict.fromkeys(RULES, False) | flags
 
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "a", "##a", ".", "é"]
@@ -48,17 +57,48 @@ def test_words_too_long_are_unknown_as_in_the_library(tmp_path, num_letters):
     expected = Tokenizer.from_file(path).encode(word, add_special_tokens=False).ids
     tokenizer = load_tokenizer(None, path)
     assert isinstance(tokenizer, FastTokenizer)
-    tables = Tables(tokenizer.vocabulary, True, tokenizer.max_word_letters)
-    assert tokenizer.encode(word) == expected == tables.encode_by_definition(word)
+    rules = GoogleRules(tokenizer.vocabulary, True, tokenizer.max_word_letters)
+    assert tokenizer.encode(word) == expected == rules.encode(word)
 
 
-@given(st.text(st.sampled_from("thecatsé a.É,\t東x")), st.booleans())
-def test_the_fast_tokenizer_gives_the_librarys_ids(tmp_path_factory, text, lower):
-    path = wordpiece(tmp_path_factory.mktemp("t") / "t.json", TOKENS, normalizer__lowercase=lower)
-    tokenizer = load_tokenizer(None, path)
+@pytest.fixture(scope="module", params=[True, False], ids=["lower", "cased"])
+def both(request, tmp_path_factory):
+    """(our tokenizer, the library's)"""
+    path = tmp_path_factory.mktemp("bert") / "t.json"
+    wordpiece(path, EVERY_LETTER.tokens, normalizer__lowercase=request.param)
+    tokenizer = load_tokenizer(None, str(path))
     assert isinstance(tokenizer, FastTokenizer)
-    library = Tokenizer.from_file(path).encode(text, add_special_tokens=False).ids
-    assert tokenizer.encode(text) == library
+    return pickle.loads(pickle.dumps(tokenizer)), Tokenizer.from_file(str(path))
+
+
+class TestIdsOfTheLibrary:
+    """A tokenizer.json with BERT's rules runs in our kernels, with the ids of `tokenizers`."""
+
+    @settings(max_examples=500)
+    @given(st.lists(texts | st.sampled_from([*SPECIAL, "[", "]", "[SEP", "##"]), max_size=5))
+    @example(["a [SEP] b"])
+    @example(["x[MASK]y[[CLS]]", "[sep] [ SEP] [SEP\xad]"])
+    @example(["ΑΣ ΣΑΣ Σ'ς", "\ue000a", "\u0378", "\u200b[PAD]"])
+    @example(["a\U0001d165\u0301\u302ea \u302e\U0001d165", "\U00016ff0\u302e\U0001d16d"])
+    def test_any_text(self, both, parts):
+        for text in ("".join(parts), " ".join(parts)):
+            expected = both[1].encode(text, add_special_tokens=False).ids
+            assert both[0].encode(text) == expected
+            lines = text.replace("\r", "").replace("\n", " ")
+            expected = both[1].encode(lines, add_special_tokens=False).ids
+            assert both[0].tokenize_block(lines.encode()).ids.tolist() == expected
+
+    @pytest.mark.slow
+    def test_each_code_point(self, both):
+        codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+        for first in range(0, len(codes), 500):
+            text = " ".join(f"a{chr(code)}b {chr(code)}" for code in codes[first : first + 500])
+            assert both[0].encode(text) == both[1].encode(text, add_special_tokens=False).ids
+
+    def test_googles_stay_for_a_vocabulary(self, both):
+        google = FastTokenizer(EVERY_LETTER, both[0].do_lower_case)
+        assert google.encode("a [SEP] b") != both[0].encode("a [SEP] b")
+        assert both[0].encode("a\ud800b") == both[0].encode("ab")
 
 
 @pytest.mark.parametrize(
@@ -73,6 +113,7 @@ def test_the_fast_tokenizer_gives_the_librarys_ids(tmp_path_factory, text, lower
         {"normalizer__strip_accents": False},
         {"pre_tokenizer": {"type": "Whitespace"}},
         {"pre_tokenizer": None},
+        *({"added_tokens": [added("[MASK]", 4, **{rule: True})]} for rule in RULES),
         {"model__vocab": {token: 2 * number for number, token in enumerate(TOKENS)},
          "added_tokens": []},
         {"model__vocab": {"[UNK]": 0, "a": 1}, "added_tokens": []},
