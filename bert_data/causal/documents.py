@@ -93,6 +93,7 @@ class Documents:
         statuses = [read_status(path) for path in store_paths(prefix)]
         self.identity = [dataclasses.astuple(status) if status else None for status in statuses]
         self.store: TokenStore = open_store(prefix)
+        self.store.refuse_modes(prefix)
         if verify:
             verify_store(prefix)
         else:

@@ -24,7 +24,8 @@ def define_tokenizer_flags() -> None:
         AUTO,
         [AUTO, *NAMES],
         "What runs --tokenizer_file. auto: the fastest library that is known to be exact for it; a"
-        " line of the log says which, and why no faster one. The output is the same.",
+        " line of the log says which, and why no faster one. The output is the same, that of"
+        " tokenizers (or of sentencepiece, for a .model).",
     )
 
 

@@ -35,6 +35,7 @@ def check_stores(
     dtypes = {}
     for prefix in prefixes:
         store = open_store(prefix)
+        store.refuse_modes(prefix)
         dtypes[store.ids.dtype.name] = prefix
         if store.ids.dtype.name not in _DTYPES:
             raise ValueError(

@@ -82,8 +82,7 @@ def _check_kinds(
 ) -> None:
     kinds = []
     for prefix, store, noted in zip(prefixes, stores, notes, strict=True):
-        if store.modes is not None:
-            raise ValueError(f"{prefix}: multimodal token stores cannot be merged")
+        store.refuse_modes(prefix)
         if not store.ids.size:
             raise ValueError(f"{prefix}: the token store has no token")
         kind: dict[str, Any] = {"dtype": store.ids.dtype.name}

@@ -131,6 +131,15 @@ class TokenStore:
         """Number of documents."""
         return self.documents.size - 1
 
+    def refuse_modes(self, prefix: str) -> None:
+        """Refuse a multimodal store, whose sequences are not all text.
+
+        Raises:
+          ValueError: it is one.
+        """
+        if self.modes is not None:
+            raise ValueError(f"{prefix}: a multimodal token store cannot be read or merged as text")
+
     def check_sizes(self) -> None:
         """Check that the files have not been truncated, see `MappedFile.check_size`."""
         for each in self._maps:

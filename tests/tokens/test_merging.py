@@ -64,7 +64,10 @@ def test_what_cannot_be_merged(tmp_path, small_text, small_vocabulary):
         ([a, b], "are token stores of different kinds: level document and sentence"),
         ([a, c], "different kinds: end of documents None and 7"),
         ([a, str(golden / "doc50_int32")], "different kinds: dtype uint16 and int32"),
-        ([str(golden / "mm10_int32"), a], "multimodal token stores cannot be merged"),
+        (
+            [str(golden / "mm10_int32"), a],
+            "a multimodal token store cannot be read or merged as text",
+        ),
         ([a, str(golden / "empty_uint16")], "the token store has no token"),
     ):
         with pytest.raises(ValueError, match=sentence):

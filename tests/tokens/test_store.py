@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bert_data.causal.documents import Documents
+from bert_data.datasets.stored_corpus import check_stores
 from bert_data.errors import CorruptDataError
 from bert_data.tokens.store import open_store, token_dtype
 from bert_data.tokens.store_writer import StoreWriter, sequence_offsets
 from tests.goldens.reading import MEGATRON, load_goldens
+from tests.tokens.odd_texts import EVERY_LETTER
 
 Document = list[list[int]]
 HEADER_BYTES = 9 + 8 + 1 + 8 + 8
@@ -258,6 +261,15 @@ def test_modes_of_a_multimodal_store():
     sentences = [s for document in megatron_documents(range(10)) for s in range(len(document))]
     assert store.modes.tolist() == [s % 2 for s in sentences]
     assert open_store(str(MEGATRON / "sent30_uint16")).modes is None
+
+
+def test_a_multimodal_store_is_not_read_as_text():
+    prefix = str(MEGATRON / "mm10_int32")
+    reason = "mm10_int32: a multimodal token store cannot be read or merged as text"
+    with pytest.raises(ValueError, match=reason):
+        check_stores([prefix], EVERY_LETTER, do_lower_case=None)
+    with pytest.raises(ValueError, match=reason):
+        Documents(prefix)
 
 
 def test_more_than_two_to_the_31_tokens_and_four_gib(tmp_path):

@@ -1,6 +1,8 @@
 """Trained tokenizers have BERT's special tokens, and go through the whole library."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +84,30 @@ def test_unigram_has_the_pieces_that_the_library_makes_of_the_lines(
     definition = train_tokenizer(config_of(small_text, UNIGRAM, vocab_size=90))[1]
     halved = scores(json.loads(definition)["model"])
     assert len(expected.keys() & halved.keys()) > 0.9 * len(expected)
+
+
+@pytest.mark.process
+def test_unigram_is_the_same_in_every_process(tmp_path: Path) -> None:
+    """Rare characters are dropped in training and get their scores afterwards."""
+    path = tmp_path / "text.txt"
+    rare = "".join(map(chr, range(0x430, 0x450)))
+    common = " ".join(f"{a}{b}{c}" for a in "abcdef" for b in "aeiou" for c in "lmnst")
+    path.write_text(f"{common}\n" * 5 + " ".join(f"{char}{char}x" for char in rare))
+    program = (
+        "import sys; from bert_data.tokens.tokenizer_training import train_tokenizer;"
+        "from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig;"
+        "print(train_tokenizer(VocabularyTrainingConfig(input_files=(sys.argv[1],),"
+        "model='unigram', vocab_size=120, work_dir=sys.argv[1] + '.work'))[1])"
+    )
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", program, str(path)], check=True, capture_output=True
+        ).stdout
+        for _ in range(4)
+    }
+    assert len(runs) == 1
+    vocab = json.loads(runs.pop())["model"]["vocab"]
+    assert [piece for piece, _ in vocab[-32:]] == sorted(rare)
 
 
 def test_only_the_most_frequent_words_count(tmp_path: Path) -> None:
