@@ -107,7 +107,7 @@ def test_unigram_is_the_same_in_every_process(tmp_path: Path) -> None:
     }
     assert len(runs) == 1
     vocab = json.loads(runs.pop())["model"]["vocab"]
-    assert [piece for piece, _ in vocab[-32:]] == sorted(rare)
+    assert [piece for piece, _ in vocab if piece in rare] == sorted(rare)
 
 
 def test_only_the_most_frequent_words_count(tmp_path: Path) -> None:
