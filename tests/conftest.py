@@ -19,6 +19,8 @@ from tests.goldens.inputs import VOCABULARIES, WORDS
 
 if TYPE_CHECKING:
     from ray.cluster_utils import Cluster
+
+    from tests.work.slurm_cluster import Cluster as SlurmCluster
 from bert_data import forced_end
 from tests.forking import Programs
 from tests.hadoop_store import HadoopFolder
@@ -149,6 +151,20 @@ def ray_cluster(ray_folder: str) -> "Iterator[Cluster]":
         yield cluster
     finally:
         cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def slurm_cluster() -> "Iterator[SlurmCluster]":
+    """A Slurm cluster of processes, whose programs are found on PATH."""
+    from tests.work.slurm_cluster import Cluster
+
+    with (
+        tempfile.TemporaryDirectory(prefix="slurm-", dir="/tmp") as folder,
+        pytest.MonkeyPatch.context() as patch,
+        Cluster(Path(folder)) as cluster,
+    ):
+        patch.setenv("PATH", str(cluster.bin), prepend=os.pathsep)
+        yield cluster
 
 
 @pytest.fixture(scope="session")

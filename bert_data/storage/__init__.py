@@ -30,6 +30,7 @@ from bert_data.storage.changing import (
     open_folder,
     open_marker,
     open_scratch,
+    open_shared_folder,
     open_whole,
     refuse_planted,
     remove,

@@ -135,6 +135,22 @@ def open_marker(folder: Path, data: bytes) -> Iterator[str]:
         yield path
 
 
+@contextlib.contextmanager
+def open_shared_folder(parent: Path) -> Iterator[str]:
+    """Make a hidden local folder, for processes of several machines, and remove it with the block.
+
+    Yields:
+      Its path.
+    """
+    path = writing_path(os.path.join(parent, "shared"), new_token())
+    descriptor = _make_locked(path)
+    try:
+        yield path
+    finally:
+        remove(path)
+        os.close(descriptor)
+
+
 def remove_folder(path: str) -> None:
     """Remove a folder, if it exists; a run killed meanwhile never leaves part of a local one there.
 

@@ -7,9 +7,9 @@
         for block in executor.ordered_map(tokenize, blocks): ...
 
 A stage is passed an `Executor` and calls it. `executor.py` defines the contract that all executors
-keep; `threads.py`, `processes.py` and `ray_tasks.py` implement it. `engine.py` has the engines,
-which open the executor of a command's tasks. `tasks.py` says what a task is and how the result of
-an earlier run is found. Processes and Ray are imported only when they are used.
+keep; `threads.py`, `processes.py`, `ray_tasks.py` and `slurm.py` implement it. `engine.py` has the
+engines, which open the executor of a command's tasks. `tasks.py` says what a task is and how the
+result of an earlier run is found. Processes and Ray are imported only when they are used.
 """
 
 from bert_data.work.engine import (

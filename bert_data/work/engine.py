@@ -2,6 +2,7 @@
 
 Local()                                   processes of this machine
 Ray(ray_address="10.0.0.1:6379")          the Ray cluster with this head
+Slurm(slurm_options="--partition=long")   the Slurm cluster of this host
 
 make_engine("ray", ray_address="auto")    the same by names, as flags and keywords have them
 with open_executor(num_workers, engine=engine, folder=work_folder) as executor: ...
@@ -14,6 +15,7 @@ from typing import Any
 from bert_data.bounds import check_choice
 from bert_data.work.executor import Engine, Executor, InProcess, count_workers
 from bert_data.work.ray_tasks import Ray
+from bert_data.work.slurm import Slurm
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,7 +40,7 @@ class Local(Engine):
 
 
 THIS_MACHINE = Local()
-ENGINES: Mapping[str, type[Engine]] = {each.name: each for each in (Local, Ray)}
+ENGINES: Mapping[str, type[Engine]] = {each.name: each for each in (Local, Ray, Slurm)}
 
 ENGINE_SETTINGS: Mapping[str, type[Engine]] = {
     field.name: engine for engine in ENGINES.values() for field in dataclasses.fields(engine)

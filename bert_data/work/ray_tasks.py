@@ -12,7 +12,6 @@ import collections
 import contextlib
 import dataclasses
 import functools
-import logging
 import os
 import pickle
 import re
@@ -26,11 +25,9 @@ from absl import logging as absl_logging
 import bert_data
 from bert_data.bounds import check_bounds
 from bert_data.errors import first_sentence
-from bert_data.storage import open_marker, remove_abandoned
-from bert_data.work.answers import open_answer
 from bert_data.work.executor import MAX_WORKERS, Engine, Executor, Function, Job
-from bert_data.work.ray_calls import Session, call, digest_of_code
 from bert_data.work.ray_cluster import Cluster, connected
+from bert_data.work.remote_calls import begin_session, call, open_message
 
 _RETRIES = 3  # of a task whose worker died
 _IN_FLIGHT_A_WORKER = 16
@@ -39,7 +36,6 @@ _TICK_SECONDS = 1.0
 _GRACE_SECONDS = 1.0  # for tasks to end by themselves when their map ends
 _NO_ROOM_SECONDS = 600.0  # for a node with room for a task to join the cluster
 _LOOK_SECONDS = 10.0
-_TOKEN_BYTES = 16
 _NODE_OF_ERROR = re.compile(r"IP: ([^,)\s]+)")
 
 
@@ -94,7 +90,7 @@ class RayTasks(Executor):
 
     def __enter__(self) -> Self:
         with self._marker:
-            self._session = self._begin_session()
+            self._session = begin_session(self._folder, self._marker, _name_node)
             self._connect()
             absl_logging.info("Ray: %s", self._cluster.describe())
             self._marker = self._marker.pop_all()
@@ -117,20 +113,6 @@ class RayTasks(Executor):
         """
         self._begun, self._running = (None, None), {}
         self._connection.close()
-
-    def _begin_session(self) -> Session:
-        """Describe this process for workers, and write the marker that they read."""
-        marker, token = None, secrets.token_bytes(_TOKEN_BYTES)
-        if self._folder is not None:
-            remove_abandoned(self._folder)
-            marker = self._marker.enter_context(open_marker(self._folder, token))
-        return Session(
-            folder=os.getcwd(),
-            code=digest_of_code(),
-            log_level=logging.getLogger("absl").getEffectiveLevel(),
-            marker=marker,
-            token=token,
-        )
 
     def _begin(self, function: Function, item: Any) -> Job:
         if not self._cluster.ray.is_initialized():
@@ -205,10 +187,7 @@ class RayTasks(Executor):
         ray, job = self._cluster.ray, self._running[task]
         error: BaseException | None
         try:
-            messages, message = pickle.loads(ray.get(task, timeout=_TICK_SECONDS))
-            for record in messages:
-                logging.getLogger(record.name).handle(record)
-            job.result, error = open_answer(pickle.loads(message))
+            job.result, error = open_message(ray.get(task, timeout=_TICK_SECONDS))
         except ray.exceptions.GetTimeoutError:
             return  # it is on its way from another node
         except ray.exceptions.RayError as failure:
@@ -266,6 +245,12 @@ class RayTasks(Executor):
         if self._cluster.is_own or now - self._had_room > _NO_ROOM_SECONDS:
             raise ValueError(f"{needs}, which no node of the Ray cluster has")
         absl_logging.warning("%s; waiting for a node that has both", needs)
+
+
+def _name_node() -> str:
+    import ray
+
+    return f"{ray.util.get_node_ip_address()} ({os.uname().nodename})"
 
 
 def _name(function: Function) -> str:

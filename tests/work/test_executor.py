@@ -16,23 +16,31 @@ from bert_data.work import count_workers, open_executor, open_threads
 from bert_data.work.executor import InProcess
 from bert_data.work.processes import Processes
 from bert_data.work.ray_tasks import RayTasks
+from bert_data.work.slurm import SlurmTasks
 from bert_data.work.threads import Threads
 
 EXECUTORS = [
-    pytest.param(InProcess, id="in process"),
+    pytest.param(functools.partial(InProcess), id="in process"),
     pytest.param(functools.partial(Threads, 1), id="one thread"),
     pytest.param(functools.partial(Threads, 3), id="threads"),
     pytest.param(functools.partial(Processes, 1), id="one process", marks=pytest.mark.process),
     pytest.param(functools.partial(Processes, 3), id="processes", marks=pytest.mark.process),
     pytest.param(functools.partial(RayTasks, 2), id="ray", marks=pytest.mark.process),
+    pytest.param(
+        functools.partial(SlurmTasks, 2), id="slurm", marks=[pytest.mark.process, pytest.mark.slow]
+    ),
 ]
 
 
 @pytest.fixture(scope="module", params=EXECUTORS)
-def executor(request, ray_folder):
+def executor(request, ray_folder, tmp_path_factory):
     """One executor for all tests: each map leaves it as it was."""
-    with request.param() as workers:
-        yield workers
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param.func is SlurmTasks:
+            request.getfixturevalue("slurm_cluster")
+            patch.chdir(tmp_path_factory.mktemp("slurm"))
+        with request.param() as workers:
+            yield workers
 
 
 def double(number: int) -> int:
@@ -67,6 +75,8 @@ def items_then_error(number: int):
 
 @given(st.lists(st.integers(), max_size=40))
 def test_results_come_in_the_order_of_the_items(executor, items):
+    if isinstance(executor, SlurmTasks):
+        del items[4:]  # a process for each
     assert list(executor.ordered_map(double, items)) == [2 * item for item in items]
 
 

@@ -1,4 +1,4 @@
-"""Commands with --engine=ray: the same bytes as on this machine, whatever dies; what is resumed."""
+"""Commands on clusters: the same bytes as on this machine, whatever dies; what is resumed."""
 
 import contextlib
 import gzip
@@ -29,9 +29,10 @@ from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.vocabulary_output import write_vocabulary
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 from bert_data.tokens.word_rules import BPE, MODELS, UNIGRAM, WORDPIECE
-from bert_data.work import THIS_MACHINE, Engine, rounds
+from bert_data.work import THIS_MACHINE, Engine, rounds, slurm
 from bert_data.work.ray_cluster import connected
 from bert_data.work.ray_tasks import Ray
+from bert_data.work.slurm import Slurm
 from tests.conftest import RAY_NODE
 
 COVERS = ("cli/engine_flags", "datasets/cluster_corpus")
@@ -59,18 +60,21 @@ def connection(ray_cluster):
 
 
 @pytest.fixture
-def in_turn(ray_cluster, connection, tmp_path, monkeypatch):
-    """Runs a function in a folder, on this machine and on the cluster; returns the files."""
+def in_turn(ray_cluster, connection, slurm_cluster, tmp_path, monkeypatch):
+    """Runs a function in a folder, on this machine and on clusters; returns the files of two."""
+    monkeypatch.setattr(slurm, "_FIRST_LOOK", 0.1)
 
     def run(make: Callable[[Engine], object]) -> list[dict[str, bytes]]:
         contents = []
-        for engine in (THIS_MACHINE, Ray(ray_address=ray_cluster.address)):
+        for engine in (THIS_MACHINE, Ray(ray_address=ray_cluster.address), Slurm()):
             folder = tmp_path / engine.name / "out"
             folder.mkdir(parents=True)
             monkeypatch.chdir(folder.parent)  # paths are relative, and the same
             make(engine)
             contents.append(files_of(folder))
-        return contents
+        local, on_ray, on_slurm = contents
+        assert on_slurm == local
+        return [local, on_ray]
 
     return run
 

@@ -20,12 +20,12 @@ from absl import logging
 from bert_data import forced_end
 from bert_data.work import ray_cluster
 from bert_data.work.answers import open_answer
-from bert_data.work.ray_calls import MAX_LOGGED, Session, call, digest_of_code
 from bert_data.work.ray_cluster import connected
 from bert_data.work.ray_tasks import RayTasks
+from bert_data.work.remote_calls import MAX_LOGGED, Session, call, digest_of_code
 from tests.conftest import RAY_NODE
 
-COVERS = ("work/ray_calls", "work/ray_cluster")
+COVERS = ("work/remote_calls", "work/ray_cluster")
 SECONDS = 60.0
 
 
@@ -285,7 +285,8 @@ def test_without_ray_the_extra_is_named(monkeypatch):
 
 def called(function, item, **session) -> tuple[list, object, BaseException | None]:
     """What a worker answers: log messages, result, error."""
-    whole = {"folder": os.getcwd(), "code": digest_of_code(), "log_level": 0, **session}
+    known = {"folder": os.getcwd(), "name_node": lambda: "n1 (n1)", "log_level": 0}
+    whole = {**known, "code": digest_of_code(), **session}
     answer = call(Session(**whole), function.__name__, pickle.dumps(function), pickle.dumps(item))
     messages, message = pickle.loads(answer)
     return messages, *open_answer(pickle.loads(message))

@@ -1,4 +1,4 @@
-"""What a worker of a Ray cluster does for an item: it checks its node, calls the function, answers.
+"""What a worker on another machine does for an item: checks its node, calls the function, answers.
 
     call(session, key, function, item)  ->  pickle of ([log messages], answer)
 
@@ -14,18 +14,20 @@ import hashlib
 import logging
 import os
 import pickle
+import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import bert_data
 from bert_data import progress
-from bert_data.storage import escape, glob, read_bytes
-from bert_data.work.answers import answer, picklable, pickle_error
+from bert_data.storage import escape, glob, open_marker, read_bytes, remove_abandoned
+from bert_data.work.answers import answer, open_answer, picklable, pickle_error
 
 MAX_LOGGED = 1000
 """Log messages of one task that reach the driver."""
 
 _LOGGER = "absl"
+_TOKEN_BYTES = 16
 _MAX_DEPTH = 4  # of the folders of this package
 
 
@@ -35,6 +37,7 @@ class Session:
 
     Attributes:
       folder: where the driver works; relative paths begin there.
+      name_node: returns the name of a worker's node, for errors.
       code: digest of this package.
       log_level: of the driver's log.
       marker: path of the marker; None: there is none.
@@ -42,6 +45,7 @@ class Session:
     """
 
     folder: str
+    name_node: Callable[[], str]
     code: str
     log_level: int
     marker: str | None = None
@@ -101,7 +105,7 @@ def _prepare(session: Session) -> None:
         os.chdir(session.folder)
     if digest_of_code() != session.code:
         raise NodeError(
-            f"node {_node()} has another bert_data than this command, in"
+            f"node {session.name_node()} has another bert_data than this command, in"
             f" {os.path.dirname(bert_data.__file__)}: all nodes must have the same files of it"
         )
     if session.marker is None:
@@ -111,11 +115,12 @@ def _prepare(session: Session) -> None:
         token = read_bytes(session.marker)
     except OSError as error:
         raise NodeError(
-            f"node {_node()} does not see {where} ({error.strerror or error}): all nodes must have"
-            " the storage of the output, and of the input, under the same path"
+            f"node {session.name_node()} does not see {where} ({error.strerror or error}): all"
+            " nodes must have the storage of the output, and of the input, under the same path"
         ) from None
     if token != session.token:
-        raise NodeError(f"node {_node()} has another {where} than this command: it must be shared")
+        node = session.name_node()
+        raise NodeError(f"node {node} has another {where} than this command: it must be shared")
 
 
 @functools.cache
@@ -129,10 +134,36 @@ def digest_of_code() -> str:
     return digest.hexdigest()
 
 
-def _node() -> str:
-    import ray
+def begin_session(
+    folder: str | None, stack: contextlib.ExitStack, name_node: Callable[[], str]
+) -> Session:
+    """Describe this process for workers, and write the marker that they read.
 
-    return f"{ray.util.get_node_ip_address()} ({os.uname().nodename})"
+    Args:
+      folder: that all nodes must see; None: there is no marker.
+      stack: removes the marker at its end.
+      name_node: see `Session`.
+    """
+    marker, token = None, secrets.token_bytes(_TOKEN_BYTES)
+    if folder is not None:
+        remove_abandoned(folder)
+        marker = stack.enter_context(open_marker(folder, token))
+    return Session(
+        folder=os.getcwd(),
+        name_node=name_node,
+        code=digest_of_code(),
+        log_level=logging.getLogger(_LOGGER).getEffectiveLevel(),
+        marker=marker,
+        token=token,
+    )
+
+
+def open_message(data: bytes) -> tuple[Any, BaseException | None]:
+    """Return the result and the error of what `call` returned; its messages go to the log."""
+    messages, message = pickle.loads(data)
+    for record in messages:
+        logging.getLogger(record.name).handle(record)
+    return open_answer(pickle.loads(message))
 
 
 @contextlib.contextmanager
