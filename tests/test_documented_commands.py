@@ -18,9 +18,10 @@ PAGES = sorted(
 )
 NAMES = [page.relative_to(CHECKOUT).as_posix() for page in PAGES]
 SHELL = re.compile(r"^```(?:sh|bash)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Flags in prose that are those of other programs: ray, kubectl, pip, diff and docker.
+# Flags in prose that are those of other programs: ray, sbatch, kubectl, pip, diff and docker.
 FOREIGN = {
     "address", "dashboard-host", "memory", "num-cpus", "object-store-memory", "requeue", "rm",
+    "array", "mem", "name", "partition", "time",
 }  # fmt: skip
 OF_ABSL = {"help", "helpfull", "version", "verbosity", "flagfile"}
 

@@ -22,7 +22,6 @@ import pickle
 import re
 import secrets
 import shlex
-import shutil
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,6 +54,7 @@ from bert_data.work.slurm_jobs import (
     State,
     explain_loss,
     find_in_accounts,
+    is_installed,
     main_of,
     max_array_size,
     name_node,
@@ -103,9 +103,9 @@ class Slurm(Engine):
         except ValueError as error:
             raise ValueError(f"slurm_options is {self.slurm_options!r}: {error}") from None
         for option in filter(_OWN_OPTIONS.match, options):
+            name = option.partition("=")[0]
             raise ValueError(
-                f"slurm_options is {self.slurm_options!r}; the command itself sets"
-                f" {option.partition('=')[0]}"
+                f"slurm_options is {self.slurm_options!r}; the command itself sets {name}"
             )
         return options
 
@@ -172,7 +172,7 @@ class SlurmTasks(Executor):
         self._array_size = settings.slurm_array_size or USUAL_ARRAY_SIZE
 
     def __enter__(self) -> Self:
-        if shutil.which("sbatch") is None:
+        if not is_installed():
             raise ValueError(
                 "engine is 'slurm', but there is no program sbatch here; run the command on a host"
                 " of the Slurm cluster"
@@ -380,9 +380,8 @@ class SlurmTasks(Executor):
             text = read_bytes(os.path.join(self._room, f"{job_id}.log"))
         except OSError:
             return f"; it has no log: do all nodes see {os.path.dirname(self._room)}?"
-        lines = text.decode(errors="replace").split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f"; the last line of its log: {last[:500]}" if last else "; its log is empty"
+        lines = text.decode(errors="replace").strip().splitlines()
+        return f"; the last line of its log: {lines[-1][:500]}" if lines else "; its log is empty"
 
     def _cancel(self) -> None:
         """Cancel the jobs that have no answer yet."""

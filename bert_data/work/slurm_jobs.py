@@ -110,6 +110,11 @@ class Jobs:
             pause = min(2 * pause, 1.0)
 
 
+def is_installed() -> bool:
+    """Whether this host has Slurm's programs."""
+    return _run("sbatch", "--version").returncode == 0
+
+
 def max_array_size() -> int:
     """Return the most elements of an array that the cluster allows.
 

@@ -171,6 +171,8 @@ class Controller:
             return 1, "", f"{name}: error: {error}\n"
 
     def _sbatch(self, words: list[str], options: dict[str, str], env: dict[str, str]) -> str:
+        if words == ["--version"]:
+            return "slurm 0\n"
         self._options.append(words)
         indexes: list[int] = []
         for part in options["--array"].partition("%")[0].split(","):

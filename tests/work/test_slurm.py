@@ -263,6 +263,7 @@ def test_settings_that_cannot_be_used(settings, sentence):
         Slurm(**settings)
 
 
+@process
 def test_a_host_without_slurm_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     sentence = "^engine is 'slurm', but there is no program sbatch here; run the command on a host"
