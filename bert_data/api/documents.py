@@ -56,8 +56,8 @@ def as_files(documents: Documents, output: str | None) -> Iterator[TextFiles]:
             " are allowed"
         )
     rest = iter(documents)
-    first = next(rest, None)
-    if first is None:
+    first = next(rest, rest)
+    if first is rest:
         raise ValueError("documents is empty; there is nothing to read")
     if isinstance(first, os.PathLike):
         yield TextFiles(",".join(map(file_name, [first, *rest])))

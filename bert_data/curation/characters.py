@@ -4,8 +4,9 @@ r"""Character classes for splitting texts into words: a table over all code poin
     " " SPACE    "\u0301" MARK    "\u200d" FORMAT    "," BETWEEN_NUMBERS    "♥" SYMBOL
 
 The classes follow Unicode's general categories in the running interpreter, except for scripts
-without spaces between words: Chinese, Japanese, and the scripts of South East Asia that UAX #14
-puts into its class SA (Thai, Lao, Khmer, Myanmar, Tai, Ahom). Each of their letters stands alone.
+without spaces between words: Chinese, Japanese, the scripts of South East Asia that UAX #14 puts
+into its class SA (Thai, Lao, Khmer, Myanmar, Tai, Ahom), Javanese, Balinese, Yi, and Tibetan, which
+separates syllables. Each of their letters stands alone.
 """
 
 import functools
@@ -38,6 +39,8 @@ _OF_ONE = {
     "_": UNDERSCORE,
     "-": HYPHEN,
     "\u200b": SPACE,  # the zero width space: where a Thai or Khmer line may break
+    # Marks between words or syllables: Tibetan, Ethiopic, runes, old scripts.
+    **dict.fromkeys("\u0f0b\u0f0c\u1361\u16eb\u16ec\u16ed\u2e31\U00010100", SPACE),
 }
 _OF_CATEGORY = {
     **dict.fromkeys(("Mn", "Mc", "Me"), MARK),
@@ -52,7 +55,8 @@ _OF_CATEGORY = {
 _UNSPACED = (
     *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F)),  # Thai to Myanmar
     *((0x1780, 0x17FF), (0x1950, 0x19DF), (0x1A20, 0x1AAF), (0xAA80, 0xAADF)),  # Khmer, Tai
-    (0x11700, 0x1174F),  # Ahom
+    *((0x11700, 0x1174F), (0xA980, 0xA9DF), (0x1B00, 0x1B7F)),  # Ahom, Javanese, Balinese
+    *((0x0F00, 0x0FFF), (0xA000, 0xA48C)),  # Tibetan, Yi
     *((0x3005, 0x3007), (0x3031, 0x3035), (0x303B, 0x303C), (0x3041, 0x3096)),  # Japanese
     *((0x309D, 0x309F), (0x30A1, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F)),
     (0x1AFF0, 0x1B16F),

@@ -4,7 +4,7 @@ float                      3, 0.5; never NaN; `min_...` and `max_...` are >= 0
 int                        3, 3.0 -> 3
 Share                      a number in [0, 1]
 Annotated[int, Within(1)]  a whole number >= 1
-Name                       a string that is not empty
+Name                       a string that is not empty; label=1 -> "1", as it is written
 NewField                   the same, and not the name of what every document has: id, source, text
 Literal["first", "none"]   one of these
 tuple[str, ...]            "US" -> ("US",)      ["US", "GB"] -> ("US", "GB")
@@ -25,6 +25,26 @@ from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.verdict import MAX, MIN
 
 _NOUNS = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
+
+
+class WrittenInt(int):
+    """A whole number, and how its author wrote it: `label=010` means a string.
+
+    Attributes:
+      text: as it is written.
+    """
+
+    text: str
+
+
+class WrittenFloat(float):
+    """The same for other numbers.
+
+    Attributes:
+      text: as it is written.
+    """
+
+    text: str
 
 
 class Within(NamedTuple):
@@ -50,6 +70,7 @@ class NotReserved(NotEmpty):
 Share = Annotated[float, Within(0, 1)]
 Name = Annotated[str, NotEmpty()]
 NewField = Annotated[str, NotReserved()]
+_TRUTHS = {"yes": True, "on": True, "no": False, "off": False}
 _THRESHOLD = Within(0)
 _LARGEST = 2**63 - 1  # what kernels take
 
@@ -103,6 +124,9 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
                 )
             within = None
     origin = typing.get_origin(kind)
+    if kind is str or (origin in (tuple, Literal) and str in map(_type_of, typing.get_args(kind))):
+        is_list = origin is tuple and isinstance(value, list)
+        value = list(map(_as_written, value)) if is_list else _as_written(value)
     if origin is Literal:
         allowed = typing.get_args(kind)
         return _accept(name, value, value in allowed, f"one of {', '.join(map(_shown, allowed))}")
@@ -118,7 +142,20 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
         return _convert_mapping(name, typing.get_args(kind)[1], value)
     if kind in (int, float):
         return _convert_number(name, kind, value, within)
+    if kind is bool and isinstance(value, str):
+        value = _TRUTHS.get(value.lower(), value)
     return _accept(name, value, kind not in _NOUNS or isinstance(value, kind), _NOUNS.get(kind, ""))
+
+
+def _type_of(argument: Any) -> Any:
+    return type(argument) if isinstance(argument, str) else argument
+
+
+def _as_written(value: Any) -> Any:
+    """Return the string that a number or a truth value is written as, where it is known."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.text if isinstance(value, WrittenInt | WrittenFloat) else value
 
 
 def items_of(value: Any, *, of_numbers: bool) -> Iterator[tuple[Any, Any]]:
@@ -165,6 +202,8 @@ def _convert_mapping(name: str, of_values: Any, value: Any) -> dict[str, Any]:
 
 
 def _convert_number(name: str, kind: type, value: Any, within: Within | None) -> Any:
+    if isinstance(value, WrittenInt | WrittenFloat):
+        value = int(value) if isinstance(value, int) else float(value)
     if kind is int and isinstance(value, float) and value.is_integer():
         value = int(value)
     fits = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)

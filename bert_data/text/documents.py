@@ -208,7 +208,8 @@ def decode_text(data: bytes, errors: str) -> tuple[str, int]:
     except UnicodeDecodeError as error:
         if errors == "strict":
             raise RowError(
-                f"not UTF-8 ({error}); --encoding_errors=replace or ignore reads it anyway"
+                f"not UTF-8 ({error}); if it is Latin-1: iconv -f LATIN1 -t UTF-8;"
+                " --encoding_errors=replace or ignore reads it anyway"
             ) from None
     marks = data.decode(errors="replace").count("\ufffd") - data.count("\ufffd".encode())
     return data.decode(errors=errors), marks

@@ -84,8 +84,8 @@ def add_too_long(block: DocumentBlock, row: int, num_bytes: int, config: TextCon
 def decode_page(data: bytes, declared: str | None, errors: str) -> tuple[str, int]:
     """Decode a page by its byte order mark, its declaration, UTF-8, or detection.
 
-    The order is that of the HTML standard (13.2.3.2); an encoding that does not fit the bytes is
-    skipped. uchardet detects encodings.
+    The order is that of the HTML standard (13.2.3.2), but a page that declares UTF-8 and is valid
+    UTF-8 is that; an encoding that does not fit the bytes is skipped. uchardet detects encodings.
 
     Args:
       data: the page.
@@ -110,6 +110,8 @@ def decode_page(data: bytes, declared: str | None, errors: str) -> tuple[str, in
         in_page = _DECLARED.search(data[:_NUM_BYTES_DECLARING])
         named = (declared, (in_page[1] or in_page[2]).decode() if in_page else None)
         candidates = [each for each in map(_python_encoding, named) if each] + ["utf-8"]
+        if candidates[1:] == ["utf-8", "utf-8"]:  # many servers name Latin-1 for all pages
+            candidates.reverse()
     for encoding in candidates:
         with contextlib.suppress(UnicodeDecodeError):
             return data.decode(encoding), 0

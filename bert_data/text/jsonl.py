@@ -5,6 +5,7 @@ r"""JSON Lines: one object per line; one of its fields is the text.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ from bert_data.text.spans import Span
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUM_KEYS_NAMED = 10
+_MOST_NESTED = 900
+_NESTING = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 # What a decoder calls itself, between steps that lines of JSON do not need.
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
@@ -108,6 +111,9 @@ def load_row(line: str, names: Iterable[str], *, names_flags: bool = False) -> d
     except RecursionError:
         raise RowError("unreadable JSON (nested too deeply)") from None
     except ValueError as error:  # also raised for a number with too many digits
+        # Python from 3.13 on reads deeper, and then says that something is missing.
+        if line.count("[") + line.count('{"') > _MOST_NESTED and _nests_too_deep(line):
+            raise RowError("unreadable JSON (nested too deeply)") from None
         is_text = names_flags and not line.lstrip().startswith("{")
         hint = "; --input_format=lines reads lines of text" if is_text else ""
         raise RowError(f"not JSON ({error}){hint}") from None
@@ -117,6 +123,15 @@ def load_row(line: str, names: Iterable[str], *, names_flags: bool = False) -> d
         if name not in row:
             raise RowError(_describe_missing(name, row, names_flags=names_flags))
     return row
+
+
+def _nests_too_deep(line: str) -> bool:
+    depth = 0
+    for mark in _NESTING.finditer(line):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(mark[0], 0)
+        if depth > _MOST_NESTED:
+            return True
+    return False
 
 
 def _describe_missing(name: str, fields: dict[str, Any], *, names_flags: bool) -> str:

@@ -132,7 +132,10 @@ def _decoded_lines(path: str, advance: Callable[[int], object]) -> Iterator[str]
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
-                raise ValueError(f"{path}:{number}: not UTF-8 ({error.reason})") from error
+                raise ValueError(
+                    f"{path}:{number}: not UTF-8 ({error.reason}); if it is Latin-1: iconv -f"
+                    " LATIN1 -t UTF-8"
+                ) from error
             yield text.removeprefix("\ufeff") if number == 1 else text
         advance(block.num_file_bytes)
 

@@ -51,6 +51,17 @@ _SCOPES = frozenset(["table", "object", "marquee", "applet", "template", "foreig
 _UNCOUNTED_NAMES, _DRAWN_NAMES = frozenset(_UNCOUNTED.split()), frozenset(_DRAWN.split())
 
 
+# A document type with declarations, which parsers of HTML take to end at the first ">" of these.
+_OWN_DTD = re.compile(r"<!DOCTYPE[^<>\[]{0,500}+\[[^\]]*+\]\s*+>", re.IGNORECASE)
+_DTD_CHARACTERS = 2_000
+
+
+def drop_dtd(page: str) -> str:
+    """Return a page without the declarations (`<!DOCTYPE html [<!ENTITY ...>]>`) it begins with."""
+    match = _OWN_DTD.search(page, 0, _DTD_CHARACTERS)
+    return page if match is None else page[: match.start()] + page[match.end() :]
+
+
 class TagMeasures(NamedTuple):
     """Measures of a page.
 

@@ -67,6 +67,7 @@ def test_strings_and_paths_name_files(documents, names):
         (["One.", b"Two."], "document 1 is bytes; a string or a list of sentences is allowed"),
         ([["One.", 2]], "document 0 is list; "),
         (["One.", None], "document 1 is NoneType; "),
+        ([None, "One."], "document 0 is NoneType; "),
         ([{"text": "One."}], r"document 0 is dict; .*\(row\['text'\] for row in rows\)"),
         (["a", "\ud800"], "document 1 contains a lone surrogate"),
         ([Path("a,b.txt")], "the path 'a,b.txt' has a comma"),

@@ -15,6 +15,14 @@ from bert_data.text.html import decode_page
 CHINESE = "中文网页，没有问题。我们今天去学校上学，明天在家里看书。" * 4
 
 
+@pytest.mark.parametrize("meta", ["<meta charset=utf-8>", "<?xml version='1.0' encoding='UTF-8'?>"])
+def test_utf8_pages_of_servers_that_name_latin1_for_all(meta):
+    page = f"{meta}<p>café 中文"
+    assert decode_page(page.encode(), "ISO-8859-1", "strict") == (page, 0)
+    latin = f"{meta}<p>café"
+    assert decode_page(latin.encode("latin-1"), "ISO-8859-1", "strict") == (latin, 0)
+
+
 def read_block(path: Path, **settings) -> DocumentBlock:
     (block,) = read_documents([str(path)], TextConfig(**settings))
     return block

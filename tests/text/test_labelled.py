@@ -70,7 +70,7 @@ def test_names_of_columns_and_format_by_option(tmp_path: Path) -> None:
         ("a.csv", b"text,class\na,1\n", "1: 0 columns are named 'label'; one is needed"),
         ("a.csv", b"text,label,text\na,1,b\n", "1: 2 columns are named 'text'; one is needed"),
         ("a.csv", b"", " is empty; the first line must name"),
-        ("a.tsv", b"text\tlabel\na\t1\n\xff\t1\n", "3: not UTF-8 (invalid start byte)"),
+        ("a.tsv", b"text\tlabel\na\t1\n\xff\t1\n", "3: not UTF-8 (invalid start byte); if it is"),
         ("a.tsv", b"text\tlabel\na\tb\t1\n", "2: 3 columns; 2 are named"),
         ("a.jsonl", b'{"text": "a", "label": 1}\n{"text": "a"}\n', "2: no field 'label'; the"),
         ("a.jsonl", b"\n[1]\n", "2: not a JSON object: '[1]'"),

@@ -35,8 +35,10 @@ DEFAULT_LANGUAGE = "en"
 
 # Letters of a word, on average: words of jieba 0.42 in Chinese news and in the Universal
 # Declaration of Human Rights (1.84 and 1.74); in the latter, SudachiPy's short units (1.62) and
-# PyThaiNLP's newmm (3.97). The other scripts of South East Asia are treated like Thai.
-LETTERS_PER_WORD = {"zh": 1.8, "ja": 1.6, "th": 4.0, "lo": 4.0, "km": 4.0, "my": 4.0}
+# PyThaiNLP's newmm (3.97). The other scripts of South East Asia are treated like Thai. Of Tibetan,
+# a syllable of the Declaration has 2.2 letters, without those below and above them, and a word
+# nearly two syllables.
+LETTERS_PER_WORD = {"zh": 1.8, "ja": 1.6, "th": 4.0, "lo": 4.0, "km": 4.0, "my": 4.0, "bo": 4.0}
 _OTHER_UNSPACED = "th"
 _WITHOUT_MARKS = ("th", "lo")  # a space, or nothing, separates their sentences
 # First and last code points of the scripts that identify an unspaced language. Japanese is the one
@@ -48,6 +50,7 @@ _SCRIPTS = {
     "lo": ((0x0E80, 0x0EFF),),
     "km": ((0x1780, 0x17FF),),
     "my": ((0x1000, 0x109F),),
+    "bo": ((0x0F00, 0x0FFF),),
 }
 _MIN_KANA = 0.05
 
@@ -105,6 +108,7 @@ eng:en deu:de nld:nl swe:sv dan:da nob:no nb:no isl:is fra:fr spa:es por:pt ita:
 pol:pl ces:cs slk:sk slv:sl hrv:hr hun:hu fin:fi ekk:et est:et lit:lt lav:lv lvs:lv tur:tr ind:id
 vie:vi rus:ru ukr:uk bul:bg srp:sr bs:hr ell:el ara:ar arb:ar fas:fa pes:fa urd:ur heb:he iw:he
 hin:hi ben:bn kor:ko zho:zh cmn:zh yue:zh jpn:ja tha:th lao:lo khm:km mya:my
+bod:bo dzo:bo dz:bo
 """
 _OTHER_CODES = dict(pair.split(":") for pair in _PAIRS_OF_CODES.split())
 

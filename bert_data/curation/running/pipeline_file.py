@@ -21,7 +21,7 @@ from typing import Any
 import yaml
 
 from bert_data.curation.own_steps import check_allowed
-from bert_data.curation.parameters import convert_parameter
+from bert_data.curation.parameters import WrittenFloat, WrittenInt, convert_parameter
 from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import AUTO, Output
 from bert_data.curation.running.presets import preset_steps
@@ -32,6 +32,7 @@ from bert_data.text.documents import TextConfig
 
 _MAX_REPEATED = 10_000
 _INT, _FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
+_BOOL, _TIME = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp"
 _WHOLE = r"(?:0|[1-9][0-9_]*)"
 
 
@@ -39,7 +40,9 @@ class _Loader(yaml.SafeLoader):
     """Reads numbers in decimals or with 0x, and refuses repeated keys and alias bombs."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 (a table of the class, as in PyYAML)
-        first: [(tag, pattern) for tag, pattern in entries if tag not in (_INT, _FLOAT)]
+        first: [
+            (tag, pattern) for tag, pattern in entries if tag not in (_INT, _FLOAT, _BOOL, _TIME)
+        ]
         for first, entries in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
@@ -60,6 +63,23 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def _construct_int(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> WrittenInt:
+    number = WrittenInt(loader.construct_yaml_int(node))
+    number.text = node.value
+    return number
+
+
+def _construct_float(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> WrittenFloat:
+    number = WrittenFloat(loader.construct_yaml_float(node))
+    number.text = node.value
+    return number
+
+
+_Loader.add_constructor(_INT, _construct_int)
+_Loader.add_constructor(_FLOAT, _construct_float)
+_Loader.add_implicit_resolver(
+    _BOOL, re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")
+)
 _Loader.add_implicit_resolver(
     _INT, re.compile(rf"[-+]?(?:{_WHOLE}|0x[0-9a-fA-F]+)\Z"), list("-+0123456789")
 )

@@ -9,7 +9,7 @@ from bert_data.curation.parameters import Within
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.packages import load_package
-from bert_data.text.tag_measures import measure_tags
+from bert_data.text.tag_measures import drop_dtd, measure_tags
 
 PLAIN_TYPE = "text/plain"
 _TYPE = "content_type"
@@ -84,7 +84,7 @@ class Extract(DocumentStep):
         except UnicodeEncodeError:  # lone surrogates
             page = page.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         text = html2text.extract_plain_text(
-            page,
+            drop_dtd(page),
             preserve_formatting=True,
             main_content=self.main_content,
             list_bullets=self.list_bullets,

@@ -33,6 +33,9 @@ _HAN_LOCAL = re.compile(
 _HAN_DOMAIN = re.compile(
     rf"(?:[{HAN}0-9A-Za-z][{HAN}0-9A-Za-z-]{{0,20}}\.){{1,4}}(?:中国|中國|公司|网络|網絡|在线)"
 )
+_HAN_LOCAL_ALONE = re.compile(
+    rf"(?:\A|[\s，。、；;,:：(（<《「])(?P<name>[{HAN}][{HAN}0-9A-Za-z._-]{{0,9}})\Z"
+)
 _BEFORE_HAN = 40
 
 # The first character class lets the search skip ahead; what must not precede it comes later.
@@ -60,6 +63,12 @@ _OF_ADDRESS = re.compile(
     r"login|logged in|connect|connected|connection|visit|whois|attacks?|scan|blocked|ban|banned)"
     r"(?![a-z])|://|@|地址|主机|服务器|网关|代理|登录|登陆|解析|访问|来自|攻击|封禁|连接"
 )
+# The same after the number, in its sentence: fewer words, as those of servers also follow versions.
+_OF_NETWORK = re.compile(
+    r"(?<![a-z])(?:ip|dns|ping|pings|gateway|subnet|nameservers?|resolvers?|router|networks?|"
+    r"packets?|latency|traceroute|whois)(?![a-z])|网络|網絡|解析|域名|网关"
+)
+_END = re.compile(r"[.!?]\s|[\n。！？]")
 _PORT_OR_NET = re.compile(r":[0-9]{2,5}(?![0-9:])|/[0-9]{1,2}(?![0-9.])")
 _MOST_OF_A_VERSION = 31
 
@@ -84,6 +93,9 @@ def _email_around(text: str, place: int) -> tuple[int, int] | None:
     if domain is None:
         return None
     name = _local_before(text, place)
+    if not name and domain.re is _HAN_DOMAIN:
+        han = _HAN_LOCAL_ALONE.search(text[max(0, place - _BEFORE_HAN) : place])
+        name = "" if han is None else han["name"]
     start = place - len(name)
     if not name or name.endswith(".") or text[start - 1 : start] == "@":
         return None
@@ -128,7 +140,13 @@ def _find_ipv4(text: str) -> Iterator[tuple[int, int]]:
             continue
         # Small numbers are a version or a heading, unless the text calls them an address.
         is_small = all(int(part) <= _MOST_OF_A_VERSION for part in match[0].split("."))
-        if not is_small or _OF_ADDRESS.search(before) or _PORT_OR_NET.match(after):
+        if (
+            not is_small
+            or _OF_ADDRESS.search(before)
+            or _PORT_OR_NET.match(after)
+            or _OF_NETWORK.search(_END.split(text[end : end + _BEFORE].lower(), maxsplit=1)[0])
+            or _OF_NETWORK.search(_END.split(before)[-1])
+        ):
             yield start, end
 
 

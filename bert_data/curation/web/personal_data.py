@@ -60,7 +60,12 @@ _LONG_NUMBER = re.compile(r"[0-9](?:[ .()/:\u00a0–-]{0,2}[0-9]){6}")
 # Other forms of the characters of numbers, as in Chinese or Arabic texts and in good typesetting,
 # and invisible ones; one character for one, so that positions stay.
 _ODD = "[０-９٠-٩۰-۹०-९\u2010\u2011\u2012\u2212\u2009\u202f\u200b\u2060\u00ad"
-_MAY_BE_OTHER = re.compile(f"{_ODD}＋－）]")
+_MAY_BE_OTHER = re.compile(f"{_ODD}＋－）＠]")
+# An e-mail address in full-width letters, or with some of them.
+_WIDE_ADDRESS = re.compile(
+    "[0-9A-Za-z._+０-９Ａ-Ｚａ-ｚ．＿＋－-]{1,64}＠[0-9A-Za-z.０-９Ａ-Ｚａ-ｚ．－-]{1,254}"
+)
+_NARROW = {code: code - 0xFEE0 for code in range(0xFF0B, 0xFF5B)}
 _OTHER_FORMS = re.compile(f"{_ODD}]|[＋－（](?=[+0-9])|）(?=[ －-]?[0-9])")
 PLAIN_FORMS = {
     **{
@@ -84,8 +89,11 @@ def find_personal_data(
       kinds: some of `KINDS`.
       regions, more_regions: see `find_phones`.
     """
-    if not text.isascii() and _MAY_BE_OTHER.search(text) and _OTHER_FORMS.search(text):
-        text = text.translate(PLAIN_FORMS)
+    if not text.isascii() and _MAY_BE_OTHER.search(text):
+        if _OTHER_FORMS.search(text):
+            text = text.translate(PLAIN_FORMS)
+        if "＠" in text:
+            text = _WIDE_ADDRESS.sub(lambda match: match[0].translate(_NARROW), text)
     found = [
         (start, end, KINDS.index(kind), kind)
         for kind, spans in _find(text, kinds, regions, more_regions)

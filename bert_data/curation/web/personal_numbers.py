@@ -67,8 +67,8 @@ _IBAN_LENGTHS = {
     for country in countries.split()
 }
 _IBAN_START = re.compile(
-    r"[0-9](?<=[A-Z][0-9])(?<![0-9A-Za-z_][A-Z]{2}[0-9])(?<=[A-Z]{2}[0-9])[0-9]"
-    r"(?=[ \u00a0-]?[0-9A-Z]{4})"
+    r"[0-9](?<=[A-Za-z][0-9])(?<![0-9A-Za-z_][A-Za-z]{2}[0-9])(?:(?<=[A-Z]{2}[0-9])|(?<=[a-z]{2}[0-9]))"
+    r"[0-9](?=[ \u00a0-]?[0-9A-Za-z]{4})"
 )
 _MAX_IBAN = 33 + 10  # with separators
 _SEPARATED = re.compile("[ \u00a0-]")
@@ -148,8 +148,10 @@ def find_ibans(text: str) -> Spans:
     spans = []
     for match in _IBAN_START.finditer(text):
         start = match.start() - 2
-        end = _end_of_iban(text, start, _IBAN_LENGTHS.get(text[start : start + 2], 0))
-        if end and is_iban(_SEPARATED.sub("", text[start:end])):
+        end = _end_of_iban(text, start, _IBAN_LENGTHS.get(text[start : start + 2].upper(), 0))
+        written = text[start:end]
+        is_one_case = written in (written.upper(), written.lower())
+        if end and is_one_case and is_iban(_SEPARATED.sub("", written).upper()):
             spans.append((start, end))
     return spans
 
@@ -159,7 +161,7 @@ def _end_of_iban(text: str, start: int, length: int) -> int:
     num_found = 0
     for place in range(start, min(len(text), start + _MAX_IBAN)):
         char = text[place]
-        if char.isascii() and (char.isdigit() or char.isupper()):
+        if char.isascii() and char.isalnum():
             num_found += 1
             if num_found == length:
                 after = text[place + 1 : place + 2]

@@ -32,7 +32,9 @@ _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _LAST = r"[A-Za-z]{2,24}(?![A-Za-z0-9_])"
 _DOMAIN = re.compile(rf"(?:{_LABEL}{_DOT}){{1,4}}{_LAST}")
 _WRITTEN_DOMAIN = re.compile(rf"(?:{_LABEL}{_WRITTEN_DOT}){{1,4}}{_LAST}")
-_SPLIT = re.compile(_DOT)
+_SPLIT = re.compile(rf"{_DOT}|_dot_")
+_JOINED_AT = re.compile(r"_(?:at|AT)_")
+_JOINED_DOMAIN = re.compile(rf"(?:{_LABEL}_(?:dot|DOT)_){{1,4}}{_LAST}")
 _LOCAL = re.compile(
     rf"(?:[A-Za-z0-9][A-Za-z0-9_+-]{{0,20}}(?:{_BRACKETED_DOT}| (?:dot|DOT) )){{0,3}}"
     r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,62}[A-Za-z0-9])?\Z"
@@ -65,6 +67,8 @@ def find_written_emails(text: str) -> Spans:
         ]
     if "#" in text and ".com" in text:
         spans += _find_around(text, _signs(_HASH_AT, text), _DOMAIN)
+    if "_at_" in text or "_AT_" in text:
+        spans += _find_around(text, _signs(_JOINED_AT, text), _JOINED_DOMAIN)
     return sorted(set(spans))
 
 

@@ -24,7 +24,7 @@ from bert_data.text.corpora.chapters import Chapter, make_block
 from bert_data.text.documents import DocumentBlock, RowError, TextConfig
 from bert_data.text.html import decode_page
 from bert_data.text.spans import Span
-from bert_data.text.tag_measures import measure_tags
+from bert_data.text.tag_measures import drop_dtd, measure_tags
 
 MAX_PAGE_BYTES, MAX_BOOK_BYTES = 64 << 20, 256 << 20
 """The longest page, and the longest text of all pages, with their tags."""
@@ -87,7 +87,9 @@ def _read(
         if tags.depth > _MOST_DEPTH or tags.num_attributes > _MOST_ATTRIBUTES:
             raise RowError(f"{name} has too many nested elements, or attributes of one")
         text = extract.extract_plain_text(
-            _ELEMENT.sub(_without_aside, page), preserve_formatting=True, main_content=False
+            _ELEMENT.sub(_without_aside, drop_dtd(page)),
+            preserve_formatting=True,
+            main_content=False,
         )
         if any(map(str.isalnum, text)):
             chapters.append(Chapter("", _BLANK_LINES.sub("\n\n", text).strip()))

@@ -11,8 +11,8 @@ r"""Dumps of Stack Exchange: a question with its answers is a document.
                  row: the question's number on its site
 
 Answers are sorted by score, the highest first; of equal ones the older comes first (Touvron et al.
-2023, section 2.1). Wikis of tags and other posts are left out, and so are answers whose question is
-not in the dump. Tags are removed from the posts' HTML by resiliparse.
+2023, section 2.1). Wikis of tags, deleted and other posts are left out, and so are answers whose
+question is not in the dump. Tags are removed from the posts' HTML by resiliparse.
 
 Answers follow their questions at any distance, so the posts of a site are first sorted in a
 temporary database on disk (SQLite's, in TMPDIR), about as large as the dump's text.
@@ -135,6 +135,8 @@ def _keep(database: sqlite3.Connection, post: dict[str, str]) -> None:
     number = _integer(post.get("Id"))
     question = number if kind == _QUESTION else _integer(post.get("ParentId"))
     if kind not in (_QUESTION, _ANSWER) or number is None or question is None:
+        return
+    if post.get("DeletionDate"):
         return
     values = (
         *(question, kind == _ANSWER, _integer(post.get("Score")) or 0, number),

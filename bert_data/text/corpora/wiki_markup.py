@@ -8,10 +8,11 @@ r"""Turn wikitext, the markup of MediaWiki, into prose.
     ## Birth
     He was the son of Peleus.
 
-Left out: templates, tables, references, comments, formulas, listings, pictures with their
-captions, categories and links to other languages; of templates that only mark text (`{{lang}}`,
-`{{nowrap}}`, `{{convert}}`, ...) the text stays. A heading keeps its level as in Markdown, unless
-its section has no text. Where something is left out of parentheses, its commas go, too.
+Left out: templates, tables, references, comments, formulas, listings of several lines, pictures
+with their captions, categories and links to other languages; of templates that only mark text
+(`{{lang}}`, `{{nowrap}}`, `{{convert}}`, ...) the text stays. A heading keeps its level as in
+Markdown, unless its section has no text. Where something is left out of parentheses, its commas go,
+too.
 
 One pass matches brackets with a stack, so the time is linear in the text's length, whatever it is.
 The markup is described in MediaWiki's manual (Help:Formatting, Help:Links, Help:Templates).
@@ -42,6 +43,9 @@ _CLOSING = {
     name: re.compile(rf"</{name}\s*>", re.IGNORECASE)
     for name in (*_DROPPED_ELEMENTS.split(), "nowiki")
 }
+# A template's parameter: its default, if it has one.
+_PARAMETER = re.compile(r"\{\{\{[^{}|]*+(?:\|([^{}]*+))?\}\}\}")
+_LISTINGS = ("syntaxhighlight", "source")
 _MARKUP = re.compile(r"[\[\]{}'*#:;=<>|_!-]")
 _OTHER_WIKI = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,8}){0,2}|simple")
 
@@ -78,7 +82,10 @@ def to_prose(markup: str, dropped_namespaces: Set[str] = DROPPED_NAMESPACES) -> 
       Its paragraphs, headings (`## Birth`) and items of lists (`- one`), a line each; an empty line
       stands where the page has one, and around headings.
     """
-    text = _match_brackets(markup.replace(LEFT_OUT, ""), dropped_namespaces)
+    markup = markup.replace(LEFT_OUT, "")
+    if "{{{" in markup:
+        markup = _PARAMETER.sub(r"\1", markup)
+    text = _match_brackets(markup, dropped_namespaces)
     if "-{" in text:
         text = _VARIANTS.sub(_choose_variant, text)
     if "[" in text:
@@ -172,8 +179,8 @@ def _skip_element(markup: str, match: re.Match[str], unclosed: set[str]) -> tupl
     if closing is None:
         unclosed.add(name)
         return match.end(), LEFT_OUT
-    if name == "nowiki":
-        literal = markup[match.end() : closing.start()]
+    literal = markup[match.end() : closing.start()]
+    if name == "nowiki" or (name in _LISTINGS and "\n" not in literal.strip()):
         return closing.end(), _MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", literal)
     return closing.end(), LEFT_OUT
 

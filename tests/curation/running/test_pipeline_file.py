@@ -3,10 +3,12 @@
 import math
 import re
 import sys
+import typing
 from pathlib import Path
 
 import pytest
 
+from bert_data.curation.parameters import convert_parameter
 from bert_data.curation.running.pipeline_file import (
     load_yaml,
     parse_inputs,
@@ -15,7 +17,7 @@ from bert_data.curation.running.pipeline_file import (
     read_pipeline_file,
 )
 from bert_data.curation.running.presets import PRESETS, SOURCES, preset_steps
-from bert_data.curation.step import steps_by_name
+from bert_data.curation.step import find_step, steps_by_name
 from bert_data.text.documents import TextConfig
 
 COVERS = ("curation/running/presets",)
@@ -89,9 +91,9 @@ def test_short_forms(tmp_path):
         ("inputs: [{name: a, file: b}]", "input 1 has no key 'file'"),
         ("inputs: [{name: a b, files: b}]", "name is 'a b'"),
         ("inputs: [{files: b, weight: -1}]", "weight is -1"),
-        ("inputs: [{files: b, weight: yes}]", "input 1: weight is True; it must be a number"),
-        ("inputs: [{files: [1]}]", "input 1: files is [1]; it must be a list of strings"),
-        ("inputs: [{files: b, id_field: 7}]", "input 1: id_field is 7; it must be a string"),
+        ("inputs: [{files: b, weight: yes}]", "input 1: weight is 'yes'; it must be a number"),
+        ("inputs: [{files: [[1]]}]", "input 1: files is [[1]]; it must be a list of strings"),
+        ("inputs: [{files: b, id_field: [7]}]", "input 1: id_field is [7]; it must be a string"),
         ("inputs: [{files: b, weight: 2}]", "need one step mix; there are 0"),
         ("inputs: [{files: b, weight: 2}]\nsteps: [mix: {epochs: {input: 1}}]", "has others"),
         ("steps: [{a: 1, b: 2}]", "is neither a name"),
@@ -100,10 +102,10 @@ def test_short_forms(tmp_path):
         ("steps: [length: {min_words: [3]}]", "step length: min_words is [3]; it must be a number"),
         ("steps: [repair: {encoding: nope}]", "encoding is 'nope'; it must be true or false"),
         (
-            "steps: [url_filter: {soft_words: [1]}]",
-            "soft_words is [1]; it must be a list of",
+            "steps: [url_filter: {soft_words: [[1]]}]",
+            "soft_words is [[1]]; it must be a list of",
         ),
-        ("steps: [url_filter: {url_field: 3}]", "url_field is 3; it must be a string"),
+        ("steps: [url_filter: {url_field: {3: 4}}]", "url_field is {3: 4}; it must be a string"),
         ("preset: c4\npreset: gopher", "line 1: the key 'preset' occurs twice"),
         ("steps:\n- length:\n    min_words: 3\n    min_words: 4", "line 3: the key 'min_words'"),
         ("steps: [length: 5]", "its parameters are 5"),
@@ -302,7 +304,29 @@ def test_a_file_imports_only_modules_that_are_allowed(tmp_path, monkeypatch):
 )
 def test_values_are_what_they_look_like(text, value):
     assert load_yaml(text) == value
-    assert type(load_yaml(text)) is type(value)
+    assert isinstance(load_yaml(text), type(value))
+
+
+@pytest.mark.parametrize(
+    ("flag", "parameters"),
+    [
+        ("model_score:label=1", {"label": "1"}),
+        ("model_score:label=010", {"label": "010"}),
+        ("model_score:label=1e3", {"label": "1e3"}),
+        ("language:languages=[no,en]", {"languages": ("no", "en")}),
+        ("field_values:field=2024,allowed=[2024,1.50,2024-01-02,true,on]",
+         {"field": "2024", "allowed": ("2024", "1.50", "2024-01-02", "true", "on")}),
+        ("extract:comments=yes,alt_texts=OFF", {"comments": True, "alt_texts": False}),
+        ("length:min_words=3", {"min_words": 3}),
+    ],
+)  # fmt: skip
+def test_values_are_what_the_parameter_wants(flag, parameters):
+    (entry,) = parse_step_flags([flag])
+    ((name, written),) = entry.items()
+    kinds = typing.get_type_hints(find_step(name), include_extras=True)
+    for parameter, value in parameters.items():
+        converted = convert_parameter(parameter, kinds[parameter], written[parameter])
+        assert converted == value and type(converted) is type(value)
 
 
 def doubled(line: str) -> str:

@@ -24,6 +24,11 @@ def judge(text: str, fields: dict[str, object] | None = None, **parameters) -> V
     return Extract(**parameters).judge(document)
 
 
+def test_the_declarations_of_a_document_type_are_no_text():
+    page = '<!DOCTYPE html [<!ENTITY a "b">\n<!ATTLIST p x CDATA #IMPLIED>]><html><p>Flour.</html>'
+    assert judge(page).document.text == "Flour."
+
+
 def test_the_main_content_of_a_page():
     verdict = judge(PAGE, {"content_type": "text/html", "url": "http://b"})
     text = verdict.document.text

@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import example, given, settings
 
+from bert_data.curation.document import Document
 from bert_data.curation.quality.languages import letters_per_word
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.gopher_repetition import GopherRepetition
@@ -82,6 +83,23 @@ def test_rules_are_as_defined(text):
 def test_texts_said_three_times(text):
     text = "\n\n".join([text] * 3)
     assert measured(STEP, text) == pytest.approx(measure_slowly(text), abs=1e-12)
+
+
+def test_prose_of_scripts_without_spaces_is_kept(shared):
+    text = (shared / "data/corpora/udhr.txt").read_text(encoding="utf-8")
+    found = dict.fromkeys("་፡ꀊꦏကก", 0)  # Tibetan, Ethiopic, Yi, Javanese, Burmese, Thai
+    for document in text.split("\n\n"):
+        for letter in filter(document.count, found):
+            verdict = STEP.judge(Document("a/1", "a", document))
+            assert max(each.value for each in verdict.measured) < 0.1
+            found[letter] += 1
+    assert found["་"] == 2 and all(found.values())
+
+
+def test_syllables_of_tibetan_are_no_words():
+    words = split_words("འགྲོ་བ་མི་རིགས་རྣམས་ཀྱིས་རང་དབང་ལྡན་པའི་ཐོབ་ཐང་ལ་ལོངས་སྤྱོད་ཆོག")
+    assert words.counts.num_symbols == 0 and letters_per_word(words) == 4
+    assert 7 <= words.counts.num_words / letters_per_word(words) <= 12
 
 
 def test_an_empty_text_repeats_nothing():

@@ -97,6 +97,25 @@ def test_digits_of_full_width():
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("联系：用户@例子.中国。", "联系：<EMAIL>。"),
+        ("ｍａｒｋ＠ｅｘａｍｐｌｅ．ｃｏｍ 写信", "<EMAIL> 写信"),
+        ("To de89370400440532013000.", "To <IBAN>."),
+        ("ＤＥ８９３７０４００４４０５３２０１３０００", "<IBAN>"),
+        ("Write to mark_at_example_dot_org now", "Write to <EMAIL> now"),
+        ("Use 8.8.4.4 as your resolver.", "Use <IP> as your resolver."),
+        ("Our network uses 9.9.9.9.", "Our network uses <IP>."),
+        ("Version 8.8.4.4 of the network driver", None),
+        ("See 8.8.4.4. The network is down.", None),
+        ("look_at_this_dot_product, id be1234567890abcd", None),
+    ],
+)
+def test_other_ways_to_write(text, clean):
+    assert judge(text).document.text == (clean or text)
+
+
 def test_counts_and_treatments():
     verdict = judge(TEXT)
     expected = "<EMAIL>, <IP> dns, <PHONE>, <PHONE>, <CARD>"

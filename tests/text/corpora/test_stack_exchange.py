@@ -36,6 +36,7 @@ ROWS = [
     row(5, ANSWER, "<p>Frozen.</p>", ParentId=1, Score=10),
     row(6, ANSWER, "<p>Cool.</p>", ParentId=1, Score=9),
     row(7, ANSWER, "<p>Lost.</p>", ParentId=99, Score=9),
+    row(8, ANSWER, "<p>Bad.</p>", ParentId=1, Score=99, DeletionDate="2015-01-28T20:09:32.720"),
 ]  # fmt: skip
 
 
@@ -72,7 +73,7 @@ def test_a_question_with_its_answers_is_a_document(tmp_path):
     }
     assert second.fields["score"] == -2 and second.fields["num_answers"] == 0
     (block,) = read_documents([str(path)], TextConfig())
-    assert (block.num_rows, block.num_file_bytes) == (7, path.stat().st_size)
+    assert (block.num_rows, block.num_file_bytes) == (8, path.stat().st_size)
 
 
 @pytest.mark.parametrize(

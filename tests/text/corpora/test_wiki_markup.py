@@ -39,7 +39,7 @@ PAIRS = [
     ("a <math>\\frac{1}{2}</math> b<br/>c <small>d</small> <span style=\"e\">f</span>",
      "a b\nc d f"),
     ("A <nowiki>[[b]] ''c''</nowiki>", "A [[b]] ''c''"),
-    ("<source lang=c>{{</source>A <ref>b", "A b"),
+    ("<source lang=c>{{\n{{</source>A <ref>b", "A b"),
     ("'''''a''' b''&nbsp;&ndash;&nbsp;c &amp;amp; d", "a b – c &amp; d"),
     ("__NOTOC__a -{zh-hans:网络; zh-hant:網路}- -{H|b}- -{c}-", "a 网络 c"),
     # Lines.
@@ -57,6 +57,21 @@ PAIRS = [
 
 @pytest.mark.parametrize(("markup", "prose"), PAIRS)
 def test_prose(markup, prose):
+    assert to_prose(markup) == prose
+
+
+@pytest.mark.parametrize(
+    ("markup", "prose"),
+    [
+        ("See {{{a|b}}} and {{{1}}}c.", "See b and c."),
+        ("{{lang|el|{{{1|λόγος}}}}}", "λόγος"),
+        ("Use <syntaxhighlight lang=c inline>a[i] = ''b''</syntaxhighlight> here.",
+         "Use a[i] = ''b'' here."),
+        ("A <source lang=c>x</source>.\n<syntaxhighlight>\na\nb\n</syntaxhighlight>\nB.",
+         "A x.\n\nB."),
+    ],
+)  # fmt: skip
+def test_parameters_and_listings(markup, prose):
     assert to_prose(markup) == prose
 
 
