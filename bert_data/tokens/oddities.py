@@ -67,7 +67,12 @@ def warn_of_counts(
 
 
 def _odd_documents(num_documents: int, num_sentences: int) -> Iterator[str]:
-    if num_documents == 1 < num_sentences:
+    if num_documents == num_sentences == 1:
+        yield (
+            "the text is a single document of one sentence, so both segments of a record come from"
+            " that sentence, and all next sentences are random; --next_sentence=none makes none"
+        )
+    elif num_documents == 1:
         yield (
             "the text is a single document, so the random next sentences come from that document,"
             " too; in files of lines, an empty line ends a document; in prose, --document_end says"

@@ -60,6 +60,18 @@ def test_a_single_document(
     assert sentence.startswith("the text is a single document, so the random next sentences come")
 
 
+def test_a_single_sentence(
+    tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sentence = "ba do ki lu me no " * 8
+    create(sentence, small_vocabulary, tmp_path, "none")
+    assert warnings(caplog) == []
+    create(sentence, small_vocabulary, tmp_path)
+    assert warnings(caplog)[-1].startswith(
+        "the text is a single document of one sentence, so both segments of a record come from that"
+    )
+
+
 def test_documents_of_one_sentence(
     tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

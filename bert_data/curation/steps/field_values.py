@@ -41,7 +41,10 @@ class FieldValues(DocumentStep):
 
     def __post_init__(self) -> None:
         allowed = self.allowed if isinstance(self.allowed, tuple | list) else (self.allowed,)
-        texts = tuple(str(each) if isinstance(each, int | float) else each for each in allowed)
+        texts = tuple(
+            str(getattr(each, "text", each)) if isinstance(each, int | float) else each
+            for each in allowed
+        )
         object.__setattr__(self, "allowed", texts)
         super().__post_init__()
         for name in ("field", "allowed"):
