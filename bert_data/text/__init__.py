@@ -1,7 +1,8 @@
 """Files of any format in, blocks of whole lines or of documents out.
 
 formats.py      the formats by name and ending: wikitext.py, prose.py (headings.py), jsonl.py,
-                parquet.py, html.py, warc.py; file_kinds.py says what other files are
+                parquet.py, html.py (tag_measures.py), warc.py (http_content.py); file_kinds.py says
+                what other files are
 corpora/        the formats of corpora as they are published: Wikipedia, arXiv, books, code, ...
 documents.py    blocks of documents; block_filling.py fills them; sentences.py splits their texts,
                 wrapping.py joins their lines

@@ -1,6 +1,6 @@
 """A run of a pipeline: data sets in, curated files and a ledger out.
 
-    yaml_values, presets ──▶ pipeline_file ──▶ pipeline         what a user asks for
+    presets ──▶ pipeline_file ──▶ pipeline                      what a user asks for
     run ──▶ markup ──▶ stages ──▶ passes ──▶ judging            one calls the next
     data_sets ──▶ passes ──spool──▶ passes ──▶ document_files   the way of the documents
     step_log ──▶ counts, examples ──▶ problems                  what is noted about them
