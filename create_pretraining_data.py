@@ -38,9 +38,9 @@ from bert_data.datasets.defined_examples import (
     create_int_feature,
     write_instance_to_example_files,
 )
-from bert_data.objectives import definition, masking_definition
+from bert_data.objectives import definition, masked_tokens
 from bert_data.objectives.definition import Document, Tokenizer, TrainingInstance, truncate_seq_pair
-from bert_data.objectives.masking_definition import MaskedLmInstance
+from bert_data.objectives.masking import MaskedLmInstance
 
 __all__ = [
     "FLAGS",
@@ -72,7 +72,7 @@ def create_training_instances(
     """See `definition.create_training_instances`; --do_whole_word_mask is read."""
     return definition.create_training_instances(
         input_files, tokenizer, max_seq_length, dupe_factor, short_seq_prob, masked_lm_prob,
-        max_predictions_per_seq, rng, do_whole_word_mask=_do_whole_word_mask(),
+        max_predictions_per_seq, rng, mask=create_masked_lm_predictions,
     )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def create_instances_from_document(
     """See `definition.create_instances_from_document`; --do_whole_word_mask is read."""
     return definition.create_instances_from_document(
         all_documents, document_index, max_seq_length, short_seq_prob, masked_lm_prob,
-        max_predictions_per_seq, vocab_words, rng, do_whole_word_mask=_do_whole_word_mask(),
+        max_predictions_per_seq, vocab_words, rng, mask=create_masked_lm_predictions,
     )  # fmt: skip
 
 
@@ -100,8 +100,8 @@ def create_masked_lm_predictions(
     vocab_words: Sequence[str],
     rng: random.Random,
 ) -> tuple[list[str], list[int], list[str]]:
-    """See `masking_definition.create_masked_lm_predictions`; --do_whole_word_mask is read."""
-    return masking_definition.create_masked_lm_predictions(
+    """See `masked_tokens.create_masked_lm_predictions`; --do_whole_word_mask is read."""
+    return masked_tokens.create_masked_lm_predictions(
         tokens, masked_lm_prob, max_predictions_per_seq, vocab_words, rng,
         do_whole_word_mask=_do_whole_word_mask(),
     )  # fmt: skip

@@ -155,10 +155,11 @@ def _without_extras(hint: Any) -> tuple[Any, bool, Constraint | None]:
 
 
 def attribute_texts(config: type) -> dict[str, str]:
-    """Return the texts of a class's docstring under "Attributes:", each in one line, by name."""
+    """Return the texts under "Attributes:", each in one line, by name; of its base classes, too."""
+    inherited = map(attribute_texts, reversed(config.__mro__[1:-1]))
+    texts = {name: text for each in inherited for name, text in each.items()}
     lines = inspect.cleandoc(config.__doc__ or "").splitlines()
     start = lines.index("Attributes:") + 1 if "Attributes:" in lines else len(lines)
-    texts: dict[str, str] = {}
     names: list[str] = []
     for line in lines[start:]:
         if line and not line.startswith(" "):

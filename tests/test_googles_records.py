@@ -1,4 +1,4 @@
-"""Google's records in Google's order, by kernels and by the definition, for texts by formula."""
+"""Google's records in Google's order, BERT's and ALBERT's, for texts by formula."""
 
 import random
 from pathlib import Path
@@ -15,6 +15,7 @@ from tests.goldens.reading import digest_of_records, load_goldens, write_text, w
 from tokenization import FullTokenizer
 
 CASES = load_goldens("create_pretraining_data.json")["cases"]
+ALBERTS = load_goldens("albert.json")["cases"]
 
 
 @pytest.fixture(params=CASES)
@@ -68,3 +69,20 @@ def test_the_definition_makes_them(case):
         instances, tokenizer, config.max_seq_length, config.max_predictions_per_seq, case["outputs"]
     )
     assert digests(case["outputs"]) == case["records"]
+
+
+@pytest.mark.parametrize("name", ALBERTS)
+def test_create_dataset_makes_alberts(tmp_path, name):
+    config = InstanceConfig(masking="ngrams", next_sentence="sop", **ALBERTS[name]["flags"])
+    output = str(tmp_path / "out")
+    create_dataset(
+        DatasetConfig(
+            input_file=write_text(tmp_path, "small"),
+            output_file=output,
+            vocab_file=write_vocabulary(tmp_path, "pieces"),
+            instances=config,
+            record_layout=fields.REFERENCE,
+            num_workers=2,
+        )
+    )
+    assert digests([output]) == [ALBERTS[name]["records"]]

@@ -24,7 +24,7 @@ if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its mat
 
 from absl import flags, logging
 
-from bert_data.cli import dataset_flags, entry
+from bert_data.cli import dataset_flags, entry, masking_flags
 from bert_data.cli.flag_values import from_flags
 
 _COMMON = (  # for --help
@@ -65,6 +65,7 @@ flags.DEFINE_float("masked_lm_prob", 0.15, "Proportion of tokens to predict.")
 flags.DEFINE_float(
     "short_seq_prob", 0.1, "Probability, per document, of a target length below max_seq_length."
 )
+masking_flags.define_masking_flags()
 
 
 def main(_: Sequence[str]) -> None:

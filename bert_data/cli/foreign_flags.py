@@ -11,6 +11,7 @@ from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 TENSORFLOW_MODELS = "tensorflow/models"
+ALBERT = "google-research/albert"
 NVIDIA = "NVIDIA DeepLearningExamples"
 MEGATRON = "Megatron-LM"
 
@@ -45,7 +46,15 @@ CREATE = _flags_of(
         "records keep Google's names; batches get the new ones by"
         " ReaderConfig(feature_names='tfhub')",
     ),
-    ("max_ngram_size", "", "--do_whole_word_mask masks whole words, but each by itself"),
+    ("max_ngram_size", "--masking=ngrams --max_ngram", "the n-grams are those of ALBERT"),
+) + _flags_of(
+    ALBERT,
+    ("ngram", "--masking=ngrams --max_ngram"),
+    ("favor_shorter_ngram", "--favor_shorter_ngrams", "with --masking=ngrams"),
+    ("random_next_sentence", "--next_sentence=nsp", "and where it is false --next_sentence=sop"),
+    ("do_permutation", "", "it is false"),
+    ("spm_model_file", "--tokenizer_file"),
+    ("input_file_mode", "", "text is read as bytes"),
 )
 TRAIN = _flags_of(
     NVIDIA,

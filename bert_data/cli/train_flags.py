@@ -2,6 +2,7 @@
 
 from absl import flags
 
+from bert_data.cli import masking_flags
 from bert_data.objectives.next_sentence import OBJECTIVES
 from bert_data.training.config import BertConfig
 
@@ -13,8 +14,8 @@ GROUPS = {  # what --help shows first
     "optimizer": "optimizer num_accumulation_steps weight_decay adam_beta1 adam_beta2 adam_epsilon"
     " clip_norm num_schedule_steps continue_from continue_with",
     "batches": "batching pool_batches num_buckets max_tokens_per_batch batch_width"
-    " remote_cache_bytes dynamic_masking masked_lm_prob do_whole_word_mask next_sentence"
-    " skip_corrupt",
+    " remote_cache_bytes dynamic_masking masked_lm_prob do_whole_word_mask masking"
+    " max_ngram favor_shorter_ngrams next_sentence skip_corrupt",
     "devices": "distribution num_cpu_devices mixed_precision jit_compile use_tpu tpu_name tpu_zone"
     " gcp_project master num_tpu_cores iterations_per_loop",
 }
@@ -195,6 +196,7 @@ flags.DEFINE_float("masked_lm_prob", 0.15, "With --dynamic_masking: share of tok
 flags.DEFINE_bool(
     "do_whole_word_mask", False, "With --dynamic_masking: mask all pieces of a word together."
 )
+masking_flags.define_masking_flags()
 flags.DEFINE_enum(
     "next_sentence",
     None,

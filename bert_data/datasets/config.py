@@ -219,7 +219,7 @@ def describe_set(config: DatasetConfig, tokenizer: Tokenizer, vocabulary: Vocabu
         **config.text.settings(),
     }
     # Flags that the reference does not have are omitted where they change nothing.
-    flags |= instances.changed_flags()
+    flags |= instances.own_flags()
     if config.special_tokens:
         flags["special_tokens"] = dict(config.special_tokens)
     if config.num_partitions:

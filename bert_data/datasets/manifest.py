@@ -23,6 +23,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.formats.index import INDEX_PREFIX, index_path
 from bert_data.formats.registry import COMPRESSIONS, TFRECORD, find_format, format_names
 from bert_data.formats.summed_file import ManifestFile
+from bert_data.objectives.masking_rules import MASKINGS, MaskingConfig
 from bert_data.objectives.next_sentence import DEFAULT, OBJECTIVES, find_objective
 from bert_data.objectives.objective import Objective
 from bert_data.schema.fields import LABELLED, LAYOUTS
@@ -207,8 +208,9 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
         or manifest.record_layout not in (*LAYOUTS, LABELLED)
         or manifest.compression not in (*COMPRESSIONS, own)
         or str(manifest.flags.get("next_sentence", DEFAULT)) not in OBJECTIVES
+        or str(manifest.flags.get("masking", MaskingConfig.masking)) not in MASKINGS
     ):
-        what = "output_format, record_layout, compression or next_sentence"
+        what = "output_format, record_layout, compression, next_sentence or masking"
         raise CorruptDataError(path, 0, f"an unknown {what}")
     return manifest
 

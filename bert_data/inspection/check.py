@@ -23,7 +23,7 @@ from bert_data.datasets.manifest import FORMAT, SAMPLES_FORMAT
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.any_records import kind_of_others, listed_files, survey_any
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, Finding, by_harm
-from bert_data.inspection.judging import Surveyed, figures_of, findings_of, uncertain
+from bert_data.inspection.judging import figures_of, findings_of, uncertain
 from bert_data.inspection.measuring import FAULTS
 from bert_data.inspection.plan import (
     Batching,
@@ -35,6 +35,7 @@ from bert_data.inspection.repeats import SeenRecords
 from bert_data.inspection.rules import GOOGLES_CASE, rule_of, settings_of, special_ids
 from bert_data.inspection.same_document import count_same_document
 from bert_data.inspection.set_files import check_listed, check_listing
+from bert_data.inspection.surveyed import Surveyed
 from bert_data.inspection.surveying import FoundDamage, Survey, add_padded, survey_shard
 from bert_data.plain_values import make_plain
 from bert_data.reader.config import ReaderConfig

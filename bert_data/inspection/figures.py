@@ -106,6 +106,11 @@ class Finding:
         return dataclasses.asdict(self)
 
 
+def harmful(name: str, sentence: str) -> Finding:
+    """Return a harmful finding."""
+    return Finding(name, HARMFUL, sentence)
+
+
 def by_harm(findings: list[Finding]) -> list[Finding]:
     """Return findings with the worst first, and else in their order."""
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))

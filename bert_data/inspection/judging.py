@@ -4,125 +4,35 @@ counts of a set, its settings  ->  [MASK] 79.9%, expected 80.0%
                                    random next 53.2%, all of the same document: harmful
 """
 
-import dataclasses
-import functools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bert_data.datasets.manifest import Manifest
 from bert_data.inspection.figures import (
     CERTAIN,
     DOUBTFUL,
     HARMFUL,
     Figure,
     Finding,
+    harmful,
     percent,
     wilson,
 )
-from bert_data.inspection.measuring import COUNTS, FAULTS
-from bert_data.inspection.repeats import Repeats
-from bert_data.inspection.rules import GOOGLES_PROB, Settings
-from bert_data.inspection.surveying import Survey
-from bert_data.objectives.objective import Objective
-from bert_data.reader.files.shards import Shard
+from bert_data.inspection.judging_masks import (
+    LEAST_DEVIATION,
+    judge_limit,
+    judge_masks,
+    masking_figures,
+)
+from bert_data.inspection.rules import Settings
+from bert_data.inspection.surveyed import Surveyed
+from bert_data.objectives.masking_rules import MaskingConfig
 from bert_data.tokens.oddities import MOST_UNKNOWN
 
-MASKED_SHARE, KEPT_SHARE = 0.8, 0.1
-LEAST_DEVIATION = 0.005
-"""Shares of a large set that deviate by less are no finding, however certain."""
-
-_SHOWN_AS = (
-    ("masked", "shown as [MASK]", "[MASK]", MASKED_SHARE),
-    ("replaced", "shown as another token", "a random token", KEPT_SHARE),
-    ("kept", "shown as they are", "the token itself", KEPT_SHARE),
-)
-"""What is shown for a token to predict: its count, names in figures and findings, the share."""
-
-_MOST_LOST = 0.05  # of the predictions, to max_predictions_per_seq
 _HARMFUL_UNKNOWN = 0.2
 _MOST_RANDOM, _MOST_SAME = 0.8, 0.01
 _MOST_COPIES, _MOST_BEYOND = 0.001, 0.01
 _MOST_UNBALANCED = 1.5  # times the mean, or the mean that many times the smallest
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Surveyed:
-    """A set that was read whole.
-
-    Attributes:
-      shards, settings, surveys: one each for every shard.
-      repeats: records that occur more than once.
-      knows_unknown: whether [UNK] could be counted in the records.
-      same_document: of a sample of random next sentences, those of the same document; None without
-        the corpus.
-      unknown_words: frequent words of the corpus that are [UNK].
-    """
-
-    shards: Sequence[Shard]
-    settings: Sequence[Settings]
-    surveys: Sequence[Survey]
-    repeats: Repeats
-    knows_unknown: bool
-    same_document: Figure | None = None
-    unknown_words: Sequence[str] = ()
-
-    @functools.cached_property
-    def counts(self) -> dict[str, int]:
-        """What was counted, by the names of `COUNTS`."""
-        total = np.sum([survey.counts for survey in self.surveys], axis=0)
-        return dict(zip(COUNTS, total.tolist(), strict=True))
-
-    @functools.cached_property
-    def faults(self) -> dict[str, int]:
-        """Records with each fault, by the names of `FAULTS`."""
-        total = np.sum([survey.num_faults for survey in self.surveys], axis=0)
-        return dict(zip(FAULTS, total.tolist(), strict=True))
-
-    @property
-    def objective(self) -> Objective:
-        """What is asked about the records' segments."""
-        return self.shards[0].objective
-
-    @functools.cached_property
-    def limits(self) -> "Limits":
-        """What max_predictions_per_seq does to the set."""
-        num_unlimited = at_limit = 0
-        for settings, survey in zip(self.settings, self.surveys, strict=True):
-            lengths = np.arange(survey.num_of_length.size)
-            most = settings.most_to_predict(lengths).astype(np.int64)
-            num_unlimited += int(most @ survey.num_of_length)
-            limit = settings.max_predictions_per_seq
-            at_limit += 0 if limit is None else int(survey.num_of_length[most >= limit].sum())
-        return Limits(num_unlimited, at_limit)
-
-    @property
-    def manifests(self) -> Sequence[Manifest | None]:
-        """The manifest of every shard, each once; None if a shard has none."""
-        return list({id(shard.manifest): shard.manifest for shard in self.shards}.values())
-
-    def from_manifests(self, group: str, name: str) -> int | None:
-        """Return a count of all manifests together; None if one is missing, or does not have it."""
-        total = 0
-        for manifest in self.manifests:
-            count = manifest.counts.get(group, {}).get(name) if manifest is not None else None
-            if not isinstance(count, int):
-                return None
-            total += count
-        return total
-
-
-@dataclasses.dataclass(frozen=True)
-class Limits:
-    """What max_predictions_per_seq does.
-
-    Attributes:
-      num_unlimited: predictions if there were no limit.
-      num_at_limit: records that reach it by their length.
-    """
-
-    num_unlimited: int
-    num_at_limit: int
 
 
 def figures_of(set_: Surveyed) -> list[Figure]:
@@ -133,28 +43,7 @@ def figures_of(set_: Surveyed) -> list[Figure]:
         set_.counts["records"],
         "0.0%",
     )
-    return [faulty, *_masking_figures(set_), *_sentence_figures(set_), *_other_figures(set_)]
-
-
-def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
-    counts = set_.counts
-    predictions, records = counts["predictions"], counts["records"]
-    expected = percent(counts["expected_predictions"] / max(1, counts["tokens"]))
-    knows = any(each.max_predictions_per_seq is not None for each in set_.settings)
-    yield Figure("tokens to predict", predictions, counts["tokens"], expected if knows else "")
-    for key, name, _, share in _SHOWN_AS:
-        yield Figure(name, counts[key], predictions, percent(share), is_sample=True)
-    if knows:
-        yield Figure(
-            "records at max_predictions_per_seq",
-            counts["at_limit"],
-            records,
-            percent(set_.limits.num_at_limit / max(1, records)),
-        )
-    if counts["predicted_words"] and any(each.whole_words for each in set_.settings):
-        yield Figure(
-            "words predicted in part", counts["partial_words"], counts["predicted_words"], "0.0%"
-        )
+    return [faulty, *masking_figures(set_), *_sentence_figures(set_), *_other_figures(set_)]
 
 
 def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
@@ -209,11 +98,11 @@ def _unknown(set_: Surveyed) -> Figure | None:
 def findings_of(set_: Surveyed) -> Iterator[Finding]:
     """Yield what is wrong with the records of a set, except for damage and single records."""
     yield from _same_document(set_)
-    yield from _judge_masks(set_)
+    yield from judge_masks(set_)
     yield from _judge_sentences(set_)
     yield from _judge_unknown(set_)
     yield from _judge_repeats(set_)
-    yield from _judge_limit(set_)
+    yield from judge_limit(set_)
     yield from _judge_balance(set_)
 
 
@@ -224,38 +113,17 @@ def _same_document(set_: Surveyed) -> Iterator[Finding]:
     share = set_.same_document
     if share is not None:
         if share.interval(CERTAIN)[0] > _MOST_SAME:
-            yield _harmful(
+            yield harmful(
                 "same_document",
                 f"{share.part:,} of {share.whole:,} random next sentences are of the same document"
                 " as the first segment; is there a blank line between documents?",
             )
     elif set_.from_manifests("text", "num_documents") == 1:
-        yield _harmful(
+        yield harmful(
             "same_document",
             f"all random next sentences ({percent(random / records)} of the records) are of the"
             " same document, because the text is a single document; put a blank line between"
             " documents",
-        )
-
-
-def _judge_masks(set_: Surveyed) -> Iterator[Finding]:
-    counts = set_.counts
-    for key, _, name, expected in _SHOWN_AS:
-        figure = Figure(name, counts[key], counts["predictions"])
-        (low, high), share = figure.interval(CERTAIN), figure.share
-        if share is None or abs(share - expected) < LEAST_DEVIATION or low <= expected <= high:
-            continue
-        yield _harmful(
-            f"{key}_share",
-            f"{percent(share)} of the tokens to predict are shown as {name};"
-            f" {percent(expected)} should be",
-        )
-    partial, words = counts["partial_words"], counts["predicted_words"]
-    if partial and all(each.whole_words for each in set_.settings):
-        yield _harmful(
-            "partial_words",
-            f"{partial:,} of {words:,} predicted words are predicted in part, although the set"
-            " was made with --do_whole_word_mask",
         )
 
 
@@ -266,7 +134,7 @@ def _judge_sentences(set_: Surveyed) -> Iterator[Finding]:
     what, share = set_.objective.ones, random / records
     low, high = wilson(random, records, CERTAIN)
     if share < 0.5 - LEAST_DEVIATION and high < 0.5:
-        yield _harmful(
+        yield harmful(
             "next_sentence_share",
             f"{percent(share)} of the records have the label 1 ({what}); at least half should",
         )
@@ -298,7 +166,7 @@ def _judge_repeats(set_: Surveyed) -> Iterator[Finding]:
     repeats = set_.repeats
     if repeats.num_copies > _MOST_COPIES * repeats.num_compared:
         (shard, record), (other, copy) = repeats.examples[0]
-        yield _harmful(
+        yield harmful(
             "copies",
             f"{percent(repeats.num_copies / repeats.num_compared)} of the records are exact copies"
             f" of others, masks included, such as record {copy} of {set_.shards[other].path}, which"
@@ -313,29 +181,6 @@ def _judge_repeats(set_: Surveyed) -> Iterator[Finding]:
             f" text that {passes} or more others have (dupe_factor is {passes}); the corpus repeats"
             " itself, and curate's exact_duplicates removes copies",
         )
-
-
-def _judge_limit(set_: Surveyed) -> Iterator[Finding]:
-    num_unlimited, counts = set_.limits.num_unlimited, set_.counts
-    limits = [each.max_predictions_per_seq for each in set_.settings]
-    if not all(limits) or not num_unlimited or any(each.whole_words for each in set_.settings):
-        return  # without predictions, the reader chooses them
-    lost = 1 - counts["expected_predictions"] / num_unlimited
-    if lost > _MOST_LOST:
-        yield Finding(
-            "prediction_limit",
-            DOUBTFUL,
-            f"max_predictions_per_seq leaves out {percent(lost)} of the tokens to predict:"
-            f" {percent(set_.limits.num_at_limit / counts['records'])} of the records are at the"
-            f" limit, {max(each for each in limits if each)}; masked_lm_prob"
-            f" {max(each.masked_lm_prob for each in set_.settings)} allows"
-            f" {max(_most_useful(each) for each in set_.settings)}",
-        )
-
-
-def _most_useful(settings: Settings) -> int:
-    longest = np.array([settings.max_seq_length or 0])
-    return int(settings.most_to_predict(longest)[0])
 
 
 def _judge_balance(set_: Surveyed) -> Iterator[Finding]:
@@ -353,12 +198,9 @@ def _judge_balance(set_: Surveyed) -> Iterator[Finding]:
         )
 
 
-def _harmful(name: str, sentence: str) -> Finding:
-    return Finding(name, HARMFUL, sentence)
-
-
 def uncertain(settings: Sequence[Settings]) -> str:
     """Return what is assumed where no manifest says it; "" if all do."""
     if all(each.are_known for each in settings):
         return ""
-    return f", if masked_lm_prob is {GOOGLES_PROB} and not of whole words (no manifest says so)"
+    prob = MaskingConfig.masked_lm_prob
+    return f", if masked_lm_prob is {prob} and not of whole words (no manifest says so)"

@@ -30,12 +30,14 @@ from bert_data.tokens.word_bits import goes_on
 COUNTS = (
     "records", "tokens", "predictions", "expected_predictions", "at_limit", "masked", "kept",
     "replaced", "text_tokens", "unknown", "random_next", "predicted_words", "partial_words",
+    "run_squares", "mixed_runs", "runs", "expected_runs",
 )  # fmt: skip
 """What is counted; see `Measured`."""
 
 (
     RECORDS, TOKENS, PREDICTIONS, EXPECTED, AT_LIMIT, MASKED, KEPT,
     REPLACED, TEXT_TOKENS, UNKNOWN, RANDOM_NEXT, PREDICTED_WORDS, PARTIAL_WORDS,
+    RUN_SQUARES, MIXED_RUNS, RUNS, EXPECTED_RUNS,
 ) = range(len(COUNTS))  # fmt: skip
 
 FAULTS = {
@@ -58,10 +60,10 @@ FAULTS = {
     _TOO_LONG, _TOO_MANY, _TOO_FEW,
 ) = (1 << bit for bit in range(len(FAULTS)))  # fmt: skip
 
+LEAST_OF_RUNS = 8
 NEXT, SPLITS = len(NUMBERED), len(NUMBERED) + 1  # spans after those of numbered features
 _FLOAT_ONE = np.int32(np.float32(1).view(np.int32))
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio
-_SHIFT = np.uint64(29)
+_FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)  # 2**64 by the golden ratio
 
 
 class Rule(NamedTuple):
@@ -71,7 +73,7 @@ class Rule(NamedTuple):
       vocab_size: ids are below it.
       max_seq_length, max_predictions_per_seq: the most that a record holds.
       is_pair: 1 if records have two segments, 0 if one.
-      whole_words: 1 if all pieces of a word are predicted together, 0 if not.
+      is_exact: 0 if records may have fewer predictions than `num_to_predict`.
       num_to_predict: int32[length + 1], predictions of a record of each length; a longer one counts
         as the longest. Empty if they are unknown.
       word_bits: uint16[vocab_size], see `tokens.word_bits`; empty if that is unknown.
@@ -85,7 +87,7 @@ class Rule(NamedTuple):
     max_seq_length: int
     max_predictions_per_seq: int
     is_pair: int
-    whole_words: int
+    is_exact: int
     num_to_predict: NDArray[np.int32]
     word_bits: NDArray[np.uint16]
 
@@ -98,7 +100,10 @@ class Measured(NamedTuple):
         how many the flags ask for; records with as many predictions as are allowed; what is shown
         for a prediction ([MASK], the token itself, another); tokens of text (without [CLS] and
         [SEP]) and how many of them are [UNK]; records with label 1; words with a prediction, and
-        those among them of which a piece is not predicted.
+        those among them of which a piece is not predicted; of runs (predictions side by side) the
+        squares of their lengths, and those that are shown in different ways; in records of
+        `LEAST_OF_RUNS` predictions or more their runs, and 1000 times as many as there are by
+        chance.
       num_faults: int64[faults], records with each of `FAULTS`.
       faults: int32[records], their bits.
       texts: uint64[records], hash of the text, and of where its second segment begins.
@@ -115,8 +120,7 @@ class Measured(NamedTuple):
 class _Record(NamedTuple):
     """The numbers of one record: int32[tokens] or [predictions].
 
-    Row splits have two places more than there are tokens, with 0 after the last split; none without
-    row splits.
+    Row splits, if any, have two places more than tokens, with 0 after the last split.
     """
 
     ids: NDArray[np.int32]
@@ -131,7 +135,6 @@ class _Record(NamedTuple):
 
 @inner
 def _mix(value: np.uint64, number: Scalar) -> np.uint64:
-    """Return a hash that goes on from another over one more number."""
     value = (value ^ np.uint64(number)) * _FACTOR
     return value ^ value >> _SHIFT
 
@@ -151,7 +154,6 @@ def _find_b(record: _Record) -> Scalar:
 
 @inner
 def _count_others(values: NDArray[np.int32], value: np.int32) -> Scalar:
-    """Count the values that differ from one."""
     count = np.int64(0)
     for i in range(values.size):
         count += np.int64(values[i] != value)
@@ -160,7 +162,6 @@ def _count_others(values: NDArray[np.int32], value: np.int32) -> Scalar:
 
 @inner
 def _are_outside(ids: NDArray[np.int32], vocab_size: Scalar) -> bool:
-    """Return whether any id is negative, or not below a known size."""
     low, high = np.int32(0), np.int32(-1)
     for i in range(ids.size):
         low, high = min(low, ids[i]), max(high, ids[i])
@@ -169,7 +170,6 @@ def _are_outside(ids: NDArray[np.int32], vocab_size: Scalar) -> bool:
 
 @inner
 def _check_form(record: _Record, b_begin: Scalar, rule: Rule) -> Scalar:
-    """Compare special tokens, segments, masks and ids."""
     ids, size = record.ids, record.ids.size
     faults = np.int64(0)
     is_good = size >= 2 and b_begin >= 2 and (b_begin < size) == (rule.is_pair == 1)
@@ -193,32 +193,36 @@ def _check_form(record: _Record, b_begin: Scalar, rule: Rule) -> Scalar:
 def _restore(
     record: _Record, rule: Rule, is_predicted: NDArray[np.bool_], counts: NDArray[np.int64]
 ) -> tuple[Scalar, np.uint64]:
-    """Put the labels in place of what is shown; note where.
-
-    Returns:
-      (faults, hash of the positions and what is shown there).
-    """
+    """Put the labels in place of what is shown: (faults, hash of positions and what is shown)."""
     faults, previous, shown_hash = np.int64(0), np.int32(-1), np.uint64(record.next_label)
     size = record.ids.size
+    length = num_runs = first_kind = is_mixed = np.int64(0)
     for k in range(record.positions.size):
         position, label = record.positions[k], record.labels[k]
         if position <= previous or position >= size:
             faults |= _BAD_POSITIONS
         if rule.cls_id >= 0 and (label == rule.cls_id or label == rule.sep_id):
             faults |= _SPECIALS
-        previous = position
+        is_beside, previous = position == previous + 1, position
         if position < 0 or position >= size:
             continue
         shown = record.ids[position]
         shown_hash = _mix(_mix(shown_hash, position), shown)
-        if shown == rule.mask_id:
-            counts[MASKED] += 1
-        elif shown == label:
-            counts[KEPT] += 1
-        else:
-            counts[REPLACED] += 1
+        kind = MASKED if shown == rule.mask_id else KEPT if shown == label else REPLACED
+        counts[kind] += 1
+        if not is_beside:
+            counts[RUN_SQUARES] += length * length
+            counts[MIXED_RUNS] += is_mixed
+            num_runs += 1
+            length, first_kind, is_mixed = np.int64(0), np.int64(kind), np.int64(0)
+        length += 1
+        is_mixed |= np.int64(kind != first_kind)
         record.ids[position] = label
         is_predicted[position] = True
+    counts[RUN_SQUARES] += length * length
+    counts[MIXED_RUNS] += is_mixed
+    if record.positions.size >= LEAST_OF_RUNS:
+        counts[RUNS] += num_runs
     return faults, shown_hash
 
 
@@ -231,7 +235,6 @@ def _begins_word(record: _Record, i: Scalar, b_begin: Scalar, rule: Rule) -> boo
 
 @inner
 def _are_good(splits: NDArray[np.int32], size: Scalar) -> bool:
-    """Return whether row splits ascend from 0 to `size`, and end there."""
     last = 0
     while last < size and splits[last] < splits[last + 1]:
         last += 1
@@ -290,6 +293,10 @@ def _count(
     counts[PREDICTIONS] += num_predictions
     counts[AT_LIMIT] += np.int64(num_predictions == rule.max_predictions_per_seq)
     counts[RANDOM_NEXT] += np.int64(record.next_label == 1)
+    num_ordinary = size - num_specials
+    if LEAST_OF_RUNS <= num_predictions <= num_ordinary:
+        gaps = num_ordinary - num_predictions + 1
+        counts[EXPECTED_RUNS] += 1000 * num_predictions * gaps // num_ordinary
     if not rule.num_to_predict.size:
         return np.int64(0), text
     expected = np.int64(rule.num_to_predict[min(size, rule.num_to_predict.size - 1)])
@@ -297,7 +304,7 @@ def _count(
     counts[EXPECTED] += expected
     if num_predictions > expected:
         return np.int64(_TOO_MANY), text
-    if num_predictions < expected and rule.whole_words != 1:
+    if num_predictions < expected and rule.is_exact:
         return np.int64(_TOO_FEW), text
     return np.int64(0), text
 
@@ -349,7 +356,7 @@ def _measure(
     texts: NDArray[np.uint64],
     instances: NDArray[np.uint64],
 ) -> None:
-    """Measure every record; `room` is int32[8, most values of a feature], to decode into."""
+    """`room` is int32[8, most values of a feature], to decode into."""
     for i in range(starts.size):
         start, span = starts[i : i + 1], spans[i : i + 1]
         tokens, predictions = np.int64(lengths[i, 0]), np.int64(lengths[i, 1])
@@ -371,12 +378,10 @@ def _measure(
 
 
 def measure_records(block: RecordBlock, rule: Rule) -> Measured:
-    """Measure the records of a block.
+    """Measure undamaged records.
 
-    Args:
-      block: undamaged ones; `spans` are those of the numbered features, of the label and of the
-        row splits, (0, 0) where there is none.
-      rule: what they must agree with.
+    Their `spans` are those of the numbered features, of the label and of the row splits, (0, 0)
+    where there is none.
     """
     num_records = block.num_records
     most = int(block.lengths.max(initial=0)) + 2

@@ -7,7 +7,8 @@ manifest, padded records show their limits, and the rest is Google's default.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.any_records import decode_block, short_records
 from bert_data.inspection.measuring import Rule
+from bert_data.objectives.masking_rules import MaskingConfig, masking_of_flags
 from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.files.blocks import look_at_first, read_blocks
@@ -23,8 +25,8 @@ from bert_data.reader.files.shards import Shard
 from bert_data.schema import fields
 from bert_data.tokens.vocabulary import Vocabulary
 
-GOOGLES_PROB, GOOGLES_PASSES, GOOGLES_CASE = 0.15, 10, True
-"""The defaults of --masked_lm_prob, --dupe_factor and --do_lower_case."""
+GOOGLES_PASSES, GOOGLES_CASE = 10, True
+"""The defaults of --dupe_factor and --do_lower_case."""
 
 _MOST_LENGTH = 1 << 20  # tokens of a record; a manifest that allows more is as if it said this
 _SAMPLE_RECORDS = 2000
@@ -36,8 +38,7 @@ class Settings:
 
     Attributes:
       max_seq_length, max_predictions_per_seq: None if they are unknown.
-      masked_lm_prob: share of tokens to predict.
-      whole_words: whether all pieces of a word are predicted together; None if that is unknown.
+      masking: how tokens to predict were chosen.
       num_passes: over the text, each with other masks.
       objective: of the records.
       are_known: whether a manifest says so.
@@ -45,15 +46,21 @@ class Settings:
 
     max_seq_length: int | None
     max_predictions_per_seq: int | None
-    masked_lm_prob: float
-    whole_words: bool | None
+    masking: MaskingConfig
     num_passes: int
     objective: Objective
     are_known: bool
 
-    def most_to_predict(self, lengths: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return int32[records], predictions of records of these lengths without a limit."""
-        return np.maximum(1, np.rint(lengths * self.masked_lm_prob)).astype(np.int32)
+    @property
+    def masks_words(self) -> bool:
+        """Whether all pieces of a word are predicted together, as far as that is known."""
+        return self.are_known and self.masking.masks_words
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether each record predicts as many tokens as its length asks, as far as is known."""
+        rule = self.masking.rule
+        return rule.is_exact and (rule.of_words or not self.masking.do_whole_word_mask)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -75,8 +82,7 @@ def settings_of(shard: Shard) -> Settings:
         return Settings(
             max_seq_length=min(manifest.max_seq_length, _MOST_LENGTH),
             max_predictions_per_seq=min(manifest.max_predictions_per_seq, _MOST_LENGTH),
-            masked_lm_prob=min(1.0, max(0.0, flags.get("masked_lm_prob", GOOGLES_PROB))),
-            whole_words=flags.get("do_whole_word_mask") is True,
+            masking=_masking_of(flags),
             num_passes=passes if isinstance(passes, int) else GOOGLES_PASSES,
             objective=shard.objective,
             are_known=True,
@@ -89,12 +95,22 @@ def settings_of(shard: Shard) -> Settings:
     return Settings(
         max_seq_length=first.num_tokens if first is not None and is_padded else None,
         max_predictions_per_seq=first.num_predictions if first is not None and is_padded else None,
-        masked_lm_prob=GOOGLES_PROB,
-        whole_words=None,
+        masking=MaskingConfig(),
         num_passes=GOOGLES_PASSES,
         objective=shard.objective,
         are_known=False,
     )
+
+
+def _masking_of(flags: Mapping[str, Any]) -> MaskingConfig:
+    """Return the settings of masking of a manifest, or Google's for those that are not allowed."""
+    share = min(1.0, max(0.0, flags.get("masked_lm_prob", MaskingConfig.masked_lm_prob)))
+    words = flags.get("do_whole_word_mask") is True
+    settings = {**flags, "masked_lm_prob": share, "do_whole_word_mask": words}
+    try:
+        return masking_of_flags(settings)
+    except ValueError:
+        return MaskingConfig(masked_lm_prob=share, do_whole_word_mask=words)
 
 
 def special_ids(vocabulary: Vocabulary | None, shards: Sequence[Shard]) -> SpecialIds:
@@ -147,7 +163,7 @@ def rule_of(
     num_to_predict = np.zeros(0, np.int32)
     if longest is not None and most is not None:
         lengths = np.arange(longest + 1)
-        num_to_predict = np.minimum(most, settings.most_to_predict(lengths))
+        num_to_predict = np.minimum(most, settings.masking.num_to_predict(lengths))
     return Rule(
         special.cls_id,
         special.sep_id,
@@ -157,7 +173,7 @@ def rule_of(
         -1 if longest is None else longest,
         -1 if most is None else most,
         int(settings.objective.num_segments == 2),
-        -1 if settings.whole_words is None else int(settings.whole_words),
+        int(settings.is_exact),
         num_to_predict,
         np.zeros(0, np.uint16) if vocabulary is None else vocabulary.word_bits,
     )

@@ -160,6 +160,7 @@ _OF_SETTINGS = (
     "record_layout",
     "max_seq_length",
     "next_sentence",
+    "masking",
     "level",
     "dtype",
     "seq_length",

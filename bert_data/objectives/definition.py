@@ -5,18 +5,18 @@
            masked_lm_positions 2    masked_lm_labels cat    is_random_next False
 
 The functions have the names, arguments and results of google-research/bert's
-create_pretraining_data, plus a keyword where the reference reads the flag do_whole_word_mask, and
-one for the objectives that it lacks. All draws come from one `random.Random`, in the reference's
-order. The kernels of `making` make the same instances many times faster; their tests compare them
-with this module.
+create_pretraining_data, plus keywords for masking rules and objectives. All draws come from one
+`random.Random`, in the reference's order. The kernels of `making` make the same instances many
+times faster; their tests compare them with this module.
 """
 
 import dataclasses
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from bert_data.objectives.masking_definition import CLS, SEP, create_masked_lm_predictions
+from bert_data.objectives.masked_tokens import create_masked_lm_predictions
+from bert_data.objectives.masking import CLS, SEP
 from bert_data.objectives.nsp import NSP
 from bert_data.objectives.objective import Document, Objective
 from bert_data.storage import read_bytes
@@ -24,6 +24,12 @@ from bert_data.tokens.definition import printable_text
 from bert_data.tokens.vocabulary_file import stripped_lines
 
 MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
+
+Mask = Callable[
+    [Sequence[str], float, int, Sequence[str], random.Random],
+    tuple[list[str], list[int], list[str]],
+]
+"""A masking rule, with the arguments and results of `create_masked_lm_predictions`."""
 
 
 class Tokenizer(Protocol):
@@ -76,7 +82,7 @@ def create_training_instances(
     max_predictions_per_seq: int,
     rng: random.Random,
     *,
-    do_whole_word_mask: bool = False,
+    mask: Mask = create_masked_lm_predictions,
 ) -> list[TrainingInstance]:
     """Make the instances of text files, in the order of the records.
 
@@ -90,7 +96,7 @@ def create_training_instances(
       masked_lm_prob: share of tokens to predict, in [0, 1].
       max_predictions_per_seq: most tokens to predict in an instance.
       rng: source of all random numbers.
-      do_whole_word_mask: mask all pieces of a word together.
+      mask: the masking rule, see `MaskingConfig.define`.
 
     Raises:
       ValueError: a file is not UTF-8, or max_seq_length is too small.
@@ -111,7 +117,7 @@ def create_training_instances(
         max_predictions_per_seq,
         list(tokenizer.vocab),
         rng,
-        do_whole_word_mask=do_whole_word_mask,
+        mask=mask,
     )
 
 
@@ -125,7 +131,7 @@ def create_instances_from_documents(
     vocab_words: Sequence[str],
     rng: random.Random,
     *,
-    do_whole_word_mask: bool = False,
+    mask: Mask = create_masked_lm_predictions,
     objective: Objective = NSP,
 ) -> list[TrainingInstance]:
     """Make the instances of documents, as `create_training_instances` does for files.
@@ -147,7 +153,7 @@ def create_instances_from_documents(
                 max_predictions_per_seq,
                 vocab_words,
                 rng,
-                do_whole_word_mask=do_whole_word_mask,
+                mask=mask,
                 objective=objective,
             )
     rng.shuffle(instances)
@@ -164,7 +170,7 @@ def create_instances_from_document(
     vocab_words: Sequence[str],
     rng: random.Random,
     *,
-    do_whole_word_mask: bool = False,
+    mask: Mask = create_masked_lm_predictions,
     objective: Objective = NSP,
 ) -> list[TrainingInstance]:
     """Make the instances of one pass over one document.
@@ -182,13 +188,8 @@ def create_instances_from_document(
     for tokens_a, tokens_b, is_random_next in segments:
         truncate_seq_pair(tokens_a, tokens_b, max_num_tokens, rng)
         segment_a, segment_b = [CLS, *tokens_a, SEP], [*tokens_b, SEP] if tokens_b else []
-        tokens, positions, labels = create_masked_lm_predictions(
-            segment_a + segment_b,
-            masked_lm_prob,
-            max_predictions_per_seq,
-            vocab_words,
-            rng,
-            do_whole_word_mask=do_whole_word_mask,
+        tokens, positions, labels = mask(
+            segment_a + segment_b, masked_lm_prob, max_predictions_per_seq, vocab_words, rng
         )
         segment_ids = [0] * len(segment_a) + [1] * len(segment_b)
         instances.append(TrainingInstance(tokens, segment_ids, positions, labels, is_random_next))

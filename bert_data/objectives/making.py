@@ -10,12 +10,11 @@ All draws come from one stream, as in the reference: the shuffle of the document
 import dataclasses
 import mmap
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.bounds import check_bounds
 from bert_data.objectives.making_rows import (
     DOCUMENT,
     NO_SENTENCE,
@@ -26,20 +25,15 @@ from bert_data.objectives.making_rows import (
     NUM_TOKENS,
     make_rows,
 )
-from bert_data.objectives.masking import (
-    NUM_KEPT,
-    NUM_MASKED,
-    NUM_REPLACED,
-    masking_rule,
-    masking_scratch,
-)
-from bert_data.objectives.mersenne import reserve_for, seeded_stream, shuffled_indices
-from bert_data.objectives.next_sentence import DEFAULT, find_objective
+from bert_data.objectives.masking import NUM_KEPT, NUM_MASKED, NUM_REPLACED, masking_scratch
+from bert_data.objectives.masking_rules import MaskingConfig, masking_rule, numpy_state
+from bert_data.objectives.mersenne import reserve_for, seeded_stream, shuffled_indices, stream_of
+from bert_data.objectives.next_sentence import DEFAULT, OBJECTIVES
 from bert_data.objectives.objective import Objective
 from bert_data.objectives.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
 from bert_data.objectives.segments import SegmentRule, Sentences
-from bert_data.plain_values import make_plain
 from bert_data.progress import progress
+from bert_data.settings import OneOf, Share, Within
 from bert_data.storage import naming
 from bert_data.tokens.store import TokenStore
 from bert_data.tokens.vocabulary import Vocabulary
@@ -47,14 +41,14 @@ from bert_data.tokens.vocabulary import Vocabulary
 MAX_DUPE_FACTOR = 1_000_000
 _MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
 _ROWS_BYTES = 2 << 20  # of rows between two writes
-_OWN_FLAGS = ("next_sentence",)  # that the reference does not have
+_NO_STATE = np.zeros(0, np.uint32)
 _PAGES_OF_ROW = (
     6  # of the store that making an instance reads: sentences and tokens of both segments
 )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class InstanceConfig:
+class InstanceConfig(MaskingConfig):
     """Configuration of `make_instances`; names and defaults are those of the reference's flags.
 
     Attributes:
@@ -63,43 +57,29 @@ class InstanceConfig:
       random_seed: any integer.
       dupe_factor: passes over the documents, 1 to 1,000,000, each with its own pairs and
         masks.
-      masked_lm_prob: share of tokens to predict, in [0, 1].
       short_seq_prob: probability of a document with a shorter target length, in [0, 1].
-      do_whole_word_mask: whether all pieces of a word are masked together.
       next_sentence: one of `next_sentence.OBJECTIVES`.
     """
 
-    max_seq_length: int = 128
-    max_predictions_per_seq: int = 20
+    max_seq_length: Annotated[int, Within(_MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] = 128
+    max_predictions_per_seq: Annotated[int, Within(0, MAX_SEQ_LENGTH)] = 20
     random_seed: int = 12345
-    dupe_factor: int = 10
-    masked_lm_prob: float = 0.15
-    short_seq_prob: float = 0.1
-    do_whole_word_mask: bool = False
-    next_sentence: str = DEFAULT
+    dupe_factor: Annotated[int, Within(1, MAX_DUPE_FACTOR)] = 10
+    short_seq_prob: Share = 0.1
+    next_sentence: Annotated[str, OneOf(tuple(OBJECTIVES))] = DEFAULT
 
     def __post_init__(self) -> None:
-        make_plain(self)
-        find_objective(self.next_sentence)
-        for field, low, high in (
-            ("max_seq_length", _MIN_SEQ_LENGTH, MAX_SEQ_LENGTH),
-            ("max_predictions_per_seq", 0, MAX_SEQ_LENGTH),
-            ("dupe_factor", 1, MAX_DUPE_FACTOR),
-            ("masked_lm_prob", 0, 1),
-            ("short_seq_prob", 0, 1),
-        ):
-            check_bounds(field, getattr(self, field), low, high)
+        super().__post_init__()
 
     @property
     def objective(self) -> Objective:
         """The objective that `next_sentence` names."""
-        return find_objective(self.next_sentence)
+        return OBJECTIVES[self.next_sentence]
 
-    def changed_flags(self) -> dict[str, Any]:
-        """Return the flags that the reference does not have, where they change anything."""
-        defaults = InstanceConfig()
-        values = {name: getattr(self, name) for name in _OWN_FLAGS}
-        return {name: value for name, value in values.items() if value != getattr(defaults, name)}
+    def own_flags(self) -> dict[str, Any]:
+        """Return the settings that the reference does not have, where they change anything."""
+        objective = {} if self.next_sentence == DEFAULT else {"next_sentence": self.next_sentence}
+        return objective | super().own_flags()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -178,11 +158,15 @@ class RowMaker:
             reserve=reserve,
         )
         self._rule = masking_rule(
+            config,
             vocabulary,
             max_seq_length=config.max_seq_length,
             max_predictions_per_seq=config.max_predictions_per_seq,
-            masked_lm_prob=config.masked_lm_prob,
-            whole_words=config.do_whole_word_mask,
+        )
+        draws_sizes = config.rule.gathers
+        self._numpy_stream = stream_of(
+            numpy_state(config.random_seed) if draws_sizes else _NO_STATE,
+            reserve=reserve if draws_sizes else 0,
         )
         self._code_bits = code_bits(vocabulary.size)
         self._scratch = masking_scratch(config.max_seq_length, np.uint16)
@@ -206,8 +190,9 @@ class RowMaker:
                 cursor = np.array([0, NO_SENTENCE, 0, 0], np.int64)
                 while (before := int(cursor[DOCUMENT])) < store.num_documents:
                     num_rows = make_rows(
-                        self.stream, self._sentences, cursor, self._segment_rule, self._rule,
-                        self._code_bits, self._scratch, self._counts, rows,
+                        self.stream, self._numpy_stream, self._sentences, cursor,
+                        self._segment_rule, self._rule, self._code_bits, self._scratch,
+                        self._counts, rows,
                     )  # fmt: skip
                     yield rows[:num_rows]
                     store.release_memory(max_bytes)

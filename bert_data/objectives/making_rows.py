@@ -9,16 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.objectives.masking import (
-    MaskingRule,
-    MaskingScratch,
-    list_candidates,
-    mask_candidates,
-)
+from bert_data.objectives.masking import MaskingRule, MaskingScratch, size_at
+from bert_data.objectives.masking_rules import choose_predictions
 from bert_data.objectives.mersenne import (
     RandomStream,
     draw_below,
     draw_of_three,
+    draw_unit,
     next_shuffled,
     shuffle_down,
     top_up,
@@ -40,9 +37,29 @@ NUM_COUNTS = 8  # masking's three come first
 
 
 @inner
+def _shuffle(
+    draws: NDArray[np.uint32], position: Scalar, order: NDArray[np.uint16], size: Scalar
+) -> Scalar:
+    """Shuffle the first `size` items of an order, whose draws are in reserve."""
+    _, position = shuffle_down(draws, position, order, size - 1)
+    return position
+
+
+@inner
+def _draw_size(
+    stream: RandomStream, position: Scalar, sizes: NDArray[np.float64]
+) -> tuple[Scalar, Scalar]:
+    """Draw a size from NumPy's stream; the position in the other one stays."""
+    own = top_up(stream.state, stream.draws, stream.position[0], np.int64(2))
+    unit, stream.position[0] = draw_unit(stream.draws, own)
+    return size_at(sizes, unit), position
+
+
+@inner
 def _mask(
     draws: NDArray[np.uint32],
     position: Scalar,
+    numpy_stream: RandomStream,
     ids: NDArray[np.integer],
     segments: tuple[Scalar, Scalar, Scalar, Scalar],
     length: Scalar,
@@ -62,11 +79,10 @@ def _mask(
             scratch.tokens[t] = ids[a_begin + t]
         for t in range(b_length):
             scratch.tokens[a_length + t] = ids[b_begin + t]
-    num_candidates = list_candidates(a_length + b_length, rule, scratch)
-    _, position = shuffle_down(draws, position, scratch.order, num_candidates - 1)
-    num_predictions, position = mask_candidates(
-        draws, position, next_shuffled, draw_of_three, draw_below,
-        num_candidates, rule.num_to_predict[length], rule, scratch, counts,
+    num_predictions, position = choose_predictions(
+        draws, position, numpy_stream, _shuffle, next_shuffled, draw_of_three, draw_below,
+        _draw_size, a_length + b_length, a_length, rule.num_to_predict[length],
+        rule, scratch, counts,
     )  # fmt: skip
     put_predictions(scratch.shown, a_length, num_predictions, code_bits, row)
     return num_predictions, position
@@ -75,6 +91,7 @@ def _mask(
 @kernel
 def make_rows(
     stream: RandomStream,
+    numpy_stream: RandomStream,
     sentences: Sentences,
     cursor: NDArray[np.int64],
     segment_rule: SegmentRule,
@@ -88,6 +105,7 @@ def make_rows(
 
     Args:
       stream: RandomStream, source of the random numbers.
+      numpy_stream: that of the sizes that masking draws; without draws if it draws none.
       sentences: Sentences.
       cursor: int64[4]: place in `order`, next sentence of the store or -1 at a document's start,
         tokens of it that are used, target length. Advanced; all documents are done when cursor[0]
@@ -125,7 +143,17 @@ def make_rows(
         row, segments = rows[num_rows], (a_begin, a_length, b_begin, b_length)
         length = a_length + b_length + 2 + np.int64(b_length > 0)
         num_predictions, position = _mask(
-            draws, position, sentences.ids, segments, length, rule, code_bits, scratch, counts, row
+            draws,
+            position,
+            numpy_stream,
+            sentences.ids,
+            segments,
+            length,
+            rule,
+            code_bits,
+            scratch,
+            counts,
+            row,
         )
         put_header(row, segments, num_predictions, kind != IN_ORDER)
         counts[NUM_INSTANCES] += 1

@@ -61,9 +61,14 @@ def seeded_stream(seed: int, *, reserve: int = 4096) -> RandomStream:
     _, internal, _ = random.Random(seed).getstate()
     *state, index = internal
     assert index == _N  # freshly seeded: no output is used yet
+    return stream_of(np.array(state, np.uint32), reserve=reserve)
+
+
+def stream_of(state: NDArray[np.uint32], *, reserve: int) -> RandomStream:
+    """Return the stream of a freshly seeded state, uint32[624]; without draws if none is needed."""
     num_blocks = 4 * -(-reserve // _N)
     draws = np.empty(num_blocks * _N, np.uint32)
-    return RandomStream(np.array(state, np.uint32), draws, np.array([draws.size], np.int64))
+    return RandomStream(state, draws, np.array([draws.size], np.int64))
 
 
 @inner

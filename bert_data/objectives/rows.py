@@ -130,7 +130,7 @@ def put_predictions(
     """Write the predictions of an instance after its row's header.
 
     Args:
-      shown: int32[tokens], as `mask_candidates` left it, for each token of A and B; reset to
+      shown: int32[tokens], as `choose_predictions` left it, for each token of A and B; reset to
         NOT_PREDICTED.
       a_length: tokens of A.
       num_predictions: how many of `shown` are not NOT_PREDICTED.

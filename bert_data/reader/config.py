@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bert_data.bounds import check_choice, check_integer
+from bert_data.objectives.masking_rules import MaskingConfig
 from bert_data.objectives.next_sentence import find_objective
-from bert_data.plain_values import make_plain
 from bert_data.reader.planning.config import BATCHINGS, PACKED, is_ascending
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ READER_BATCHINGS = (STREAM, *BATCHINGS)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ReaderConfig:
+class ReaderConfig(MaskingConfig):
     """Configuration of `read_batches`.
 
     Attributes:
@@ -85,11 +85,10 @@ class ReaderConfig:
         may be the vocabulary's rounded up to a multiple of 8 (padding below 128).
       vocab_file: vocabulary, or tokenizer.json, compared with the manifest by its sha256.
       dynamic_masking: whether tokens to predict are chosen anew each epoch, from (seed, epoch,
-        record), instead of those stored in the records, if any. Needs planned batches, vocab_file
+        record) and by the settings of `MaskingConfig`, instead of those stored in the records, if
+        any. Needs planned batches, vocab_file
         and max_predictions_per_seq >= 1, by default the manifest's; it may be below that of the
         records.
-      masked_lm_prob: with dynamic_masking, the share of tokens to predict, in [0, 1].
-      do_whole_word_mask: with dynamic_masking, whether all pieces of a word are masked together.
       next_sentence: the records' objective for two segments: "nsp", "sop" or "none", compared with
         the manifest; None takes it from there, or else "nsp".
       remote_cache_bytes: planned batches of remote TFRecord shards keep records in a local file of
@@ -121,13 +120,11 @@ class ReaderConfig:
     vocab_size: int | None = None
     vocab_file: str | None = None
     dynamic_masking: bool = False
-    masked_lm_prob: float = 0.15
-    do_whole_word_mask: bool = False
     next_sentence: str | None = None
     remote_cache_bytes: int = REMOTE_CACHE_BYTES
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        super().__post_init__()
         if self.next_sentence is not None:
             find_objective(self.next_sentence)
         if not self.patterns or not all(self.patterns):
@@ -154,9 +151,9 @@ class ReaderConfig:
         self._check_masking()
 
     def _check_masking(self) -> None:
-        if not 0 <= self.masked_lm_prob <= 1:
-            raise ValueError(f"masked_lm_prob is {self.masked_lm_prob}; it must be in [0, 1]")
         if not self.dynamic_masking:
+            if self.own_flags():
+                raise ValueError(f"masking is {self.masking}; it needs dynamic_masking")
             return
         if not self.is_planned:
             allowed = f"it needs planned batches: batching={', '.join(BATCHINGS)}"

@@ -70,7 +70,7 @@ def _describe_plan(config: ReaderConfig) -> dict[str, int | str]:
     if config.dynamic_masking:
         plan |= {"seed": config.seed, "masked_lm_prob": str(config.masked_lm_prob)}
         plan |= {"max_predictions_per_seq": str(config.max_predictions_per_seq)}
-        plan |= {"do_whole_word_mask": config.do_whole_word_mask}
+        plan |= {"do_whole_word_mask": config.do_whole_word_mask, **config.own_flags()}
     return plan | {"drop_remainder": config.drop_remainder}
 
 

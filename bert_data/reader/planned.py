@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.objectives.masking import MaskingRule, masking_rule
+from bert_data.objectives.masking import MaskingRule
+from bert_data.objectives.masking_rules import masking_rule
 from bert_data.reader.ahead import work_ahead
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.examples.block import Gathered
@@ -167,11 +168,10 @@ class PlannedSource:
             raise ValueError(f"{limit}; it must be given, >= 1, because dynamic_masking is True")
         assert config.vocab_file is not None
         return masking_rule(
+            config,
             read_vocabulary(config.vocab_file, special_tokens=self._special_tokens),
             max_seq_length=self.plan.max_width,
             max_predictions_per_seq=most,
-            masked_lm_prob=config.masked_lm_prob,
-            whole_words=config.do_whole_word_mask,
         )
 
     @property

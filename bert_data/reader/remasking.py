@@ -5,7 +5,7 @@
     epoch 0      [CLS] the cat [MASK] [SEP]    predicts 3: sat
     epoch 1      [CLS] [MASK] cat sat [SEP]    predicts 1: the
 
-The rule is the one that records are made with, see `bert_data.objectives.masking`. Masks depend on
+The rules are those that records are made with, see `bert_data.objectives.masking`. Masks depend on
 (seed, epoch, number of the record) alone: not on the batch, row, width or host of the record, nor
 on the masks that it was made with. For the same reason this is a kernel on NumPy arrays:
 TensorFlow's operations would draw for padding, too, so that masks would depend on the width.
@@ -21,10 +21,10 @@ from bert_data.objectives.masking import (
     NOT_PREDICTED,
     MaskingRule,
     MaskingScratch,
-    list_candidates,
-    mask_candidates,
     masking_scratch,
+    size_at,
 )
+from bert_data.objectives.masking_rules import choose_predictions
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows
 from bert_data.reader.examples.example import LABELS, POSITIONS
@@ -86,6 +86,18 @@ def _undo_masks(
 
 
 @inner
+def _leave(_: Scalar, key: np.uint64, order: NDArray[np.int32], size: Scalar) -> np.uint64:
+    """Leave an order as it is: `_next_candidate` shuffles it as far as it is used."""
+    return key
+
+
+@inner
+def _draw_size(_: Scalar, key: np.uint64, sizes: NDArray[np.float64]) -> tuple[Scalar, np.uint64]:
+    key, unit = draw_unit(key)
+    return size_at(sizes, unit), key
+
+
+@inner
 def _draw_below(_: Scalar, key: np.uint64, limit: Scalar) -> tuple[Scalar, np.uint64]:
     key, value = draw_below(key, limit)
     return value, key
@@ -121,10 +133,13 @@ def _draw_masks(key: np.uint64, ids: NDArray[np.int32], rule: MaskingRule, room:
     for position in range(ids.size):  # without a branch on what a token is
         room.masking.tokens[num_tokens], room.places[num_tokens] = ids[position], position
         num_tokens += np.int64((ids[position] != rule.cls_id) & (ids[position] != rule.sep_id))
-    num_candidates = list_candidates(num_tokens, rule, room.masking)
-    num_chosen, _ = mask_candidates(
-        0, key, _next_candidate, _draw_of_three, _draw_below,
-        num_candidates, rule.num_to_predict[ids.size], rule, room.masking, room.counts,
+    a_length = num_tokens
+    for t in range(1, num_tokens if rule.sizes.size > 1 else 0):
+        if room.places[t] > room.places[t - 1] + 1:
+            a_length = min(a_length, np.int64(t))
+    num_chosen, _ = choose_predictions(
+        0, key, 0, _leave, _next_candidate, _draw_of_three, _draw_below, _draw_size,
+        num_tokens, a_length, rule.num_to_predict[ids.size], rule, room.masking, room.counts,
     )  # fmt: skip
     return num_chosen
 

@@ -104,7 +104,8 @@ WHOLE = MANIFEST.to_json().encode()
         (changed(record_layout="square"), "unknown output_format, record_layout, compression"),
         (changed(compression="lzma"), "unknown output_format, record_layout, compression"),
         (changed(output_format="orc"), "unknown output_format"),
-        (changed(flags={"next_sentence": "nxt"}), "compression or next_sentence"),
+        (changed(flags={"next_sentence": "nxt"}), "compression, next_sentence or masking"),
+        (changed(flags={"masking": "words"}), "compression, next_sentence or masking"),
     ],
 )
 def test_damage_is_told(path, content, reason):

@@ -30,6 +30,8 @@ COMMANDS = (
      "--next_sentence=sop"),
     (CREATE, *_INSTANCES, "--output_file=single.parquet", "--output_format=parquet",
      "--next_sentence=none"),
+    (CREATE, *_INSTANCES, "--output_file=ngrams", "--masking=ngrams", "--do_whole_word_mask"),
+    (CREATE, *_INSTANCES, "--output_file=spans", "--masking=spans", "--next_sentence=none"),
     (CREATE, *_INSTANCES, "--output_file=parts@3", "--num_partitions=2", "--num_workers=1"),
     ("-m", "bert_data.cli.tokenize", *_READ, "--output_prefix=sentences", "--level=sentence"),
     ("-m", "bert_data.cli.tokenize", *_READ, "--output_prefix=store", "--level=document",
@@ -67,6 +69,8 @@ ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "sentence order": ("order", {**_PLANNED, "batching": "pools"}),
     "single segments": ("single", {**_PLANNED, "batching": "packed"}),
     "whole words": ("words", {**_PLANNED, **_MASKING, "do_whole_word_mask": True}),
+    "n-grams": ("words", {**_PLANNED, **_MASKING, "masking": "ngrams"}),
+    "spans": ("words", {**_PLANNED, **_MASKING, "masking": "spans"}),
 }
 """Configurations of the reader, for one of the sets."""
 

@@ -15,6 +15,8 @@ from bert_data.inspection.check import CheckConfig, Report, check_set
 from bert_data.inspection.figures import DOUBTFUL, HARMFUL
 from bert_data.inspection.plan import BatchingConfig, PlanSetConfig, plan_set
 from bert_data.objectives.making import InstanceConfig
+from tests.goldens.inputs import as_text, documents
+from tests.goldens.reading import write_vocabulary as write_words
 from tests.inspection.making import (
     CLS,
     FIRST_PIECE,
@@ -30,6 +32,8 @@ from tests.inspection.making import (
 
 COVERS = (
     "inspection/judging",
+    "inspection/judging_masks",
+    "inspection/surveyed",
     "inspection/rules",
 )
 
@@ -237,6 +241,65 @@ def test_our_own_sets_are_good(
     predictions = counts.num_masked + counts.num_kept + counts.num_replaced
     assert counted["tokens to predict"] == predictions
     json.dumps(report.as_json())
+
+
+def make_set(folder: Path, **settings: Any) -> str:
+    """A set of some thousand predictions in records with many of them."""
+    instances = InstanceConfig(dupe_factor=8, max_predictions_per_seq=40, **settings)
+    text = folder / "text"
+    text.write_bytes(as_text(documents(150, 8, 14)))
+    config = DatasetConfig(
+        input_file=str(text),
+        output_file=str(folder / "set@2"),
+        vocab_file=write_words(folder, "pieces"),
+        instances=instances,
+    )
+    create_dataset(config)
+    return str(folder / "set-*")
+
+
+RULES: dict[str, dict[str, Any]] = {
+    "tokens": {},
+    "words": {"do_whole_word_mask": True},
+    "ngrams": {"masking": "ngrams"},
+    "ngrams of words": {"masking": "ngrams", "do_whole_word_mask": True, "max_ngram": 5},
+    "pairs": {"masking": "ngrams", "max_ngram": 2},
+    "unigrams": {"masking": "ngrams", "max_ngram": 1},
+    "spans": {"masking": "spans", "masked_lm_prob": 0.3},
+}
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", RULES)
+def test_sets_of_every_masking_rule_are_good(name: str, seed: int, tmp_path: Path) -> None:
+    pattern = make_set(tmp_path, random_seed=seed, **RULES[name])
+    vocab_file = tmp_path / "pieces.vocabulary.txt"
+    assert set(names(check(pattern, vocab_file))) <= {"unknown"}
+    assert set(names(check(pattern))) <= {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("made", "said", "finding"),
+    [
+        ("tokens", "ngrams", "scattered"),
+        ("tokens", "pairs", "scattered"),
+        ("tokens", "spans", "scattered"),
+        ("ngrams", "tokens", "gathered"),
+        ("pairs", "tokens", "gathered"),
+        ("ngrams", "spans", "mixed_spans"),
+        ("spans", "tokens", "gathered"),
+        ("ngrams", "ngrams of words", "partial_words"),
+    ],
+)
+def test_sets_of_another_masking_rule_than_the_manifest_says(
+    made: str, said: str, finding: str, tmp_path: Path
+) -> None:
+    pattern = make_set(tmp_path, **RULES[made])
+    (path,) = tmp_path.glob("manifest*.json")
+    manifest = json.loads(path.read_text())
+    manifest["flags"] |= {"masking": "tokens", "do_whole_word_mask": False, **RULES[said]}
+    path.write_text(json.dumps(manifest))
+    assert finding in names(check(pattern, tmp_path / "pieces.vocabulary.txt"))
 
 
 def test_what_cannot_be_checked_is_refused(tmp_path: Path) -> None:

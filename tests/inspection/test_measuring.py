@@ -37,9 +37,9 @@ EXPECTED = np.array([min(MAX_PREDICTIONS, max(1, round(n * 0.15))) for n in rang
 CONTINUES = np.arange(VOCAB_SIZE) >= FIRST_PIECE
 
 
-def make_rule(*, is_pair: bool = True, whole_words: int = 0) -> Rule:
+def make_rule(*, is_pair: bool = True, is_exact: int = 1) -> Rule:
     return Rule(
-        CLS, SEP, MASK, UNK, VOCAB_SIZE, MAX_LENGTH, MAX_PREDICTIONS, int(is_pair), whole_words,
+        CLS, SEP, MASK, UNK, VOCAB_SIZE, MAX_LENGTH, MAX_PREDICTIONS, int(is_pair), is_exact,
         EXPECTED.astype(np.int32), marked_continuations(CONTINUES),
     )  # fmt: skip
 
@@ -88,7 +88,7 @@ def faults_of(record: Record, rule: Rule) -> set[str]:
     expected = num_to_predict(size, 2 + (is_form and b < size))
     if len(positions) > expected:
         faults.add("too_many")
-    if len(positions) < expected and rule.whole_words != 1:
+    if len(positions) < expected and rule.is_exact:
         faults.add("too_few")
     return faults
 
@@ -130,6 +130,19 @@ def put_unknown(record: Record) -> None:
     record["input_ids_splits_0"] = word_splits(text, record["segment_ids"].index(1))
 
 
+def runs_of(record: Record) -> list[list[str]]:
+    """How the predictions of each run of positions are shown."""
+    runs: list[list[str]] = []
+    previous = -1
+    for position, label in zip(record["masked_lm_positions"], record["masked_lm_ids"], strict=True):
+        shown = record["input_ids"][position]
+        if position != previous + 1:
+            runs.append([])
+        runs[-1].append("mask" if shown == MASK else "kept" if shown == label else "other")
+        previous = position
+    return runs
+
+
 @given(st.integers(0, 2**32), st.booleans())
 def test_counts_are_those_of_the_definition(seed: int, is_ragged: bool) -> None:
     draw = random.Random(seed)
@@ -155,6 +168,9 @@ def test_counts_are_those_of_the_definition(seed: int, is_ragged: bool) -> None:
     assert counts["at_limit"] == at_limit
     assert counts["random_next"] == sum(record["next_sentence_labels"][0] for record in records)
     assert counts["unknown"] == 1
+    runs = [runs_of(record) for record in records]
+    assert counts["run_squares"] == sum(len(run) ** 2 for each in runs for run in each)
+    assert counts["mixed_runs"] == sum(len(set(run)) > 1 for each in runs for run in each)
     num_words = num_partial = 0
     for record in records:
         splits = record["input_ids_splits_0"]

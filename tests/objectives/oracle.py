@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from bert_data.objectives.definition import create_instances_from_documents
 from bert_data.objectives.making import InstanceConfig
-from bert_data.objectives.masking_definition import CLS, SEP
+from bert_data.objectives.masking import CLS, SEP
 from bert_data.objectives.rows import Instance
 from bert_data.tokens.vocabulary import Vocabulary
 
@@ -58,7 +58,7 @@ def instances_of(
         config.max_predictions_per_seq,
         drawn_from(vocabulary),
         random.Random(config.random_seed),
-        do_whole_word_mask=config.do_whole_word_mask,
+        mask=config.define(config.random_seed),
         objective=config.objective,
     )
     if tally is not None:

@@ -1,5 +1,6 @@
 """Instances against the oracle, for random corpora, seeds and flags."""
 
+import functools
 import io
 import math
 import tempfile
@@ -13,12 +14,14 @@ from hypothesis import strategies as st
 
 from bert_data.objectives import making
 from bert_data.objectives.making import InstanceConfig, InstanceCounts, make_instances
+from bert_data.objectives.masking import Shown
 from bert_data.objectives.next_sentence import OBJECTIVES
 from bert_data.objectives.rows import decode_row
 from tests.objectives.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
 from tests.objectives.oracle import Document, Drawn, OfText, instances_of
 
 COVERS = (
+    "objectives/masked_ngrams",
     "objectives/making_rows",
     "objectives/none",
     "objectives/nsp",
@@ -30,17 +33,34 @@ COVERS = (
 VOCABULARY = vocabulary_of(TOKENS)
 LARGE_VOCABULARY = large_vocabulary()
 PROBABILITIES = st.one_of(st.sampled_from([0.0, 1.0, 0.15, 0.5]), st.floats(0, 1))
-CONFIGS = st.builds(
-    InstanceConfig,
-    max_seq_length=st.integers(5, 64),
-    max_predictions_per_seq=st.integers(0, 20),
-    random_seed=st.integers(),
-    dupe_factor=st.integers(1, 3),
-    masked_lm_prob=PROBABILITIES,
-    short_seq_prob=PROBABILITIES,
-    do_whole_word_mask=st.booleans(),
-    next_sentence=st.sampled_from(sorted(OBJECTIVES)),
-)
+MASKINGS = {
+    "tokens": st.just({}),
+    "ngrams": st.fixed_dictionaries(
+        {
+            "masking": st.just("ngrams"),
+            "max_ngram": st.integers(1, 10),
+            "favor_shorter_ngrams": st.booleans(),
+        }
+    ),
+    "spans": st.just({"masking": "spans"}),
+}
+
+
+def configured(masking, **settings) -> InstanceConfig:
+    return InstanceConfig(**masking, **settings)
+
+
+SETTINGS = {
+    "max_seq_length": st.integers(5, 64),
+    "max_predictions_per_seq": st.integers(0, 20),
+    "random_seed": st.integers(),
+    "dupe_factor": st.integers(1, 3),
+    "masked_lm_prob": PROBABILITIES,
+    "short_seq_prob": PROBABILITIES,
+    "do_whole_word_mask": st.booleans(),
+    "next_sentence": st.sampled_from(sorted(OBJECTIVES)),
+}
+CONFIGS = st.builds(configured, st.one_of(*MASKINGS.values()), **SETTINGS)
 
 
 class Spool(io.BytesIO):
@@ -99,6 +119,24 @@ def test_instances_are_the_oracles(corpus, config, rows_bytes):
     assert_equal_to_the_oracle(corpus, VOCABULARY, config, rows_bytes=rows_bytes)
 
 
+@pytest.mark.parametrize("masking", ["ngrams", "spans"])
+@settings(max_examples=200)
+@given(st.data())
+def test_masking_of_tokens_side_by_side_is_the_oracles(masking, data):
+    corpus = data.draw(documents(VOCABULARY))
+    config = data.draw(st.builds(configured, MASKINGS[masking], **SETTINGS))
+    assert_equal_to_the_oracle(corpus, VOCABULARY, config)
+
+
+@pytest.mark.parametrize("masking", ["ngrams", "spans"])
+def test_long_instances_draw_more_sizes_than_are_made_in_advance(masking):
+    corpus = [[[5 + (i * i) % 11 for i in range(n)]] for n in (9_000, 130, 7_000, 9_000)]
+    config = InstanceConfig(
+        max_seq_length=9_000, max_predictions_per_seq=9_000, masked_lm_prob=0.9, masking=masking
+    )
+    assert_equal_to_the_oracle(corpus, VOCABULARY, config)
+
+
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(documents(LARGE_VOCABULARY), CONFIGS)
@@ -132,6 +170,17 @@ def test_many_documents_and_long_instances():
     ]
     config = InstanceConfig(max_seq_length=512, max_predictions_per_seq=600, masked_lm_prob=0.9)
     assert_equal_to_the_oracle(corpus, VOCABULARY, config, rows_bytes=5000)
+
+
+@pytest.mark.parametrize("masking", ["tokens", "ngrams", "spans"])
+def test_shares_of_what_is_shown_are_settings_of_the_rule(masking):
+    corpus = [[[5 + i % 11 for i in range(50)], [9] * 5]] * 3
+    shown = Shown(mask=0.0, random=0.0, keep=1.0)
+    kept = functools.partial(making.masking_rule, shown=shown)
+    with mock.patch.object(making, "masking_rule", kept):
+        spooled, instances = make(corpus, VOCABULARY, InstanceConfig(masking=masking))
+    assert spooled.counts.num_kept == sum(len(each.masked_ids) for each in instances) > 0
+    assert spooled.counts.num_masked == spooled.counts.num_replaced == 0
 
 
 def test_passes_differ_and_seeds_differ():
@@ -201,6 +250,10 @@ def test_full_sentences_fill_one_segment_and_a_long_one_goes_on():
         ({"masked_lm_prob": math.nan}, "masked_lm_prob is nan; 0 to 1 is allowed"),
         ({"short_seq_prob": -0.1}, "short_seq_prob is -0.1; 0 to 1 is allowed"),
         ({"short_seq_prob": math.nan}, "short_seq_prob is nan; 0 to 1 is allowed"),
+        ({"masking": "words"}, "masking is 'words'; it must be one of tokens, ngrams, spans"),
+        ({"masking": "ngrams", "max_ngram": 11}, "max_ngram is 11; 1 to 10 is allowed"),
+        ({"max_ngram": 2}, "max_ngram is 2; it needs masking ngrams"),
+        ({"favor_shorter_ngrams": False}, "favor_shorter_ngrams is False; it needs masking ngrams"),
     ],
 )
 def test_settings_out_of_range(changes, sentence):

@@ -1,18 +1,26 @@
 """How many tokens are predicted; which ones, `test_making` compares with the oracle."""
 
 import numpy as np
+import pytest
 
-from bert_data.objectives.masking import masking_rule
+from bert_data.objectives.masking import Shown
+from bert_data.objectives.masking_rules import (
+    MaskingConfig,
+    masking_of_flags,
+    masking_rule,
+    numpy_random,
+)
 from tests.objectives.corpora import TOKENS, vocabulary_of
+
+COVERS = ("objectives/masking_rules",)
 
 
 def num_to_predict(max_seq_length: int, masked_lm_prob: float, max_predictions: int):
     return masking_rule(
+        MaskingConfig(masked_lm_prob=masked_lm_prob),
         vocabulary_of(TOKENS),
         max_seq_length=max_seq_length,
         max_predictions_per_seq=max_predictions,
-        masked_lm_prob=masked_lm_prob,
-        whole_words=False,
     ).num_to_predict
 
 
@@ -28,3 +36,42 @@ def test_the_product_is_that_of_doubles():
     counts = num_to_predict(70, 0.15, 100)
     assert counts.dtype == np.int32
     assert [counts[10], counts[30], counts[50], counts[70]] == [2, 4, 8, 10]
+
+
+def test_a_rate_of_0_predicts_nothing_where_the_rule_says_so():
+    lengths = np.arange(9)
+    for masking, least in {"tokens": 1, "spans": 1, "ngrams": 0}.items():
+        config = MaskingConfig(masking=masking, masked_lm_prob=0)
+        assert config.num_to_predict(lengths).tolist() == [least] * 9
+
+
+def test_shares_are_those_of_what_is_shown():
+    rule = masking_rule(
+        MaskingConfig(),
+        vocabulary_of(TOKENS),
+        max_seq_length=9,
+        max_predictions_per_seq=2,
+        shown=Shown(mask=0.5, random=0.1, keep=0.4),
+    )
+    assert (rule.mask_share, rule.keep_of_rest) == (0.5, pytest.approx(0.8))
+    assert Shown(mask=1.0, random=0.0, keep=0.0).keep_of_rest == 1
+
+
+def test_the_settings_of_a_manifest_are_those_that_were_set():
+    config = MaskingConfig(masking="ngrams", max_ngram=2, masked_lm_prob=0.3)
+    flags = {"masked_lm_prob": 0.3, "dupe_factor": 2, **config.own_flags()}
+    assert masking_of_flags(flags) == config
+    assert MaskingConfig(masked_lm_prob=0.3, do_whole_word_mask=True).own_flags() == {}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 12345, 2**32 - 1])
+def test_sizes_come_from_numpys_numbers(seed):
+    np.random.seed(seed)
+    expected = np.random.random_sample(1000)
+    assert numpy_random(seed).random_sample(1000).tolist() == expected.tolist()
+
+
+def test_seeds_that_numpy_refuses_have_numbers_of_their_own():
+    seeds = [5, -5, 2**32, 2**32 + 5, -(2**32) - 6, 2**64 + 5]
+    assert len({numpy_random(seed).random_sample() for seed in seeds}) == len(seeds)
+    assert numpy_random(-7).random_sample() == np.random.RandomState([7, 1]).random_sample()

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.objectives.masking import MaskingRule, masking_rule
+from bert_data.objectives.masking import MaskingRule
+from bert_data.objectives.masking_rules import MaskingConfig, masking_rule
 from bert_data.reader import ReaderConfig, describe_order, iterate_batches
 from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
@@ -95,13 +96,13 @@ def config_of(folder, records, vocabulary, kind="masked", **choices) -> ReaderCo
     return ReaderConfig(**{**settings, **choices})
 
 
-def rule_of(vocabulary, whole_words=False, probability=0.3) -> MaskingRule:
+def rule_of(vocabulary, probability=0.3, **settings) -> MaskingRule:
+    config = MaskingConfig(masked_lm_prob=probability, **settings)
     return masking_rule(
+        config,
         vocabulary,
         max_seq_length=MOST_TOKENS,
         max_predictions_per_seq=MOST_PREDICTIONS,
-        masked_lm_prob=probability,
-        whole_words=whole_words,
     )
 
 
@@ -136,13 +137,25 @@ def as_row(masked: Masked) -> tuple:
     return tuple(masked.ids), tuple(masked.positions), tuple(masked.labels)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"masking": "ngrams"},
+        {"masking": "ngrams", "max_ngram": 1},
+        {"masking": "ngrams", "max_ngram": 7, "favor_shorter_ngrams": False},
+        {"masking": "spans"},
+    ],
+    ids=lambda settings: "-".join(map(str, settings.values())) or "tokens",
+)
 @pytest.mark.parametrize("whole_words", [False, True])
 @pytest.mark.parametrize("kind", ["masked", "unmasked", "padded"])
-def test_batches_hold_what_the_oracle_masks(tmp_path, records, vocabulary, kind, whole_words):
-    config = config_of(
-        tmp_path, records, vocabulary, kind, num_epochs=2, do_whole_word_mask=whole_words
-    )
-    rule = rule_of(vocabulary, whole_words)
+def test_batches_hold_what_the_oracle_masks(
+    tmp_path, records, vocabulary, kind, whole_words, settings
+):
+    settings = {"do_whole_word_mask": whole_words, **settings}
+    config = config_of(tmp_path, records, vocabulary, kind, num_epochs=2, **settings)
+    rule = rule_of(vocabulary, **settings)
     expected = []
     for epoch in range(2):
         for number, record in enumerate(records):
@@ -313,7 +326,7 @@ def test_refusals(tmp_path, records, vocabulary):
         ValueError, match="vocab_file is None; it must be given because dynamic_masking"
     ):
         config_of(tmp_path, records, vocabulary, vocab_file=None)
-    with pytest.raises(ValueError, match=r"masked_lm_prob is 1.5; it must be in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"masked_lm_prob is 1\.5; 0 to 1 is allowed"):
         config_of(tmp_path, records, vocabulary, masked_lm_prob=1.5)
     config = config_of(tmp_path, records, vocabulary, "unmasked", max_predictions_per_seq=0)
     with pytest.raises(ValueError, match="max_predictions_per_seq is 0; it must be given, >= 1"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_data.objectives.masking_definition import create_masked_lm_predictions
+from bert_data.objectives.masked_tokens import create_masked_lm_predictions
 from tests.objectives.test_definition import WORDS, Scripted
 
 
