@@ -7,20 +7,20 @@ A path is local, or a URI (`paths.py`) of pyarrow.fs (`file_systems.py`; each st
 whose errors `failures.py` turns into sentences; no other package opens, maps, stats, lists, renames
 or removes a data file.
 
-names.py        patterns to input files, "path@N" to output files; patterns.py: TensorFlow's Glob
+names.py        patterns to input files, "path@N" to output files; TensorFlow's Glob
 statuses.py     sizes, kinds and times of files, listings
-reading.py      streams, memory maps; arrays.py: NumPy arrays;
-                maps.py: maps that only the system copies from
+reading.py      streams, memory maps; arrays.py: NumPy arrays
+                descriptors.py, maps.py: many local files at a time
                 json_files.py: JSON, checked value by value
-                local_copies.py: copies of remote files, to map;
-                ranges.py: ranges of remote files, and a local file for them
+                remote_files.py: streams and ranges of remote files, and a local file for them
+                local_copies.py: copies of remote files, to map
 changing.py     one file or folder that appears complete or not at all; removals
-uploading.py    local files that become objects; staging.py: folders for TensorFlow
+uploading.py    local files that become objects
 outputs.py      sets of files and folders that appear together or not at all
-  refusals.py     what they must not replace, such as the run's own inputs
-scratch_folders.py  folders for what is written before an output
+  refusals.py     what they must not replace, such as the run's own inputs and others' folders
   run_lock.py     the lock of a run; the next run removes what a killed run left
   hidden.py       names of unfinished files, which no pattern matches
+scratch_folders.py  folders for what is written before an output, and for TensorFlow
 """
 
 from bert_data.storage.arrays import load_array, load_values, read_array, read_values, save_array
@@ -48,15 +48,17 @@ from bert_data.storage.names import (
     MAX_SHARDS,
     OutputNames,
     describe_absence,
+    escape,
     expand_inputs,
     expand_outputs,
     find_files,
+    glob,
+    matches,
     pattern_of,
     with_ending_last,
 )
 from bert_data.storage.outputs import OutputSet
 from bert_data.storage.paths import absolute_path, common_folder, is_remote
-from bert_data.storage.patterns import escape, glob, matches
 from bert_data.storage.reading import (
     MappedFile,
     map_file,
@@ -67,8 +69,7 @@ from bert_data.storage.reading import (
 )
 from bert_data.storage.refusals import real_path, refuse_existing, refuse_inputs, side_files
 from bert_data.storage.run_lock import RunLock, remove_left_overs
-from bert_data.storage.scratch_folders import scratch_folder
-from bert_data.storage.staging import CopiedFolder, StagedFolder
+from bert_data.storage.scratch_folders import CopiedFolder, StagedFolder, scratch_folder
 from bert_data.storage.statuses import (
     Status,
     exists,

@@ -30,10 +30,10 @@ from typing import IO
 
 from absl import logging
 
-from bert_data.storage.attempts import retried
 from bert_data.storage.failures import naming
 from bert_data.storage.file_systems import resolve
 from bert_data.storage.hidden import is_token, new_token
+from bert_data.storage.remote_files import retried
 from bert_data.storage.statuses import Status, read_status
 
 PLACE, GIGABYTES = "BERT_DATA_COPIES", "BERT_DATA_COPIES_GB"

@@ -36,9 +36,10 @@ from bert_data.storage.hidden import (
     work_folder,
 )
 from bert_data.storage.paths import common_folder, is_remote, local_path, open_named
-from bert_data.storage.products import PRODUCT_LIST, note_product
 from bert_data.storage.reading import open_input
 from bert_data.storage.refusals import (
+    PRODUCT_LIST,
+    note_product,
     refuse_doubles,
     refuse_existing,
     refuse_inputs,

@@ -17,7 +17,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.storage.descriptors import with_descriptors
 from bert_data.storage.failures import naming
 from bert_data.storage.paths import Path, is_remote, local_path, open_named
-from bert_data.storage.remote_file import RemoteFile
+from bert_data.storage.remote_files import RemoteFile
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.storage.products import note_product
+from bert_data.storage.refusals import note_product
 from tests.hub.exports import write_model
 
 pytestmark = pytest.mark.process

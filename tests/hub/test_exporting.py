@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from bert_data.hub import saving
 from bert_data.hub.exporting import ExportConfig, export
-from bert_data.storage.products import PRODUCT_LIST, note_product
+from bert_data.storage.refusals import PRODUCT_LIST, note_product
 from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.vocabulary import load_vocabulary
 from bert_data.training.config import BertConfig

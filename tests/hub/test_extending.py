@@ -15,7 +15,7 @@ from bert_data.hub import (
     extended_weights,
 )
 from bert_data.storage import OutputSet, outputs
-from bert_data.storage.products import PRODUCT_LIST
+from bert_data.storage.refusals import PRODUCT_LIST
 from bert_data.tokens.new_tokens import count_split_words
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary

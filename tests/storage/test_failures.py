@@ -6,7 +6,7 @@ import pytest
 from pyarrow import ArrowException
 
 from bert_data import storage
-from bert_data.inspection.sources.recognizing import expand_records
+from bert_data.inspection.sources.opening import expand_records
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.shards import find_shards
 from bert_data.storage.failures import naming

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from bert_data import storage
-from bert_data.storage.ranges import RemoteFiles
+from bert_data.storage.remote_files import RemoteFiles
 from bert_data.storage.schemes import google
 from bert_data.storage.uploading import can_copy, upload
 from tests.other_stores import OtherStore

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from bert_data.storage import OutputSet
-from bert_data.storage.products import PRODUCT_LIST
+from bert_data.storage.refusals import PRODUCT_LIST
 from tests.object_store import ObjectStore
 
-COVERS = ("storage/products",)
 NAMES = ["preprocess", "encoder"]
 
 # Dies by SIGKILL at its n-th call of one of os' functions that change names or make folders.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.reader.files.indexes import Places, Ranges
-from bert_data.storage.ranges import RemoteFiles, UnnamedFile
+from bert_data.storage.remote_files import RemoteFiles, UnnamedFile
 
 UNIT_BYTES = 1 << 20
 GAP_BYTES = 1 << 18  # reading them takes less time than a second request

@@ -26,7 +26,7 @@ from bert_data.reader.files.indexes import Ranges
 from bert_data.reader.files.kept_records import KeptRecords
 from bert_data.reader.files.record_source import RecordsOf, Step
 from bert_data.reader.files.shards import Shard
-from bert_data.storage.ranges import RemoteFiles
+from bert_data.storage.remote_files import RemoteFiles
 from bert_data.work.threads import Threads
 
 _NUM_THREADS = 8

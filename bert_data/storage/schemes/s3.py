@@ -3,9 +3,9 @@
 import re
 from typing import TYPE_CHECKING
 
-from bert_data.storage.attempts import LOST_REASON, max_attempts
 from bert_data.storage.file_systems import Failure, ObjectStore, curl_failure
 from bert_data.storage.paths import Uri
+from bert_data.storage.remote_files import LOST_REASON, max_attempts
 
 if TYPE_CHECKING:
     from pyarrow import fs

@@ -12,7 +12,7 @@ from pyarrow import fs
 
 from bert_data import storage
 from bert_data.storage import file_systems
-from bert_data.storage.ranges import RemoteFiles
+from bert_data.storage.remote_files import RemoteFiles
 from bert_data.storage.schemes import hadoop
 from bert_data.storage.schemes.hadoop import HadoopFiles, explain
 from bert_data.storage.uploading import upload
